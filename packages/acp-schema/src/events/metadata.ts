@@ -1,0 +1,152 @@
+/**
+ * What each record type carries. One closed union: readers ignore types they do not know, writers may write no other.
+ */
+import * as v from "valibot";
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const text = v.string();
+const json = v.record(v.string(), v.unknown());
+
+/** ACP's tool kinds, the vocabulary every transport shows. */
+export const ToolKind = v.picklist([
+  "read",
+  "edit",
+  "delete",
+  "move",
+  "search",
+  "execute",
+  "think",
+  "fetch",
+  "switch_mode",
+  "other",
+]);
+export type ToolKind = v.InferOutput<typeof ToolKind>;
+
+export const Risk = v.picklist(["low", "medium", "high", "critical"]);
+export type Risk = v.InferOutput<typeof Risk>;
+
+export const Location = v.object({ path: text, line: v.optional(count) });
+export type Location = v.InferOutput<typeof Location>;
+
+/** What a tool shows besides its text: a diff of a file, or a terminal that a client owns. */
+export const ToolContent = v.variant("type", [
+  v.object({ type: v.literal("text"), text }),
+  v.object({ type: v.literal("diff"), path: text, old_text: v.nullable(text), new_text: text }),
+  v.object({ type: v.literal("terminal"), terminal_id: text }),
+]);
+export type ToolContent = v.InferOutput<typeof ToolContent>;
+
+/** A block of a prompt that is more than plain text, in ACP's shape. */
+export const PromptBlock = v.looseObject({ type: v.string() });
+export type PromptBlock = v.InferOutput<typeof PromptBlock>;
+
+export const StopReason = v.picklist(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"]);
+export type StopReason = v.InferOutput<typeof StopReason>;
+
+export const PlanEntry = v.object({
+  content: text,
+  priority: v.picklist(["high", "medium", "low"]),
+  status: v.picklist(["pending", "in_progress", "completed"]),
+});
+export type PlanEntry = v.InferOutput<typeof PlanEntry>;
+
+export const Decision = v.picklist(["allow", "deny", "always", "never"]);
+export type Decision = v.InferOutput<typeof Decision>;
+
+/** Who settled a permission: a person at a client, a rule, or the absence of anybody. */
+export const ResolvedBy = v.picklist(["client", "rule", "timeout", "cancel", "eviction"]);
+export type ResolvedBy = v.InferOutput<typeof ResolvedBy>;
+
+export const FileOutcome = v.object({
+  path: text,
+  outcome: v.picklist(["restored", "deleted", "created", "conflict", "skipped", "unchanged"]),
+});
+export type FileOutcome = v.InferOutput<typeof FileOutcome>;
+
+const change = v.object({ old: v.nullable(text), new: text });
+const rewind = v.object({ turns: count, files: v.array(FileOutcome), conflicts: v.array(text), remaining: count });
+
+/** Record type -> schema of its `metadata`. */
+export const metadata = {
+  user_message: v.object({ prompt: text, text, content: v.optional(v.array(PromptBlock)) }),
+  turn_start: v.object({ prompt: text }),
+  step_start: v.object({ step: count }),
+  step_end: v.object({ step: count }),
+  text_delta: v.object({ text }),
+  thought_delta: v.object({ text }),
+  tool_call: v.object({
+    call_id: text,
+    tool: text,
+    args: json,
+    kind: ToolKind,
+    title: text,
+    locations: v.array(Location),
+  }),
+  tool_progress: v.object({ call_id: text, stream: v.picklist(["stdout", "stderr"]), chunk: text }),
+  tool_result: v.object({
+    call_id: text,
+    success: v.boolean(),
+    output: text,
+    error: v.optional(v.nullable(text)),
+    duration_ms: v.number(),
+    content: v.optional(v.array(ToolContent)),
+  }),
+  permission_request: v.object({
+    permission_id: text,
+    call_id: text,
+    tool: text,
+    args: json,
+    risk: Risk,
+    options: v.array(Decision),
+  }),
+  permission_resolved: v.object({ permission_id: text, decision: Decision, by: ResolvedBy }),
+  plan: v.object({ entries: v.array(PlanEntry) }),
+  usage: v.object({
+    input: count,
+    output: count,
+    cache: count,
+    reasoning: count,
+    total_usd: v.number(),
+    priced: v.boolean(),
+    used: count,
+    size: count,
+  }),
+  file_edit: v.object({ path: text, diff: text, change: v.picklist(["add", "update", "delete"]) }),
+  file_open: v.object({ path: text, line: v.optional(count) }),
+  terminal_output: v.object({ call_id: text, terminal_id: text }),
+  mode_changed: change,
+  model_changed: change,
+  approval_changed: change,
+  config_changed: v.object({ id: text, value: v.union([text, v.boolean()]) }),
+  sandbox_violation: v.object({
+    tool: text,
+    path: v.optional(text),
+    command: v.optional(text),
+    mode: text,
+    reason: text,
+  }),
+  commands_changed: v.object({
+    commands: v.array(v.object({ name: text, description: text, hint: v.optional(text) })),
+  }),
+  title_changed: v.object({ title: text }),
+  notice: v.object({ level: v.picklist(["info", "warning", "error"]), text }),
+  compaction: v.object({ summary: text, from_turn: count }),
+  cleared: v.object({}),
+  forked: v.object({ from: text, at: count }),
+  undo: rewind,
+  redo: rewind,
+  turn_end: v.object({ stop_reason: StopReason }),
+  error: v.object({ name: text, message: text, retryable: v.boolean() }),
+  agent_result: v.object({
+    output: text,
+    steps: count,
+    tool_calls_total: count,
+    cost: v.number(),
+    success: v.boolean(),
+    error: v.nullable(text),
+  }),
+  cancelled: v.object({ output: text }),
+} as const;
+
+export type RecordType = keyof typeof metadata;
+export type Metadata<T extends RecordType = RecordType> = v.InferOutput<(typeof metadata)[T]>;

@@ -1,0 +1,36 @@
+/** The canonical record: the same in memory, on disk and in the `data:` of a session's event stream. */
+import * as v from "valibot";
+import { type Metadata, metadata, type RecordType } from "./metadata.js";
+
+/** What an agent yields and a session stamps: a type and its metadata, nothing else. */
+export type AgentEvent = { [T in RecordType]: { type: T; metadata: Metadata<T> } }[RecordType];
+
+/** An agent event placed in a session: which turn it belongs to (null outside one) and who caused it, if not the owner. */
+export type SessionEvent = AgentEvent & { turn: number | null; origin?: string };
+
+/** A session event as the log numbered it. `id` is `evt-` and the CRC-32 of its own line. */
+export type SessionRecord = SessionEvent & { seq: number; id: string; ts: string };
+
+/** The record of one type. */
+export type RecordOf<T extends RecordType> = Extract<SessionRecord, { type: T }>;
+
+const envelope = {
+  seq: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  id: v.pipe(v.string(), v.regex(/^evt-[0-9a-f]{8}$/)),
+  turn: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  origin: v.optional(v.string()),
+  ts: v.pipe(v.string(), v.isoTimestamp()),
+};
+
+const types = Object.keys(metadata) as RecordType[];
+
+/** Validates a record read from an untrusted place; our own log is trusted by its checksum. */
+export const SessionRecordSchema: v.GenericSchema<unknown, SessionRecord> = v.variant(
+  "type",
+  types.map((type) => v.object({ ...envelope, type: v.literal(type), metadata: metadata[type] })) as never,
+) as never;
+
+/** The last record of a turn is exactly one of these. */
+export function endsTurn(type: string): boolean {
+  return type === "agent_result" || type === "cancelled";
+}

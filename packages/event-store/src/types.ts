@@ -1,0 +1,140 @@
+/**
+ * The store contract: one append-only, numbered log per session. It knows nothing of agents: an event is any JSON object
+ * with a `type`, a summary any JSON object.
+ */
+
+/** What a caller appends. The store adds `seq`, `id` and `ts`. */
+export interface EventBody {
+  readonly type: string;
+}
+
+/** An event as the log numbered it. */
+export type Stored<E extends EventBody> = E & { readonly seq: number; readonly id: string; readonly ts: string };
+
+/**
+ * One numbered event as readers receive it. `line` is its JSON text, encoded once and shared by every reader; `event` is
+ * decoded from it on first use unless it was appended by this process.
+ */
+export interface Entry<E extends EventBody> {
+  readonly seq: number;
+  readonly type: string;
+  readonly line: string;
+  readonly event: Stored<E>;
+}
+
+/** A record that could not be read back: its place is kept, so that numbers never shift. */
+export interface Damage {
+  readonly seq: number | null;
+  readonly where: string;
+  readonly reason: string;
+}
+
+/** `turn`: acknowledgements wait for the disk. `event`: every delivery does. `none`: nothing does. */
+export type Durability = "turn" | "event" | "none";
+
+/** The single writer of one session, fenced: a newer writer's existence makes every call fail with `fenced`. */
+export interface LogWriter<E extends EventBody> {
+  readonly id: string;
+  readonly fence: number;
+  /** The last number handed out; 0 for an empty log. */
+  readonly lastSeq: number;
+  readonly writtenSeq: number;
+  readonly durableSeq: number;
+  /**
+   * Numbers the events at once and queues them for the write at the end of this tick; readers get them after it.
+   * `expectedSeq`, when given, must equal `lastSeq`. Returns the entries. Throws StoreError `conflict`, `fenced`, `closed`,
+   * or the error of an earlier failed write (`storage_full`, `io`) until one succeeds.
+   */
+  append(events: readonly E[], options?: { expectedSeq?: number }): readonly Entry<E>[];
+  /** Resolves when everything up to `seq` (default: all appended) is written, and so survives the process. */
+  written(seq?: number): Promise<void>;
+  /** Resolves when everything up to `seq` is on disk, and so survives the machine. At durability `none`: when written. */
+  durable(seq?: number): Promise<void>;
+  /** Writes what is queued and releases the claim. The session can be opened again, here or elsewhere. */
+  close(): Promise<void>;
+}
+
+/** How many records of each type precede a place in the log: what makes dialect event ids a pure function of it. */
+export type TypeCounts = Readonly<Record<string, number>>;
+
+/** A reader's position and its flow control. A reader is a cursor: pushed to while it keeps up, re-reading when it did not. */
+export interface Subscription {
+  /** The last number delivered. */
+  readonly cursor: number;
+  /** Resolves when the subscription has ended: closed, session deleted, or store closed. Rejects on a read error. */
+  readonly ended: Promise<void>;
+  close(): void;
+}
+
+/**
+ * Receives entries in order, in batches (one per tick when live). A returned promise is back-pressure: the next batch waits
+ * for it. `live` tells whether the batch reached the head of the log.
+ */
+export type Reader<E extends EventBody> = (
+  batch: readonly Entry<E>[],
+  position: { readonly live: boolean },
+) => void | Promise<void>;
+
+export interface SubscribeOptions {
+  /** Deliver entries with `seq` greater than this. `"live"` starts at the head. */
+  readonly from: number | "live";
+  /** Unread bytes held in memory before this reader falls back to re-reading the store. @defaultValue 1 MiB */
+  readonly maxBytes?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface ListOptions {
+  /** Only ids with one of these prefixes (`otter`), compared up to the first `-`. */
+  readonly prefixes?: readonly string[];
+  /** Created at or after, as epoch milliseconds. */
+  readonly since?: number;
+  /** Newest first by id time stamp, or by last write. @defaultValue "created" */
+  readonly order?: "created" | "touched";
+  readonly limit?: number;
+  /** An opaque cursor from a former page. */
+  readonly after?: string;
+}
+
+export interface ListedSession<S> {
+  readonly id: string;
+  readonly summary: S;
+  /** Epoch milliseconds of the last write. */
+  readonly touched: number;
+}
+
+export interface StoreCapabilities {
+  /** Survives the process. */
+  readonly durable: boolean;
+  /** Other processes may follow and claim the same sessions. */
+  readonly crossProcess: boolean;
+  /** Summaries can be rolled up without opening each session. */
+  readonly rollup: boolean;
+}
+
+/** Any backend. `@chimera/event-store/conformance` proves one. */
+export interface EventStore<E extends EventBody, S extends object> {
+  readonly capabilities: StoreCapabilities;
+  /** Creates the session with its summary and opens it for writing. StoreError `exists` when it is there. */
+  create(id: string, summary: S): Promise<LogWriter<E>>;
+  /** Claims an existing session for writing. StoreError `not_found`, or `claimed` with the holder. */
+  open(id: string): Promise<LogWriter<E>>;
+  has(id: string): Promise<boolean>;
+  /** Entries with from < seq <= to, in order, in bounded memory. Damaged records are reported, then skipped. */
+  read(
+    id: string,
+    range?: { from?: number; to?: number; onDamage?: (damage: Damage) => void },
+  ): AsyncIterable<Entry<E>>;
+  /** Replay, then live, with no gap and no duplicate. Works without the claim and, where supported, across processes. */
+  subscribe(id: string, options: SubscribeOptions, reader: Reader<E>): Subscription;
+  /** Per-type counts of all records with `seq` at or below the given one. */
+  counts(id: string, upTo: number): Promise<TypeCounts>;
+  /** The number of the last record. */
+  lastSeq(id: string): Promise<number>;
+  readSummary(id: string): Promise<S | null>;
+  /** Atomic replace. */
+  writeSummary(id: string, summary: S): Promise<void>;
+  list(options?: ListOptions): Promise<{ sessions: ListedSession<S>[]; next: string | null }>;
+  /** Ends subscribers, removes the session. Idempotent. */
+  delete(id: string): Promise<void>;
+  close(): Promise<void>;
+}
