@@ -1,0 +1,43 @@
+/** The policy port: who may call what. The loop asks it about every call and does as it says. */
+import type { ResolvedBy, Risk } from "@chimera/acp-schema/events";
+import type { TurnSettings, Workspace } from "./port.js";
+import type { Tool, Touches } from "./tool.js";
+
+export interface Policy {
+  decide(call: PolicyCall, context: PolicyContext): PolicyDecision | Promise<PolicyDecision>;
+  /** Keeps an answer for the same tool with the same arguments in this workspace. */
+  remember(call: PolicyCall, answer: "always" | "never", context: PolicyContext): Promise<void>;
+  /** Told of every decision, however it was reached. */
+  audit(entry: AuditEntry): Promise<void>;
+}
+
+export interface PolicyCall {
+  readonly tool: Tool;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly touches: Touches;
+}
+
+export interface PolicyContext {
+  readonly settings: TurnSettings;
+  readonly workspace: Workspace;
+}
+
+export interface PolicyDecision {
+  readonly decision: "allow" | "deny" | "ask";
+  /** The rule that settled it, in words a person can find again; null when a default did. */
+  readonly rule: string | null;
+  readonly why: string;
+  readonly risk: Risk;
+}
+
+export interface AuditEntry {
+  readonly sessionId: string;
+  readonly turn: number;
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly decision: "allow" | "deny";
+  readonly by: ResolvedBy;
+  readonly rule: string | null;
+  readonly why: string;
+}

@@ -1,0 +1,103 @@
+/**
+ * The agent port, as this package sees it: a turn comes in, agent events go out. Whoever keeps the conversation (a session,
+ * a script, a test) calls the agent through these shapes; they are structural, so the caller needs no import from here.
+ */
+import type { AgentEvent, Decision, Message, PromptBlock, ResolvedBy, Risk } from "@chimera/acp-schema/events";
+
+/** Anything that takes a turn and yields agent events. */
+export type Agent = (turn: Turn, context: AgentContext) => AsyncIterable<AgentEvent>;
+
+/** Everything an agent needs to know about the turn it runs. */
+export interface Turn {
+  readonly sessionId: string;
+  /** 0-based. */
+  readonly number: number;
+  readonly prompt: { readonly text: string; readonly content?: readonly PromptBlock[] };
+  /** The visible conversation before this prompt: undone turns left out, deltas joined. */
+  readonly history: readonly Message[];
+  readonly settings: TurnSettings;
+}
+
+export interface TurnSettings {
+  readonly model: string;
+  /** The agent definition in use: build, plan, explore, review, general or a file's. */
+  readonly agent: string;
+  readonly autoApproveWrites: boolean;
+  readonly autoApproveExecute: boolean;
+  readonly readOnly: boolean;
+  readonly maxSteps: number;
+  readonly maxCostUsd: number | null;
+  /** What the session has cost before this turn. */
+  readonly spentUsd: number;
+  readonly allowedTools: readonly string[] | null;
+  readonly mcpServers: readonly McpServer[];
+}
+
+/** An MCP server handed over by a client; its environment and headers never reach the log. */
+export type McpServer =
+  | {
+      readonly type: "stdio";
+      readonly name: string;
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+    }
+  | {
+      readonly type: "http" | "sse";
+      readonly name: string;
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+    };
+
+export interface AgentContext {
+  /** Asks whoever is attached. No approver, a time-out, a cancel or a close answers `deny`; it never throws. */
+  readonly ask: Ask;
+  readonly workspace: Workspace;
+  readonly signal: AbortSignal;
+}
+
+/** The agent must have yielded the `tool_call` of `call_id`, and seen it taken, before it asks. */
+export type Ask = (request: {
+  readonly call_id: string;
+  readonly tool: string;
+  readonly args: Record<string, unknown>;
+  readonly risk: Risk;
+  readonly options?: readonly Decision[];
+}) => Promise<{ readonly decision: Decision; readonly by: ResolvedBy }>;
+
+/**
+ * The files and the shell of a session. File access goes through it, so that an editor's unsaved buffers or terminal can
+ * take the disk's place; writes and commands announce themselves, so that undo has what was there before.
+ */
+export interface Workspace {
+  /** Absolute. */
+  readonly cwd: string;
+  readonly directories: readonly string[];
+  readText(path: string): Promise<string>;
+  writeText(path: string, text: string): Promise<void>;
+  /** Called before the first write of a path in a turn: captures what was there. */
+  willWrite(path: string): Promise<void>;
+  /** Called before a command that may write; the returned function is called after it, and finds what changed. */
+  willRun(command: string): Promise<() => Promise<void>>;
+  /** A terminal the client owns, when it offered one. */
+  readonly terminal?: ClientTerminal;
+}
+
+export interface ClientTerminal {
+  run(request: {
+    readonly command: string;
+    readonly args?: readonly string[];
+    readonly cwd?: string;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly timeoutMs: number;
+    readonly signal: AbortSignal;
+    /** Told as soon as the terminal exists, so that the call can show it. */
+    onStart(terminalId: string): void;
+  }): Promise<{
+    readonly output: string;
+    readonly truncated: boolean;
+    readonly exitCode: number | null;
+    readonly signal: string | null;
+    readonly timedOut: boolean;
+  }>;
+}

@@ -1,0 +1,81 @@
+/** A tool: what the model may call, what it touches, and how it runs. */
+import type { AgentEvent, Location, ToolContent, ToolKind } from "@chimera/acp-schema/events";
+import type { Workspace } from "./port.js";
+
+/** A JSON Schema document, as the model and `GET /tools` see it. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Any Standard Schema (valibot, zod, arktype …); only the validating half is used. */
+export interface InputSchema<I> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    validate(value: unknown): InputResult<I> | Promise<InputResult<I>>;
+  };
+}
+
+export type InputResult<I> =
+  | { readonly value: I; readonly issues?: undefined }
+  | {
+      readonly issues: readonly {
+        readonly message: string;
+        readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+      }[];
+    };
+
+export interface Tool<I = unknown> {
+  /** As the model and `GET /tools` see it: `Read`, `Bash`, `search`, `mcp__server__tool`. */
+  readonly name: string;
+  /** Other names it answers to, in any case: `read_file`, `Grep`. */
+  readonly aliases: readonly string[];
+  readonly description: string;
+  /** Validates the model's arguments; a failure goes back to the model as text. */
+  readonly input: InputSchema<I>;
+  readonly inputSchema: JsonSchema;
+  readonly kind: ToolKind;
+  /** Whether calls of one step may run side by side with their neighbours; tools that change things say false. */
+  readonly parallel: boolean;
+  describe(input: I, workspace: Workspace): ToolDescription;
+  run(input: I, context: ToolContext): Promise<ToolOutcome>;
+}
+
+/** What a call is about to do, before it runs: shown to people and given to the policy. */
+export interface ToolDescription {
+  readonly title: string;
+  readonly locations: readonly Location[];
+  readonly touches: Touches;
+}
+
+/** Absolute paths, and the command line where there is one. */
+export interface Touches {
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  readonly command?: string;
+}
+
+export interface ToolContext {
+  readonly callId: string;
+  readonly workspace: Workspace;
+  readonly signal: AbortSignal;
+  /** Shows something while the tool runs: tool_progress, plan, terminal_output, file_edit, file_open, notice. */
+  emit(event: AgentEvent): void;
+  /** Keeps text that is too long for the model aside and returns where; absent when the embedder keeps nothing. */
+  readonly spill?: (name: string, text: string) => Promise<string>;
+}
+
+export interface ToolOutcome {
+  readonly success: boolean;
+  /** What the model reads. */
+  readonly output: string;
+  readonly error?: string;
+  readonly content?: readonly ToolContent[];
+  /** Pictures for models that see; others are told that they cannot. */
+  readonly images?: readonly ToolImage[];
+}
+
+export interface ToolImage {
+  /** `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
+  readonly mimeType: string;
+  /** Base64. */
+  readonly data: string;
+}
