@@ -35,6 +35,8 @@ export interface Tool<I = unknown> {
   readonly kind: ToolKind;
   /** Whether calls of one step may run side by side with their neighbours; tools that change things say false. */
   readonly parallel: boolean;
+  /** False where the workspace lacks what the tool needs: it is then not offered. Absent: always there. */
+  available?(workspace: Workspace): boolean;
   describe(input: I, workspace: Workspace): ToolDescription;
   run(input: I, context: ToolContext): Promise<ToolOutcome>;
 }
@@ -46,7 +48,7 @@ export interface ToolDescription {
   readonly touches: Touches;
 }
 
-/** Absolute paths, and the command line where there is one. */
+/** Real absolute paths (no symbolic link left in them), and the command line where there is one. */
 export interface Touches {
   readonly reads: readonly string[];
   readonly writes: readonly string[];
@@ -57,6 +59,11 @@ export interface ToolContext {
   readonly callId: string;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
+  /**
+   * What the policy let this call touch, as `describe` named it. A path outside the workspace runs only when it is still
+   * exactly one of these; absent: nothing outside.
+   */
+  readonly permitted?: Touches;
   /** Shows something while the tool runs: tool_progress, plan, terminal_output, file_edit, file_open, notice. */
   emit(event: AgentEvent): void;
   /** Keeps text that is too long for the model aside and returns where; absent when the embedder keeps nothing. */
