@@ -1,0 +1,53 @@
+// What a source file imports, by the parser and not by pattern: types, re-exports and import() included.
+import { parseSync } from "oxc-parser";
+
+/**
+ * @param {string} path decides the language by its ending
+ * @param {string} text
+ * @returns {{ imports: { specifier: string, line: number }[], processUses: { member: string, line: number }[] }}
+ */
+export function readImports(path, text) {
+  const { program, errors } = parseSync(path, text);
+  if (errors.length > 0) throw new Error(`${path} does not parse: ${errors[0].message}`);
+  const imports = [];
+  const processUses = [];
+  walk(program, (node) => {
+    const specifier = specifierOf(node);
+    if (specifier !== undefined) imports.push({ specifier, line: lineAt(text, node.start) });
+    if (node.type === "MemberExpression" && node.object.type === "Identifier" && node.object.name === "process") {
+      processUses.push({ member: node.property.name ?? node.property.value, line: lineAt(text, node.start) });
+    }
+  });
+  return { imports, processUses };
+}
+
+// --- internal ---
+
+function specifierOf(node) {
+  switch (node.type) {
+    case "ImportDeclaration":
+    case "ExportAllDeclaration":
+    case "ExportNamedDeclaration":
+    case "ImportExpression":
+    case "TSImportType":
+      return literal(node.source ?? node.argument);
+    default:
+      return undefined;
+  }
+}
+
+function literal(node) {
+  return typeof node?.value === "string" ? node.value : undefined;
+}
+
+function walk(node, visit) {
+  if (typeof node.type === "string") visit(node);
+  for (const child of Object.values(node)) {
+    if (Array.isArray(child)) for (const item of child) item && typeof item === "object" && walk(item, visit);
+    else if (child && typeof child === "object") walk(child, visit);
+  }
+}
+
+function lineAt(text, offset) {
+  return text.slice(0, offset).split("\n").length;
+}

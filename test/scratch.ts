@@ -1,0 +1,29 @@
+// A tree of files in a temporary directory, and a repository script run against it as a real process.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+export const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** Writes the files (JSON for anything but a string) and removes them when the test ends. */
+export function scratchTree(files: Record<string, unknown>): string {
+  const root = mkdtempSync(join(tmpdir(), "chimera-gate-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), typeof content === "string" ? content : JSON.stringify(content, null, 2));
+  }
+  return root;
+}
+
+/** Runs `node scripts/<name> <args>` and waits for it. */
+export function runScript(name: string, ...args: string[]): { code: number | null; stdout: string; stderr: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(repositoryRoot, "scripts", name), ...args], {
+    encoding: "utf8",
+    env: { ...process.env, NO_COLOR: "1" },
+  });
+  return { code: status, stdout, stderr };
+}
