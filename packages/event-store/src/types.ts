@@ -119,6 +119,8 @@ export interface EventStore<E extends EventBody, S extends object> {
   /** Claims an existing session for writing. StoreError `not_found`, or `claimed` with the holder. */
   open(id: string): Promise<LogWriter<E>>;
   has(id: string): Promise<boolean>;
+  /** Creates `to` with the records of `from` up to `upTo`, verbatim (numbers, ids and times kept), and opens it for writing. */
+  copy(from: string, to: string, options: { upTo: number; summary: S }): Promise<LogWriter<E>>;
   /** Entries with from < seq <= to, in order, in bounded memory. Damaged records are reported, then skipped. */
   read(
     id: string,
