@@ -10,6 +10,8 @@ export type StoreErrorCode =
   | "io"
   | "unsupported_format"
   | "invalid_id"
+  | "invalid_event"
+  | "too_large"
   | "empty_batch";
 
 const BRAND = Symbol.for("@chimera/event-store/error");

@@ -1,5 +1,9 @@
 /** `@chimera/event-store`: an append-only, numbered, crash-proof event log per session. */
+export { PAST_THE_END, parseCursor } from "./cursor.js";
 export { isStoreError, StoreError, type StoreErrorCode } from "./errors.js";
+export { LIMITS } from "./limits.js";
+export { createMemoryStore, type MemoryStoreOptions } from "./memory-store.js";
+export { isSessionId, makeSessionId, sessionPrefix, sessionTime } from "./session-id.js";
 export type {
   Damage,
   Durability,

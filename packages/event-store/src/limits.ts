@@ -1,0 +1,31 @@
+/** Every bound of this package, in one table. Bytes unless the name says otherwise. */
+export const LIMITS = {
+  /** A segment is closed and the next one started at this size. */
+  segmentBytes: 4 * 1024 * 1024,
+  /** Queued lines are written at once when they reach this size, without waiting for the end of the tick. */
+  writeBytes: 64 * 1024,
+  /** One encoded record. A larger append is refused with `too_large`. */
+  recordBytes: 64 * 1024 * 1024,
+  /** Read size of a replay, and about the size of the batches it hands out. */
+  readBytes: 256 * 1024,
+  /** Recent lines kept in memory for readers of one session that are a little behind. */
+  windowBytesPerSession: 1024 * 1024,
+  /** The same, over all sessions of the process. */
+  windowBytesPerProcess: 64 * 1024 * 1024,
+  /** Lines a memory session keeps before it forgets the oldest. */
+  memorySessionBytes: 16 * 1024 * 1024,
+  /** Files that idle and active writers hold open; the longest idle one is closed first. */
+  openWriterFiles: 192,
+  /** Files that replays hold open; further ones wait. Together with the writers: 256. */
+  openReaderFiles: 64,
+  /** `fdatasync` calls in flight per process: more would only take threads from everybody else. */
+  syncsInFlight: 2,
+  /** How often another process's session is looked at while it is followed. */
+  followMs: 100,
+  /** How often a process shows that it lives. */
+  heartbeatMs: 5_000,
+  /** A holder whose own heartbeat is older than this looks at its claim again before it writes. */
+  heartbeatLateMs: 15_000,
+  /** A holder not provably dead loses its claim after its heartbeat stood still for this long. */
+  heartbeatDeadMs: 30_000,
+} as const;

@@ -1,0 +1,180 @@
+import { parseCursor } from "../cursor.js";
+import { LIMITS } from "../limits.js";
+import type { Entry, EventBody, Reader, SubscribeOptions, Subscription } from "../types.js";
+import { createWindow, type WindowBudget } from "./window.js";
+
+/** Where readers that are behind get their entries from. */
+export type BatchSource<E extends EventBody> = (from: number, to: number) => AsyncIterable<readonly Entry<E>[]>;
+
+/** One log's readers in this process. Each is a cursor: pushed to while it keeps up, re-reading when it did not. */
+export interface Broadcast<E extends EventBody> {
+  /** The last number readers may see. */
+  readonly head: number;
+  readonly readers: number;
+  /** Moves the head over a batch that is in the store already, and hands it to every reader that waits for it. */
+  publish(batch: readonly Entry<E>[]): void;
+  /** Moves the head without entries at hand: readers fetch them. */
+  advance(head: number): void;
+  subscribe(options: SubscribeOptions, reader: Reader<E>): Subscription;
+  /** Ends every reader: normally, or with the reason. */
+  end(reason?: unknown): void;
+}
+
+interface Follower<E extends EventBody> {
+  cursor: number;
+  busy: boolean;
+  closed: boolean;
+  readonly reader: Reader<E>;
+  readonly maxBytes: number;
+  finish(reason?: unknown): void;
+}
+
+export interface BroadcastOptions<E extends EventBody> {
+  readonly budget: WindowBudget;
+  readonly source: BatchSource<E>;
+  /** Resolves to the head once it is known; a reader's start waits for it. A number when it is known already. */
+  readonly head: number | Promise<number>;
+  /** Called when the last reader left. */
+  readonly onIdle?: () => void;
+}
+
+export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E>): Broadcast<E> {
+  const { source, onIdle } = options;
+  const followers = new Set<Follower<E>>();
+  const window = createWindow<E>(options.budget);
+  let head = typeof options.head === "number" ? options.head : 0;
+  const opened =
+    typeof options.head === "number"
+      ? null
+      : options.head.then((known) => {
+          head = Math.max(head, known);
+        });
+
+  /** Hands a batch over. Returns a promise only when the reader asked to wait. */
+  const give = (follower: Follower<E>, batch: readonly Entry<E>[]): void | Promise<void> => {
+    const last = batch[batch.length - 1]!.seq;
+    follower.cursor = last;
+    return follower.reader(batch, { live: last >= head });
+  };
+
+  const catchUp = async (follower: Follower<E>): Promise<void> => {
+    while (!follower.closed && follower.cursor < head) {
+      const recent = window.after(follower.cursor, follower.maxBytes);
+      if (recent !== null) {
+        await give(follower, recent);
+        continue;
+      }
+      const target = head;
+      for await (const batch of source(follower.cursor, target)) {
+        if (follower.closed) return;
+        await give(follower, batch);
+      }
+      // What the store could not give back is damaged: the reader moves on past it.
+      follower.cursor = Math.max(follower.cursor, target);
+    }
+  };
+
+  const settle = (follower: Follower<E>, work: Promise<void>): void => {
+    follower.busy = true;
+    work.then(
+      () => {
+        follower.busy = false;
+        if (!follower.closed && follower.cursor < head) settle(follower, catchUp(follower));
+      },
+      (reason: unknown) => follower.finish(reason ?? new Error("the reader failed")),
+    );
+  };
+
+  /** True when the follower took the batch. */
+  const push = (follower: Follower<E>, batch: readonly Entry<E>[]): boolean => {
+    if (follower.busy || follower.cursor + 1 < batch[0]!.seq) return false;
+    const unseen = follower.cursor < batch[0]!.seq ? batch : batch.filter((entry) => entry.seq > follower.cursor);
+    if (unseen.length === 0) return true;
+    try {
+      const pending = give(follower, unseen);
+      if (typeof pending?.then === "function") settle(follower, pending);
+    } catch (reason) {
+      follower.finish(reason ?? new Error("the reader failed"));
+    }
+    return true;
+  };
+
+  const begin = async (follower: Follower<E>, from: number | "live"): Promise<void> => {
+    if (opened !== null) await opened;
+    // Past the end means live only, not "silent until the log has grown that far".
+    follower.cursor = from === "live" ? head : Math.min(parseCursor(from), head);
+    await catchUp(follower);
+  };
+
+  return {
+    get head() {
+      return head;
+    },
+    get readers() {
+      return followers.size;
+    },
+    publish(batch) {
+      head = batch[batch.length - 1]!.seq;
+      let behind = false;
+      for (const follower of followers) if (!push(follower, batch)) behind = true;
+      if (behind) {
+        window.push(batch);
+        for (const follower of followers)
+          if (!follower.busy && follower.cursor < head) settle(follower, catchUp(follower));
+      } else window.clear();
+    },
+    advance(known) {
+      if (known <= head) return;
+      head = known;
+      window.clear();
+      for (const follower of followers) if (!follower.busy) settle(follower, catchUp(follower));
+    },
+    subscribe({ from, maxBytes = LIMITS.windowBytesPerSession, signal }, reader) {
+      let resolve!: () => void;
+      let reject!: (reason: unknown) => void;
+      const ended = new Promise<void>((yes, no) => {
+        resolve = yes;
+        reject = no;
+      });
+      // A caller that does not look at `ended` must not bring the process down.
+      ended.catch(() => {});
+      const follower: Follower<E> = {
+        cursor: 0,
+        busy: true,
+        closed: false,
+        reader,
+        maxBytes,
+        finish(reason) {
+          if (follower.closed) return;
+          follower.closed = true;
+          followers.delete(follower);
+          signal?.removeEventListener("abort", close);
+          if (reason === undefined) resolve();
+          else reject(reason);
+          if (followers.size === 0) {
+            window.clear();
+            onIdle?.();
+          }
+        },
+      };
+      const close = (): void => follower.finish();
+      followers.add(follower);
+      if (signal?.aborted) close();
+      else {
+        signal?.addEventListener("abort", close, { once: true });
+        settle(follower, begin(follower, from));
+      }
+      return {
+        get cursor() {
+          return follower.cursor;
+        },
+        ended,
+        close,
+      };
+    },
+    end(reason) {
+      for (const follower of [...followers]) follower.finish(reason);
+      window.clear();
+    },
+  };
+}

@@ -1,0 +1,235 @@
+import { StoreError } from "./errors.js";
+import { LIMITS } from "./limits.js";
+import { pageOf } from "./list.js";
+import { type Broadcast, createBroadcast } from "./live/broadcast.js";
+import { createTick, type Tick } from "./live/tick.js";
+import { createWindowBudget, type WindowBudget } from "./live/window.js";
+import { encodeBatch } from "./record/encode.js";
+import { createStamp } from "./record/stamp.js";
+import { assertStorableId } from "./session-id.js";
+import type { Entry, EventBody, EventStore, LogWriter, Subscription, TypeCounts } from "./types.js";
+
+export interface MemoryStoreOptions {
+  /** @defaultValue Date.now */
+  readonly now?: () => number;
+  /** Bytes of lines a session keeps before it forgets the oldest. @defaultValue 16 MiB */
+  readonly maxSessionBytes?: number;
+}
+
+interface MemoryLog<E extends EventBody, S> {
+  /** The retained entries; the first has number `dropped + 1`. */
+  entries: Entry<E>[];
+  dropped: number;
+  bytes: number;
+  /** Counts of the forgotten entries. */
+  readonly droppedCounts: Record<string, number>;
+  readonly broadcast: Broadcast<E>;
+  unpublished: Entry<E>[];
+  summary: S;
+  touched: number;
+  fence: number;
+  writer: { closed: boolean } | null;
+}
+
+/**
+ * The same log in memory: for tests and for sessions that must leave nothing behind. A session that outgrows its bound
+ * forgets its oldest entries; `read` reports that as damage with the reason `truncated`.
+ */
+export function createMemoryStore<E extends EventBody, S extends object>(
+  options: MemoryStoreOptions = {},
+): EventStore<E, S> {
+  const { now = Date.now, maxSessionBytes = LIMITS.memorySessionBytes } = options;
+  const logs = new Map<string, MemoryLog<E, S>>();
+  const tick = createTick();
+  const budget = createWindowBudget();
+  let closed = false;
+
+  const find = (id: string): MemoryLog<E, S> => {
+    if (closed) throw new StoreError("closed", "the store is closed");
+    const log = logs.get(id);
+    if (log === undefined) throw new StoreError("not_found", `no session ${id}`);
+    return log;
+  };
+
+  return {
+    capabilities: { durable: false, crossProcess: false, rollup: true },
+    async create(id, summary) {
+      if (closed) throw new StoreError("closed", "the store is closed");
+      assertStorableId(id);
+      if (logs.has(id)) throw new StoreError("exists", `session ${id} exists`);
+      const log = createLog<E, S>(structuredClone(summary), now(), budget);
+      logs.set(id, log);
+      return openWriter(id, log, { now, tick, maxSessionBytes });
+    },
+    async open(id) {
+      const log = find(id);
+      if (log.writer !== null) throw new StoreError("claimed", `session ${id} is open already`);
+      return openWriter(id, log, { now, tick, maxSessionBytes });
+    },
+    async has(id) {
+      return logs.has(id);
+    },
+    async *read(id, { from = 0, to = Number.POSITIVE_INFINITY, onDamage } = {}) {
+      const log = find(id);
+      const last = Math.min(to, log.dropped + log.entries.length);
+      if (from < log.dropped) {
+        onDamage?.({ seq: log.dropped, where: `memory:${id}`, reason: "truncated" });
+      }
+      for (let seq = Math.max(from, log.dropped) + 1; seq <= last; seq++) {
+        const entry = log.entries[seq - 1 - log.dropped];
+        if (entry !== undefined) yield entry;
+      }
+    },
+    subscribe(id, subscribeOptions, reader): Subscription {
+      try {
+        return find(id).broadcast.subscribe(subscribeOptions, reader);
+      } catch (error) {
+        return refused(error);
+      }
+    },
+    async counts(id, upTo) {
+      return countUpTo(find(id), upTo);
+    },
+    async lastSeq(id) {
+      const log = find(id);
+      return log.dropped + log.entries.length;
+    },
+    async readSummary(id) {
+      const log = logs.get(id);
+      return log === undefined ? null : structuredClone(log.summary);
+    },
+    async writeSummary(id, summary) {
+      const log = find(id);
+      log.summary = structuredClone(summary);
+      log.touched = now();
+    },
+    async list(listOptions = {}) {
+      const rows = [...logs].map(([id, log]) => ({ id, summary: structuredClone(log.summary), touched: log.touched }));
+      return pageOf(rows, listOptions);
+    },
+    async delete(id) {
+      const log = logs.get(id);
+      if (log === undefined) return;
+      logs.delete(id);
+      if (log.writer !== null) log.writer.closed = true;
+      log.broadcast.end();
+    },
+    async close() {
+      closed = true;
+      for (const log of logs.values()) {
+        if (log.writer !== null) log.writer.closed = true;
+        log.broadcast.end();
+      }
+    },
+  };
+}
+
+/** A subscription that could not begin. */
+export function refused(error: unknown): Subscription {
+  const ended = Promise.reject(error);
+  ended.catch(() => {});
+  return { cursor: 0, ended, close() {} };
+}
+
+// --- internal ---
+
+function createLog<E extends EventBody, S>(summary: S, touched: number, budget: WindowBudget): MemoryLog<E, S> {
+  const log: MemoryLog<E, S> = {
+    entries: [],
+    dropped: 0,
+    bytes: 0,
+    droppedCounts: {},
+    unpublished: [],
+    summary,
+    touched,
+    fence: 0,
+    writer: null,
+    broadcast: createBroadcast<E>({
+      budget,
+      head: 0,
+      source: async function* (from, to) {
+        const batch = log.entries.slice(Math.max(0, from - log.dropped), Math.max(0, to - log.dropped));
+        if (batch.length > 0) yield batch;
+      },
+    }),
+  };
+  return log;
+}
+
+function openWriter<E extends EventBody, S>(
+  id: string,
+  log: MemoryLog<E, S>,
+  deps: { now: () => number; tick: Tick; maxSessionBytes: number },
+): LogWriter<E> {
+  const state = { closed: false };
+  const stamp = createStamp(deps.now, log.entries[log.entries.length - 1]?.event.ts);
+  const fence = ++log.fence;
+  log.writer = state;
+  const last = (): number => log.dropped + log.entries.length;
+  const publish = (): void => {
+    const batch = log.unpublished;
+    log.unpublished = [];
+    if (batch.length > 0 && !state.closed) log.broadcast.publish(batch);
+  };
+  return {
+    id,
+    fence,
+    get lastSeq() {
+      return last();
+    },
+    get writtenSeq() {
+      return last();
+    },
+    get durableSeq() {
+      return last();
+    },
+    append(events, { expectedSeq } = {}) {
+      if (state.closed) throw new StoreError("closed", `session ${id} is closed`);
+      if (expectedSeq !== undefined && expectedSeq !== last()) {
+        throw new StoreError("conflict", `expected ${expectedSeq} as the last number of ${id}, it is ${last()}`);
+      }
+      const batch = encodeBatch(events, last(), stamp);
+      log.touched = deps.now();
+      for (const entry of batch) {
+        log.entries.push(entry);
+        log.bytes += entry.line.length;
+        log.unpublished.push(entry);
+      }
+      forgetOldest(log, deps.maxSessionBytes);
+      deps.tick.schedule(publish);
+      return batch;
+    },
+    async written() {},
+    async durable() {},
+    async close() {
+      if (state.closed) return;
+      publish();
+      state.closed = true;
+      log.writer = null;
+    },
+  };
+}
+
+function forgetOldest<E extends EventBody, S>(log: MemoryLog<E, S>, maxBytes: number): void {
+  let count = 0;
+  // The newest entry stays, whatever its size. A quarter at a time, so that the array is not moved for each append.
+  const floor = log.bytes > maxBytes ? maxBytes * 0.75 : maxBytes;
+  while (log.bytes > floor && count < log.entries.length - 1) {
+    const entry = log.entries[count++]!;
+    log.bytes -= entry.line.length;
+    log.droppedCounts[entry.type] = (log.droppedCounts[entry.type] ?? 0) + 1;
+  }
+  if (count > 0) {
+    log.entries = log.entries.slice(count);
+    log.dropped += count;
+  }
+}
+
+function countUpTo<E extends EventBody, S>(log: MemoryLog<E, S>, upTo: number): TypeCounts {
+  const counts = { ...log.droppedCounts };
+  for (const entry of log.entries) {
+    if (entry.seq > upTo) break;
+    counts[entry.type] = (counts[entry.type] ?? 0) + 1;
+  }
+  return counts;
+}

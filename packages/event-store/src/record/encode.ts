@@ -1,0 +1,42 @@
+import { StoreError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import type { Entry, EventBody } from "../types.js";
+import { appendedEntry } from "./entry.js";
+import { formatLine } from "./line.js";
+import type { Stamp } from "./stamp.js";
+
+/** Numbers and encodes a batch, all of it or nothing: a body that cannot be encoded throws before any number is taken. */
+export function encodeBatch<E extends EventBody>(events: readonly E[], lastSeq: number, stamp: Stamp): Entry<E>[] {
+  if (events.length === 0) throw new StoreError("empty_batch", "an append needs at least one event");
+  const bodies = events.map(encodeBody);
+  return events.map((event, i) => {
+    const seq = lastSeq + 1 + i;
+    const given = (event as { ts?: unknown }).ts;
+    const ts = given === undefined ? stamp.now() : stamp.keep(given);
+    return appendedEntry(seq, formatLine(seq, bodies[i]!, ts), event);
+  });
+}
+
+// --- internal ---
+
+function encodeBody(event: EventBody): string {
+  if (typeof event !== "object" || event === null || typeof event.type !== "string") {
+    throw new StoreError("invalid_event", "an event is an object with a string `type`");
+  }
+  let text: string;
+  try {
+    // A record copied from another log brings its own stamps; the log gives new ones.
+    const copied = "seq" in event || "id" in event || "ts" in event;
+    text = JSON.stringify(copied ? { ...event, seq: undefined, id: undefined, ts: undefined } : event);
+  } catch (cause) {
+    throw new StoreError("invalid_event", "the event cannot be written as JSON", { cause });
+  }
+  if (!text?.startsWith('{"')) throw new StoreError("invalid_event", "the event is not written as a JSON object");
+  if (text.length > LIMITS.recordBytes) {
+    throw new StoreError(
+      "too_large",
+      `an event of ${text.length} characters is over the limit of ${LIMITS.recordBytes}`,
+    );
+  }
+  return text.slice(1, -1);
+}
