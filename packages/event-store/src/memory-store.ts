@@ -66,6 +66,20 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       if (log.writer !== null) throw new StoreError("claimed", `session ${id} is open already`);
       return openWriter(id, log, { now, tick, maxSessionBytes });
     },
+    async copy(from, to, { upTo, summary }) {
+      const source = find(from);
+      assertStorableId(to);
+      if (logs.has(to)) throw new StoreError("exists", `session ${to} exists`);
+      const entries = source.entries.filter((entry) => entry.seq <= upTo);
+      const log = createLog<E, S>(structuredClone(summary), now(), budget, {
+        entries,
+        dropped: Math.min(source.dropped, upTo),
+        bytes: entries.reduce((sum, entry) => sum + entry.line.length, 0),
+        droppedCounts: { ...source.droppedCounts },
+      });
+      logs.set(to, log);
+      return openWriter(to, log, { now, tick, maxSessionBytes });
+    },
     async has(id) {
       return logs.has(id);
     },
@@ -133,12 +147,16 @@ export function refused(error: unknown): Subscription {
 
 // --- internal ---
 
-function createLog<E extends EventBody, S>(summary: S, touched: number, budget: WindowBudget): MemoryLog<E, S> {
+type Contents<E extends EventBody> = Pick<MemoryLog<E, unknown>, "entries" | "dropped" | "bytes" | "droppedCounts">;
+
+function createLog<E extends EventBody, S>(
+  summary: S,
+  touched: number,
+  budget: WindowBudget,
+  contents: Contents<E> = { entries: [], dropped: 0, bytes: 0, droppedCounts: {} },
+): MemoryLog<E, S> {
   const log: MemoryLog<E, S> = {
-    entries: [],
-    dropped: 0,
-    bytes: 0,
-    droppedCounts: {},
+    ...contents,
     unpublished: [],
     summary,
     touched,
@@ -146,7 +164,7 @@ function createLog<E extends EventBody, S>(summary: S, touched: number, budget: 
     writer: null,
     broadcast: createBroadcast<E>({
       budget,
-      head: 0,
+      head: contents.dropped + contents.entries.length,
       source: async function* (from, to) {
         const batch = log.entries.slice(Math.max(0, from - log.dropped), Math.max(0, to - log.dropped));
         if (batch.length > 0) yield batch;

@@ -3,17 +3,18 @@ import { LIMITS } from "../limits.js";
 import type { Entry, EventBody } from "../types.js";
 import { appendedEntry } from "./entry.js";
 import { formatLine } from "./line.js";
-import type { Stamp } from "./stamp.js";
 
 /** Numbers and encodes a batch, all of it or nothing: a body that cannot be encoded throws before any number is taken. */
-export function encodeBatch<E extends EventBody>(events: readonly E[], lastSeq: number, stamp: Stamp): Entry<E>[] {
+export function encodeBatch<E extends EventBody>(
+  events: readonly E[],
+  lastSeq: number,
+  stamp: () => string,
+): Entry<E>[] {
   if (events.length === 0) throw new StoreError("empty_batch", "an append needs at least one event");
   const bodies = events.map(encodeBody);
   return events.map((event, i) => {
     const seq = lastSeq + 1 + i;
-    const given = (event as { ts?: unknown }).ts;
-    const ts = given === undefined ? stamp.now() : stamp.keep(given);
-    return appendedEntry(seq, formatLine(seq, bodies[i]!, ts), event);
+    return appendedEntry(seq, formatLine(seq, bodies[i]!, stamp()), event);
   });
 }
 
@@ -25,7 +26,7 @@ function encodeBody(event: EventBody): string {
   }
   let text: string;
   try {
-    // A record copied from another log brings its own stamps; the log gives new ones.
+    // A record taken from another log brings its own stamps; this log gives new ones.
     const copied = "seq" in event || "id" in event || "ts" in event;
     text = JSON.stringify(copied ? { ...event, seq: undefined, id: undefined, ts: undefined } : event);
   } catch (cause) {
