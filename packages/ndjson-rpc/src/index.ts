@@ -1,1 +1,47 @@
-export {};
+// The public surface: JSON-RPC 2.0 over newline-delimited streams.
+
+export {
+  type CloseReason,
+  type Connection,
+  type ConnectionOptions,
+  createConnection,
+  type InputStream,
+} from "./connection.js";
+export { ErrorCode } from "./error-codes.js";
+export {
+  ConnectionError,
+  type ConnectionErrorCode,
+  isConnectionError,
+  isRpcError,
+  RpcError,
+  type RpcErrorObject,
+} from "./errors.js";
+export type {
+  Frame,
+  InvalidFrame,
+  NotificationFrame,
+  RequestFrame,
+  RequestId,
+  ResponseFrame,
+} from "./frame.js";
+export { createFrameReader } from "./frame-reader.js";
+export type { MapError } from "./incoming.js";
+export type { Limits } from "./limits.js";
+export type { LineSplitter } from "./line-splitter.js";
+export {
+  deferred,
+  defineMethods,
+  type MethodRow,
+  type Methods,
+  mergeMethods,
+  type NotificationContext,
+  type NotificationRow,
+  notification,
+  type ParamsOf,
+  type RequestContext,
+  type RequestRow,
+  type ResultOf,
+  request,
+} from "./method-table.js";
+export type { OutputStream } from "./outbox.js";
+export type { InputOf, InvalidPath, OutputOf, SchemaIssue, StandardSchema } from "./standard-schema.js";

@@ -1,1 +1,51 @@
-export {};
+// The process's own stdin and stdout as the two streams of a connection.
+
+import type { InputStream } from "./connection.js";
+import type { OutputStream } from "./outbox.js";
+
+/** The parts of `process` that the takeover touches. */
+export interface StdioProcess {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly ppid: number;
+}
+
+export interface Stdio {
+  readonly input: InputStream;
+  readonly output: OutputStream;
+  /** Gives stdout back and stops watching the parent. */
+  release(): void;
+}
+
+const PARENT_CHECK_MS = 1000;
+
+/**
+ * Makes stdout the wire: from here on `console.*` and stray `process.stdout.write` go to stderr, and only `output`
+ * reaches the real stdout. A parent that vanished without closing stdin ends the input within a second.
+ */
+export function takeOverStdio(target: StdioProcess = process): Stdio {
+  const { stdin, stdout } = target;
+  const realWrite = stdout.write;
+  stdout.write = ((...args: Parameters<typeof stdout.write>) => target.stderr.write(...args)) as typeof stdout.write;
+
+  const parent = target.ppid;
+  const watch = setInterval(() => {
+    if (target.ppid !== parent) stdin.destroy();
+  }, PARENT_CHECK_MS);
+  watch.unref();
+
+  return {
+    input: stdin,
+    output: {
+      write: (text, done) => realWrite.call(stdout, text, "utf8", done),
+      // The process ends stdout by exiting; ending it here would break a later `console.log` of the host.
+      end: () => {},
+      on: (event: "error" | "close", listener: (error: Error) => void) => stdout.on(event, listener),
+    },
+    release() {
+      clearInterval(watch);
+      stdout.write = realWrite;
+    },
+  };
+}

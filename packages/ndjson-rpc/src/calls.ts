@@ -1,0 +1,81 @@
+import { ConnectionError, RpcError } from "./errors.js";
+import type { ResponseFrame } from "./frame.js";
+
+interface Call {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+/** Requests this side sent and the peer has not answered. */
+export interface Calls {
+  open(signal: AbortSignal | undefined, onAbort: (id: number) => void): { id: number; answer: Promise<unknown> };
+  /** An answer nobody waits for is ignored. */
+  settle(frame: ResponseFrame): void;
+  /** Forgets a call that was never sent. */
+  drop(id: number, error: Error): void;
+  rejectAll(error: Error): void;
+}
+
+export function createCalls(): Calls {
+  const calls = new Map<unknown, Call>();
+  let lastId = 0;
+
+  function take(id: unknown): Call | undefined {
+    const call = calls.get(id);
+    calls.delete(id);
+    return call;
+  }
+
+  return {
+    open(signal, onAbort) {
+      const id = ++lastId;
+      const answer = new Promise<unknown>((resolve, reject) => {
+        if (!signal) {
+          calls.set(id, { resolve, reject });
+          return;
+        }
+        const abort = () => {
+          take(id)?.reject(new ConnectionError("aborted", "The request was aborted", { cause: signal.reason }));
+          onAbort(id);
+        };
+        const detach = () => signal.removeEventListener("abort", abort);
+        calls.set(id, {
+          resolve: (result) => {
+            detach();
+            resolve(result);
+          },
+          reject: (error) => {
+            detach();
+            reject(error);
+          },
+        });
+        signal.addEventListener("abort", abort, { once: true });
+      });
+      return { id, answer };
+    },
+    settle(frame) {
+      const call = take(frame.id);
+      if (frame.error === undefined) call?.resolve(frame.result);
+      else call?.reject(toRpcError(frame.error));
+    },
+    drop(id, error) {
+      take(id)?.reject(error);
+    },
+    rejectAll(error) {
+      for (const call of calls.values()) call.reject(error);
+      calls.clear();
+    },
+  };
+}
+
+// --- internal ---
+
+/** The peer's error may be any JSON value. */
+function toRpcError(error: unknown): RpcError {
+  const { code, message, data } = Object(error) as { code?: unknown; message?: unknown; data?: unknown };
+  return new RpcError(
+    typeof code === "number" ? code : 0,
+    typeof message === "string" ? message : "The peer answered with a malformed error",
+    data,
+  );
+}

@@ -1,0 +1,200 @@
+import { createCalls } from "./calls.js";
+import { encodeError, encodeNotification, encodeRequest } from "./encode.js";
+import { ConnectionError } from "./errors.js";
+import type { Frame } from "./frame.js";
+import { createFrameReader } from "./frame-reader.js";
+import { createIncoming, type MapError } from "./incoming.js";
+import { defaultLimits, type Limits } from "./limits.js";
+import type { Methods, ParamsOf, ResultOf } from "./method-table.js";
+import { createOutbox, type OutputStream } from "./outbox.js";
+import { invalidPaths, type StandardSchema } from "./standard-schema.js";
+
+/** The part of a Node readable stream that a connection uses; it must deliver bytes, not strings. */
+export interface InputStream {
+  on(event: "data", listener: (chunk: Uint8Array) => void): unknown;
+  on(event: "end" | "close", listener: () => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  pause(): unknown;
+  resume(): unknown;
+}
+
+/** Why a connection closed: the input ended, a stream failed, or `close()` was called. */
+export type CloseReason = "input_ended" | "input_failed" | "output_failed" | "closed";
+
+export interface ConnectionOptions<Peer extends Methods = Methods> {
+  readonly input: InputStream;
+  readonly output: OutputStream;
+  /** What this side serves; may be replaced later with `use`. */
+  readonly methods?: Methods;
+  /** How errors thrown by handlers are told to the peer. @defaultValue -32603 with the message in `data` */
+  readonly mapError?: MapError;
+  /** What the other side serves: types `request` and `notify`, and validates answers. */
+  readonly peer?: Peer;
+  readonly limits?: Partial<Limits>;
+  readonly onClose?: (reason: CloseReason) => void;
+  /** Faults that no frame answers, such as a failed notification handler. */
+  readonly onError?: (error: unknown, context: { readonly method: string }) => void;
+}
+
+export interface Connection<Peer extends Methods = Methods> {
+  /** Calls the peer. Aborting sends `$/cancel_request` and rejects at once. */
+  request<K extends keyof Peer & string>(
+    method: K,
+    params?: ParamsOf<Peer[K]>,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<ResultOf<Peer[K]>>;
+  notify<K extends keyof Peer & string>(method: K, params?: ParamsOf<Peer[K]>): void;
+  /** Sends one complete JSON-RPC message, already encoded and without a newline, in order with everything else. */
+  notifyEncoded(line: string): void;
+  /** Replaces the served table, from the next frame on. */
+  use(methods: Methods, mapError?: MapError): void;
+  /** Output accepted and not yet taken by the stream, in characters. */
+  readonly bufferedBytes: number;
+  /** Resolves once the output is below `limits.highWaterBytes`, or gone. */
+  drained(): Promise<void>;
+  /** Aborts open requests, rejects open calls, writes what is queued and ends the output. */
+  close(): Promise<void>;
+  /** Resolves when the connection is closed and its last line was taken by the output. */
+  readonly closed: Promise<CloseReason>;
+}
+
+/** JSON-RPC 2.0 in both directions over two byte streams, one message per line. */
+export function createConnection<Peer extends Methods = Methods>(options: ConnectionOptions<Peer>): Connection<Peer> {
+  const { input, output } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const onError = options.onError ?? (() => {});
+  const calls = createCalls();
+  const { promise: closed, resolve: resolveClosed } = withResolver<CloseReason>();
+  let closing = false;
+  let inputEnded = false;
+  let paused = false;
+  let grace: NodeJS.Timeout | undefined;
+
+  const outbox = createOutbox(output, {
+    highWaterBytes: limits.highWaterBytes,
+    onFailure: () => void shut("output_failed"),
+    onProgress: resumeInput,
+  });
+  const incoming = createIncoming({
+    send,
+    onError,
+    onIdle: () => {
+      if (inputEnded) void shut("input_ended");
+    },
+  });
+  if (options.methods) incoming.use(options.methods, options.mapError);
+
+  function send(line: string): void {
+    outbox.send(line);
+    if (!paused && outbox.bufferedBytes > limits.pauseInputBytes) {
+      paused = true;
+      input.pause();
+    }
+  }
+
+  function resumeInput(): void {
+    if (!paused || outbox.bufferedBytes > limits.highWaterBytes) return;
+    paused = false;
+    input.resume();
+  }
+
+  function receive(frame: Frame): void {
+    if (closing) return;
+    switch (frame.kind) {
+      case "request":
+        incoming.request(frame);
+        break;
+      case "response":
+        calls.settle(frame);
+        break;
+      case "notification":
+        if (frame.method === CANCEL) incoming.cancel((frame.params as { requestId?: unknown } | null)?.requestId);
+        else incoming.notification(frame);
+        break;
+      case "invalid":
+        send(encodeError(frame.idText, frame));
+    }
+  }
+
+  function endOfInput(): void {
+    if (inputEnded) return;
+    inputEnded = true;
+    reader.end();
+    calls.rejectAll(new ConnectionError("closed", "The peer closed the connection"));
+    if (incoming.open === 0) void shut("input_ended");
+    else grace = setTimeout(() => void shut("input_ended"), limits.endGraceMs);
+  }
+
+  async function shut(reason: CloseReason): Promise<void> {
+    if (closing) return;
+    closing = true;
+    clearTimeout(grace);
+    const error = new ConnectionError("closed", "The connection is closed");
+    incoming.abortAll(error);
+    calls.rejectAll(error);
+    input.pause();
+    options.onClose?.(reason);
+    await outbox.close();
+    resolveClosed(reason);
+  }
+
+  const reader = createFrameReader(receive, limits);
+  input.on("data", (chunk) => reader.push(chunk));
+  input.on("end", endOfInput);
+  input.on("close", endOfInput);
+  input.on("error", () => void shut("input_failed"));
+
+  async function call(method: string, params: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    if (closing || inputEnded) throw new ConnectionError("closed", "The connection is closed");
+    if (signal?.aborted) throw new ConnectionError("aborted", "The request was aborted", { cause: signal.reason });
+    const { id, answer } = calls.open(signal, (aborted) => send(encodeNotification(CANCEL, { requestId: aborted })));
+    try {
+      send(encodeRequest(id, method, params));
+    } catch (error) {
+      calls.drop(id, error as Error);
+    }
+    const result = await answer;
+    const schema = resultSchema(options.peer, method);
+    return schema ? validResult(schema, result, method) : result;
+  }
+
+  return {
+    request: (method, params, { signal } = {}) => call(method, params, signal) as Promise<never>,
+    notify: (method, params) => send(encodeNotification(method, params)),
+    notifyEncoded: send,
+    use: incoming.use,
+    get bufferedBytes() {
+      return outbox.bufferedBytes;
+    },
+    drained: outbox.drained,
+    close: async () => {
+      await shut("closed");
+      await closed;
+    },
+    closed,
+  };
+}
+
+// --- internal ---
+
+const CANCEL = "$/cancel_request";
+
+function withResolver<T>() {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+function resultSchema(peer: Methods | undefined, method: string): StandardSchema | undefined {
+  const row = peer && Object.hasOwn(peer, method) ? peer[method] : undefined;
+  return row && "result" in row ? row.result : undefined;
+}
+
+async function validResult(schema: StandardSchema, result: unknown, method: string): Promise<unknown> {
+  const outcome = await schema["~standard"].validate(result);
+  if (!outcome.issues) return outcome.value;
+  const cause = { issues: invalidPaths(outcome.issues) };
+  throw new ConnectionError("invalid_result", `The peer's answer to ${method} is invalid`, { cause });
+}

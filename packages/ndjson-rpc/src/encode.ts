@@ -1,0 +1,42 @@
+import { ErrorCode } from "./error-codes.js";
+import { ConnectionError, type RpcErrorObject } from "./errors.js";
+
+// Frames are joined from parts rather than stringified whole: the id goes out exactly as it came in.
+
+export function encodeRequest(id: number, method: string, params: unknown): string {
+  return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${encodeParams(params)}}`;
+}
+
+export function encodeNotification(method: string, params: unknown): string {
+  return `{"jsonrpc":"2.0","method":${JSON.stringify(method)}${encodeParams(params)}}`;
+}
+
+/** @param idText - The id's JSON text. */
+export function encodeResult(idText: string, result: unknown): string {
+  return `{"jsonrpc":"2.0","id":${idText},"result":${encodeValue(result) ?? "null"}}`;
+}
+
+/** @param idText - The id's JSON text. */
+export function encodeError(idText: string, error: RpcErrorObject): string {
+  const data = encodeValue(error.data);
+  const tail = data === undefined ? "" : `,"data":${data}`;
+  const code = Number.isInteger(error.code) ? error.code : ErrorCode.internalError;
+  return `{"jsonrpc":"2.0","id":${idText},"error":{"code":${code},"message":${JSON.stringify(String(error.message))}${tail}}}`;
+}
+
+// --- internal ---
+
+function encodeParams(params: unknown): string {
+  const text = encodeValue(params);
+  return text === undefined ? "" : `,"params":${text}`;
+}
+
+/** Undefined for what JSON leaves out; throws for what JSON cannot hold. */
+function encodeValue(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new ConnectionError("unserializable", "The value cannot be written as JSON", { cause });
+  }
+}

@@ -1,0 +1,52 @@
+const rpcBrand = Symbol.for("@chimera/ndjson-rpc/RpcError");
+const localBrand = Symbol.for("@chimera/ndjson-rpc/ConnectionError");
+
+/** The `error` member of a JSON-RPC response. */
+export interface RpcErrorObject {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** An error that crosses the wire: throw it in a handler to answer it, catch it from `request` when the peer answered it. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly [rpcBrand] = true;
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** True for an {@link RpcError} of any installed copy of this package. */
+export function isRpcError(value: unknown): value is RpcError {
+  return hasBrand(value, rpcBrand);
+}
+
+/** Why a call on this side of a connection failed; never sent to the peer. */
+export type ConnectionErrorCode = "closed" | "aborted" | "unserializable" | "invalid_result" | "unhandled";
+
+/** An error that stays on this side of the wire. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError";
+  readonly [localBrand] = true;
+  readonly code: ConnectionErrorCode;
+
+  constructor(code: ConnectionErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** True for a {@link ConnectionError} of any installed copy of this package. */
+export function isConnectionError(value: unknown): value is ConnectionError {
+  return hasBrand(value, localBrand);
+}
+
+function hasBrand(value: unknown, brand: symbol): boolean {
+  return typeof value === "object" && value !== null && brand in value;
+}

@@ -1,0 +1,80 @@
+import { ErrorCode } from "./error-codes.js";
+import type { Frame, InvalidFrame, RequestId } from "./frame.js";
+import { exceedsDepth, numericIdText } from "./json-scan.js";
+
+/** Reads one line as a frame. Never throws: what is no JSON-RPC message comes back as the error that answers it. */
+export function readFrame(line: string, maxDepth: number): Frame {
+  // Before the parse: megabytes of "[" would cost a hundred times their size in parser state.
+  if (exceedsDepth(line, maxDepth)) return parseError(`Parse error: nested deeper than ${maxDepth} levels`);
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return parseError("Parse error: the line is not valid JSON");
+  }
+  if (typeof value !== "object" || value === null) return invalidRequest("null", "a message is an object");
+  if (Array.isArray(value)) return invalidRequest("null", "batches are not supported");
+  if (line.includes("__proto__")) dropProtoKeys(value);
+  return classify(value, line);
+}
+
+/** The frame that answers a line without a usable message in it. */
+export function parseError(message: string): InvalidFrame {
+  return { kind: "invalid", idText: "null", code: ErrorCode.parseError, message };
+}
+
+// --- internal ---
+
+interface Envelope {
+  readonly jsonrpc?: unknown;
+  readonly id?: unknown;
+  readonly method?: unknown;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+function classify(message: Envelope, line: string): Frame {
+  const { id, method } = message;
+  const isReply = message.result !== undefined || message.error !== undefined;
+  if (id !== undefined && id !== null && typeof id !== "string" && typeof id !== "number") {
+    return invalidRequest("null", "id must be a string, a number or null");
+  }
+  if (message.jsonrpc !== "2.0") {
+    // An id in a reply names one of our requests: to send it back would look like a reply to one of theirs.
+    return invalidRequest(isReply ? "null" : idTextOf(id, line), 'jsonrpc must be "2.0"');
+  }
+  if (method === undefined && isReply && id !== undefined) {
+    return message.error === undefined || message.error === null
+      ? { kind: "response", id, result: message.result }
+      : { kind: "response", id, result: undefined, error: message.error };
+  }
+  if (typeof method !== "string") return invalidRequest(idTextOf(id, line), "method must be a string");
+  if (isReply) return invalidRequest(idTextOf(id, line), "a message has either a method or a result");
+  if (id === undefined) return { kind: "notification", method, params: message.params };
+  return { kind: "request", id, idText: idTextOf(id, line), method, params: message.params };
+}
+
+function invalidRequest(idText: string, reason: string): InvalidFrame {
+  return { kind: "invalid", idText, code: ErrorCode.invalidRequest, message: `Invalid request: ${reason}` };
+}
+
+function idTextOf(id: RequestId | undefined, line: string): string {
+  if (typeof id === "string") return JSON.stringify(id);
+  if (typeof id !== "number") return "null";
+  // What nearly every client writes, recognised without a scan.
+  const canonical = `{"jsonrpc":"2.0","id":${id}`;
+  if (line.startsWith(canonical) && Number.isSafeInteger(id)) {
+    const next = line.charCodeAt(canonical.length);
+    if (next === 0x2c || next === 0x7d) return String(id);
+  }
+  return numericIdText(line) ?? String(id);
+}
+
+/** An own `__proto__` key is harmless until somebody copies the object with assignment: it goes before handlers see it. */
+function dropProtoKeys(value: object): void {
+  if (Object.hasOwn(value, "__proto__")) Reflect.deleteProperty(value, "__proto__");
+  for (const child of Object.values(value)) {
+    if (typeof child === "object" && child !== null) dropProtoKeys(child);
+  }
+}

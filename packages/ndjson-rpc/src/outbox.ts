@@ -1,0 +1,106 @@
+/** The part of a Node writable stream that the outbox uses. */
+export interface OutputStream {
+  write(text: string, done: (error?: Error | null) => void): boolean;
+  end(): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "close", listener: () => void): unknown;
+}
+
+export interface OutboxOptions {
+  readonly highWaterBytes: number;
+  /** The output is gone (EPIPE, closed by the peer); called at most once. */
+  onFailure(error: Error | undefined): void;
+  /** Something left the buffer. */
+  onProgress(): void;
+}
+
+export interface Outbox {
+  /** Queues one line; lines leave in the order of the calls, those of one tick in one write. */
+  send(line: string): void;
+  /** Characters accepted and not yet taken by the output. */
+  readonly bufferedBytes: number;
+  /** Resolves once the buffer is below the high-water mark, or the output is gone. */
+  drained(): Promise<void>;
+  /** Writes what is queued, ends the output, and resolves when all of it was taken or the output failed. */
+  close(): Promise<void>;
+}
+
+const WRITE_AT = 64 * 1024;
+
+/** Strictly ordered, batching writer of lines. */
+export function createOutbox(output: OutputStream, options: OutboxOptions): Outbox {
+  let queue = "";
+  let scheduled = false;
+  let inFlight = 0;
+  let ended = false;
+  let waiting: Array<() => void> = [];
+
+  function flush(): void {
+    scheduled = false;
+    if (queue === "" || ended) return;
+    const text = queue;
+    queue = "";
+    inFlight += text.length;
+    output.write(text, (error) => {
+      inFlight -= text.length;
+      if (error) fail(error);
+      else settle();
+    });
+  }
+
+  function settle(): void {
+    if (waiting.length > 0 && (ended || queue.length + inFlight < options.highWaterBytes)) {
+      const ready = waiting;
+      waiting = [];
+      for (const resolve of ready) resolve();
+    }
+    options.onProgress();
+  }
+
+  function fail(error?: Error): void {
+    if (ended) return;
+    ended = true;
+    queue = "";
+    inFlight = 0;
+    settle();
+    options.onFailure(error);
+  }
+
+  output.on("error", fail);
+  output.on("close", () => fail());
+
+  return {
+    send(line) {
+      if (ended) return;
+      queue += line;
+      queue += "\n";
+      if (queue.length >= WRITE_AT) flush();
+      else if (!scheduled) {
+        scheduled = true;
+        setImmediate(flush);
+      }
+    },
+    get bufferedBytes() {
+      return queue.length + inFlight;
+    },
+    drained() {
+      if (ended || queue.length + inFlight < options.highWaterBytes) return Promise.resolve();
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+      });
+    },
+    close() {
+      if (ended) return Promise.resolve();
+      flush();
+      return new Promise((resolve) => {
+        // The callback of an empty write runs after all earlier ones, and with an error if they failed.
+        output.write("", () => {
+          ended = true;
+          settle();
+          output.end();
+          resolve();
+        });
+      });
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** The Standard Schema interface (standardschema.dev), version 1: valibot, zod, arktype and others implement it. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** What a schema accepts; `unknown` without a schema. */
+export type InputOf<S> = S extends StandardSchema ? NonNullable<S["~standard"]["types"]>["input"] : unknown;
+
+/** What a schema yields; `unknown` without a schema. */
+export type OutputOf<S> = S extends StandardSchema ? NonNullable<S["~standard"]["types"]>["output"] : unknown;
+
+/** One failed place of an invalid value, as it appears in `error.data.issues` of -32602. */
+export interface InvalidPath {
+  /** `/a/0/b`; empty for the value itself. */
+  readonly path: string;
+  readonly message: string;
+}
+
+// A hostile value could otherwise buy an answer larger than itself.
+const MAX_ISSUES = 20;
+const MAX_MESSAGE = 200;
+
+export function invalidPaths(issues: readonly SchemaIssue[]): InvalidPath[] {
+  return issues.slice(0, MAX_ISSUES).map((issue) => ({
+    path: (issue.path ?? [])
+      .map((segment) => `/${String(typeof segment === "object" ? segment.key : segment)}`)
+      .join(""),
+    message: issue.message.slice(0, MAX_MESSAGE),
+  }));
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { deferred, defineMethods, ErrorCode, RpcError, request } from "../src/index.js";
+import { createPair } from "../src/testing.js";
+import { createRawPeer } from "./raw-peer.js";
+
+describe("requests", () => {
+  it("are answered by the row of their name, in both directions at once", async () => {
+    const { left, right } = createPair(
+      { methods: defineMethods({ "left/name": request({ handle: () => "left" }) }) },
+      { methods: defineMethods({ "right/name": request({ handle: async () => "right" }) }) },
+    );
+    expect(await Promise.all([left.request("right/name"), right.request("left/name")])).toEqual(["right", "left"]);
+    await left.close();
+    expect(await right.closed).toBe("input_ended");
+  });
+
+  it("are answered at the chosen moment: after what was queued before, before what is queued later", async () => {
+    const peer = createRawPeer({
+      methods: defineMethods({
+        prompt: request({
+          handle: (_params, context) => {
+            setImmediate(() => {
+              peer.connection.notify("first");
+              peer.connection.notifyEncoded('{"jsonrpc":"2.0","method":"second"}');
+              context.reply("third");
+              peer.connection.notify("fourth");
+              context.reply("never");
+            });
+            return deferred;
+          },
+        }),
+      }),
+    });
+    await peer.send('{"jsonrpc":"2.0","id":1,"method":"prompt"}');
+    expect(peer.lines()).toEqual([
+      '{"jsonrpc":"2.0","method":"first"}',
+      '{"jsonrpc":"2.0","method":"second"}',
+      '{"jsonrpc":"2.0","id":1,"result":"third"}',
+      '{"jsonrpc":"2.0","method":"fourth"}',
+    ]);
+  });
+
+  it("fail with the error the handler threw", async () => {
+    const { left } = createPair(
+      {},
+      {
+        methods: defineMethods({
+          refuse: request({
+            handle: () => {
+              throw new RpcError(-32002, "no such session", { sessionId: "x" });
+            },
+          }),
+        }),
+      },
+    );
+    await expect(left.request("refuse")).rejects.toMatchObject({ code: -32002, data: { sessionId: "x" } });
+    await expect(left.request("unknown")).rejects.toMatchObject({ code: ErrorCode.methodNotFound });
+    await left.close();
+  });
+});
