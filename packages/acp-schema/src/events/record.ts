@@ -14,20 +14,24 @@ export type SessionRecord = SessionEvent & { seq: number; id: string; ts: string
 /** The record of one type. */
 export type RecordOf<T extends RecordType> = Extract<SessionRecord, { type: T }>;
 
-const envelope = {
-  seq: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  id: v.pipe(v.string(), v.regex(/^evt-[0-9a-f]{8}$/)),
-  turn: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
-  origin: v.optional(v.string()),
-  ts: v.pipe(v.string(), v.isoTimestamp()),
-};
-
-const types = Object.keys(metadata) as RecordType[];
+/** The keys of a record of one type, for schemas that carry one among other keys. */
+// @__NO_SIDE_EFFECTS__
+export function recordEntries<T extends RecordType>(type: T) {
+  return {
+    seq: v.pipe(v.number(), v.integer(), v.minValue(1)),
+    id: v.pipe(v.string(), v.regex(/^evt-[0-9a-f]{8}$/)),
+    type: v.literal(type),
+    turn: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+    origin: v.optional(v.string()),
+    metadata: metadata[type],
+    ts: v.pipe(v.string(), v.isoTimestamp()),
+  };
+}
 
 /** Validates a record read from an untrusted place; our own log is trusted by its checksum. */
-export const SessionRecordSchema: v.GenericSchema<unknown, SessionRecord> = v.variant(
+export const SessionRecordSchema: v.GenericSchema<unknown, SessionRecord> = /* @__PURE__ */ v.variant(
   "type",
-  types.map((type) => v.object({ ...envelope, type: v.literal(type), metadata: metadata[type] })) as never,
+  /* @__PURE__ */ (Object.keys(metadata) as RecordType[]).map((type) => v.object(recordEntries(type))) as never,
 ) as never;
 
 /** The last record of a turn is exactly one of these. */

@@ -1,1 +1,20 @@
-export {};
+/** `@chimera/acp-schema/http`: request and response bodies of the HTTP routes. */
+export {
+  CreateRunningSessionBody,
+  CreateRunningSessionReply,
+  CreateSessionBody,
+  CreateSessionReply,
+  ForkBody,
+  ForkReply,
+  ListSessionsQuery,
+  ListSessionsReply,
+  LiveSessionsReply,
+  MessageBody,
+  MessageReply,
+  RotateTokenReply,
+  SessionDetail,
+  SessionRow,
+  SessionSnapshot,
+  TurnBody,
+  TurnReply,
+} from "./session.js";

@@ -1,0 +1,85 @@
+/** The stable methods of ACP v1, by the side that answers them. */
+
+import { methodsOf } from "../method.js";
+import { AuthenticateRequest, AuthenticateResponse, LogoutRequest, LogoutResponse } from "./auth.js";
+import { SetSessionConfigOptionRequest, SetSessionConfigOptionResponse } from "./config-option.js";
+import { CompleteElicitationNotification, CreateElicitationRequest, CreateElicitationResponse } from "./elicitation.js";
+import { ReadTextFileRequest, ReadTextFileResponse, WriteTextFileRequest, WriteTextFileResponse } from "./fs.js";
+import { InitializeRequest, InitializeResponse } from "./initialize.js";
+import { SetSessionModeRequest, SetSessionModeResponse } from "./mode.js";
+import { RequestPermissionRequest, RequestPermissionResponse } from "./permission.js";
+import { CancelNotification, CancelRequestNotification, PromptRequest, PromptResponse } from "./prompt.js";
+import {
+  CloseSessionRequest,
+  CloseSessionResponse,
+  DeleteSessionRequest,
+  DeleteSessionResponse,
+  ListSessionsRequest,
+  ListSessionsResponse,
+  LoadSessionRequest,
+  LoadSessionResponse,
+  NewSessionRequest,
+  NewSessionResponse,
+  ResumeSessionRequest,
+  ResumeSessionResponse,
+} from "./session.js";
+import {
+  CreateTerminalRequest,
+  CreateTerminalResponse,
+  KillTerminalRequest,
+  KillTerminalResponse,
+  ReleaseTerminalRequest,
+  ReleaseTerminalResponse,
+  TerminalOutputRequest,
+  TerminalOutputResponse,
+  WaitForTerminalExitRequest,
+  WaitForTerminalExitResponse,
+} from "./terminal.js";
+import { SessionNotification } from "./update.js";
+
+const session = (marker: string) => `agentCapabilities.sessionCapabilities.${marker}`;
+const terminal = "clientCapabilities.terminal";
+
+/** What an agent answers. */
+export const agentMethods = methodsOf("agent", {
+  initialize: [InitializeRequest, InitializeResponse],
+  authenticate: [AuthenticateRequest, AuthenticateResponse, "authMethods"],
+  logout: [LogoutRequest, LogoutResponse, "agentCapabilities.auth.logout"],
+  "session/new": [NewSessionRequest, NewSessionResponse],
+  "session/load": [LoadSessionRequest, LoadSessionResponse, "agentCapabilities.loadSession"],
+  "session/resume": [ResumeSessionRequest, ResumeSessionResponse, session("resume")],
+  "session/list": [ListSessionsRequest, ListSessionsResponse, session("list")],
+  "session/delete": [DeleteSessionRequest, DeleteSessionResponse, session("delete")],
+  "session/close": [CloseSessionRequest, CloseSessionResponse, session("close")],
+  "session/prompt": [PromptRequest, PromptResponse],
+  "session/set_mode": [SetSessionModeRequest, SetSessionModeResponse],
+  "session/set_config_option": [SetSessionConfigOptionRequest, SetSessionConfigOptionResponse],
+  "session/cancel": [CancelNotification, null],
+});
+
+/** What a client answers. */
+export const clientMethods = methodsOf("client", {
+  "session/update": [SessionNotification, null],
+  "session/request_permission": [RequestPermissionRequest, RequestPermissionResponse],
+  "fs/read_text_file": [ReadTextFileRequest, ReadTextFileResponse, "clientCapabilities.fs.readTextFile"],
+  "fs/write_text_file": [WriteTextFileRequest, WriteTextFileResponse, "clientCapabilities.fs.writeTextFile"],
+  "terminal/create": [CreateTerminalRequest, CreateTerminalResponse, terminal],
+  "terminal/output": [TerminalOutputRequest, TerminalOutputResponse, terminal],
+  "terminal/wait_for_exit": [WaitForTerminalExitRequest, WaitForTerminalExitResponse, terminal],
+  "terminal/kill": [KillTerminalRequest, KillTerminalResponse, terminal],
+  "terminal/release": [ReleaseTerminalRequest, ReleaseTerminalResponse, terminal],
+  "elicitation/create": [CreateElicitationRequest, CreateElicitationResponse, "clientCapabilities.elicitation"],
+  "elicitation/complete": [CompleteElicitationNotification, null, "clientCapabilities.elicitation.url"],
+});
+
+/** What either side may send. */
+export const protocolMethods = methodsOf("protocol", {
+  "$/cancel_request": [CancelRequestNotification, null],
+});
+
+/** Update kinds that a client must have asked for; the others need nothing. */
+export const updateGates = {
+  notice: "clientCapabilities.session.notices",
+  compaction_update: "clientCapabilities.session.compaction",
+  compaction_summary_chunk: "clientCapabilities.session.compaction",
+} as const;

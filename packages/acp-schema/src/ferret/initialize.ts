@@ -1,0 +1,23 @@
+/** The handshake of ferret: otter's, with three more capabilities an editor can draw controls for. */
+import * as v from "valibot";
+import {
+  Capabilities as OtterCapabilities,
+  InitializeResponse as OtterInitializeResponse,
+} from "../otter/initialize.js";
+import { plain } from "../shape.js";
+
+/** What ferret answers unless the client asked for revision 2. */
+export const FERRET_PROTOCOL_VERSION = "0.2";
+
+export const Capabilities = plain({
+  ...OtterCapabilities.entries,
+  sandbox: v.boolean(),
+  approval: v.boolean(),
+  streaming: v.boolean(),
+  cancellation: v.boolean(),
+  bridge: v.boolean(),
+});
+export type Capabilities = v.InferOutput<typeof Capabilities>;
+
+export const InitializeResponse = plain({ ...OtterInitializeResponse.entries, capabilities: Capabilities });
+export type InitializeResponse = v.InferOutput<typeof InitializeResponse>;

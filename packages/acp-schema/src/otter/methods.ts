@@ -1,0 +1,62 @@
+/** The methods of the native otter dialect, by the side that answers them. */
+import { methodsOf } from "../method.js";
+import { InitializeRequest, InitializeResponse } from "./initialize.js";
+import {
+  PermissionRespondRequest,
+  PermissionRespondResponse,
+  ToolApproveRequest,
+  ToolApproveResponse,
+} from "./permission.js";
+import {
+  ForkSessionRequest,
+  ForkSessionResponse,
+  GetSessionResponse,
+  ListSessionsRequest,
+  ListSessionsResponse,
+  LoadSessionResponse,
+  NewSessionRequest,
+  NewSessionResponse,
+  SessionRef,
+  SetModelRequest,
+  SetModeRequest,
+} from "./session.js";
+import { CancelResponse, MessageRequest, MessageResponse, ResumeRequest, ResumeResponse, TurnRequest } from "./turn.js";
+import {
+  StepEnd,
+  StepStart,
+  TextDelta,
+  ToolCallRecord,
+  ToolResultRecord,
+  TurnEnd,
+  TurnError,
+} from "./turn-notification.js";
+import { SessionNotification } from "./update.js";
+
+/** `session/cancel` may also come without an id; it is then not answered. */
+export const agentMethods = methodsOf("agent", {
+  initialize: [InitializeRequest, InitializeResponse],
+  "session/new": [NewSessionRequest, NewSessionResponse],
+  "session/load": [SessionRef, LoadSessionResponse],
+  "session/list": [ListSessionsRequest, ListSessionsResponse, "capabilities.sessionList"],
+  "session/get": [SessionRef, GetSessionResponse],
+  "session/message": [MessageRequest, MessageResponse],
+  "session/turn": [TurnRequest, MessageResponse],
+  "session/cancel": [SessionRef, CancelResponse, "agentCapabilities.sessionCapabilities.cancel"],
+  "session/setMode": [SetModeRequest, SetModeRequest],
+  "session/setModel": [SetModelRequest, SetModelRequest],
+  "session/fork": [ForkSessionRequest, ForkSessionResponse, "capabilities.sessionFork"],
+  "session/resume": [ResumeRequest, ResumeResponse, "agentCapabilities.sessionCapabilities.resume"],
+  "permission/respond": [PermissionRespondRequest, PermissionRespondResponse, "capabilities.permissionRequest"],
+  "tool/approve": [ToolApproveRequest, ToolApproveResponse, "agentCapabilities.toolApproval"],
+});
+
+export const clientMethods = methodsOf("client", {
+  "session/update": [SessionNotification, null],
+  textDelta: [TextDelta, null],
+  toolCall: [ToolCallRecord, null],
+  toolResult: [ToolResultRecord, null],
+  stepStart: [StepStart, null],
+  stepEnd: [StepEnd, null],
+  turnEnd: [TurnEnd, null],
+  error: [TurnError, null],
+});

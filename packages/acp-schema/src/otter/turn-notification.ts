@@ -1,0 +1,28 @@
+/** What a client of `session/turn` hears in place of `session/update`: log records, under camelCase method names. */
+
+import * as v from "valibot";
+import type { RecordType } from "../events/metadata.js";
+import { recordEntries } from "../events/record.js";
+import { plain } from "../shape.js";
+
+/** Notification method -> the record type it carries. */
+export const turnNotifications = {
+  textDelta: "text_delta",
+  toolCall: "tool_call",
+  toolResult: "tool_result",
+  stepStart: "step_start",
+  stepEnd: "step_end",
+  turnEnd: "turn_end",
+  error: "error",
+} as const satisfies Record<string, RecordType>;
+
+// @__NO_SIDE_EFFECTS__
+const carrying = <T extends RecordType>(type: T) => plain({ sessionId: v.string(), ...recordEntries(type) });
+
+export const TextDelta = carrying("text_delta");
+export const ToolCallRecord = carrying("tool_call");
+export const ToolResultRecord = carrying("tool_result");
+export const StepStart = carrying("step_start");
+export const StepEnd = carrying("step_end");
+export const TurnEnd = carrying("turn_end");
+export const TurnError = carrying("error");
