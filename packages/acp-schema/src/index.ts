@@ -186,5 +186,5 @@ export {
   updates,
 } from "./acp/update.js";
 export { Cost, UsageUpdate } from "./acp/usage.js";
-export { type Method, type Methods, methodsOf, type Params, type Result, type Side } from "./method.js";
-export { strict } from "./shape.js";
+export { type Method, type Methods, methodsOf, type Params, type Result, type Side } from "./define/method.js";
+export { strict } from "./define/shape.js";

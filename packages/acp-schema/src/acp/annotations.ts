@@ -1,6 +1,6 @@
 /** Hints on how content is meant: for whom, how important, how old. */
 import * as v from "valibot";
-import { items, maybe, object } from "../shape.js";
+import { items, maybe, object } from "../define/shape.js";
 
 export const Role = v.picklist(["assistant", "user"]);
 export type Role = v.InferOutput<typeof Role>;

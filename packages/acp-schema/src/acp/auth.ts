@@ -1,6 +1,6 @@
 /** Logging in and out. */
 import * as v from "valibot";
-import { list, maybe, nullAs, object, tagged } from "../shape.js";
+import { list, maybe, nullAs, object, tagged } from "../define/shape.js";
 import { AuthMethodId } from "./id.js";
 
 export const AuthMethodAgent = object({

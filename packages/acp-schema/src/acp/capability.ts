@@ -1,6 +1,6 @@
 /** What each side says it can do. A marker is an object, `{}` for yes; absent or null means no. */
 import * as v from "valibot";
-import { defaulted, json, maybe, object } from "../shape.js";
+import { defaulted, json, maybe, object } from "../define/shape.js";
 
 const flag = () => defaulted(v.boolean(), () => false);
 

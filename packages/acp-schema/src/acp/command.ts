@@ -1,6 +1,6 @@
 /** Slash commands the agent offers. */
 import * as v from "valibot";
-import { maybe, object, requiredItems } from "../shape.js";
+import { maybe, object, requiredItems } from "../define/shape.js";
 
 /** Everything after the command's name. */
 export const UnstructuredCommandInput = object({ hint: v.string() });

@@ -1,6 +1,6 @@
 /** Shortening a long conversation; only for clients that say `session.compaction`. */
 import * as v from "valibot";
-import { items, maybe, object, openEnum } from "../shape.js";
+import { items, maybe, object, openEnum } from "../define/shape.js";
 import { ContentBlock } from "./content.js";
 import { CompactionId } from "./id.js";
 

@@ -1,6 +1,6 @@
 /** Session settings that a client can show as a picker or a switch. */
 import * as v from "valibot";
-import { maybe, object, openEnum, plain, requiredItems, variant } from "../shape.js";
+import { maybe, object, openEnum, plain, requiredItems, variant } from "../define/shape.js";
 import { SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId } from "./id.js";
 
 /** Words that start with `_` are free for custom use. */

@@ -1,7 +1,7 @@
 /** Content blocks: what prompts, messages and tool output are made of. */
 import * as v from "valibot";
-import { int64 } from "../number.js";
-import { maybe, object, variant } from "../shape.js";
+import { int64 } from "../define/number.js";
+import { maybe, object, variant } from "../define/shape.js";
 import { Annotations } from "./annotations.js";
 
 export const TextContent = object({

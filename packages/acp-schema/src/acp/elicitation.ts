@@ -1,7 +1,7 @@
 /** Asking the person at the client for input: a form, or a page to visit. */
 import * as v from "valibot";
-import { int64, uint32, uint64 } from "../number.js";
-import { defaulted, items, maybe, object, open, plain, tagged, variant } from "../shape.js";
+import { int64, uint32, uint64 } from "../define/number.js";
+import { defaulted, items, maybe, object, open, plain, tagged, variant } from "../define/shape.js";
 import { ElicitationId, RequestId, SessionId, ToolCallId } from "./id.js";
 
 /** Asked in a session, perhaps by one of its tool calls. */

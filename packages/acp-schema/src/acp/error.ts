@@ -1,6 +1,6 @@
 /** JSON-RPC errors as ACP uses them. */
 import * as v from "valibot";
-import { lenient, plain } from "../shape.js";
+import { lenient, plain } from "../define/shape.js";
 
 /** The codes with a meaning of their own. */
 export const errorCodes = {

@@ -1,7 +1,7 @@
 /** Files through the client, unsaved buffers included. Paths are absolute. */
 import * as v from "valibot";
-import { uint32 } from "../number.js";
-import { object } from "../shape.js";
+import { uint32 } from "../define/number.js";
+import { object } from "../define/shape.js";
 import { SessionId } from "./id.js";
 
 export const ReadTextFileRequest = object({

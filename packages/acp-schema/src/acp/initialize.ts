@@ -1,6 +1,6 @@
 /** The handshake. */
 import * as v from "valibot";
-import { defaulted, items, maybe, object } from "../shape.js";
+import { defaulted, items, maybe, object } from "../define/shape.js";
 import { AuthMethod } from "./auth.js";
 import { AgentCapabilities, ClientCapabilities } from "./capability.js";
 

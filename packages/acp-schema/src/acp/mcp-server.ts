@@ -1,6 +1,6 @@
 /** MCP servers that a client hands to a session. Stdio is the one without a `type`. */
 import * as v from "valibot";
-import { list, object, tagged } from "../shape.js";
+import { list, object, tagged } from "../define/shape.js";
 import { EnvVariable } from "./terminal.js";
 
 export const HttpHeader = object({ name: v.string(), value: v.string() });

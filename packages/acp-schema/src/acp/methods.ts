@@ -1,6 +1,6 @@
 /** The stable methods of ACP v1, by the side that answers them. */
 
-import { methodsOf } from "../method.js";
+import { methodsOf } from "../define/method.js";
 import { AuthenticateRequest, AuthenticateResponse, LogoutRequest, LogoutResponse } from "./auth.js";
 import { SetSessionConfigOptionRequest, SetSessionConfigOptionResponse } from "./config-option.js";
 import { CompleteElicitationNotification, CreateElicitationRequest, CreateElicitationResponse } from "./elicitation.js";

@@ -1,6 +1,6 @@
 /** Session modes: named sets of behaviour that a client can switch. */
 import * as v from "valibot";
-import { maybe, object, requiredItems } from "../shape.js";
+import { maybe, object, requiredItems } from "../define/shape.js";
 import { SessionId, SessionModeId } from "./id.js";
 
 export const SessionMode = object({

@@ -1,6 +1,6 @@
 /** Asking the person at the client whether a tool may run. */
 import * as v from "valibot";
-import { object, plain, tagged } from "../shape.js";
+import { object, plain, tagged } from "../define/shape.js";
 import { PermissionOptionId, SessionId } from "./id.js";
 import { ToolCallUpdate } from "./tool-call.js";
 

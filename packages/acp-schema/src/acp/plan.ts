@@ -1,6 +1,6 @@
 /** The agent's plan; each update replaces it whole. */
 import * as v from "valibot";
-import { object, requiredItems } from "../shape.js";
+import { object, requiredItems } from "../define/shape.js";
 
 export const PlanEntryPriority = v.picklist(["high", "medium", "low"]);
 export type PlanEntryPriority = v.InferOutput<typeof PlanEntryPriority>;

@@ -1,6 +1,6 @@
 /** A turn: its prompt, its end, its cancellation. */
 import * as v from "valibot";
-import { object } from "../shape.js";
+import { object } from "../define/shape.js";
 import { ContentBlock } from "./content.js";
 import { RequestId, SessionId } from "./id.js";
 

@@ -1,6 +1,6 @@
 /** The life of a session, but for its turns. */
 import * as v from "valibot";
-import { items, lenient, list, maybe, object, requiredItems } from "../shape.js";
+import { items, lenient, list, maybe, object, requiredItems } from "../define/shape.js";
 import { SessionConfigOption } from "./config-option.js";
 import { SessionId } from "./id.js";
 import { McpServer } from "./mcp-server.js";

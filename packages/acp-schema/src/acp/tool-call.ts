@@ -1,7 +1,7 @@
 /** Tool calls as a client shows them. */
 import * as v from "valibot";
-import { uint32 } from "../number.js";
-import { items, lenient, maybe, object, variant } from "../shape.js";
+import { uint32 } from "../define/number.js";
+import { items, lenient, maybe, object, variant } from "../define/shape.js";
 import { ContentBlock } from "./content.js";
 import { TerminalId, ToolCallId } from "./id.js";
 

@@ -1,6 +1,6 @@
 /** `session/update`: everything an agent tells about a session while it works. */
 import * as v from "valibot";
-import { maybe, object, openEnum, variant } from "../shape.js";
+import { maybe, object, openEnum, variant } from "../define/shape.js";
 import { AvailableCommandsUpdate } from "./command.js";
 import { CompactionSummaryChunk, CompactionUpdate } from "./compaction.js";
 import { ConfigOptionUpdate } from "./config-option.js";

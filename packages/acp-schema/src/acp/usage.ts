@@ -1,7 +1,7 @@
 /** How full the context is and what the session has cost. */
 import * as v from "valibot";
-import { uint64 } from "../number.js";
-import { maybe, object } from "../shape.js";
+import { uint64 } from "../define/number.js";
+import { maybe, object } from "../define/shape.js";
 
 export const Cost = object({
   amount: v.number(),

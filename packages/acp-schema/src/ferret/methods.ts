@@ -1,5 +1,5 @@
 /** The methods of the native ferret dialect: otter's, and its own. */
-import { methodsOf } from "../method.js";
+import { methodsOf } from "../define/method.js";
 import { InitializeRequest } from "../otter/initialize.js";
 import { agentMethods as otterAgentMethods, clientMethods as otterClientMethods } from "../otter/methods.js";
 import { PermissionRespondResponse } from "../otter/permission.js";

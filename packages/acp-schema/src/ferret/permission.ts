@@ -1,8 +1,8 @@
 /** Answering a `permission_request`: ferret's form, which also remembers a no, beside otter's. */
 import * as v from "valibot";
+import { plain } from "../define/shape.js";
 import { Decision } from "../events/metadata.js";
 import { PermissionRespondRequest as OtterPermissionRespondRequest } from "../otter/permission.js";
-import { plain } from "../shape.js";
 
 export const PermissionRespondRequest = v.union([
   plain({ sessionId: v.string(), id: v.string(), decision: Decision }),

@@ -1,6 +1,6 @@
 /** Sandbox, approval preset and bridge of a session. */
 import * as v from "valibot";
-import { plain } from "../shape.js";
+import { plain } from "../define/shape.js";
 
 const sessionId = v.string();
 

@@ -1,8 +1,8 @@
 /** `session/update` of ferret: flat, told apart by `kind`, with otter's `update` beside it. */
 import * as v from "valibot";
+import { json, plain, variant } from "../define/shape.js";
 import { metadata, Risk, StopReason } from "../events/metadata.js";
 import { updates as otterUpdates } from "../otter/update.js";
-import { json, plain, variant } from "../shape.js";
 
 const text = v.string();
 

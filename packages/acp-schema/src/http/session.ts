@@ -1,6 +1,6 @@
 /** Sessions over HTTP: `/sessions` and `/session`, which share handlers and differ in shape. */
 import * as v from "valibot";
-import { json, plain } from "../shape.js";
+import { json, plain } from "../define/shape.js";
 
 const text = v.string();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));

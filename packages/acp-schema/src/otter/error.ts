@@ -1,6 +1,6 @@
 /** Errors of the native dialects. */
 import * as v from "valibot";
-import { plain } from "../shape.js";
+import { plain } from "../define/shape.js";
 
 export const errorCodes = {
   parseError: -32700,

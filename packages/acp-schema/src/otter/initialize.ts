@@ -1,6 +1,6 @@
 /** The handshake of the native dialect. */
 import * as v from "valibot";
-import { plain } from "../shape.js";
+import { plain } from "../define/shape.js";
 
 /** The revision that has event ids and `session/resume`; what a client that asks for it is answered. */
 export const OTTER_ACP_PROTOCOL_VERSION = 2;

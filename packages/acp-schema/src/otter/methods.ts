@@ -1,5 +1,5 @@
 /** The methods of the native otter dialect, by the side that answers them. */
-import { methodsOf } from "../method.js";
+import { methodsOf } from "../define/method.js";
 import { InitializeRequest, InitializeResponse } from "./initialize.js";
 import {
   PermissionRespondRequest,

@@ -1,6 +1,6 @@
 /** Answering a `permission_request` update. */
 import * as v from "valibot";
-import { plain } from "../shape.js";
+import { plain } from "../define/shape.js";
 
 export const PermissionReply = v.picklist(["allow", "deny", "always"]);
 export type PermissionReply = v.InferOutput<typeof PermissionReply>;

@@ -1,7 +1,7 @@
 /** Sessions in the native dialect. */
 import * as v from "valibot";
+import { plain } from "../define/shape.js";
 import { SessionDetail } from "../http/session.js";
-import { plain } from "../shape.js";
 
 const sessionId = v.string();
 const text = v.string();

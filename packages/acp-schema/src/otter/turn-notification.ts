@@ -1,9 +1,9 @@
 /** What a client of `session/turn` hears in place of `session/update`: log records, under camelCase method names. */
 
 import * as v from "valibot";
+import { plain } from "../define/shape.js";
 import type { RecordType } from "../events/metadata.js";
 import { recordEntries } from "../events/record.js";
-import { plain } from "../shape.js";
 
 /** Notification method -> the record type it carries. */
 export const turnNotifications = {

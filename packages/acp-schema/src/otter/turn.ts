@@ -1,8 +1,8 @@
 /** Turns in the native dialect, and catching up on them after a disconnect. */
 import * as v from "valibot";
 import { ContentBlock } from "../acp/content.js";
+import { plain } from "../define/shape.js";
 import { StopReason } from "../events/metadata.js";
-import { plain } from "../shape.js";
 
 const sessionId = v.string();
 const cursor = v.pipe(v.number(), v.integer(), v.minValue(0));

@@ -1,6 +1,6 @@
 /** `session/update` of the native dialect. */
 import * as v from "valibot";
-import { json, lenient, plain, variant } from "../shape.js";
+import { json, lenient, plain, variant } from "../define/shape.js";
 import { PermissionReply } from "./permission.js";
 
 const text = v.string();
