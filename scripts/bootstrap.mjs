@@ -4,87 +4,140 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const [job = "start", ...args] = process.argv.slice(2);
+const say = (text) => process.stderr.write(`[setup] ${text}\n`);
 
-const required = manifest.engines.node.replace(/[^\d.]/g, "");
-const isOlder = (a, b) => {
-  const [x, y] = [a, b].map((v) => v.split(".").map(Number));
-  return x[0] !== y[0] ? x[0] < y[0] : x[1] < y[1];
+const jobs = {
+  build: prepare,
+  async start(args) {
+    await prepare();
+    const { main } = await import("./start.mjs");
+    await main(args);
+  },
+  async test(args) {
+    try {
+      await prepare();
+    } catch (error) {
+      say(error.message);
+      console.log("0 passed, 1 failed");
+      process.exitCode = 1;
+      return;
+    }
+    process.exitCode = await withPnpm([process.execPath, "scripts/test.mjs", ...args], "inherit");
+  },
+  async bench(args) {
+    await prepare();
+    process.exitCode = await withPnpm([process.execPath, "scripts/bench.mjs", ...args], "inherit");
+  },
 };
-if (isOlder(process.versions.node, required)) {
-  console.error(`This project needs Node ${required} or newer; this is ${process.version}. See https://nodejs.org`);
-  process.exit(1);
+
+async function main([name = "start", ...args]) {
+  const required = manifest.engines.node.replace(/[^\d.]/g, "");
+  if (isOlder(process.versions.node, required)) {
+    console.error(`This project needs Node ${required} or newer; this is ${process.version}. See https://nodejs.org`);
+    process.exitCode = 1;
+    return;
+  }
+  if (!Object.hasOwn(jobs, name)) {
+    console.error(`unknown job ${name}: one of ${Object.keys(jobs).join(", ")}`);
+    process.exitCode = 2;
+    return;
+  }
+  leaveWithParent();
+  try {
+    await jobs[name](args);
+  } catch (error) {
+    say(error.message);
+    process.exitCode = 1;
+  }
 }
 
-const say = (text) => process.stderr.write(`[setup] ${text}\n`);
+async function prepare() {
+  const started = Date.now();
+  const install = ["pnpm", "install", "--frozen-lockfile", "--prefer-offline", "--reporter=append-only"];
+  await step("installing dependencies (up to a minute the first time)", install);
+  await step("building", ["pnpm", "exec", "turbo", "run", "build", "--output-logs=errors-only"]);
+  say(`ready after ${((Date.now() - started) / 1000).toFixed(1)} s`);
+}
+
+async function step(label, command) {
+  say(label);
+  const started = Date.now();
+  const reminder = setInterval(() => say(`still ${label}: ${Math.round((Date.now() - started) / 1000)} s`), 20_000);
+  try {
+    const code = await withPnpm(command, process.stderr);
+    if (code !== 0) throw new Error(`\`${command.join(" ")}\` ended with exit code ${code}`);
+  } finally {
+    clearInterval(reminder);
+  }
+}
+
+/**
+ * Runs a command with pnpm on its PATH and gives its exit code. The command is a process group of its own, and goes when
+ * this process is told to go: `npm exec` hands signals on to nobody.
+ */
+function withPnpm(command, stdout) {
+  const npm = process.env.npm_execpath;
+  const args = ["exec", "--yes", "--prefer-offline", `--package=${manifest.packageManager}`, "--", ...command];
+  // npm is called by its own script, which works where `npm` is a .cmd file.
+  const [program, list] = npm?.endsWith(".js") ? [process.execPath, [npm, ...args]] : ["npm", args];
+  const isGroup = process.platform !== "win32";
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, list, { cwd: root, env, stdio: ["ignore", stdout, "inherit"], detached: isGroup });
+    const leave = (signal) => {
+      process.kill(isGroup ? -child.pid : child.pid, "SIGTERM");
+      process.exit(signal === "SIGINT" ? 130 : 143);
+    };
+    const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+    for (const signal of signals) process.on(signal, leave);
+    const settle = (done) => (value) => {
+      for (const signal of signals) process.off(signal, leave);
+      done(value);
+    };
+    child.on("error", settle(reject));
+    child.on(
+      "exit",
+      settle((code) => resolve(code ?? 1)),
+    );
+  });
+}
+
 const env = {
   ...process.env,
   // Turbo's cache key leaves the Node version out unless it is told.
   BUILD_NODE: process.version,
   TURBO_TELEMETRY_DISABLED: "1",
   DO_NOT_TRACK: "1",
-  // npm turns its own settings into variables that pnpm does not know and warns about.
   npm_config_loglevel: "error",
 };
 
-/** Runs a shell line with pnpm on its PATH; npm is called by its own script, which works where `npm` is a .cmd file. */
-function pnpm(line) {
-  const npm = process.env.npm_execpath;
-  const head = ["exec", "--yes", "--prefer-offline", `--package=${manifest.packageManager}`, "-c", line];
-  const [command, list] = npm?.endsWith(".js") ? [process.execPath, [npm, ...head]] : ["npm", head];
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, list, { cwd: root, env, stdio: ["ignore", 2, 2] });
-    child.on("error", reject);
-    child.on("exit", (code, signal) =>
-      code === 0 ? resolve() : reject(new Error(`\`${line}\` ended with ${signal ?? `exit code ${code}`}`)),
-    );
-  });
-}
-
-async function prepare(tasks) {
-  const started = Date.now();
-  say("installing dependencies (the first time takes up to a minute)");
-  await pnpm("pnpm install --frozen-lockfile --prefer-offline --reporter=append-only");
-  say(`building: turbo run ${tasks.join(" ")}`);
-  await pnpm(`pnpm exec turbo run ${tasks.join(" ")} --output-logs=errors-only`);
-  say(`ready after ${((Date.now() - started) / 1000).toFixed(1)} s`);
-}
-
-/** `npm start` runs under a shell that keeps signals to itself: leave when the parent has gone. */
+/** The shell that npm runs a script under keeps signals to itself: leave when it, or npm above it, has gone. */
 function leaveWithParent() {
-  const parent = process.ppid;
-  setInterval(() => {
-    if (process.ppid !== parent) process.kill(process.pid, "SIGTERM");
-  }, 500).unref();
+  const parents = [process.ppid, parentOf(process.ppid)];
+  const watch = setInterval(() => {
+    if (process.ppid === parents[0] && parentOf(parents[0]) === parents[1]) return;
+    clearInterval(watch);
+    process.kill(process.pid, "SIGTERM");
+  }, 500);
+  watch.unref();
 }
 
-try {
-  switch (job) {
-    case "start": {
-      await prepare(["build"]);
-      leaveWithParent();
-      const { main } = await import(pathToFileURL(join(root, "scripts", "start.mjs")).href);
-      await main(args);
-      break;
-    }
-    case "build":
-      await prepare(["build"]);
-      break;
-    case "test":
-    case "bench": {
-      await prepare(["build", "typecheck"]);
-      await pnpm(`node scripts/${job}.mjs ${args.join(" ")}`);
-      break;
-    }
-    default:
-      console.error(`unknown job ${job}`);
-      process.exitCode = 2;
+/** A process's parent where the system tells it cheaply (Linux), else undefined. */
+function parentOf(pid) {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(status.slice(status.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return undefined;
   }
-} catch (error) {
-  console.error(`[setup] ${error.message}`);
-  process.exitCode = 1;
 }
+
+function isOlder(version, required) {
+  const [a, b] = [version, required].map((one) => one.split(".").map(Number));
+  return a[0] !== b[0] ? a[0] < b[0] : a[1] < b[1];
+}
+
+await main(process.argv.slice(2));

@@ -5,7 +5,7 @@ import { isBuiltin } from "node:module";
 import { dirname, join, posix } from "node:path";
 import { findCycles } from "./find-cycles.mjs";
 import { runGate } from "./gate.mjs";
-import { readImports } from "./read-imports.mjs";
+import { readImports } from "./read-source.mjs";
 import { listFiles, readPackages } from "./workspace.mjs";
 
 /** @returns {Promise<{ problems: string[], summary: string }>} each problem starts with `file:line` */

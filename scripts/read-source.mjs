@@ -1,4 +1,4 @@
-// What a source file imports, by the parser and not by pattern: types, re-exports and import() included.
+// What a source file imports and says, by the parser and not by pattern: types, re-exports and import() included.
 import { parseSync } from "oxc-parser";
 
 /**
@@ -7,11 +7,9 @@ import { parseSync } from "oxc-parser";
  * @returns {{ imports: { specifier: string, line: number }[], processUses: { member: string, line: number }[] }}
  */
 export function readImports(path, text) {
-  const { program, errors } = parseSync(path, text);
-  if (errors.length > 0) throw new Error(`${path} does not parse: ${errors[0].message}`);
   const imports = [];
   const processUses = [];
-  walk(program, (node) => {
+  walk(parse(path, text), (node) => {
     const specifier = specifierOf(node);
     if (specifier !== undefined) imports.push({ specifier, line: lineAt(text, node.start) });
     if (node.type === "MemberExpression" && node.object.type === "Identifier" && node.object.name === "process") {
@@ -21,7 +19,23 @@ export function readImports(path, text) {
   return { imports, processUses };
 }
 
+/** Every string and piece of template in a file, comments left out. */
+export function readStrings(path, text) {
+  const strings = [];
+  walk(parse(path, text), (node) => {
+    if (node.type === "Literal" && typeof node.value === "string") strings.push(node.value);
+    if (node.type === "TemplateElement") strings.push(node.value.cooked ?? node.value.raw);
+  });
+  return strings;
+}
+
 // --- internal ---
+
+function parse(path, text) {
+  const { program, errors } = parseSync(path, text);
+  if (errors.length > 0) throw new Error(`${path} does not parse: ${errors[0].message}`);
+  return program;
+}
 
 function specifierOf(node) {
   switch (node.type) {

@@ -1,0 +1,60 @@
+#!/usr/bin/env node
+// Entries that promise to run in a browser reach no Node builtin and keep to their size budget. The sources are bundled,
+// so that a problem names the line that somebody wrote.
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { browserEntries } from "./browser-entries.mjs";
+import { runGate } from "./gate.mjs";
+import { readPackages } from "./workspace.mjs";
+
+/** @returns {Promise<{ problems: string[], summary: string }>} */
+export async function checkBrowserEntries(root) {
+  const packages = readPackages(root);
+  const problems = [];
+  const sizes = [];
+  for (const [name, budget] of Object.entries(browserEntries)) {
+    const owner = packages.find((one) => name in one.entries);
+    if (owner === undefined) {
+      problems.push(`scripts/browser-entries.mjs names ${name}, which no package exports`);
+      continue;
+    }
+    const { errors, bytes } = await bundle(root, owner, sourceOf(owner, name));
+    problems.push(...errors.map((error) => `${error} (reached from ${name}, which promises to run in a browser)`));
+    const size = bytes / 1024;
+    sizes.push(`${name} ${size.toFixed(1)} of ${budget} KiB`);
+    if (size > budget) problems.push(`${owner.dir} ${name} is ${size.toFixed(1)} KiB, over its budget of ${budget}`);
+  }
+  return { problems, summary: sizes.join(", ") };
+}
+
+// --- internal ---
+
+/** The build's own table says which source an entry is made of. */
+function sourceOf(owner, name) {
+  const built = owner.entries[name].replace(/^\.\/dist\/|\.js$/g, "");
+  return join(owner.path, owner.manifest.tsup.entry[built]);
+}
+
+async function bundle(root, owner, entry) {
+  try {
+    const { outputFiles } = await build({
+      entryPoints: [entry],
+      absWorkingDir: root,
+      bundle: true,
+      minify: true,
+      format: "esm",
+      platform: "browser",
+      write: false,
+      logLevel: "silent",
+    });
+    return { errors: [], bytes: gzipSync(outputFiles[0].contents).byteLength };
+  } catch (failure) {
+    const errors = failure.errors.map(
+      ({ location, text }) => `${location?.file ?? owner.dir}:${location?.line ?? 1} ${text}`,
+    );
+    return { errors, bytes: 0 };
+  }
+}
+
+await runGate(import.meta, checkBrowserEntries);
