@@ -1,22 +1,23 @@
 #!/usr/bin/env node
-// Entries that promise to run in a browser reach no Node builtin and keep to their size budget. The sources are bundled,
-// so that a problem names the line that somebody wrote.
+// Entries that promise to run in a browser (layers.json "browser": KiB, minified and compressed) reach no Node builtin and
+// keep to their budget. The sources are bundled, so that a problem names the line that somebody wrote.
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { browserEntries } from "./browser-entries.mjs";
 import { runGate } from "./gate.mjs";
 import { readPackages } from "./workspace.mjs";
 
 /** @returns {Promise<{ problems: string[], summary: string }>} */
 export async function checkBrowserEntries(root) {
+  const { browser } = JSON.parse(readFileSync(join(root, "layers.json"), "utf8"));
   const packages = readPackages(root);
   const problems = [];
   const sizes = [];
-  for (const [name, budget] of Object.entries(browserEntries)) {
+  for (const [name, budget] of Object.entries(browser)) {
     const owner = packages.find((one) => name in one.entries);
     if (owner === undefined) {
-      problems.push(`scripts/browser-entries.mjs names ${name}, which no package exports`);
+      problems.push(`layers.json names ${name}, which no package exports`);
       continue;
     }
     const { errors, bytes } = await bundle(root, owner, sourceOf(owner, name));

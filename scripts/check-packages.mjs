@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
-import { browserEntries } from "./browser-entries.mjs";
 import { repositoryRoot, runGate } from "./gate.mjs";
 import { mapConcurrently, run } from "./run.mjs";
 import { readPackages } from "./workspace.mjs";
@@ -16,13 +15,14 @@ import { readPackages } from "./workspace.mjs";
 /** @returns {Promise<{ problems: string[], summary: string }>} each problem starts with the package's folder */
 export async function checkPackages(root) {
   const packages = readPackages(root).filter((one) => one.manifest.private !== true);
+  const { browser } = JSON.parse(readFileSync(join(root, "layers.json"), "utf8"));
   const scratch = mkdtempSync(join(tmpdir(), "chimera-packages-"));
   try {
     const packed = await mapConcurrently(packages, 2, (one) => pack(one, scratch));
     const problems = packed.flatMap((one) => one.problems ?? []);
     const tarballs = packed.filter((one) => one.tarball);
     for (const one of tarballs) problems.push(...(await judgeManifest(one)), ...(await judgeTypes(one)));
-    if (problems.length === 0) problems.push(...(await installAndUse(tarballs, scratch)));
+    if (problems.length === 0) problems.push(...(await installAndUse(tarballs, browser, scratch)));
     return { problems, summary: `${packages.length} packages pack, install, import and type-check` };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
@@ -61,7 +61,7 @@ async function judgeTypes({ owner, bytes }) {
     );
 }
 
-async function installAndUse(tarballs, scratch) {
+async function installAndUse(tarballs, browser, scratch) {
   const home = join(scratch, "consumer");
   mkdirSync(home);
   const dependencies = Object.fromEntries(tarballs.map(({ owner, tarball }) => [owner.name, `file:${tarball}`]));
@@ -73,7 +73,7 @@ async function installAndUse(tarballs, scratch) {
   const results = [
     await importAll(owners, home),
     await runBinaries(owners, home),
-    await compileConsumers(owners, home),
+    await compileConsumers(owners, browser, home),
   ];
   return results.flat();
 }
@@ -104,18 +104,19 @@ async function runBinaries(owners, home) {
 }
 
 /** One consumer per platform: Node with its types, a browser without them. */
-async function compileConsumers(owners, home) {
+async function compileConsumers(owners, browser, home) {
   const all = owners.flatMap((owner) => Object.keys(owner.entries));
   const typeRoots = [join(repositoryRoot, "node_modules", "@types")];
   const consumers = {
     node: { names: all, options: { lib: ["ES2023"], types: ["node"], typeRoots } },
     browser: {
-      names: all.filter((name) => name in browserEntries),
+      names: all.filter((name) => name in browser),
       options: { lib: ["ES2023", "DOM"], types: [] },
     },
   };
   const problems = [];
   for (const [platform, { names, options }] of Object.entries(consumers)) {
+    if (names.length === 0) continue;
     const lines = names.map((name, index) => `export * as entry${index} from "${name}";`);
     writeFileSync(join(home, `${platform}.ts`), `${lines.join("\n")}\n`);
     const compilerOptions = { module: "NodeNext", target: "ES2022", strict: true, skipLibCheck: false, noEmit: true };

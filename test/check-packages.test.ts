@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { runScript, scratchTree } from "./scratch.js";
+
+/** A package as it is after a build. */
+const built = (name: string, changes: Record<string, string> = {}) => ({
+  [`packages/${name}/package.json`]: {
+    name: `@chimera/${name}`,
+    version: "1.2.3",
+    license: "MIT",
+    type: "module",
+    exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
+    bin: { [name]: "./dist/cli.js" },
+    files: ["dist"],
+  },
+  [`packages/${name}/dist/index.js`]: "export const answer = 42;\n",
+  [`packages/${name}/dist/index.d.ts`]: "export declare const answer: number;\n",
+  [`packages/${name}/dist/cli.js`]: '#!/usr/bin/env node\nconsole.log("1.2.3");\n',
+  ...Object.fromEntries(Object.entries(changes).map(([file, text]) => [`packages/${name}/dist/${file}`, text])),
+});
+
+const check = (...packages: Record<string, unknown>[]) =>
+  runScript(
+    "check-packages.mjs",
+    scratchTree({
+      "layers.json": { browser: { "@chimera/page": 1 } },
+      "package.json": { name: "scratch", private: true },
+      "pnpm-workspace.yaml": "packages:\n  - packages/*\n",
+      ...Object.assign({}, ...packages),
+    }),
+  );
+
+test("a manifest or declarations that mislead fail before anything is installed", { timeout: 60_000 }, () => {
+  const { code, stderr } = check(
+    built("program", { "cli.js": 'console.log("1.2.3");\n' }),
+    built("types", { "index.d.ts": 'export * from "./gone.js";\n' }),
+  );
+  expect(stderr).toMatch(/packages\/program\/package\.json publint: .*shebang/);
+  expect(stderr).toContain("packages/types/package.json types: InternalResolutionError");
+  expect(code).toBe(1);
+});
+
+test("what breaks after the installation is named by its package", { timeout: 60_000 }, () => {
+  const { code, stderr } = check(
+    built("sound"),
+    built("module", { "index.js": 'import "./gone.js";\n' }),
+    built("program", { "cli.js": '#!/usr/bin/env node\nimport "valibot";\n' }),
+    built("types", { "index.d.ts": "export declare const answer: Missing;\n" }),
+    built("page", { "index.d.ts": "export declare const stream: NodeJS.ReadableStream;\n" }),
+  );
+  expect(stderr).toMatch(/^@chimera\/module does not import: Cannot find module .*gone\.js/m);
+  expect(stderr).toContain("packages/program installed: `program --version` ended with 1");
+  expect(stderr).toMatch(/a node consumer does not compile: .*types\/dist\/index\.d\.ts.*'Missing'/);
+  expect(stderr).toMatch(/a browser consumer does not compile: .*page\/dist\/index\.d\.ts.*'NodeJS'/);
+  expect(stderr).not.toContain("sound");
+  expect(code).toBe(1);
+});
