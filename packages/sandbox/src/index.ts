@@ -1,1 +1,14 @@
-export {};
+/** `@chimera/sandbox`: sandbox modes and operating-system confinement of shell commands; command risk is in `./classify`. */
+export { isSandboxError, SandboxError, type SandboxErrorCode } from "./errors.js";
+export { DEFAULT_SANDBOX_MODE, parseSandboxMode, SANDBOX_MODES, type SandboxMode } from "./mode.js";
+export {
+  type Availability,
+  type Confined,
+  createSandbox,
+  type OsSandbox,
+  type Sandbox,
+  type SandboxOptions,
+  type Workspace,
+} from "./sandbox.js";
+export { seccompFilter } from "./seccomp/filter.js";
+export type { SeccompArch } from "./seccomp/syscalls.js";

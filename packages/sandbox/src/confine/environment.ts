@@ -1,0 +1,66 @@
+import { delimiter, isAbsolute } from "node:path";
+
+/** Variables a command may inherit: what tools need to find themselves and to speak the user's language. */
+const INHERITED = new Set([
+  "CARGO_HOME",
+  "COLORTERM",
+  "CONDA_PREFIX",
+  "GOPATH",
+  "GOROOT",
+  "HOME",
+  "JAVA_HOME",
+  "LANG",
+  "LANGUAGE",
+  "LOGNAME",
+  "NODE_EXTRA_CA_CERTS",
+  "NO_COLOR",
+  "NVM_DIR",
+  "PNPM_HOME",
+  "PYENV_ROOT",
+  "RUSTUP_HOME",
+  "SHELL",
+  "SSL_CERT_DIR",
+  "SSL_CERT_FILE",
+  "TERM",
+  "TZ",
+  "USER",
+  "VIRTUAL_ENV",
+]);
+
+const INHERITED_WITH_NETWORK = new Set([
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+]);
+
+const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The whole environment of a confined command and of the program that confines it: an allow-list of `base`, then `extra` as
+ * given. It is handed to the spawner itself, because what the spawner inherits can be read in its `/proc/1/environ`.
+ */
+export function cleanEnvironment(base: Environment, extra: Environment, network: boolean): Record<string, string> {
+  const clean: Record<string, string> = {};
+  for (const [name, value] of Object.entries(base)) {
+    const wanted = INHERITED.has(name) || name.startsWith("LC_") || (network && INHERITED_WITH_NETWORK.has(name));
+    if (wanted && value !== undefined) clean[name] = value;
+  }
+  clean["PATH"] = absolutePath(base["PATH"]);
+  clean["TMPDIR"] = "/tmp";
+  // The home directory is read-only; caches go to the scratch directory.
+  clean["XDG_CACHE_HOME"] = "/tmp/.cache";
+  clean["npm_config_cache"] = "/tmp/.npm";
+  for (const [name, value] of Object.entries(extra)) if (value !== undefined) clean[name] = value;
+  return clean;
+}
+
+/** `PATH` without relative entries, which would make the meaning of a command depend on its directory. */
+export function absolutePath(path: string | undefined): string {
+  const kept = (path ?? "").split(delimiter).filter((entry) => isAbsolute(entry));
+  return kept.length > 0 ? kept.join(delimiter) : DEFAULT_PATH;
+}

@@ -1,0 +1,26 @@
+import { lstatSync, realpathSync, type Stats } from "node:fs";
+import { isAbsolute, relative, sep } from "node:path";
+
+/** True when `path` is `root` or lies below it; both absolute and resolved. */
+export function isInside(path: string, root: string): boolean {
+  const way = relative(root, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+/** The path without symbolic links, or undefined when it leads nowhere. */
+export function realPath(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The entry itself (a link is not followed), or undefined when there is none. */
+export function entryAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch {
+    return undefined;
+  }
+}

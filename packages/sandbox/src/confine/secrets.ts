@@ -1,0 +1,77 @@
+import { join } from "node:path";
+
+/** Credentials below the home directory that no confined command may read. */
+const HOME_SECRETS = [
+  ".ssh",
+  ".gnupg",
+  ".aws",
+  ".azure",
+  ".kube",
+  ".docker",
+  ".netrc",
+  ".npmrc",
+  ".pypirc",
+  ".pgpass",
+  ".my.cnf",
+  ".git-credentials",
+  ".password-store",
+  ".terraform.d",
+  ".vault-token",
+  ".bash_history",
+  ".zsh_history",
+  ".node_repl_history",
+  ".python_history",
+  ".psql_history",
+  ".mozilla",
+  ".codex/auth.json",
+  ".claude/.credentials.json",
+  ".cargo/credentials.toml",
+  ".config/gh",
+  ".config/git/credentials",
+  ".config/gcloud",
+  ".config/chromium",
+  ".config/google-chrome",
+  ".config/hub",
+  ".local/share/keyrings",
+  ".local/share/opencode/auth.json",
+  "Library/Keychains",
+] as const;
+
+const SYSTEM_SECRETS = [
+  "/etc/shadow",
+  "/etc/shadow-",
+  "/etc/gshadow",
+  "/etc/gshadow-",
+  "/etc/sudoers",
+  "/etc/sudoers.d",
+  "/etc/ssl/private",
+  "/etc/ssh",
+  "/etc/krb5.keytab",
+  "/etc/kubernetes",
+  "/var/lib/docker",
+  "/var/spool/cron",
+  "/boot",
+] as const;
+
+/** Start-up files of the home directory: writing one runs code at the next login. */
+export const HOME_STARTUP_FILES = [
+  ".bashrc",
+  ".bash_profile",
+  ".bash_login",
+  ".bash_logout",
+  ".profile",
+  ".zshrc",
+  ".zshenv",
+  ".zprofile",
+  ".zlogin",
+  ".gitconfig",
+  ".config",
+  ".local",
+  ".vimrc",
+  ".npmrc",
+] as const;
+
+/** Absolute paths hidden from every confined command, whether or not they exist. */
+export function secretPaths(home: string, more: readonly string[]): string[] {
+  return [...SYSTEM_SECRETS, ...HOME_SECRETS.map((path) => join(home, path)), ...more];
+}

@@ -1,0 +1,29 @@
+/** Everything this package throws or refuses with. */
+export type SandboxErrorCode =
+  | "invalid_mode"
+  | "invalid_workspace"
+  | "protected_symlink"
+  | "sandbox_unavailable"
+  | "unsupported_platform"
+  | "outside_workspace";
+
+const BRAND = Symbol.for("@chimera/sandbox/error");
+
+/** A refusal with a closed code and a hint that says what a person can do about it. */
+export class SandboxError extends Error {
+  readonly [BRAND] = true;
+  readonly code: SandboxErrorCode;
+  readonly hint: string;
+
+  constructor(code: SandboxErrorCode, message: string, hint: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "SandboxError";
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** True for a SandboxError of any installed copy of this package. */
+export function isSandboxError(error: unknown): error is SandboxError {
+  return typeof error === "object" && error !== null && BRAND in error;
+}
