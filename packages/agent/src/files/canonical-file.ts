@@ -1,0 +1,178 @@
+/**
+ * Reads and writes at a canonical path: one in which no part is a symbolic link. Whatever turns into a link between the
+ * check and the call makes the call fail; on Linux that is exact, because everything happens relative to an open directory
+ * (`/proc/self/fd/N/name` is `openat`); elsewhere the location is checked again after the file was opened.
+ */
+import { randomUUID } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { AgentError } from "../errors.js";
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
+const READ = O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0);
+const BY_DESCRIPTOR = process.platform === "linux";
+
+/** Opens a regular file for reading and hands it over; never waits on a pipe and never reads a device. */
+export async function withFile<T>(path: string, use: (file: FileHandle, stats: Stats) => Promise<T>): Promise<T> {
+  const file = await open(path, READ).catch((error: unknown) => {
+    throw refusedLink(path, error);
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new AgentError("not_a_file", `${path} is ${kindOf(stats)}, not a file.`);
+    await verifyLocation(file, path);
+    return await use(file, stats);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The first bytes of a file, for telling what it is. */
+export async function readHead(path: string, bytes: number): Promise<{ head: Buffer; size: number }> {
+  return withFile(path, async (file, stats) => {
+    const buffer = Buffer.alloc(bytes);
+    const { bytesRead } = await file.read(buffer, 0, bytes, 0);
+    return { head: buffer.subarray(0, bytesRead), size: stats.size };
+  });
+}
+
+/** The whole file; `file_too_large` beyond `maxBytes`, counted while reading, since some files do not tell their size. */
+export async function readCanonical(path: string, maxBytes: number): Promise<Buffer> {
+  return withFile(path, async (file, stats) => {
+    const chunks: Buffer[] = [];
+    let total = 0;
+    while (true) {
+      const chunk = Buffer.allocUnsafe(Math.min(Math.max(stats.size - total, 65_536), 1 << 20));
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
+      if (bytesRead === 0) return Buffer.concat(chunks, total);
+      total += bytesRead;
+      if (total > maxBytes) throw new AgentError("file_too_large", `${path} is larger than ${maxBytes} bytes.`);
+      chunks.push(chunk.subarray(0, bytesRead));
+    }
+  });
+}
+
+/**
+ * Replaces the file in one step, so that a reader never sees half of it and a hard link elsewhere keeps the old content.
+ * Missing directories are made; mode and owner are kept.
+ */
+export async function writeCanonical(path: string, text: string): Promise<void> {
+  await inDirectory(dirname(path), async (at) => {
+    const target = at(basename(path));
+    const present = await statIfPresent(target);
+    if (present?.isSymbolicLink()) throw movedAway(path);
+    if (present && !present.isFile()) throw new AgentError("not_a_file", `${path} is ${kindOf(present)}, not a file.`);
+    const temporary = at(`.chimera-${randomUUID()}.tmp`);
+    try {
+      await writeNew(temporary, text, present);
+      await rename(temporary, target);
+    } catch (error) {
+      await unlink(temporary).catch(() => {});
+      // A directory that may not be written, or a file mounted on its own, can still hold a file that may.
+      if (present?.nlink !== 1 || !["EACCES", "EPERM", "EBUSY"].includes(codeOf(error))) throw error;
+      await overwrite(target, text);
+    }
+  });
+}
+
+// --- internal ---
+
+type Place = (name: string) => string;
+
+async function inDirectory<T>(directory: string, use: (at: Place) => Promise<T>): Promise<T> {
+  if (!BY_DESCRIPTOR) {
+    await mkdir(directory, { recursive: true });
+    if ((await realpath(directory)) !== directory) throw movedAway(directory);
+    return use((name) => join(directory, name));
+  }
+  const handle = await openDirectory(directory);
+  try {
+    return await use((name) => `/proc/self/fd/${handle.fd}/${name}`);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openDirectory(directory: string): Promise<FileHandle> {
+  try {
+    const handle = await open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    await verifyLocation(handle, directory).catch(async (error: unknown) => {
+      await handle.close();
+      throw error;
+    });
+    return handle;
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" || directory === dirname(directory)) throw refusedLink(directory, error);
+  }
+  const parent = await openDirectory(dirname(directory));
+  try {
+    const here = `/proc/self/fd/${parent.fd}/${basename(directory)}`;
+    await mkdir(here).catch((error: unknown) => {
+      if (codeOf(error) !== "EEXIST") throw error;
+    });
+    return await open(here, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: unknown) => {
+      throw refusedLink(directory, error);
+    });
+  } finally {
+    await parent.close();
+  }
+}
+
+async function verifyLocation(handle: FileHandle, path: string): Promise<void> {
+  const actual = BY_DESCRIPTOR ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
+  if (actual !== path) throw movedAway(path);
+}
+
+async function writeNew(path: string, text: string, like: Stats | null): Promise<void> {
+  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | (O_NOFOLLOW ?? 0), like ? like.mode & 0o777 : 0o666);
+  try {
+    await file.writeFile(text);
+    if (like) {
+      // Only root may give a file away; anybody else already owns what they replace or may not keep its owner.
+      await file.chown(like.uid, like.gid).catch(() => {});
+      await file.chmod(like.mode & 0o7777);
+    }
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function overwrite(path: string, text: string): Promise<void> {
+  const file = await open(path, O_WRONLY | O_TRUNC | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0));
+  try {
+    await file.writeFile(text);
+  } finally {
+    await file.close();
+  }
+}
+
+async function statIfPresent(path: string): Promise<Stats | null> {
+  return lstat(path).catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  });
+}
+
+function refusedLink(path: string, error: unknown): unknown {
+  const code = codeOf(error);
+  if (code === "ELOOP") return movedAway(path);
+  // A pipe without a reader, or a socket: both exist and neither is a file.
+  return code === "ENXIO" ? new AgentError("not_a_file", `${path} is not a regular file.`, { cause: error }) : error;
+}
+
+function movedAway(path: string): AgentError {
+  return new AgentError("path_outside", `${path} leads somewhere else now: a part of it is a symbolic link.`);
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isDirectory()) return "a directory";
+  if (stats.isFIFO()) return "a named pipe";
+  if (stats.isSocket()) return "a socket";
+  return "a device";
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "";
+}

@@ -1,0 +1,100 @@
+/** From what a model calls a path to the one real path it means, and whether that lies in the workspace. */
+import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { AgentError } from "../errors.js";
+import type { Workspace } from "../port.js";
+
+export type Roots = Pick<Workspace, "cwd" | "directories">;
+
+export interface RealPath {
+  /** Absolute, with every symbolic link followed; the last parts may not exist yet. */
+  readonly path: string;
+  readonly inside: boolean;
+  /** Relative to the workspace where it can be: what people and the model read. */
+  readonly shown: string;
+}
+
+const MAX_PATH = 4096;
+const MAX_NAME = 255;
+const MAX_LINKS = 40;
+
+/**
+ * Follows links by hand where the end of the path does not exist, so that a dangling link that points out of the workspace
+ * is seen for what it is. Throws `path_invalid` for what no file system would take.
+ */
+export function resolvePath(input: string, roots: Roots): RealPath {
+  refuseMalformed(input);
+  const root = realRoot(roots.cwd);
+  const path = follow(resolve(root, input));
+  const inside = [root, ...roots.directories.map(realRoot)].some((directory) => isBeneath(path, directory));
+  return { path, inside, shown: isBeneath(path, root) ? relative(root, path) || "." : path };
+}
+
+/** True for the directory itself and for everything under it; a sibling whose name begins alike is not. */
+export function isBeneath(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
+}
+
+// --- internal ---
+
+function refuseMalformed(input: string): void {
+  if (input === "") throw new AgentError("path_invalid", "The path is empty.");
+  if (input.includes("\0")) throw new AgentError("path_invalid", "The path holds a NUL character.");
+  if (/^~(?:[^/\\]*[/\\]|$)/.test(input)) {
+    throw new AgentError("path_invalid", `"~" is not expanded: give a path in the workspace or an absolute one.`);
+  }
+  if (Buffer.byteLength(input) > MAX_PATH || input.split(/[/\\]/).some((name) => Buffer.byteLength(name) > MAX_NAME)) {
+    throw new AgentError("path_invalid", "The path is too long.");
+  }
+}
+
+function realRoot(directory: string): string {
+  try {
+    return realpathSync.native(directory);
+  } catch {
+    return resolve(directory);
+  }
+}
+
+function follow(start: string): string {
+  let path = start;
+  for (let links = 0; links < MAX_LINKS; links += 1) {
+    try {
+      return realpathSync.native(path);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw unusable(start, error);
+    }
+    const parent = dirname(path);
+    if (parent === path) return path;
+    const real = join(follow(parent), basename(path));
+    const target = linkTarget(real);
+    if (target === null) return real;
+    path = isAbsolute(target) ? target : resolve(dirname(real), target);
+  }
+  throw new AgentError("path_invalid", `Too many symbolic links: ${start}`);
+}
+
+function linkTarget(path: string): string | null {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : null;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw unusable(path, error);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ELOOP: "too many symbolic links",
+  ENOTDIR: "a part of it is a file, not a directory",
+  ENAMETOOLONG: "the path is too long",
+  EACCES: "no permission",
+};
+
+function unusable(path: string, cause: unknown): AgentError {
+  const code = codeOf(cause);
+  return new AgentError("path_invalid", `Cannot use ${path}: ${REASONS[code] ?? code}.`, { cause });
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "unknown error";
+}

@@ -1,0 +1,87 @@
+/** acp_terminal: a command in the terminal of the editor, where the person watches it. */
+import * as v from "valibot";
+import type { ClientTerminal, Workspace } from "../port.js";
+import type { ToolOutcome } from "../tool.js";
+import { capOutput } from "./cap-output.js";
+import { defineTool, failure, locate, touching } from "./define.js";
+
+const DEFAULT_TIMEOUT_S = 60;
+const MAX_TIMEOUT_S = 600;
+
+export const acpTerminalTool = defineTool({
+  name: "acp_terminal",
+  description: "Run a program in the editor's own terminal, where the person sees it. Otherwise like Bash.",
+  input: v.object({
+    command: v.pipe(v.string(), v.nonEmpty(), v.description("The program, or a command line when args is left out.")),
+    args: v.optional(v.array(v.string()), []),
+    cwd: v.optional(v.pipe(v.string(), v.description("Where to run it; the workspace when left out.")), "."),
+    env: v.optional(v.record(v.string(), v.string()), {}),
+    timeout: v.optional(
+      v.pipe(v.number(), v.minValue(0.1), v.maxValue(MAX_TIMEOUT_S), v.description("Seconds it may take.")),
+      DEFAULT_TIMEOUT_S,
+    ),
+  }),
+  kind: "execute",
+  parallel: false,
+  available: (workspace: Workspace) => workspace.terminal !== undefined,
+  describe: ({ command, args, cwd }, workspace) => {
+    const line = [command, ...args.map(quoted)].join(" ");
+    const { reads } = touching(cwd, workspace, "reads").touches;
+    return {
+      title: line.split("\n", 1)[0]?.slice(0, 120) ?? "",
+      locations: [],
+      touches: { reads, writes: [], command: line },
+    };
+  },
+  run: async ({ command, args, cwd, env, timeout }, context) => {
+    const { terminal } = context.workspace;
+    if (!terminal) return failure("The editor offers no terminal.");
+    const directory = locate(cwd, context, "reads").path;
+    const ran = await context.workspace.willRun([command, ...args.map(quoted)].join(" "));
+    try {
+      let terminalId: string | undefined;
+      const onStart = (id: string) => {
+        terminalId = id;
+        context.emit({ type: "terminal_output", metadata: { call_id: context.callId, terminal_id: id } });
+      };
+      const { signal } = context;
+      const result = await terminal.run({
+        command,
+        args,
+        cwd: directory,
+        env,
+        timeoutMs: timeout * 1000,
+        signal,
+        onStart,
+      });
+      const outcome = outcomeOf(result, timeout);
+      const output = await capOutput(outcome.output, context, `${context.callId}.txt`);
+      const content = terminalId === undefined ? [] : [{ type: "terminal" as const, terminal_id: terminalId }];
+      return { ...outcome, output, content };
+    } finally {
+      await ran();
+    }
+  },
+});
+
+// --- internal ---
+
+type Result = Awaited<ReturnType<ClientTerminal["run"]>>;
+
+function outcomeOf(result: Result, timeoutS: number): ToolOutcome {
+  const suffixes = [
+    result.truncated ? "[output truncated]" : null,
+    result.timedOut ? `[timed out after ${timeoutS} s]` : null,
+    result.exitCode === null ? null : `[exit code: ${result.exitCode}]`,
+    result.signal === null || result.timedOut ? null : `[signal: ${result.signal}]`,
+  ].filter((suffix) => suffix !== null);
+  const output = [result.output, ...suffixes].filter((part) => part !== "").join("\n");
+  if (!result.timedOut && result.exitCode === 0) return { success: true, output };
+  const error = result.timedOut ? `Timed out after ${timeoutS} s` : `Exit code ${result.exitCode ?? result.signal}`;
+  return { success: false, output, error };
+}
+
+/** For people and for rules to read: the arguments reach the program as they are. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

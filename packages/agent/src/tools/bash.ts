@@ -1,0 +1,156 @@
+/** Bash: a command in a shell of its own, with a time limit, no input and no secrets. */
+import { existsSync } from "node:fs";
+import { StringDecoder } from "node:string_decoder";
+import * as v from "valibot";
+import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
+import { capOutput } from "./cap-output.js";
+import { defineTool, failure, locate, progress, touching } from "./define.js";
+import { cleanEnvironment } from "./environment.js";
+import { type ProcessGroup, spawnGroup } from "./process-group.js";
+
+export interface BashOptions {
+  /** The environment to pick from; secrets in it do not reach the command. @defaultValue a path and a home only */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where commands are confined: what to spawn in place of a plain shell, or why not to. */
+  readonly confine?: (command: string, cwd: string) => Confinement | Promise<Confinement>;
+}
+
+export type Confinement =
+  | { readonly file: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
+  | { readonly refused: string };
+
+/** What of a command's output is shown while it runs. */
+const MAX_PROGRESS = 256 * 1024;
+/** What of it is kept at all. */
+const MAX_KEPT = 16 * 1024 * 1024;
+const DEFAULT_TIMEOUT_S = 120;
+const MAX_TIMEOUT_S = 600;
+/** How long output may still arrive after the command itself is gone. */
+const DRAIN_MS = 200;
+
+const input = v.object({
+  command: v.pipe(v.string(), v.nonEmpty(), v.description("The command line, as for bash -c.")),
+  timeout: v.optional(
+    v.pipe(v.number(), v.minValue(0.1), v.maxValue(MAX_TIMEOUT_S), v.description("Seconds it may take.")),
+    DEFAULT_TIMEOUT_S,
+  ),
+  cwd: v.optional(v.pipe(v.string(), v.description("Where to run it; the workspace when left out.")), "."),
+});
+type BashInput = v.InferOutput<typeof input>;
+
+export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
+  const env = cleanEnvironment(options.env);
+  const confine = options.confine ?? ((command) => ({ file: shell(), args: ["-c", command], env }));
+  return defineTool({
+    name: "Bash",
+    aliases: ["run_command", "shell"],
+    description:
+      "Run a shell command in the workspace and return its output. It has no input and no terminal; what it leaves running " +
+      `in the background is ended with it. At most ${DEFAULT_TIMEOUT_S} seconds unless you say otherwise.`,
+    input,
+    kind: "execute",
+    parallel: false,
+    describe: ({ command, cwd }, workspace) => {
+      const { reads } = touching(cwd, workspace, "reads").touches;
+      const firstLine = command.trim().split("\n", 1)[0] ?? "";
+      return { title: firstLine.slice(0, 120), locations: [], touches: { reads, writes: [], command } };
+    },
+    run: async ({ command, timeout, cwd }, context) => {
+      if (command.includes("\0")) return failure("The command holds a NUL character.");
+      const directory = locate(cwd, context, "reads").path;
+      const target = await confine(command, directory);
+      if ("refused" in target) return failure(target.refused);
+      const ran = await context.workspace.willRun(command);
+      try {
+        const group = spawnGroup(target.file, target.args, { cwd: directory, env: target.env });
+        return await supervise(group, timeout, context);
+      } finally {
+        await ran();
+      }
+    },
+  });
+}
+
+// --- internal ---
+
+function shell(): string {
+  return ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "sh";
+}
+
+type Ending = { readonly code: number | null; readonly signal: string | null } | "timeout" | "aborted" | Error;
+
+async function supervise(group: ProcessGroup, timeoutS: number, context: ToolContext): Promise<ToolOutcome> {
+  const stdout = collect(group, "stdout", context);
+  const stderr = collect(group, "stderr", context);
+  const ending = await waitFor(group, timeoutS * 1000, context.signal);
+  if (typeof ending === "string") await group.end();
+  else group.sweep();
+  await drained(group);
+  if (ending === "aborted") context.signal.throwIfAborted();
+  if (ending instanceof Error) return failure(`The command could not be started: ${ending.message}`);
+  const errors = stderr();
+  const text = stdout() + (errors === "" ? "" : `\nSTDERR:\n${errors}`);
+  const output = await capOutput(text, context, `${context.callId}.txt`);
+  const error = typeof ending === "string" ? `Timed out after ${timeoutS} s` : exitError(ending.code, ending.signal);
+  if (error === null) return { success: true, output };
+  return { success: false, output: output === "" ? error : `${output}\n${error}`, error };
+}
+
+function exitError(code: number | null, signal: string | null): string | null {
+  if (code === 0) return null;
+  return code === null ? `Ended by ${signal}` : `Exit code ${code}`;
+}
+
+function waitFor({ child }: ProcessGroup, timeoutMs: number, signal: AbortSignal): Promise<Ending> {
+  return new Promise((resolve) => {
+    const onAbort = () => settle("aborted");
+    const timer = setTimeout(() => settle("timeout"), timeoutMs);
+    const settle = (ending: Ending) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      resolve(ending);
+    };
+    child.once("exit", (code, name) => settle({ code, signal: name }));
+    child.once("error", settle);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** Something that escaped may hold the pipes open; the call does not wait for it. */
+function drained({ child }: ProcessGroup): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      clearTimeout(timer);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      resolve();
+    };
+    const timer = setTimeout(stop, DRAIN_MS);
+    if (child.stdout?.closed !== false && child.stderr?.closed !== false) stop();
+    else child.once("close", stop);
+  });
+}
+
+/** Shows a stream while it flows and returns all that was kept of it. */
+function collect({ child }: ProcessGroup, stream: "stdout" | "stderr", context: ToolContext): () => string {
+  const decoder = new StringDecoder("utf8");
+  const kept: string[] = [];
+  let total = 0;
+  let shown = 0;
+  const take = (text: string) => {
+    if (text === "") return;
+    total += text.length;
+    if (total <= MAX_KEPT) kept.push(text);
+    if (shown >= MAX_PROGRESS || context.signal.aborted) return;
+    shown += text.length;
+    progress(context, stream, shown < MAX_PROGRESS ? text : `${text}\n[more output is not shown]\n`);
+  };
+  child[stream]?.on("data", (bytes: Buffer) => take(decoder.write(bytes)));
+  child[stream]?.on("error", () => {});
+  return () => {
+    take(decoder.end());
+    if (total > MAX_KEPT) kept.push(`\n[${total} characters of ${stream}; the rest was not kept]`);
+    return kept.join("");
+  };
+}

@@ -1,0 +1,27 @@
+/** Keeps what a model reads within bounds: the beginning and the end, and a notice of what lies between. */
+import type { ToolContext } from "../tool.js";
+
+/** Characters of one result that reach the model. */
+export const MAX_OUTPUT = 30_000;
+
+const HEAD = 10_000;
+
+/** `text` whole when it is short; otherwise cut to at most {@link MAX_OUTPUT}, and kept aside where the caller keeps things. */
+export async function capOutput(text: string, context: ToolContext, name: string): Promise<string> {
+  if (text.length <= MAX_OUTPUT) return text;
+  const kept = await context.spill?.(name, text).catch(() => undefined);
+  const where = kept === undefined ? "" : `; the full text is in ${kept}`;
+  const notice = `\n\n[output truncated: ${text.length} characters, the middle left out${where}]\n\n`;
+  return (
+    whole(text.slice(0, HEAD)) +
+    notice +
+    text.slice(-(MAX_OUTPUT - HEAD - notice.length)).replace(/^[\udc00-\udfff]/, "")
+  );
+}
+
+// --- internal ---
+
+/** A cut must not leave half of a surrogate pair. */
+function whole(text: string): string {
+  return text.replace(/[\ud800-\udbff]$/, "");
+}

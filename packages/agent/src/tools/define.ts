@@ -1,0 +1,92 @@
+/** Makes a tool from its parts: derives the JSON Schema and turns what it throws into a result the model can read. */
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import type * as v from "valibot";
+import { AgentError, isAgentError } from "../errors.js";
+import { type RealPath, type Roots, resolvePath } from "../files/real-path.js";
+import type { Tool, ToolContext, ToolOutcome, Touches } from "../tool.js";
+import { jsonSchemaOf } from "./json-schema.js";
+
+export type ToolParts<I> = Omit<Tool<I>, "input" | "inputSchema" | "aliases"> & {
+  readonly aliases?: readonly string[];
+  readonly input: v.GenericSchema<unknown, I>;
+};
+
+/** A tool whose errors are answers: `run` rejects only when it was aborted. */
+export function defineTool<I>(parts: ToolParts<I>): Tool<I> {
+  return {
+    ...parts,
+    aliases: parts.aliases ?? [],
+    inputSchema: jsonSchemaOf(parts.input),
+    run: async (input, context) => {
+      context.signal.throwIfAborted();
+      try {
+        return await parts.run(input, context);
+      } catch (error) {
+        if (context.signal.aborted) throw error;
+        return failure(readable(error));
+      }
+    },
+  };
+}
+
+export function failure(message: string): ToolOutcome {
+  return { success: false, output: message, error: message };
+}
+
+/**
+ * The real path of an argument, checked at the moment of use: it must be one the policy let this call touch or, where
+ * nobody asked a policy, lie in the workspace.
+ */
+export function locate(input: string, context: ToolContext, access: "reads" | "writes"): RealPath {
+  const found = resolvePath(input, context.workspace);
+  const allowed = context.permitted ? context.permitted[access].includes(found.path) : found.inside;
+  if (!allowed) throw new AgentError("path_outside", `${input} is outside the workspace (${found.path}).`);
+  return found;
+}
+
+/** What a file tool touches; a path that cannot be resolved touches nothing, and fails when the tool runs. */
+export function touching(input: string, roots: Roots, access: "reads" | "writes"): { shown: string; touches: Touches } {
+  const nothing = { reads: [], writes: [] };
+  try {
+    const { path, shown } = resolvePath(input, roots);
+    return { shown, touches: access === "reads" ? { reads: [path], writes: [] } : { reads: [path], writes: [path] } };
+  } catch {
+    return { shown: printable(input), touches: nothing };
+  }
+}
+
+/** A description of a call on one file. */
+export function describeFile(verb: string, input: string, roots: Roots, access: "reads" | "writes", line?: number) {
+  const { shown, touches } = touching(input, roots, access);
+  const locations = touches.reads.map((path) => (line === undefined ? { path } : { path, line }));
+  return { title: `${verb} ${shown}`, locations, touches };
+}
+
+export function progress(context: ToolContext, stream: "stdout" | "stderr", chunk: string): void {
+  context.emit({ type: "tool_progress", metadata: { call_id: context.callId, stream, chunk } } satisfies AgentEvent);
+}
+
+// --- internal ---
+
+const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: "No such file or directory",
+  EACCES: "Permission denied",
+  EPERM: "Operation not permitted",
+  EISDIR: "It is a directory",
+  ENOTDIR: "A part of the path is a file",
+  ENOSPC: "The disk is full",
+  EROFS: "The file system is read-only",
+  EMFILE: "Too many open files",
+};
+
+function readable(error: unknown): string {
+  if (isAgentError(error)) return error.message;
+  const { code, path, message } = error as NodeJS.ErrnoException;
+  const known = code === undefined ? undefined : SYSTEM_ERRORS[code];
+  if (known === undefined) return message ?? String(error);
+  return path === undefined || path.startsWith("/proc/self/fd/") ? `${known}.` : `${known}: ${path}`;
+}
+
+function printable(text: string): string {
+  return JSON.stringify(text.slice(0, 200)).slice(1, -1);
+}

@@ -1,0 +1,28 @@
+/** The environment that commands run in: what tools need, without what only this process should know. */
+import { homedir } from "node:os";
+
+/** By name, because a list of what is secret is never complete. */
+const NAMES = new Set(
+  (
+    "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TEMP TMP TERM COLORTERM NO_COLOR CI EDITOR " +
+    "VIRTUAL_ENV CONDA_PREFIX PYENV_ROOT PYTHONPATH PYTHONHOME NVM_DIR NVM_BIN VOLTA_HOME PNPM_HOME NODE_PATH NODE_ENV " +
+    "NODE_EXTRA_CA_CERTS SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE JAVA_HOME GRADLE_USER_HOME ANDROID_HOME GOPATH " +
+    "GOROOT GOPROXY GOFLAGS CARGO_HOME RUSTUP_HOME RUSTFLAGS GEM_HOME GEM_PATH BUNDLE_PATH RBENV_ROOT DENO_DIR BUN_INSTALL " +
+    "CC CXX CFLAGS CXXFLAGS LDFLAGS MAKEFLAGS PKG_CONFIG_PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH HTTP_PROXY HTTPS_PROXY " +
+    "NO_PROXY http_proxy https_proxy no_proxy SYSTEMROOT COMSPEC PATHEXT APPDATA LOCALAPPDATA PROGRAMFILES USERPROFILE"
+  ).split(" "),
+);
+const PREFIXES = ["LC_", "XDG_"];
+
+const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** Keeps the known names of `inherited`, drops addresses that carry a password, and fills in a path and a home. */
+export function cleanEnvironment(inherited: Readonly<Record<string, string | undefined>> = {}): Record<string, string> {
+  const kept = Object.entries(inherited).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      (NAMES.has(entry[0]) || PREFIXES.some((prefix) => entry[0].startsWith(prefix))) &&
+      !/:\/\/[^/]*@/.test(entry[1]),
+  );
+  return { PATH: DEFAULT_PATH, HOME: homedir(), TERM: "dumb", ...Object.fromEntries(kept) };
+}

@@ -1,0 +1,89 @@
+/** Read: a text file or a part of it; a picture where the model takes pictures. */
+import * as v from "valibot";
+import { readCanonical, readHead } from "../files/canonical-file.js";
+import type { RealPath } from "../files/real-path.js";
+import { imageType, looksBinary } from "../files/text.js";
+import type { ToolOutcome } from "../tool.js";
+import { MAX_TEXT_BYTES } from "../workspace.js";
+import { MAX_OUTPUT } from "./cap-output.js";
+import { defineTool, describeFile, failure, locate } from "./define.js";
+
+const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
+const HEAD_BYTES = 8192;
+const count = v.pipe(v.number(), v.integer(), v.minValue(1));
+
+export const readTool = defineTool({
+  name: "Read",
+  aliases: ["read_file"],
+  description:
+    "Read a text file of the workspace, whole or a range of lines. Long files come in parts: the last line of the result " +
+    "says where to go on. Pictures (PNG, JPEG, GIF, WebP) are shown to models that see.",
+  input: v.object({
+    path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
+    offset: v.optional(v.pipe(count, v.description("The first line to read, counted from 1."))),
+    limit: v.optional(v.pipe(count, v.description("How many lines to read."))),
+  }),
+  kind: "read",
+  parallel: true,
+  describe: (input, workspace) => describeFile("Read", input.path, workspace, "reads", input.offset),
+  run: async (input, context) => {
+    const file = locate(input.path, context, "reads");
+    const special = await nonText(file);
+    if (special) return special;
+    const text = await context.workspace.readText(file.path);
+    context.emit({ type: "file_open", metadata: { path: file.path, ...(input.offset && { line: input.offset }) } });
+    return { success: true, output: selectLines(text, input.offset ?? 1, input.limit) };
+  },
+});
+
+// --- internal ---
+
+/** A file that only an editor's buffer has is not on disk, and is text. */
+async function nonText(file: RealPath): Promise<ToolOutcome | null> {
+  const probe = await readHead(file.path, HEAD_BYTES).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (probe === null) return null;
+  const mimeType = imageType(probe.head);
+  if (mimeType) return picture(file, mimeType, probe.size);
+  if (looksBinary(probe.head)) {
+    return failure(`${file.shown} is a binary file of ${probe.size} bytes; its content is not text.`);
+  }
+  if (probe.size > MAX_TEXT_BYTES) {
+    return failure(`${file.shown} has ${probe.size} bytes, too many to read at once: search it instead.`);
+  }
+  return null;
+}
+
+async function picture(file: RealPath, mimeType: string, size: number): Promise<ToolOutcome> {
+  if (size > MAX_IMAGE_BYTES) {
+    return failure(`${file.shown} is a picture of ${size} bytes; at most ${MAX_IMAGE_BYTES} can be shown.`);
+  }
+  const data = (await readCanonical(file.path, MAX_IMAGE_BYTES)).toString("base64");
+  return { success: true, output: `${file.shown}: ${mimeType}, ${size} bytes`, images: [{ mimeType, data }] };
+}
+
+function selectLines(text: string, first: number, limit: number | undefined): string {
+  if (first === 1 && limit === undefined && text.length <= MAX_OUTPUT) return text;
+  const lines = text.split("\n");
+  const total = text.endsWith("\n") ? lines.length - 1 : lines.length;
+  if (first > total) return `[the file has ${total} lines]`;
+  const wanted = Math.min(total, first - 1 + (limit ?? total));
+  const { end, body } = fit(lines, first - 1, wanted);
+  return end === total && first === 1
+    ? body
+    : `${body}\n[lines ${first}-${end} of ${total}${end < total ? `; continue with offset ${end + 1}` : ""}]`;
+}
+
+/** As many whole lines as a result holds, at least one; an endless line is cut. */
+function fit(lines: readonly string[], start: number, wanted: number): { end: number; body: string } {
+  let end = start;
+  let size = 0;
+  while (end < wanted && size + (lines[end]?.length ?? 0) + 1 <= MAX_OUTPUT) {
+    size += (lines[end]?.length ?? 0) + 1;
+    end += 1;
+  }
+  if (end > start) return { end, body: lines.slice(start, end).join("\n") };
+  return { end: start + 1, body: `${lines[start]?.slice(0, MAX_OUTPUT)} [line cut]` };
+}

@@ -1,0 +1,38 @@
+/** Searching without ripgrep: slower, in the same order and with the same answers for ordinary patterns. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { readCanonical } from "../files/canonical-file.js";
+import { looksBinary } from "../files/text.js";
+import { matchingLines } from "./bounded-regex.js";
+import { fileFilter } from "./list-files.js";
+import type { Match, SearchRequest } from "./search.js";
+import { walk } from "./walk.js";
+
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** More than one result can hold. */
+const MAX_PER_FILE = 10_000;
+
+export async function* searchByWalking(request: SearchRequest): AsyncGenerator<Match> {
+  const { root, signal } = request;
+  if ((await stat(root)).isFile()) {
+    yield* inFile("", root, request);
+    return;
+  }
+  const wanted = fileFilter(request.glob);
+  for await (const path of walk(root, signal)) {
+    if (wanted(path)) yield* inFile(path, join(root, path), request);
+  }
+}
+
+// --- internal ---
+
+async function* inFile(path: string, file: string, request: SearchRequest): AsyncGenerator<Match> {
+  // Links, devices, unreadable and very large files are passed over, as ripgrep passes over what it cannot read.
+  const bytes = await readCanonical(file, MAX_FILE_BYTES).catch(() => null);
+  if (bytes === null || looksBinary(bytes)) return;
+  const lines = bytes.toString("utf8").split(/\r?\n/);
+  const flags = request.ignoreCase ? "i" : "";
+  for (const number of await matchingLines(lines, request.pattern, flags, MAX_PER_FILE)) {
+    yield { path, line: number + 1, text: lines[number] ?? "" };
+  }
+}

@@ -1,0 +1,79 @@
+/** search: which lines of which files match; ripgrep where it is installed, a walk of our own where it is not. */
+import * as v from "valibot";
+import type { Tool } from "../tool.js";
+import { MAX_OUTPUT } from "./cap-output.js";
+import { defineTool, describeFile, locate } from "./define.js";
+import { searchByWalking } from "./search-by-walking.js";
+import { ripgrepPath, searchWithRipgrep } from "./search-with-ripgrep.js";
+
+export interface SearchRequest {
+  readonly pattern: string;
+  readonly glob: string | undefined;
+  readonly ignoreCase: boolean;
+  /** A real path: a directory, or one file. */
+  readonly root: string;
+  readonly signal: AbortSignal;
+}
+
+export interface Match {
+  /** Relative to the root; empty when the root is the file. */
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+export interface SearchOptions {
+  /** @defaultValue true: used where it is installed */
+  readonly ripgrep?: boolean;
+}
+
+const MAX_LINE = 500;
+/** Room for the notice. */
+const MARGIN = 100;
+
+const input = v.object({
+  pattern: v.pipe(v.string(), v.nonEmpty(), v.description("The regular expression.")),
+  path: v.optional(v.pipe(v.string(), v.description("A directory or a file; the workspace when left out.")), "."),
+  glob: v.optional(v.pipe(v.string(), v.description("Only files like this: *.ts, src/**/*.md."))),
+  ignore_case: v.optional(v.boolean(), false),
+});
+type SearchInput = v.InferOutput<typeof input>;
+
+export function createSearchTool({ ripgrep = true }: SearchOptions = {}): Tool<SearchInput> {
+  return defineTool({
+    name: "search",
+    aliases: ["Grep", "rg"],
+    description:
+      "Search the files of the workspace for a regular expression; the result is path:line:text. What .gitignore leaves out " +
+      "and binary files are not searched.",
+    input,
+    kind: "search",
+    parallel: true,
+    describe: (input, workspace) => {
+      const described = describeFile("Search", input.path, workspace, "reads");
+      return { ...described, title: `Search ${JSON.stringify(input.pattern.slice(0, 80))}` };
+    },
+    run: async ({ pattern, path, glob, ignore_case: ignoreCase }, context) => {
+      const { path: root, shown } = locate(path, context, "reads");
+      const binary = ripgrep ? await ripgrepPath() : null;
+      const request = { pattern, glob, ignoreCase, root, signal: context.signal };
+      const matches = binary === null ? searchByWalking(request) : searchWithRipgrep(binary, request);
+      return { success: true, output: await firstLines(matches, shown) };
+    },
+  });
+}
+
+// --- internal ---
+
+async function firstLines(matches: AsyncGenerator<Match>, shown: string): Promise<string> {
+  const lines: string[] = [];
+  let size = 0;
+  for await (const { path, line, text } of matches) {
+    const place = [shown === "." ? "" : shown, path].filter((part) => part !== "").join("/");
+    const entry = `${place}:${line}:${text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)} […]` : text}`;
+    size += entry.length + 1;
+    if (size > MAX_OUTPUT - MARGIN) return `${lines.join("\n")}\n[more matches: narrow it with path or glob]`;
+    lines.push(entry);
+  }
+  return lines.length === 0 ? "No matches." : lines.join("\n");
+}

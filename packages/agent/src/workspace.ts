@@ -1,0 +1,22 @@
+/** A workspace on the local disk, without an editor and without undo. */
+import { readCanonical, writeCanonical } from "./files/canonical-file.js";
+import { decodeText } from "./files/text.js";
+import type { Workspace } from "./port.js";
+
+/** The largest text file that is read whole. */
+export const MAX_TEXT_BYTES = 32 * 1024 * 1024;
+
+/**
+ * `readText` and `writeText` take canonical paths and refuse to pass through a symbolic link, so that a path that was
+ * checked cannot lead elsewhere by the time it is used. Both are safe to borrow for a workspace of one's own.
+ */
+export function localWorkspace(cwd: string, directories: readonly string[] = []): Workspace {
+  return {
+    cwd,
+    directories,
+    readText: async (path) => decodeText(await readCanonical(path, MAX_TEXT_BYTES), path),
+    writeText: writeCanonical,
+    willWrite: async () => {},
+    willRun: async () => async () => {},
+  };
+}

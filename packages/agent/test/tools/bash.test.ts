@@ -1,0 +1,146 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createBashTool } from "../../src/tools/index.js";
+import { bench } from "./bench.js";
+
+const bashTool = createBashTool({
+  env: { PATH: process.env["PATH"], SECRET_TOKEN: "s3cret", HTTPS_PROXY: "http://me:pw@proxy" },
+});
+
+async function alive(pid: number): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  return status !== "" && !/^State:\s+Z/m.test(status);
+}
+
+async function eventually(check: () => Promise<boolean>): Promise<boolean> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    if (await check()) return true;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return false;
+}
+
+describe("Bash", () => {
+  test("output, errors and exit code", async () => {
+    const { run, events, cwd } = await bench();
+    expect(await run(bashTool, { command: "pwd" })).toEqual({ success: true, output: `${cwd}\n` });
+    expect(await run(bashTool, { command: "echo out; echo err >&2; exit 3" })).toEqual({
+      success: false,
+      output: "out\n\nSTDERR:\nerr\n\nExit code 3",
+      error: "Exit code 3",
+    });
+    expect(events).toContainEqual({
+      type: "tool_progress",
+      metadata: { call_id: "call-1", stream: "stderr", chunk: "err\n" },
+    });
+  });
+
+  test("has no input, no terminal and no secrets", async () => {
+    const { run } = await bench();
+    const { output } = await run(bashTool, { command: "cat; env; tty" });
+    expect(output).not.toContain("s3cret");
+    expect(output).not.toContain("pw@");
+    expect(output).toContain("not a tty");
+  });
+
+  test("characters split between chunks arrive whole", async () => {
+    const { run } = await bench();
+    const { output } = await run(bashTool, { command: "printf '\\xe2\\x82'; sleep 0.1; printf '\\xac'" });
+    expect(output).toBe("€");
+  });
+
+  test("long output is cut in the middle and kept aside", async () => {
+    const { run, events } = await bench();
+    const kept: string[] = [];
+    const spill = async (name: string, text: string) => {
+      kept.push(text);
+      return `/aside/${name}`;
+    };
+    const { output } = await run(bashTool, { command: "seq 1 200000; echo THE END" }, { spill });
+    expect(output.length).toBeLessThanOrEqual(30_000);
+    expect(output).toMatch(/^1\n2\n/);
+    expect(output).toMatch(/THE END\n$/);
+    expect(output).toContain("the full text is in /aside/call-1.txt");
+    expect(kept[0]?.split("\n")).toHaveLength(200_002);
+    const shown = events.reduce(
+      (sum, event) => sum + (event.type === "tool_progress" ? event.metadata.chunk.length : 0),
+      0,
+    );
+    expect(shown).toBeLessThan(400_000);
+  });
+
+  test("endless output does not fill the memory", async () => {
+    const { run } = await bench();
+    const before = process.memoryUsage().rss;
+    const outcome = await run(bashTool, { command: "yes", timeout: 1 });
+    expect(outcome).toMatchObject({ success: false, error: "Timed out after 1 s" });
+    expect(outcome.output.length).toBeLessThan(30_100);
+    expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024);
+  });
+
+  test("what it leaves in the background ends with it", async () => {
+    const { run } = await bench();
+    const { output } = await run(bashTool, { command: "sleep 60 & echo $!" });
+    expect(await eventually(async () => !(await alive(Number(output))))).toBe(true);
+  });
+
+  test.each([
+    ["a child that ignores SIGTERM", `trap '' TERM; echo $$; sleep 60 & echo $!; while :; do sleep 0.1; done`],
+    ["a child in a session of its own", `setsid sleep 60 & echo $!; sleep 60`],
+  ])("an abort kills %s within two seconds", async (_, command) => {
+    const { run, events } = await bench();
+    const controller = new AbortController();
+    const running = run(bashTool, { command }, { signal: controller.signal });
+    const printed = () => events.map((event) => (event.type === "tool_progress" ? event.metadata.chunk : "")).join("");
+    const wanted = command.split("echo").length - 1;
+    expect(await eventually(async () => (printed().match(/\n/g)?.length ?? 0) >= wanted)).toBe(true);
+    const pids = printed().trim().split("\n").map(Number);
+    const started = performance.now();
+    controller.abort();
+    await expect(running).rejects.toThrow();
+    expect(performance.now() - started).toBeLessThan(2000);
+    for (const pid of pids) expect(await eventually(async () => !(await alive(pid)))).toBe(true);
+  });
+
+  test("undo is told before and after", async () => {
+    const { run, workspace } = await bench();
+    const order: string[] = [];
+    const willRun = async (command: string) => {
+      order.push(`before ${command}`);
+      return async () => void order.push("after");
+    };
+    await run(bashTool, { command: "true" }, { workspace: { ...workspace, willRun } });
+    expect(order).toEqual(["before true", "after"]);
+  });
+
+  test("a confinement decides what is spawned, or that nothing is", async () => {
+    const { run, cwd } = await bench();
+    const confined = createBashTool({
+      confine: (command, directory) =>
+        command === "no" ? { refused: "not here" } : { file: "/bin/echo", args: [directory, command], env: {} },
+    });
+    expect(await run(confined, { command: "yes" })).toEqual({ success: true, output: `${cwd} yes\n` });
+    expect(await run(confined, { command: "no" })).toEqual({ success: false, output: "not here", error: "not here" });
+  });
+
+  test("cannot start outside the workspace or in what is no directory", async () => {
+    const { run, outside, file } = await bench();
+    await file("plain", "");
+    expect(await run(bashTool, { command: "pwd", cwd: outside })).toMatchObject({
+      success: false,
+      error: expect.stringContaining("outside"),
+    });
+    expect(await run(bashTool, { command: "pwd", cwd: "plain" })).toMatchObject({ success: false });
+    expect(await run(bashTool, { command: "a\0b" })).toMatchObject({
+      success: false,
+      error: expect.stringContaining("NUL"),
+    });
+  });
+
+  test("describes itself by its first line and gives the whole command to the policy", () => {
+    const workspace = { cwd: join("/", "tmp"), directories: [] };
+    const described = bashTool.describe({ command: "ls\nrm x", timeout: 1, cwd: "." }, workspace as never);
+    expect(described).toMatchObject({ title: "ls", touches: { command: "ls\nrm x", writes: [] } });
+  });
+});

@@ -1,0 +1,95 @@
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createSearchTool, listFilesTool } from "../../src/tools/index.js";
+import { type Bench, bench } from "./bench.js";
+
+async function project(): Promise<Bench> {
+  const place = await bench();
+  await place.file(".gitignore", "dist/\n*.log\n!keep.log\n");
+  await place.file("src/.gitignore", "/secret.ts\n");
+  await place.file("src/main.ts", "export const needle = 1;\nconst other = 2;\n");
+  await place.file("src/secret.ts", "needle\n");
+  await place.file("src/deep/util.test.ts", "// a Needle here\n");
+  await place.file("dist/out.js", "needle\n");
+  await place.file("a.log", "needle\n");
+  await place.file("keep.log", "needle\n");
+  await place.file("node_modules/x/index.js", "needle\n");
+  await place.file(".git/config", "needle\n");
+  await place.file("image.bin", Buffer.from([110, 0, 110]));
+  await symlink(place.outside, join(place.cwd, "link"));
+  return place;
+}
+
+describe.each([
+  ["ripgrep", true],
+  ["the walk", false],
+])("search with %s", (_, ripgrep) => {
+  const searchTool = createSearchTool({ ripgrep });
+
+  test.each([
+    [{ pattern: "needle" }, "keep.log:1:needle\nsrc/main.ts:1:export const needle = 1;"],
+    [
+      { pattern: "needle", ignore_case: true, glob: "*.ts" },
+      "src/deep/util.test.ts:1:// a Needle here\nsrc/main.ts:1:export const needle = 1;",
+    ],
+    [
+      { pattern: "const \\w+ = \\d", path: "src/main.ts" },
+      "src/main.ts:1:export const needle = 1;\nsrc/main.ts:2:const other = 2;",
+    ],
+    [{ pattern: "needle", path: "src", glob: "deep/**" }, "No matches."],
+    [{ pattern: "--version" }, "No matches."],
+    [{ pattern: "must not be touched" }, "No matches."],
+  ])("%j", async (input, output) => {
+    const { run } = await project();
+    expect(await run(searchTool, input)).toEqual({ success: true, output });
+  });
+
+  test("a pattern that is wrong is an answer", async () => {
+    const { run } = await project();
+    expect(await run(searchTool, { pattern: "(" })).toMatchObject({
+      success: false,
+      error: expect.stringContaining("cannot be used"),
+    });
+  });
+
+  test("a flood of matches stops within bounds", async () => {
+    const { run, file } = await bench();
+    await file("many.txt", "match\n".repeat(50_000));
+    const { output } = await run(searchTool, { pattern: "match" });
+    expect(output.length).toBeLessThanOrEqual(30_000);
+    expect(output).toContain("[more matches");
+  });
+
+  test("an abort ends it", async () => {
+    const { run } = await project();
+    await expect(run(searchTool, { pattern: "x" }, { signal: AbortSignal.abort() })).rejects.toThrow();
+  });
+});
+
+describe("list_files", () => {
+  test.each([
+    [{}, [".gitignore", "image.bin", "keep.log", "link", "src/.gitignore", "src/deep/util.test.ts", "src/main.ts"]],
+    [{ glob: "*.ts" }, ["src/deep/util.test.ts", "src/main.ts"]],
+    [{ glob: "src/*.ts" }, ["src/main.ts"]],
+    [{ glob: "**/*.{test.ts,log}" }, ["keep.log", "src/deep/util.test.ts"]],
+    [{ path: "src", glob: "deep/**" }, ["src/deep/util.test.ts"]],
+  ])("%j", async (input, paths) => {
+    const { run } = await project();
+    expect((await run(listFilesTool, input)).output.split("\n")).toEqual(paths);
+  });
+
+  test("stops at a thousand and says so", async () => {
+    const { run, file } = await bench();
+    await Promise.all(Array.from({ length: 1010 }, (_, n) => file(`f${n}`, "")));
+    const lines = (await run(listFilesTool, {})).output.split("\n");
+    expect(lines).toHaveLength(1001);
+    expect(lines.at(-1)).toContain("more than 1000 files");
+  });
+
+  test("a file is not a directory", async () => {
+    const { run, file } = await bench();
+    await file("f", "");
+    expect(await run(listFilesTool, { path: "f" })).toMatchObject({ success: false, error: "f is not a directory." });
+  });
+});
