@@ -9,7 +9,7 @@ const MAX_FILES = 1000;
 
 export const listFilesTool = defineTool({
   name: "list_files",
-  aliases: ["Glob", "LS", "ls"],
+  aliases: ["Glob", "LS"],
   description:
     "List the files of a directory and of all directories below it, one path a line. What .gitignore leaves out is left " +
     `out; at most ${MAX_FILES} paths.`,
