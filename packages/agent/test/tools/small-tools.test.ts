@@ -33,10 +33,7 @@ describe("todo and think", () => {
 
 describe("acp_terminal", () => {
   const finished = { output: "hello", truncated: false, exitCode: 0, signal: null, timedOut: false };
-  const terminal = (
-    result: Partial<typeof finished> & Record<string, unknown>,
-    seen: unknown[] = [],
-  ): ClientTerminal => ({
+  const terminal = (result: Record<string, unknown>, seen: unknown[] = []): ClientTerminal => ({
     run: async (request) => {
       seen.push(request);
       request.onStart("term-1");
