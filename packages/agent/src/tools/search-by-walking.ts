@@ -5,7 +5,7 @@ import { readCanonical } from "../files/canonical-file.js";
 import { looksBinary } from "../files/text.js";
 import { matchingLines } from "./bounded-regex.js";
 import { fileFilter } from "./list-files.js";
-import type { Match, SearchRequest } from "./search.js";
+import type { Match, SearchRequest } from "./search-request.js";
 import { walk } from "./walk.js";
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;

@@ -6,7 +6,7 @@ import { AgentError } from "../errors.js";
 import { cleanEnvironment } from "./environment.js";
 import { fileFilter } from "./list-files.js";
 import { spawnGroup } from "./process-group.js";
-import type { Match, SearchRequest } from "./search.js";
+import type { Match, SearchRequest } from "./search-request.js";
 
 /** Where the binary is; null when it is not installed for this machine. */
 export async function ripgrepPath(): Promise<string | null> {

@@ -4,23 +4,8 @@ import type { Tool } from "../tool.js";
 import { MAX_OUTPUT } from "./cap-output.js";
 import { defineTool, describeFile, locate } from "./define.js";
 import { searchByWalking } from "./search-by-walking.js";
+import type { Match } from "./search-request.js";
 import { ripgrepPath, searchWithRipgrep } from "./search-with-ripgrep.js";
-
-export interface SearchRequest {
-  readonly pattern: string;
-  readonly glob: string | undefined;
-  readonly ignoreCase: boolean;
-  /** A real path: a directory, or one file. */
-  readonly root: string;
-  readonly signal: AbortSignal;
-}
-
-export interface Match {
-  /** Relative to the root; empty when the root is the file. */
-  readonly path: string;
-  readonly line: number;
-  readonly text: string;
-}
 
 export interface SearchOptions {
   /** @defaultValue true: used where it is installed */
