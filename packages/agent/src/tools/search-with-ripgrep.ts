@@ -32,6 +32,7 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
   child.stderr?.on("data", (bytes: Buffer) => {
     if (complaint.length < 2000) complaint += bytes.toString();
   });
+  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const failed = new Promise<never>((_, reject) => child.once("error", reject));
   failed.catch(() => {});
   const onAbort = () => group.sweep();
@@ -50,6 +51,7 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
     group.sweep();
   }
   signal.throwIfAborted();
+  await closed;
   if (!found && /regex (?:parse )?error/.test(complaint)) {
     throw new AgentError("bad_pattern", `The pattern cannot be used: ${complaint.trim()}`);
   }
