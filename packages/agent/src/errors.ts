@@ -1,5 +1,29 @@
-/** Everything this package throws. */
+/** The errors of this package: one class, a closed set of codes, recognisable across two installed copies. */
+
 export type AgentErrorCode =
+  /** No such model, or no key for its provider. */
+  | "model_unavailable"
+  /** The provider refused the key. */
+  | "unauthorized"
+  /** Too many requests (429). */
+  | "rate_limited"
+  /** The provider is overloaded or failed (5xx, 529). */
+  | "provider_failed"
+  /** The connection could not be made, or ended before the reply did. */
+  | "connection_lost"
+  /** The reply stopped arriving. */
+  | "stalled"
+  /** The conversation no longer fits the model's context window. */
+  | "context_overflow"
+  /** The provider did not accept the request. */
+  | "bad_request"
+  /** What arrived is not the provider's protocol. */
+  | "bad_reply"
+  /** A script file of the scripted provider is wrong, or was sent something it did not expect. */
+  | "script"
+  /** A bug: something that should not happen did. */
+  | "internal"
+  /** What a tool refuses. */
   | "unknown_tool"
   | "path_invalid"
   | "path_outside"
@@ -9,25 +33,44 @@ export type AgentErrorCode =
   | "edit_no_match"
   | "edit_many_matches"
   | "bad_pattern"
+  /** What an MCP server or its configuration does wrong. */
   | "mcp_config"
   | "mcp_connect"
   | "mcp_closed"
   | "mcp_call";
 
-const BRAND = Symbol.for("@chimera/agent/error");
+const brand = Symbol.for("@chimera/agent/error");
+
+const retryable: ReadonlySet<AgentErrorCode> = new Set([
+  "rate_limited",
+  "provider_failed",
+  "connection_lost",
+  "stalled",
+]);
 
 export class AgentError extends Error {
-  readonly [BRAND] = true;
   readonly code: AgentErrorCode;
+  /** Whether the same request may succeed a little later. */
+  readonly retryable: boolean;
+  /** How long the provider asked to be left alone. */
+  readonly retryAfterMs: number | undefined;
+  readonly [brand] = true;
 
-  constructor(code: AgentErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(code: AgentErrorCode, message: string, options?: { cause?: unknown; retryAfterMs?: number | undefined }) {
     super(message, options);
     this.name = "AgentError";
     this.code = code;
+    this.retryable = retryable.has(code);
+    this.retryAfterMs = options?.retryAfterMs;
   }
 }
 
-/** True for an AgentError of any installed copy of this package. */
-export function isAgentError(error: unknown): error is AgentError {
-  return typeof error === "object" && error !== null && BRAND in error;
+export function isAgentError(value: unknown): value is AgentError {
+  return typeof value === "object" && value !== null && (value as { [brand]?: unknown })[brand] === true;
+}
+
+/** Whatever was thrown, as an agent error: what is unknown counts as a bug of ours or of a tool's. */
+export function asAgentError(thrown: unknown): AgentError {
+  if (isAgentError(thrown)) return thrown;
+  return new AgentError("internal", thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
 }

@@ -1,6 +1,13 @@
 /** `@chimera/agent`: a coding agent without a server around it. This file is the whole public surface of the root entry. */
+export { type AgentOptions, createAgent } from "./create-agent.js";
+export { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
+export { localWorkspace } from "./local-workspace.js";
+export { type Clock, systemClock } from "./loop/clock.js";
+export { askForChanges } from "./loop/default-policy.js";
 export type { AuditEntry, Policy, PolicyCall, PolicyContext, PolicyDecision } from "./policy-port.js";
 export type { Agent, AgentContext, Ask, ClientTerminal, McpServer, Turn, TurnSettings, Workspace } from "./port.js";
+export { createModels, type ModelsOptions } from "./providers/models.js";
+export { anthropicFirst, type Chain, type Env, openaiFirst } from "./providers/table.js";
 export type {
   InputResult,
   InputSchema,

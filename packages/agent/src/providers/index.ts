@@ -1,1 +1,17 @@
-export {};
+/** `@chimera/agent/providers`: the model port, the providers behind it, and how a name leads to one. */
+export type {
+  Model,
+  ModelEvent,
+  ModelMessage,
+  ModelRequest,
+  ModelStop,
+  ModelTool,
+  Price,
+  Usage,
+} from "./model.js";
+export { createModels, type ModelsOptions } from "./models.js";
+export { createOfflineModel } from "./offline/model.js";
+export { createPost, type Post, type PostOptions, type PostReply, type PostRequest } from "./post.js";
+export { findPrice, type PriceListing } from "./prices.js";
+export { defaultModel, listProviders, type ModelAddress, resolveModel, suggestModels } from "./resolve.js";
+export { anthropicFirst, type Chain, type Env, openaiFirst, type ProviderName } from "./table.js";

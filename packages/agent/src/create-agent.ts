@@ -1,0 +1,97 @@
+/** An agent from its parts: a way to find models, tools, a policy, and a system prompt. */
+
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { type Clock, systemClock } from "./loop/clock.js";
+import { openConversation } from "./loop/conversation.js";
+import { askForChanges } from "./loop/default-policy.js";
+import { createOutbox, type Outbox } from "./loop/outbox.js";
+import { createPlan } from "./loop/plan.js";
+import type { Run } from "./loop/run.js";
+import { createToolbox } from "./loop/toolbox.js";
+import { runTurn } from "./loop/turn.js";
+import { createSpending } from "./loop/usage.js";
+import type { Policy } from "./policy-port.js";
+import type { Agent, AgentContext, Turn, Workspace } from "./port.js";
+import type { Model } from "./providers/model.js";
+import type { Tool } from "./tool.js";
+
+export interface AgentOptions {
+  /** Finds the model a turn names; what it throws ends the turn with an error event. */
+  readonly resolveModel: (name: string) => Model | Promise<Model>;
+  /** @defaultValue none */
+  readonly tools?: readonly Tool[] | ((turn: Turn, context: AgentContext) => Promise<readonly Tool[]>);
+  /** @defaultValue reading is free, everything else is asked for */
+  readonly policy?: Policy;
+  /** @defaultValue none */
+  readonly systemPrompt?: string | ((turn: Turn, workspace: Workspace) => string | Promise<string>);
+  /** Keeps output that is too long for the model aside; returns where. */
+  readonly spill?: (turn: Turn, name: string, text: string) => Promise<string>;
+  readonly clock?: Clock;
+  /** In [0, 1): spreads retries. */
+  readonly random?: () => number;
+}
+
+/**
+ * An agent. Nothing runs until its events are asked for; a consumer that stops asking holds the turn back, and one that
+ * leaves cancels it.
+ */
+export function createAgent(options: AgentOptions): Agent {
+  return (turn, context) => {
+    const own = new AbortController();
+    const cancel = (): void => own.abort(context.signal.reason);
+    const produce = async (outbox: Outbox<AgentEvent>): Promise<void> => {
+      if (context.signal.aborted) cancel();
+      else context.signal.addEventListener("abort", cancel, { once: true });
+      try {
+        await runTurn(outbox.push, own.signal, () =>
+          openRun(options, turn, { ...context, signal: own.signal }, outbox),
+        );
+      } finally {
+        context.signal.removeEventListener("abort", cancel);
+      }
+    };
+    return createOutbox(produce, () => own.abort(new DOMException("nobody is listening", "AbortError")));
+  };
+}
+
+// --- internal ---
+
+async function openRun(
+  options: AgentOptions,
+  turn: Turn,
+  context: AgentContext,
+  outbox: Outbox<AgentEvent>,
+): Promise<Run> {
+  const { tools = [], systemPrompt = "", policy = askForChanges, spill } = options;
+  const { workspace, signal, ask } = context;
+  const [model, offered, system] = await Promise.all([
+    options.resolveModel(turn.settings.model),
+    typeof tools === "function" ? tools(turn, context) : tools,
+    typeof systemPrompt === "function" ? systemPrompt(turn, workspace) : systemPrompt,
+  ]);
+  signal.throwIfAborted();
+  return {
+    turn,
+    model,
+    system,
+    toolbox: createToolbox(offered, turn.settings.allowedTools),
+    policy,
+    workspace,
+    ask,
+    signal,
+    emit: outbox.push,
+    taken: outbox.taken,
+    pending: () => outbox.pending,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+    plan: createPlan(outbox.push, keepsTodo(turn)),
+    spending: createSpending(model, turn.settings.spentUsd),
+    conversation: openConversation(turn),
+    ...(spill ? { spill: (name: string, text: string) => spill(turn, name, text) } : {}),
+  };
+}
+
+/** A todo list of an earlier turn is still the plan. */
+function keepsTodo({ history }: Turn): boolean {
+  return history.some((message) => message.role === "assistant" && message.tools.some((use) => use.name === "todo"));
+}

@@ -1,0 +1,110 @@
+/** The tool calls of a step: announced together, reads run side by side, the rest in order; one result for each. */
+import type { AgentEvent, Metadata } from "@chimera/acp-schema/events";
+import type { ModelMessage } from "../providers/model.js";
+import type { ToolOutcome } from "../tool.js";
+import { abortable } from "./abortable.js";
+import type { Call } from "./call.js";
+import { refusalOf } from "./permission.js";
+import type { Run } from "./run.js";
+
+const sideBySide = 8;
+/** How long a cancelled tool may take to stop before it is left behind: a cancelled turn ends within two seconds. */
+const graceMs = 1_500;
+/** More than any model wants to read; tools keep shorter limits of their own. */
+const longestOutput = 200_000;
+/** Progress nobody has taken yet; more than this many events of it are dropped. */
+const progressWindow = 4_096;
+
+/** Runs the calls and returns their results as messages, in the order of the calls. Never throws. */
+export async function runCalls(run: Run, calls: readonly Call[]): Promise<ModelMessage[]> {
+  for (const call of calls) run.emit({ type: "tool_call", metadata: announcement(call) });
+  const results = new Map<Call, ModelMessage>();
+  const runOne = async (call: Call): Promise<void> => {
+    results.set(call, await runCall(run, call));
+  };
+  for (const group of groupsOf(calls)) await Promise.all(group.map(runOne));
+  return calls.map((call) => results.get(call) as ModelMessage);
+}
+
+// --- internal ---
+
+function announcement({ id, name, args, kind, title, locations }: Call): Metadata<"tool_call"> {
+  return { call_id: id, tool: name, args, kind, title, locations: [...locations] };
+}
+
+/** Neighbours that may run side by side form a group; everything else is a group of its own. */
+function groupsOf(calls: readonly Call[]): Call[][] {
+  const groups: Call[][] = [];
+  let open: Call[] | undefined;
+  for (const call of calls) {
+    const parallel = "problem" in call.plan || call.plan.tool.parallel;
+    if (parallel && open && open.length < sideBySide) open.push(call);
+    else {
+      const group = [call];
+      groups.push(group);
+      open = parallel ? group : undefined;
+    }
+  }
+  return groups;
+}
+
+async function runCall(run: Run, call: Call): Promise<ModelMessage> {
+  const startedAt = run.clock.now();
+  const done = run.plan.start(call.title);
+  // A tool that was left behind may go on, but its turn no longer listens.
+  let listening = true;
+  const emit = (event: AgentEvent): void => {
+    if (!listening || (event.type === "tool_progress" && run.pending() > progressWindow)) return;
+    if (event.type === "plan") run.plan.yieldToTodo();
+    run.emit(event);
+  };
+  const outcome = limited(await outcomeOf(run, call, emit));
+  listening = false;
+  const metadata: Metadata<"tool_result"> = {
+    call_id: call.id,
+    success: outcome.success,
+    output: outcome.output,
+    duration_ms: Math.max(0, Math.round(run.clock.now() - startedAt)),
+  };
+  if (outcome.error !== undefined) metadata.error = outcome.error;
+  if (outcome.content?.length) metadata.content = [...outcome.content];
+  run.emit({ type: "tool_result", metadata });
+  done(outcome.success);
+  return {
+    role: "tool",
+    id: call.id,
+    name: call.name,
+    success: outcome.success,
+    output: outcome.output || outcome.error || "",
+    ...(outcome.images?.length ? { images: outcome.images } : {}),
+  };
+}
+
+async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void): Promise<ToolOutcome> {
+  if ("problem" in call.plan) return failed(call.plan.problem, "invalid_call");
+  const { tool, input } = call.plan;
+  try {
+    if (run.signal.aborted) return failed("The turn was cancelled before this call ran.", "cancelled");
+    const refusal = await abortable(refusalOf(run, call, call.plan), run.signal, 0);
+    if (run.signal.aborted) return failed("The turn was cancelled before this call ran.", "cancelled");
+    if (refusal) return failed(refusal, "permission_denied");
+    const { workspace, signal, spill } = run;
+    const running = tool.run(input, { callId: call.id, workspace, signal, emit, ...(spill ? { spill } : {}) });
+    return await abortable(running, signal, graceMs);
+  } catch (error) {
+    if (run.signal.aborted) return failed("The call was cancelled.", "cancelled");
+    const message = error instanceof Error ? error.message : String(error);
+    return failed(`${call.name} failed: ${message}`, message);
+  }
+}
+
+function failed(output: string, error: string): ToolOutcome {
+  return { success: false, output, error };
+}
+
+function limited(outcome: ToolOutcome): ToolOutcome {
+  const output = String(outcome.output ?? "");
+  if (output.length <= longestOutput) return outcome;
+  const left = output.length - longestOutput;
+  return { ...outcome, output: `${output.slice(0, longestOutput)}\n[${left} more characters were left out]` };
+}

@@ -1,0 +1,112 @@
+/** Making room when the conversation outgrows the model's context window. */
+import type { ModelMessage } from "../providers/model.js";
+import { estimatedTokens } from "./conversation.js";
+import type { Run } from "./run.js";
+import { createDraft, streamStep } from "./step.js";
+
+/** Turns before this one that stay word for word beside the summary, while they are small. */
+const keptTurns = 2;
+/** Results of this turn that stay whole when older ones must go. */
+const keptResults = 4;
+const shortResult = 400;
+const elided = "[This output was left out to make room. Call the tool again if you need it.]";
+
+/** Whether the next request should not be sent as it is. */
+export function isCrowded({ model, conversation, system, spending }: Run): boolean {
+  const estimate = Math.max(spending.used, estimatedTokens(conversation.messages) + Math.ceil(system.length / 4));
+  return estimate > model.contextWindow * 0.9;
+}
+
+/** Shortens the conversation; false when there is nothing left to shorten. */
+export async function makeRoom(run: Run): Promise<boolean> {
+  return (await summariseHistory(run)) || elideResults(run);
+}
+
+// --- internal ---
+
+async function summariseHistory(run: Run): Promise<boolean> {
+  const { conversation, model, turn } = run;
+  const history = conversation.messages.slice(0, conversation.turnStart);
+  if (!history.some((message) => message.role === "assistant")) return false;
+  const text = `Summary of the conversation so far:\n${await summaryOf(run, history)}`;
+  const recent = lastTurns(history);
+  const kept = estimatedTokens(recent) < model.contextWindow / 4 ? recent : [];
+  const current = conversation.messages.slice(conversation.turnStart);
+  // The recent turns are in the summary too: later turns get the summary alone, and must miss nothing.
+  conversation.messages = [{ role: "summary", text }, ...kept.filter(said), ...current];
+  conversation.turnStart = conversation.messages.length - current.length;
+  run.emit({ type: "compaction", metadata: { summary: text, from_turn: turn.number } });
+  return true;
+}
+
+/** What was said stays; what tools printed then is in the summary, if it mattered. */
+function said(message: ModelMessage): boolean {
+  return message.role === "user" || (message.role === "assistant" && message.tools.length === 0);
+}
+
+function lastTurns(history: readonly ModelMessage[]): readonly ModelMessage[] {
+  let start = history.length;
+  for (let turns = 0; start > 0 && turns < keptTurns; start--) if (history[start - 1]?.role === "user") turns++;
+  return history.slice(start);
+}
+
+async function summaryOf(run: Run, history: readonly ModelMessage[]): Promise<string> {
+  const transcript = transcriptOf(history, run.model.contextWindow);
+  const draft = createDraft();
+  const quiet = { ...run, emit: () => {} };
+  try {
+    await streamStep(quiet, { ...summaryRequest(transcript), signal: run.signal }, draft);
+  } catch {
+    run.signal.throwIfAborted();
+  }
+  if (draft.usage) run.spending.add(draft.usage);
+  return (
+    draft.text.trim() ||
+    `(The model could not summarise; this is the shortened transcript.)\n${transcript.slice(-8_000)}`
+  );
+}
+
+function summaryRequest(transcript: string) {
+  return {
+    system:
+      "You shorten conversations between a person and a coding agent so that the agent can go on without the original.",
+    messages: [
+      {
+        role: "user" as const,
+        text: `Summarise this conversation for the agent that continues it. Keep: what the person wants, decisions and their reasons, files read or changed and what matters in them, commands and their outcome, what is still open. Be brief and exact.\n\n${transcript}`,
+      },
+    ],
+    tools: [],
+  };
+}
+
+/** Fits a third of the window whatever the history holds: each message is cut, then the oldest go. */
+function transcriptOf(history: readonly ModelMessage[], contextWindow: number): string {
+  const lines = history.map((message) => {
+    if (message.role === "tool")
+      return `[${message.name}: ${message.success ? "" : "failed: "}${cut(message.output, 500)}]`;
+    const calls =
+      message.role === "assistant"
+        ? message.tools.map((use) => `\n[calls ${use.name} ${cut(JSON.stringify(use.args), 300)}]`)
+        : [];
+    return `${message.role}: ${cut(message.text, 4_000)}${calls.join("")}`;
+  });
+  return lines.join("\n").slice(-Math.floor((contextWindow * 4) / 3));
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)} […]`;
+}
+
+function elideResults(run: Run): boolean {
+  const { conversation } = run;
+  const results = conversation.messages.filter((message) => message.role === "tool");
+  const old = new Set(results.slice(0, -keptResults).filter((message) => message.output.length > shortResult));
+  if (old.size === 0) return false;
+  conversation.messages = conversation.messages.map((message) =>
+    message.role === "tool" && old.has(message) ? { ...message, output: elided, images: [] } : message,
+  );
+  const text = `The context window is full: the output of ${old.size} earlier calls is no longer shown to the model.`;
+  run.emit({ type: "notice", metadata: { level: "info", text } });
+  return true;
+}

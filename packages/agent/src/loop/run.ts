@@ -1,0 +1,37 @@
+/** What every part of a running turn shares. */
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { Policy } from "../policy-port.js";
+import type { Ask, Turn, Workspace } from "../port.js";
+import type { Model, ModelMessage } from "../providers/model.js";
+import type { Clock } from "./clock.js";
+import type { Plan } from "./plan.js";
+import type { Toolbox } from "./toolbox.js";
+import type { Spending } from "./usage.js";
+
+export interface Run {
+  readonly turn: Turn;
+  readonly model: Model;
+  readonly system: string;
+  readonly toolbox: Toolbox;
+  readonly policy: Policy;
+  readonly workspace: Workspace;
+  readonly ask: Ask;
+  readonly signal: AbortSignal;
+  readonly emit: (event: AgentEvent) => void;
+  readonly taken: () => Promise<void>;
+  /** Events that nobody has taken yet. */
+  readonly pending: () => number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly spill?: (name: string, text: string) => Promise<string>;
+  readonly plan: Plan;
+  readonly spending: Spending;
+  readonly conversation: Conversation;
+}
+
+/** The messages of the next request. */
+export interface Conversation {
+  messages: ModelMessage[];
+  /** Where this turn's own messages begin. */
+  turnStart: number;
+}

@@ -1,0 +1,119 @@
+/** One step: a request to the model, its reply streamed out as it comes, tried again while nothing has come yet. */
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { AgentError, asAgentError } from "../errors.js";
+import type { ModelEvent, ModelRequest, ModelStop, Usage } from "../providers/model.js";
+import { abortable } from "./abortable.js";
+import type { Run } from "./run.js";
+
+/** What a step has produced so far; it stays readable when the step fails or is cancelled half-way. */
+export interface Draft {
+  text: string;
+  thought: string;
+  readonly sealed: unknown[];
+  readonly calls: RawCall[];
+  usage: Usage | null;
+  stop: ModelStop | null;
+}
+
+/** A call as the model wrote it. */
+export interface RawCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: string;
+}
+
+const attempts = 5;
+const firstWaitMs = 1_000;
+const longestWaitMs = 30_000;
+/** A provider that asks for more patience than this is reported instead of waited for. */
+const longestRetryAfterMs = 60_000;
+/** Events that may wait for the consumer before the provider is read further. */
+const window = 512;
+
+export function createDraft(): Draft {
+  return { text: "", thought: "", sealed: [], calls: [], usage: null, stop: null };
+}
+
+/** Fills `draft`. Retries what is worth retrying until the first token, never after it. */
+export async function streamStep(
+  run: Pick<Run, "model" | "clock" | "random" | "emit" | "taken" | "pending">,
+  request: ModelRequest,
+  draft: Draft,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await streamOnce(run, request, draft);
+      return;
+    } catch (thrown) {
+      request.signal.throwIfAborted();
+      const error = asAgentError(thrown);
+      const patience = (error.retryAfterMs ?? 0) <= longestRetryAfterMs;
+      if (started(draft) || !error.retryable || !patience || attempt === attempts) throw error;
+      const wait = error.retryAfterMs ?? backoff(attempt, run.random());
+      run.emit(
+        notice(`${error.message}; trying again in ${(wait / 1000).toFixed(1)} s (${attempt} of ${attempts - 1})`),
+      );
+      await run.clock.sleep(wait, request.signal);
+    }
+  }
+}
+
+// --- internal ---
+
+async function streamOnce(
+  run: Pick<Run, "model" | "emit" | "taken" | "pending">,
+  request: ModelRequest,
+  draft: Draft,
+): Promise<void> {
+  const batches = run.model.stream(request)[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { value: batch, done } = await abortable(batches.next(), request.signal, 0);
+      if (done) break;
+      for (const event of batch) take(event, draft, run.emit);
+      if (run.pending() > window) await run.taken();
+      if (draft.stop) return;
+    }
+  } finally {
+    // Not awaited: a provider that hangs in its own clean-up must not hold the turn.
+    batches.return?.().catch(() => {});
+  }
+  throw new AgentError("connection_lost", "the model's reply ended before it was complete");
+}
+
+function take(event: ModelEvent, draft: Draft, emit: (event: AgentEvent) => void): void {
+  switch (event.type) {
+    case "text":
+      draft.text += event.text;
+      emit({ type: "text_delta", metadata: { text: event.text } });
+      return;
+    case "thought":
+      draft.thought += event.text;
+      emit({ type: "thought_delta", metadata: { text: event.text } });
+      return;
+    case "call":
+      draft.calls.push(event);
+      return;
+    case "sealed":
+      draft.sealed.push(event.block);
+      return;
+    case "usage":
+      draft.usage = event.usage;
+      return;
+    case "stop":
+      draft.stop = event.reason;
+  }
+}
+
+function started(draft: Draft): boolean {
+  return draft.text !== "" || draft.thought !== "" || draft.calls.length > 0;
+}
+
+function backoff(attempt: number, random: number): number {
+  const full = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
+  return full / 2 + (full / 2) * random;
+}
+
+function notice(text: string): AgentEvent {
+  return { type: "notice", metadata: { level: "warning", text } };
+}

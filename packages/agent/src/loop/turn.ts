@@ -1,0 +1,129 @@
+/** A turn: step after step until one of its endings, each of them typed and announced the same way. */
+import type { StopReason } from "@chimera/acp-schema/events";
+import { asAgentError, isAgentError } from "../errors.js";
+import { abortable } from "./abortable.js";
+import { type Budget, createBudget } from "./budget.js";
+import { prepareCall, uniqueId } from "./call.js";
+import { runCalls } from "./calls.js";
+import { isCrowded, makeRoom } from "./compaction.js";
+import type { Run } from "./run.js";
+import { createDraft, type Draft, streamStep } from "./step.js";
+
+interface Ending {
+  readonly reason: StopReason;
+  /** Why the turn did not reach its natural end. */
+  readonly error: string | null;
+}
+
+interface Progress {
+  steps: number;
+  calls: number;
+  /** The last thing the model said; partial when it was interrupted. */
+  output: string;
+}
+
+const natural: Ending = { reason: "end_turn", error: null };
+
+/** `open` makes the run; what it throws ends the turn like any other failure. */
+export async function runTurn(emit: Run["emit"], signal: AbortSignal, open: () => Promise<Run>): Promise<void> {
+  const progress: Progress = { steps: 0, calls: 0, output: "" };
+  let run: Run | undefined;
+  let ending: Ending;
+  try {
+    signal.throwIfAborted();
+    run = await abortable(open(), signal, 0);
+    ending = await runSteps(run, progress);
+    if (signal.aborted) ending = cancelled;
+  } catch (thrown) {
+    ending = signal.aborted ? cancelled : failure(thrown, emit);
+  }
+  const { steps, calls: tool_calls_total, output } = progress;
+  emit({ type: "turn_end", metadata: { stop_reason: ending.reason } });
+  if (ending.reason === "cancelled") return emit({ type: "cancelled", metadata: { output } });
+  const { error } = ending;
+  const cost = run?.spending.cost ?? 0;
+  emit({ type: "agent_result", metadata: { output, steps, tool_calls_total, cost, success: error === null, error } });
+}
+
+// --- internal ---
+
+const cancelled: Ending = { reason: "cancelled", error: "cancelled" };
+
+function failure(thrown: unknown, emit: Run["emit"]): Ending {
+  const { code: name, message, retryable } = asAgentError(thrown);
+  emit({ type: "error", metadata: { name, message, retryable } });
+  return { reason: "error", error: message };
+}
+
+async function runSteps(run: Run, progress: Progress): Promise<Ending> {
+  const { maxSteps } = run.turn.settings;
+  const budget = createBudget(run);
+  const ids = new Set(run.conversation.messages.flatMap((message) => (message.role === "tool" ? [message.id] : [])));
+  for (;;) {
+    if (progress.steps >= maxSteps)
+      return { reason: "max_turn_requests", error: `the limit of ${maxSteps} steps is reached` };
+    const ending = await runStep(run, progress, budget, ids);
+    if (ending) return ending;
+  }
+}
+
+/** null when the model wants to go on. */
+async function runStep(run: Run, progress: Progress, budget: Budget, ids: Set<string>): Promise<Ending | null> {
+  if (!(await budget.allows())) return { reason: "max_tokens", error: "the cost limit is reached" };
+  const step = progress.steps++;
+  run.emit({ type: "step_start", metadata: { step } });
+  try {
+    const draft = await replyOf(run, progress);
+    const ending = endingOf(draft);
+    if (ending) return ending;
+    progress.calls += draft.calls.length;
+    await act(run, draft, ids);
+    return run.signal.aborted ? cancelled : null;
+  } finally {
+    run.emit({ type: "step_end", metadata: { step } });
+  }
+}
+
+function endingOf({ stop, calls }: Draft): Ending | null {
+  if (stop === "refusal") return { reason: "refusal", error: "the model refused to answer" };
+  // A call that was cut off must not run, so none of that reply's do.
+  if (stop === "max_tokens") return { reason: "max_tokens", error: "the reply reached the model's output limit" };
+  return calls.length === 0 ? natural : null;
+}
+
+async function act(run: Run, draft: Draft, ids: Set<string>): Promise<void> {
+  const { conversation, toolbox, workspace, turn } = run;
+  const calls = await Promise.all(
+    draft.calls.map((call) => prepareCall(call, uniqueId(call.id, ids, turn.number), toolbox, workspace)),
+  );
+  conversation.messages.push({
+    role: "assistant",
+    text: draft.text,
+    thought: draft.thought,
+    sealed: draft.sealed,
+    tools: calls.map(({ id, name, args }) => ({ id, name, args })),
+  });
+  conversation.messages.push(...(await runCalls(run, calls)));
+}
+
+/** The model's whole reply; what it cost and said is on record even when it was interrupted. */
+async function replyOf(run: Run, progress: Progress): Promise<Draft> {
+  if (isCrowded(run)) await makeRoom(run);
+  for (;;) {
+    const draft = createDraft();
+    const { system, signal, conversation, toolbox } = run;
+    try {
+      await streamStep(run, { system, messages: conversation.messages, tools: toolbox.tools, signal }, draft);
+      return draft;
+    } catch (error) {
+      if (!isAgentError(error) || error.code !== "context_overflow" || draft.text) throw error;
+      if (!(await makeRoom(run))) throw error;
+    } finally {
+      if (draft.text) progress.output = draft.text;
+      if (draft.usage) {
+        run.spending.add(draft.usage);
+        run.emit({ type: "usage", metadata: run.spending.state() });
+      }
+    }
+  }
+}

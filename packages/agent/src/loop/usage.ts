@@ -1,0 +1,55 @@
+/** What a turn used and cost, kept as the full state that each usage event carries. */
+import type { Metadata } from "@chimera/acp-schema/events";
+import type { Model, Usage } from "../providers/model.js";
+
+export interface Spending {
+  add(usage: Usage): void;
+  /** Of this turn, in US dollars. */
+  readonly cost: number;
+  /** Of the session, this turn included. */
+  readonly total: number;
+  /** How much of the context window the last request filled. */
+  readonly used: number;
+  state(): Metadata<"usage">;
+}
+
+export function createSpending(model: Pick<Model, "price" | "contextWindow">, spentUsd: number): Spending {
+  const { price } = model;
+  const size = tokens(model.contextWindow);
+  const sum = { input: 0, output: 0, cache: 0, reasoning: 0 };
+  let cost = 0;
+  let used = 0;
+  return {
+    add(usage) {
+      const [input, output, cacheRead, cacheWrite] = [usage.input, usage.output, usage.cacheRead, usage.cacheWrite].map(
+        tokens,
+      ) as [number, number, number, number];
+      sum.input += input + cacheWrite;
+      sum.output += output;
+      sum.cache += cacheRead;
+      sum.reasoning += tokens(usage.reasoning);
+      used = input + cacheRead + cacheWrite + output;
+      if (!price) return;
+      cost +=
+        (input * price.input + output * price.output + cacheRead * price.cacheRead + cacheWrite * price.cacheWrite) /
+        1_000_000;
+    },
+    get cost() {
+      return cost;
+    },
+    get total() {
+      return spentUsd + cost;
+    },
+    get used() {
+      return used;
+    },
+    state: () => ({ ...sum, total_usd: spentUsd + cost, priced: price !== null, used, size }),
+  };
+}
+
+// --- internal ---
+
+/** Providers have been seen to send null, fractions and less than nothing. */
+function tokens(value: number): number {
+  return Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
+}

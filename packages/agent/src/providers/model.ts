@@ -1,0 +1,86 @@
+/** The provider port: one model, one streamed request. A provider is anything that yields these events. */
+import type { PromptBlock, ToolUse } from "@chimera/acp-schema/events";
+import type { JsonSchema, ToolImage } from "../tool.js";
+
+export interface Model {
+  /** Who serves it: `anthropic`, `openai`, `offline` … */
+  readonly provider: string;
+  /** The name its provider knows it by. */
+  readonly id: string;
+  /** Tokens. */
+  readonly contextWindow: number;
+  /** US dollars per million tokens; null when nobody told us. */
+  readonly price: Price | null;
+  /**
+   * Streams one reply. Each item is what arrived together, so that a burst costs one promise and not one per token. Throws
+   * an `AgentError`; nothing is retried here.
+   */
+  stream(request: ModelRequest): AsyncIterable<readonly ModelEvent[]>;
+}
+
+export interface ModelRequest {
+  readonly system: string;
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ModelTool[];
+  readonly signal: AbortSignal;
+}
+
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+}
+
+/** The conversation as providers send it: the log's messages, plus what only lives as long as a turn. */
+export type ModelMessage =
+  | { readonly role: "user"; readonly text: string; readonly content?: readonly PromptBlock[] }
+  | {
+      readonly role: "assistant";
+      readonly text: string;
+      readonly thought?: string;
+      /** Blocks the provider wants back untouched, in its own shape (signed thinking). */
+      readonly sealed?: readonly unknown[];
+      readonly tools: readonly ToolUse[];
+    }
+  | {
+      readonly role: "tool";
+      readonly id: string;
+      readonly name: string;
+      readonly output: string;
+      readonly success: boolean;
+      readonly images?: readonly ToolImage[];
+    }
+  | { readonly role: "summary"; readonly text: string };
+
+export type ModelEvent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "thought"; readonly text: string }
+  /** A complete call; `args` is the JSON text the model wrote. */
+  | { readonly type: "call"; readonly id: string; readonly name: string; readonly args: string }
+  | { readonly type: "sealed"; readonly block: unknown }
+  /** The tokens of this request so far; a later one replaces it. */
+  | { readonly type: "usage"; readonly usage: Usage }
+  /** The reply is complete. A stream that ends without one was cut. */
+  | { readonly type: "stop"; readonly reason: ModelStop };
+
+export type ModelStop = "end" | "calls" | "max_tokens" | "refusal";
+
+/** Tokens of one request; every token is counted in exactly one of the first four. */
+export interface Usage {
+  /** Prompt tokens that were neither read from nor written to a cache. */
+  readonly input: number;
+  /** Everything generated, reasoning included. */
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  /** The part of `output` that was reasoning. */
+  readonly reasoning: number;
+}
+
+/** US dollars per million tokens. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+}

@@ -1,0 +1,167 @@
+/** One POST with a streamed reply, over kept-alive node:http(s). `fetch` would double the time to the first chunk. */
+import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import { AgentError } from "../errors.js";
+
+export interface PostRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+export interface PostReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The body as text, in the pieces it arrived in. Throws `connection_lost` or `stalled`; leaving early closes it. */
+  readonly chunks: AsyncIterable<string>;
+}
+
+export type Post = (request: PostRequest) => Promise<PostReply>;
+
+export interface PostOptions {
+  /** How long a reply may be silent before it is cut. @defaultValue 120 seconds */
+  readonly idleMs?: number;
+}
+
+/** A post function with its own pool of kept-alive connections; idle ones keep no process alive. */
+export function createPost({ idleMs = 120_000 }: PostOptions = {}): Post {
+  const agents = new Map<string, Promise<Transport>>();
+  const transport = (protocol: string): Promise<Transport> => {
+    const known = agents.get(protocol);
+    if (known) return known;
+    const opened = openTransport(protocol);
+    agents.set(protocol, opened);
+    return opened;
+  };
+  return async (request) => {
+    const url = parseUrl(request.url);
+    const via = await transport(url.protocol);
+    const watch = createWatch(idleMs);
+    try {
+      const reply = await send(via, url, request, watch);
+      return { status: reply.statusCode ?? 0, headers: reply.headers, chunks: read(reply, watch) };
+    } catch (error) {
+      watch.stop();
+      throw error;
+    }
+  };
+}
+
+// --- internal ---
+
+const lingerMs = 250;
+
+interface Transport {
+  request(url: URL, options: RequestOptions): ClientRequest;
+  readonly agent: Agent;
+}
+
+async function openTransport(protocol: string): Promise<Transport> {
+  const { Agent, request } = protocol === "https:" ? await import("node:https") : await import("node:http");
+  return { request, agent: new Agent({ keepAlive: true, maxFreeSockets: 16 }) };
+}
+
+function parseUrl(text: string): URL {
+  try {
+    const url = new URL(text);
+    if (url.protocol === "http:" || url.protocol === "https:") return url;
+  } catch {}
+  throw new AgentError("model_unavailable", `not an http(s) address: ${text}`);
+}
+
+async function send(via: Transport, url: URL, request: PostRequest, watch: Watch): Promise<IncomingMessage> {
+  for (;;) {
+    request.signal.throwIfAborted();
+    const sent = via.request(url, {
+      method: "POST",
+      agent: via.agent,
+      signal: request.signal,
+      headers: { ...request.headers, "content-length": String(Buffer.byteLength(request.body)) },
+    });
+    watch.guard(sent);
+    try {
+      const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+        sent.once("response", resolve);
+        sent.on("error", reject);
+        sent.end(request.body);
+      });
+      watch.guard(reply);
+      return reply;
+    } catch (error) {
+      request.signal.throwIfAborted();
+      // The server closed a kept connection just as it was picked up again: nothing was lost, a fresh one will do.
+      if (sent.reusedSocket && lostConnection(error)) continue;
+      throw connectionError(error, url);
+    }
+  }
+}
+
+async function* read(reply: IncomingMessage, watch: Watch): AsyncGenerator<string, void, undefined> {
+  reply.setEncoding("utf8");
+  let ended = false;
+  try {
+    for await (const chunk of reply.iterator({ destroyOnReturn: false })) {
+      watch.pause();
+      yield chunk as string;
+      watch.resume();
+    }
+    ended = true;
+  } catch (error) {
+    throw connectionError(error);
+  } finally {
+    watch.stop();
+    if (!ended) linger(reply);
+  }
+}
+
+/** Whoever has read enough does not wait for the last bytes, but a connection is only kept once they have arrived. */
+function linger(reply: IncomingMessage): void {
+  const timer = setTimeout(() => reply.destroy(), lingerMs);
+  timer.unref();
+  reply.once("close", () => clearTimeout(timer));
+  reply.on("error", () => {});
+  reply.resume();
+}
+
+/** Cuts a request whose reply stays silent; time in which nobody was reading does not count. */
+interface Watch {
+  guard(stream: ClientRequest | IncomingMessage): void;
+  pause(): void;
+  resume(): void;
+  stop(): void;
+}
+
+function createWatch(idleMs: number): Watch {
+  let guarded: ClientRequest | IncomingMessage | undefined;
+  let reading = true;
+  const timer = setTimeout(() => {
+    if (!reading) timer.refresh();
+    else guarded?.destroy(new AgentError("stalled", `the model sent nothing for ${Math.round(idleMs / 1000)} seconds`));
+  }, idleMs);
+  return {
+    guard(stream) {
+      guarded = stream;
+      timer.refresh();
+    },
+    pause() {
+      reading = false;
+    },
+    resume() {
+      reading = true;
+      timer.refresh();
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
+
+function lostConnection(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === "ECONNRESET" || code === "EPIPE";
+}
+
+function connectionError(error: unknown, url?: URL): unknown {
+  if (error instanceof AgentError || (error as Error).name === "AbortError") return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  const where = url ? ` to ${url.host}` : "";
+  return new AgentError("connection_lost", `lost the connection${where}: ${code ?? message}`, { cause: error });
+}

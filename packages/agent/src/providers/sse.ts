@@ -1,0 +1,144 @@
+/** Server-sent events out of a posted reply, grouped as they arrived; errors of the HTTP layer become typed ones. */
+import { createParser } from "eventsource-parser";
+import { AgentError, type AgentErrorCode } from "../errors.js";
+import type { Post, PostReply, PostRequest } from "./post.js";
+
+/** The longest single event that is still taken for one, in characters. */
+const longestEvent = 16 * 1024 * 1024;
+const longestErrorBody = 64 * 1024;
+
+/** Posts, checks the status, and yields the parsed JSON of each `data:` field, one array per chunk of the network. */
+export async function* postForEvents(post: Post, request: PostRequest): AsyncGenerator<readonly unknown[]> {
+  const reply = await post(request);
+  if (reply.status !== 200 || isJson(reply)) throw await statusError(reply);
+
+  let batch: unknown[] = [];
+  let failure: AgentError | undefined;
+  let done = false;
+  const parser = createParser({
+    maxBufferSize: longestEvent,
+    onEvent: ({ data }) => {
+      if (data === "[DONE]") {
+        done = true;
+        return;
+      }
+      try {
+        batch.push(JSON.parse(data));
+      } catch (cause) {
+        failure ??= new AgentError("bad_reply", `the model sent an event that is not JSON: ${data.slice(0, 200)}`, {
+          cause,
+        });
+      }
+    },
+    onError: (cause) => {
+      if (cause.type !== "max-buffer-size-exceeded") return;
+      failure ??= new AgentError("bad_reply", "the model sent an event without end", { cause });
+    },
+  });
+  let first = true;
+  for await (const chunk of reply.chunks) {
+    parser.feed(first && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
+    first = false;
+    if (batch.length > 0) {
+      const ready = batch;
+      batch = [];
+      yield ready;
+    }
+    if (failure) throw failure;
+    if (done) return;
+  }
+}
+
+/** The error a provider reported in the middle of a stream, or instead of one. */
+export function providerError(status: number, type: string, message: string, retryAfterMs?: number): AgentError {
+  return new AgentError(codeOf(status, type, message), message || `the provider answered ${status || type}`, {
+    retryAfterMs,
+  });
+}
+
+// --- internal ---
+
+const overflow =
+  /context.{0,20}(length|window|size)|prompt is too long|too many (input )?tokens|maximum context|exceeds? the (available )?context/i;
+
+const byType: Readonly<Record<string, AgentErrorCode>> = {
+  overloaded_error: "provider_failed",
+  api_error: "provider_failed",
+  server_error: "provider_failed",
+  timeout_error: "provider_failed",
+  rate_limit_error: "rate_limited",
+  rate_limit_exceeded: "rate_limited",
+  authentication_error: "unauthorized",
+  permission_error: "unauthorized",
+  invalid_api_key: "unauthorized",
+  // Retrying does not fill an account.
+  insufficient_quota: "unauthorized",
+  billing_error: "unauthorized",
+  context_length_exceeded: "context_overflow",
+  request_too_large: "context_overflow",
+  invalid_request_error: "bad_request",
+};
+
+function codeOf(status: number, type: string, message: string): AgentErrorCode {
+  const named = byType[type];
+  if ((named ?? "bad_request") === "bad_request" && (status === 413 || overflow.test(message)))
+    return "context_overflow";
+  if (named) return named;
+  if (status === 401 || status === 403 || status === 402) return "unauthorized";
+  if (status === 429) return "rate_limited";
+  if (status === 408 || status === 409 || status >= 500) return "provider_failed";
+  if (status === 404) return "model_unavailable";
+  return status >= 300 ? "bad_request" : "provider_failed";
+}
+
+function isJson(reply: PostReply): boolean {
+  return String(reply.headers["content-type"] ?? "").startsWith("application/json");
+}
+
+async function statusError(reply: PostReply): Promise<AgentError> {
+  const body = await readBody(reply);
+  const { type, message } = describeBody(body);
+  if (reply.status === 200 && !type) {
+    return new AgentError("bad_reply", `the provider did not stream: ${body.slice(0, 200)}`);
+  }
+  const text = message || body.slice(0, 200).trim();
+  return providerError(
+    reply.status,
+    type,
+    `${reply.status === 200 ? "" : `${reply.status} `}${text}`.trim(),
+    retryAfter(reply),
+  );
+}
+
+async function readBody(reply: PostReply): Promise<string> {
+  let body = "";
+  for await (const chunk of reply.chunks) {
+    body += chunk;
+    if (body.length > longestErrorBody) break;
+  }
+  return body;
+}
+
+/** Vendors agree on `{error: {type | code, message}}`; some send a bare string. */
+function describeBody(body: string): { type: string; message: string } {
+  try {
+    const { error } = JSON.parse(body) as { error?: unknown };
+    if (typeof error === "string") return { type: "error", message: error };
+    const { type, code, message } = error as { type?: unknown; code?: unknown; message?: unknown };
+    const names = [code, type].filter((name) => typeof name === "string");
+    return { type: names.find((name) => name in byType) ?? names[0] ?? "error", message: String(message ?? "") };
+  } catch {
+    return { type: "", message: "" };
+  }
+}
+
+function retryAfter(reply: PostReply): number | undefined {
+  const milliseconds = Number(reply.headers["retry-after-ms"]);
+  if (milliseconds > 0) return milliseconds;
+  const value = reply.headers["retry-after"];
+  if (typeof value !== "string") return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
