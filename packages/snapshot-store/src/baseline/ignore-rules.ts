@@ -1,0 +1,75 @@
+/** Which paths of a workspace are nobody's sources: git's ignore files, read as git reads them. */
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import ignore, { type Ignore } from "ignore";
+import { STAGE_PREFIX } from "../restore/stage-name.js";
+import { fsPath } from "../workspace/path-bytes.js";
+
+/** The rules in force in one directory: its own, then those of the directories above. */
+export interface IgnoreRules {
+  ignores(path: string, isDirectory: boolean): boolean;
+}
+
+/** Never watched, whatever ignore files say: version control's own data, and trees that package managers rebuild. */
+const ALWAYS_IGNORED: ReadonlySet<string> = new Set([".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"]);
+const MAX_RULES_BYTES = 1024 * 1024;
+
+export function isAlwaysIgnored(name: string): boolean {
+  return ALWAYS_IGNORED.has(name) || name.startsWith(STAGE_PREFIX);
+}
+
+/** The text of a directory's `.gitignore`; empty when there is none. A link is not followed, as in git. */
+export function readIgnoreFile(path: string): string {
+  let fd: number;
+  try {
+    fd = openSync(fsPath(path), constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  } catch {
+    return "";
+  }
+  try {
+    const stat = fstatSync(fd);
+    return stat.isFile() && stat.size <= MAX_RULES_BYTES ? readFileSync(fd, "utf8") : "";
+  } catch {
+    return "";
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Rules of a directory, given those above it. Without text of its own it shares them. */
+export function rulesBelow(parent: IgnoreRules, directory: string, text: string): IgnoreRules {
+  if (text.trim() === "") return parent;
+  const own = matcher(text);
+  const start = directory === "/" ? 1 : directory.length + 1;
+  return {
+    ignores(path, isDirectory) {
+      const relative = path.slice(start);
+      const verdict = own.test(isDirectory ? `${relative}/` : relative);
+      return verdict.ignored || (!verdict.unignored && parent.ignores(path, isDirectory));
+    },
+  };
+}
+
+/** Rules that reach into a root from above: of the repository it lies in, if any. */
+export function rulesAbove(root: string): IgnoreRules {
+  const chain: string[] = [];
+  let directory = root;
+  while (!existsSync(`${directory}/.git`)) {
+    const parent = dirname(directory);
+    if (parent === directory) return NO_RULES;
+    directory = parent;
+    chain.unshift(directory);
+  }
+  const top = chain[0] ?? root;
+  let rules = rulesBelow(NO_RULES, top, readIgnoreFile(`${top}/.git/info/exclude`));
+  for (const each of chain) rules = rulesBelow(rules, each, readIgnoreFile(`${each}/.gitignore`));
+  return rules;
+}
+
+// --- internal ---
+
+const NO_RULES: IgnoreRules = { ignores: (path) => isAlwaysIgnored(basename(path)) };
+
+function matcher(text: string): Ignore {
+  return ignore({ allowRelativePaths: true, ignorecase: process.platform !== "linux" }).add(text);
+}

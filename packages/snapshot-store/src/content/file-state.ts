@@ -1,0 +1,122 @@
+/** What is at a path: nothing, a file, a link, a directory, or something that cannot be kept. */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, type Stats } from "node:fs";
+import { errnoOf } from "../errors.js";
+import { sha256 } from "./blobs.js";
+
+export type SkipReason =
+  | "too_large"
+  | "unreadable"
+  | "not_a_regular_file"
+  | "quota"
+  | "outside_workspace"
+  | "own_data"
+  | "moved_from_untracked"
+  | "ignored_before"
+  | "interrupted_command"
+  | "blob_missing";
+
+/** A state that undo can bring back. */
+export type StoredState =
+  | { readonly kind: "absent" }
+  | { readonly kind: "file"; readonly sha: string; readonly mode: number }
+  | { readonly kind: "link"; readonly sha: string; readonly mode: number; readonly target: string };
+
+export type FileState =
+  | StoredState
+  | { readonly kind: "directory"; readonly mode: number }
+  | { readonly kind: "skipped"; readonly reason: SkipReason };
+
+export interface Observed {
+  readonly state: FileState;
+  /** Of a file: its content; of a link: the bytes of its target. */
+  readonly bytes: Buffer | null;
+  readonly stat: Stats | null;
+}
+
+export const ABSENT = { kind: "absent" } as const;
+const PERMISSIONS = 0o7777;
+/** Non-blocking, since a fifo put in a file's place would otherwise hang the open. */
+const OPEN_TO_READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** Looks at a path without following a link, and reads at most `maxBytes`. */
+export function observe(address: string | Buffer, maxBytes: number): Observed {
+  let stat: Stats | undefined;
+  try {
+    stat = lstatSync(address, { throwIfNoEntry: false });
+  } catch (error) {
+    if (isGone(error)) return { state: ABSENT, bytes: null, stat: null };
+    return { state: { kind: "skipped", reason: "unreadable" }, bytes: null, stat: null };
+  }
+  if (stat === undefined) return { state: ABSENT, bytes: null, stat: null };
+  if (stat.isDirectory()) return { state: { kind: "directory", mode: stat.mode & PERMISSIONS }, bytes: null, stat };
+  if (stat.isSymbolicLink()) return observeLink(address, stat);
+  if (!stat.isFile()) return skipped("not_a_regular_file", stat);
+  if (stat.size > maxBytes) return skipped("too_large", stat);
+  return observeFile(address, stat, maxBytes);
+}
+
+/** True when undo would leave both the same; modes count only where asked. */
+export function sameContent(a: FileState, b: FileState): boolean {
+  if (isAbsentAsFile(a) && isAbsentAsFile(b)) return true;
+  if (a.kind === "file" && b.kind === "file") return a.sha === b.sha;
+  return a.kind === "link" && b.kind === "link" && a.sha === b.sha;
+}
+
+/** A directory is no file: undo may put one there once it is empty. */
+export function isAbsentAsFile(state: FileState): boolean {
+  return state.kind === "absent" || state.kind === "directory";
+}
+
+// --- internal ---
+
+function observeLink(address: string | Buffer, stat: Stats): Observed {
+  try {
+    const bytes = readlinkSync(address, { encoding: "buffer" });
+    const target = bytes.toString("utf8");
+    return { state: { kind: "link", sha: sha256(bytes), mode: 0o777, target }, bytes, stat };
+  } catch (error) {
+    return isGone(error) ? { state: ABSENT, bytes: null, stat: null } : skipped("unreadable", stat);
+  }
+}
+
+function observeFile(address: string | Buffer, stat: Stats, maxBytes: number): Observed {
+  let fd: number;
+  try {
+    fd = openSync(address, OPEN_TO_READ);
+  } catch (error) {
+    return isGone(error) ? { state: ABSENT, bytes: null, stat: null } : skipped("unreadable", stat);
+  }
+  try {
+    const opened = fstatSync(fd);
+    if (!opened.isFile()) return skipped("not_a_regular_file", opened);
+    const bytes = readAtMost(fd, opened.size, maxBytes);
+    if (bytes === null) return skipped("too_large", opened);
+    return { state: { kind: "file", sha: sha256(bytes), mode: opened.mode & PERMISSIONS }, bytes, stat: opened };
+  } catch {
+    return skipped("unreadable", stat);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A file may grow while it is read; null once it passes the limit. */
+function readAtMost(fd: number, expected: number, maxBytes: number): Buffer | null {
+  let buffer = Buffer.allocUnsafe(Math.min(expected, maxBytes) + 1);
+  let length = 0;
+  for (;;) {
+    const read = readSync(fd, buffer, length, buffer.length - length, null);
+    length += read;
+    if (length > maxBytes) return null;
+    if (read === 0) return buffer.subarray(0, length);
+    if (length === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length + 4096)]);
+  }
+}
+
+function skipped(reason: SkipReason, stat: Stats): Observed {
+  return { state: { kind: "skipped", reason }, bytes: null, stat };
+}
+
+function isGone(error: unknown): boolean {
+  const code = errnoOf(error);
+  return code === "ENOENT" || code === "ENOTDIR";
+}

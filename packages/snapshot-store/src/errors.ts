@@ -1,0 +1,44 @@
+/** Everything this package throws. */
+export type SnapshotErrorCode =
+  | "invalid_id"
+  | "invalid_steps"
+  | "no_turn"
+  | "turn_running"
+  | "not_found"
+  | "bad_manifest"
+  | "unsupported_format"
+  | "workspace_moved"
+  | "storage_full"
+  | "io";
+
+const BRAND = Symbol.for("@chimera/snapshot-store/error");
+
+export class SnapshotError extends Error {
+  readonly [BRAND] = true;
+  readonly code: SnapshotErrorCode;
+
+  constructor(code: SnapshotErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "SnapshotError";
+    this.code = code;
+  }
+}
+
+/** True for a SnapshotError of any installed copy of this package. */
+export function isSnapshotError(error: unknown): error is SnapshotError {
+  return typeof error === "object" && error !== null && BRAND in error;
+}
+
+/** Wraps what the file system threw; an error of ours passes through. */
+export function toSnapshotError(error: unknown, doing: string): SnapshotError {
+  if (isSnapshotError(error)) return error;
+  const code = errnoOf(error) === "ENOSPC" || errnoOf(error) === "EDQUOT" ? "storage_full" : "io";
+  const detail = error instanceof Error ? error.message : String(error);
+  return new SnapshotError(code, `${doing}: ${detail}`, { cause: error });
+}
+
+/** The `code` of a file-system error, if it has one. */
+export function errnoOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

@@ -1,0 +1,101 @@
+/** Keeps the whole store bounded: what nobody touched for long goes first, then the oldest until the rest fits. */
+import { lstatSync, readdirSync, rmSync, statSync } from "node:fs";
+import type { Baseline } from "./baseline/baseline.js";
+import { errnoOf } from "./errors.js";
+import type { SnapshotLimits } from "./limits.js";
+import type { GcReport } from "./types.js";
+
+export interface GcInput {
+  readonly root: string;
+  readonly limits: SnapshotLimits;
+  readonly now: number;
+  readonly keep: ReadonlySet<string>;
+  readonly sessionIds: readonly string[];
+  /** Directory -> the baseline open in this process. */
+  readonly baselines: ReadonlyMap<string, Baseline>;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Candidate {
+  readonly kind: "session" | "baseline";
+  readonly name: string;
+  readonly directory: string;
+  readonly bytes: number;
+  readonly touchedMs: number;
+}
+
+/** Another process may be at work in what was touched this recently. */
+const BUSY_MS = 60 * 60 * 1000;
+
+export async function collectGarbage(input: GcInput): Promise<GcReport> {
+  const { limits, now } = input;
+  let blobsRemoved = 0;
+  let bytesFreed = 0;
+  for (const baseline of input.baselines.values()) {
+    const pruned = baseline.prune();
+    blobsRemoved += pruned.blobs;
+    bytesFreed += pruned.bytes;
+  }
+  const all = await candidates(input);
+  let total = all.reduce((sum, each) => sum + each.bytes, 0);
+  const sessionsRemoved: string[] = [];
+  let baselinesRemoved = 0;
+  for (const each of all.sort((a, b) => a.touchedMs - b.touchedMs)) {
+    input.signal?.throwIfAborted();
+    const idle = now - each.touchedMs;
+    const inUse = each.kind === "session" ? input.keep.has(each.name) : input.baselines.has(each.directory);
+    if (inUse || idle < BUSY_MS || (idle < limits.idleMs && total <= limits.totalBytes)) continue;
+    rmSync(each.directory, { recursive: true, force: true });
+    total -= each.bytes;
+    bytesFreed += each.bytes;
+    if (each.kind === "session") sessionsRemoved.push(each.name);
+    else baselinesRemoved += 1;
+  }
+  return { sessionsRemoved, baselinesRemoved, blobsRemoved, bytesFreed, bytesKept: total };
+}
+
+// --- internal ---
+
+async function candidates(input: GcInput): Promise<Candidate[]> {
+  const found: Candidate[] = [];
+  const baselinesRoot = `${input.root}/.baselines`;
+  const places = [
+    ...input.sessionIds.map((name) => ({ kind: "session" as const, name, directory: `${input.root}/${name}` })),
+    ...namesIn(baselinesRoot).map((name) => ({
+      kind: "baseline" as const,
+      name,
+      directory: `${baselinesRoot}/${name}`,
+    })),
+  ];
+  for (const place of places) {
+    input.signal?.throwIfAborted();
+    const { bytes, touchedMs } = measure(place.directory);
+    found.push({ ...place, bytes, touchedMs });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return found;
+}
+
+/** A blob shared by hard link is counted where it is met: the sum errs on the safe side. */
+function measure(directory: string): { bytes: number; touchedMs: number } {
+  let bytes = 0;
+  let touchedMs = 0;
+  const pending = [directory];
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) continue;
+    touchedMs = Math.max(touchedMs, stat.isDirectory() ? statSync(path).mtimeMs : stat.mtimeMs);
+    if (stat.isDirectory()) for (const name of namesIn(path)) pending.push(`${path}/${name}`);
+    else bytes += stat.size;
+  }
+  return { bytes, touchedMs };
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
+    throw error;
+  }
+}

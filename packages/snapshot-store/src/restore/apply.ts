@@ -1,0 +1,206 @@
+/** Carries a plan out, so that doing it again after a crash ends in the same place. */
+import { lchownSync, lstatSync, mkdirSync, renameSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
+import { createPacer } from "../baseline/pacer.js";
+import type { Blobs } from "../content/blobs.js";
+import {
+  ABSENT,
+  type FileState,
+  isAbsentAsFile,
+  observe,
+  type StoredState,
+  sameContent,
+} from "../content/file-state.js";
+import { errnoOf } from "../errors.js";
+import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
+import type { Roots } from "../workspace/roots.js";
+import type { DirectoryOp, FileOp, Plan } from "./plan.js";
+import { type Stage, stageFiles } from "./stage.js";
+
+export interface Workplace {
+  readonly roots: Roots;
+  readonly blobs: Blobs;
+  readonly fileBytes: number;
+}
+
+/** Path -> why its op was given up at the last moment. */
+export type LateConflicts = ReadonlyMap<string, string>;
+
+/** Prepares a plan: every file's content waits beside its destination, and what it replaces is in the store. */
+export async function prepare(plan: Plan, stageName: string, place: Workplace): Promise<Stage> {
+  for (const op of plan.files) {
+    const seen = lookAt(op.path, place);
+    if (seen.bytes !== null && (seen.state.kind === "file" || seen.state.kind === "link")) {
+      place.blobs.put(seen.state.sha, seen.bytes);
+    }
+  }
+  return stageFiles(plan.files, stageName, place.roots, place.blobs);
+}
+
+/** Deletions first, then directories, then files: a file can take a directory's place and the reverse. */
+export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Promise<LateConflicts> {
+  const late = new Map<string, string>();
+  const pacer = createPacer();
+  const deletions = plan.files.filter((op) => op.to.kind === "absent").sort(deepestFirst);
+  const placements = plan.files.filter((op) => op.to.kind !== "absent");
+  for (const op of deletions) {
+    const reason = deleteFile(op, place);
+    if (reason !== null) late.set(op.path, reason);
+    await pacer.pause();
+  }
+  for (const dir of plan.dirs.filter((op) => op.to === null).sort(deepestFirst)) removeDirectory(dir, place);
+  for (const dir of plan.dirs
+    .filter((op) => op.to !== null)
+    .sort(deepestFirst)
+    .reverse())
+    makeDirectory(dir, place);
+  for (const op of placements) {
+    const reason = putFile(op, stage, place);
+    if (reason !== null) late.set(op.path, reason);
+    await pacer.pause();
+  }
+  for (const dir of plan.dirs) if (dir.to !== null) setMode(dir, place);
+  return late;
+}
+
+/** The plan that takes another one back. */
+export function reversed(plan: Plan): Plan {
+  const storedOf = (state: FileState): StoredState => (state.kind === "file" || state.kind === "link" ? state : ABSENT);
+  return {
+    files: plan.files.map(({ path, from, to }) => ({ path, from: to, to: storedOf(from) })),
+    dirs: plan.dirs.map(({ path, from, to }) => ({ path, from: to, to: from })),
+    outcomes: plan.outcomes,
+  };
+}
+
+/** What is at a path of the workspace, reached through no symlink; a path that cannot be reached holds nothing of ours. */
+export function lookAt(path: string, place: Workplace): { state: FileState; bytes: Buffer | null } {
+  const { root, parts } = place.roots.locate(path)!;
+  const parent = pinBelow(root, parts.slice(0, -1));
+  if (parent === null || parent === "blocked") return { state: ABSENT, bytes: null };
+  try {
+    return observe(parent.at(parts.at(-1)!), place.fileBytes);
+  } finally {
+    parent.close();
+  }
+}
+
+// --- internal ---
+
+function deepestFirst(a: { readonly path: string }, b: { readonly path: string }): number {
+  return b.path.split("/").length - a.path.split("/").length;
+}
+
+/** Runs `work` with the pinned parent of a path and its last component; null when the parent cannot be reached. */
+function withParent<T>(path: string, place: Workplace, work: (parent: PinnedDir, name: string) => T): T | null {
+  const { root, parts } = place.roots.locate(path)!;
+  const parent = pinBelow(root, parts.slice(0, -1));
+  if (parent === null || parent === "blocked") return null;
+  try {
+    return work(parent, parts.at(-1)!);
+  } finally {
+    parent.close();
+  }
+}
+
+/** Whether an op still applies: somebody may have changed the file since the plan was made. */
+function standing(op: FileOp, address: string | Buffer, place: Workplace): "go" | "done" | "changed" {
+  const { state } = observe(address, place.fileBytes);
+  if (equal(state, op.to)) return "done";
+  return equal(state, op.from) ? "go" : "changed";
+}
+
+function equal(a: FileState, b: FileState): boolean {
+  if (a.kind === "skipped" || b.kind === "skipped") return a.kind === b.kind;
+  return sameContent(a, b) && (a.kind !== "file" || b.kind !== "file" || a.mode === b.mode);
+}
+
+function deleteFile(op: FileOp, place: Workplace): string | null {
+  return withParent(op.path, place, (parent, name) => {
+    const address = parent.at(name);
+    const now = standing(op, address, place);
+    if (now === "done") return null;
+    if (now === "changed" || !parent.inPlace()) return "changed_meanwhile";
+    unlinkSync(address);
+    return null;
+  });
+}
+
+function putFile(op: FileOp, stage: Stage, place: Workplace): string | null {
+  makeParents(op.path, place);
+  let reached = false;
+  const reason = withParent(op.path, place, (parent, name) => {
+    reached = true;
+    const address = parent.at(name);
+    const now = standing(op, address, place);
+    if (now === "done") return null;
+    const blocked = now === "changed" || (isAbsentAsFile(op.from) && isThere(address));
+    if (blocked || !parent.inPlace()) return "changed_meanwhile";
+    keepOwner(stage.address(op), lstatSync(address, { throwIfNoEntry: false }) ?? lstatSync(parent.at(".")));
+    renameSync(stage.address(op), address);
+    return null;
+  });
+  return reached ? reason : "parent_not_a_directory";
+}
+
+function isThere(address: string | Buffer): boolean {
+  return lstatSync(address, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** A restore by root leaves files with those who had them. */
+function keepOwner(address: string | Buffer, like: Stats): void {
+  if (process.geteuid?.() !== 0) return;
+  const stat = lstatSync(address);
+  if (stat.uid !== like.uid || stat.gid !== like.gid) lchownSync(address, like.uid, like.gid);
+}
+
+function makeParents(path: string, place: Workplace): void {
+  const { root, parts } = place.roots.locate(path)!;
+  for (let depth = 1; depth < parts.length; depth += 1) {
+    const parent = pinBelow(root, parts.slice(0, depth - 1));
+    if (parent === null || parent === "blocked") return;
+    try {
+      if (parent.inPlace()) mkdirIfMissing(parent.at(parts[depth - 1]!), 0o777);
+    } finally {
+      parent.close();
+    }
+  }
+}
+
+function makeDirectory(op: DirectoryOp, place: Workplace): void {
+  makeParents(op.path, place);
+  withParent(op.path, place, (parent, name) => {
+    if (parent.inPlace()) mkdirIfMissing(parent.at(name), 0o700);
+  });
+}
+
+function mkdirIfMissing(address: string | Buffer, mode: number): void {
+  try {
+    mkdirSync(address, { mode });
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") throw error;
+  }
+}
+
+/** A directory that holds something else stays. */
+function removeDirectory(op: DirectoryOp, place: Workplace): void {
+  withParent(op.path, place, (parent, name) => {
+    if (!parent.inPlace()) return;
+    try {
+      rmdirSync(parent.at(name));
+    } catch (error) {
+      const code = errnoOf(error);
+      if (code !== "ENOENT" && code !== "ENOTEMPTY" && code !== "EEXIST" && code !== "ENOTDIR") throw error;
+    }
+  });
+}
+
+function setMode(op: DirectoryOp, place: Workplace): void {
+  const { root, parts } = place.roots.locate(op.path)!;
+  const dir = pinBelow(root, parts);
+  if (dir === null || dir === "blocked") return;
+  try {
+    dir.chmod(op.to!);
+  } finally {
+    dir.close();
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * `restore.json`: a restore in progress. While its phase is "stage" nothing in the workspace has changed but for a directory
+ * of prepared files; once it says "commit" the restore will be finished, by this process or by the next.
+ */
+import { rmSync } from "node:fs";
+import { readTextIfAny, replaceFile, syncDirectory } from "../content/atomic-file.js";
+import { checkStack, type Stack } from "../turn/stack.js";
+import type { Plan } from "./plan.js";
+
+export interface Journal {
+  readonly phase: "stage" | "commit";
+  readonly roots: readonly string[];
+  /** The name of the directory of prepared files, the same in every root. */
+  readonly stage: string;
+  readonly plan: Plan;
+  /** The stack before the restore and once it is done. */
+  readonly stacks: { readonly before: Stack; readonly after: Stack };
+}
+
+const NAME = "restore.json";
+
+export function writeJournal(directory: string, journal: Journal): void {
+  replaceFile(`${directory}/${NAME}`, `${JSON.stringify({ v: 1, ...journal })}\n`, { durable: true });
+}
+
+/** Null when no restore was interrupted; what cannot be read was never committed, since it is replaced whole. */
+export function readJournal(directory: string): Journal | null {
+  const text = readTextIfAny(`${directory}/${NAME}`);
+  if (text === null) return null;
+  try {
+    const value = JSON.parse(text) as Journal & { v: number };
+    if (value.v !== 1 || !Array.isArray(value.plan.files) || !Array.isArray(value.plan.dirs)) return null;
+    const { before, after } = value.stacks;
+    return { ...value, stacks: { before: checkStack(before), after: checkStack(after) } };
+  } catch {
+    return null;
+  }
+}
+
+export function removeJournal(directory: string): void {
+  rmSync(`${directory}/${NAME}`, { force: true });
+  syncDirectory(directory);
+}

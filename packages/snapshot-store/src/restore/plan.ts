@@ -1,0 +1,187 @@
+/** Decides, file by file, what undo or redo will do; touches nothing. */
+import { dirname } from "node:path";
+import { type FileState, isAbsentAsFile, type StoredState, sameContent } from "../content/file-state.js";
+import { type Manifest, stepOf } from "../turn/manifest.js";
+import type { Direction } from "../turn/stack.js";
+import type { FileOutcome } from "../types.js";
+
+export interface FileOp {
+  readonly path: string;
+  readonly from: FileState;
+  readonly to: StoredState;
+}
+
+/** Modes; null: not there. */
+export interface DirectoryOp {
+  readonly path: string;
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+export interface Plan {
+  readonly files: readonly FileOp[];
+  readonly dirs: readonly DirectoryOp[];
+  readonly outcomes: readonly FileOutcome[];
+}
+
+/** What the plan may ask about the disk and the store. */
+export interface Surroundings {
+  look(path: string): FileState;
+  /** Names below a directory, full paths, files and directories alike. */
+  below(directory: string): readonly string[];
+  isRoot(path: string): boolean;
+  hasBlob(sha: string): boolean;
+}
+
+/** `manifests` in the order the turns are taken: newest first for undo, oldest first for redo. */
+export function planRestore(
+  manifests: readonly Manifest[],
+  direction: Direction,
+  force: boolean,
+  around: Surroundings,
+): Plan {
+  const outcomes = new Map<string, FileOutcome>();
+  const ops = new Map<string, FileOp>();
+  for (const [path, moves] of movesByPath(manifests, direction)) {
+    const from = around.look(path);
+    const { to, kept } = follow(moves, from, force, around);
+    if (to !== null) ops.set(path, { path, from, to });
+    outcomes.set(path, { path, ...(kept ?? { outcome: outcomeOf(from, to) }) });
+  }
+  const dirs = directoryOps(manifests, direction, around);
+  for (const [path, reason] of blocked(ops, dirs, around)) {
+    ops.delete(path);
+    outcomes.set(path, { path, outcome: "conflict", reason });
+  }
+  return {
+    files: [...ops.values()],
+    dirs,
+    outcomes: [...outcomes.values()].sort((a, b) => (a.path < b.path ? -1 : 1)),
+  };
+}
+
+// --- internal ---
+
+type Move = { readonly from: StoredState; readonly to: StoredState } | { readonly skipped: string };
+
+type Kept = Omit<FileOutcome, "path"> | null;
+
+function movesByPath(manifests: readonly Manifest[], direction: Direction): Map<string, Move[]> {
+  const moves = new Map<string, Move[]>();
+  const add = (path: string, move: Move) => {
+    const known = moves.get(path);
+    if (known === undefined) moves.set(path, [move]);
+    else known.push(move);
+  };
+  for (const manifest of manifests) {
+    for (const path of Object.keys(manifest.files)) {
+      const { before, after } = stepOf(manifest, path);
+      add(path, direction === "undo" ? { from: after, to: before } : { from: before, to: after });
+    }
+    for (const [path, reason] of Object.entries(manifest.skipped)) add(path, { skipped: reason });
+  }
+  return moves;
+}
+
+/**
+ * Walks a file through the turns as if they were taken one at a time: it goes as far as its content is what each turn
+ * expects, so an edit somebody made between two turns is met where it was made.
+ */
+function follow(
+  moves: readonly Move[],
+  current: FileState,
+  force: boolean,
+  around: Surroundings,
+): { to: StoredState | null; kept: Kept } {
+  let state: FileState = current;
+  let kept: Kept = null;
+  for (const move of moves) {
+    if ("skipped" in move) {
+      kept = { outcome: "skipped", reason: move.skipped };
+      break;
+    }
+    const expected = sameContent(state, move.from) && modeUntouched(state, move);
+    if (!expected && sameContent(state, move.to)) continue;
+    if (!expected && (!force || state.kind === "skipped")) {
+      kept = { outcome: "conflict", reason: state.kind === "skipped" ? state.reason : "changed_since" };
+      break;
+    }
+    if (move.to.kind !== "absent" && !around.hasBlob(move.to.sha)) {
+      kept = { outcome: "skipped", reason: "blob_missing" };
+      break;
+    }
+    state = withModeKept(state, move);
+  }
+  const stays = state === current || (sameContent(state, current) && modeOf(state) === modeOf(current));
+  return { to: stays ? null : (state as StoredState), kept };
+}
+
+/** Only a turn that changed the mode has a say in it. */
+function modeUntouched(state: FileState, move: { from: StoredState; to: StoredState }): boolean {
+  const changedMode = modeOf(move.from) !== null && modeOf(move.to) !== null && modeOf(move.from) !== modeOf(move.to);
+  return !changedMode || modeOf(state) === modeOf(move.from);
+}
+
+function withModeKept(state: FileState, move: { from: StoredState; to: StoredState }): StoredState {
+  const current = modeOf(state);
+  if (move.to.kind !== "file" || current === null || modeOf(move.from) !== move.to.mode) return move.to;
+  return { ...move.to, mode: current };
+}
+
+function modeOf(state: FileState): number | null {
+  return state.kind === "file" ? state.mode : null;
+}
+
+function outcomeOf(from: FileState, to: StoredState | null): FileOutcome["outcome"] {
+  if (to === null) return "unchanged";
+  if (to.kind === "absent") return "deleted";
+  return isAbsentAsFile(from) ? "created" : "restored";
+}
+
+function directoryOps(manifests: readonly Manifest[], direction: Direction, around: Surroundings): DirectoryOp[] {
+  const targets = new Map<string, { from: number | null; to: number | null }>();
+  for (const manifest of manifests) {
+    for (const [path, change] of Object.entries(manifest.dirs)) {
+      const [from, to] = direction === "undo" ? [change.after, change.before] : [change.before, change.after];
+      targets.set(path, { from: targets.get(path)?.from ?? from, to });
+    }
+  }
+  const ops: DirectoryOp[] = [];
+  for (const [path, { from: expected, to }] of targets) {
+    const state = around.look(path);
+    const from = state.kind === "directory" ? state.mode : null;
+    const userChanged = from !== null && to !== null && from !== expected;
+    if (from !== to && !userChanged) ops.push({ path, from, to });
+  }
+  return ops;
+}
+
+/** Files that cannot take their place: a directory with other things in it stands there, or a parent is not a directory. */
+function blocked(
+  ops: ReadonlyMap<string, FileOp>,
+  dirs: readonly DirectoryOp[],
+  around: Surroundings,
+): Map<string, string> {
+  const leaving = new Set<string>();
+  for (const op of ops.values()) if (op.to.kind === "absent") leaving.add(op.path);
+  for (const dir of dirs) if (dir.to === null) leaving.add(dir.path);
+  const reasons = new Map<string, string>();
+  for (const op of ops.values()) {
+    if (op.to.kind === "absent") continue;
+    if (op.from.kind === "directory") {
+      const emptied = leaving.has(op.path) && around.below(op.path).every((path) => leaving.has(path));
+      if (!emptied) reasons.set(op.path, "directory_in_use");
+    }
+    for (
+      let parent = dirname(op.path);
+      !around.isRoot(parent) && parent !== dirname(parent);
+      parent = dirname(parent)
+    ) {
+      const state = around.look(parent);
+      if (state.kind === "absent" || state.kind === "directory" || leaving.has(parent)) continue;
+      reasons.set(op.path, "parent_not_a_directory");
+      break;
+    }
+  }
+  return reasons;
+}

@@ -1,0 +1,140 @@
+/** Undo and redo as one step: all of a plan is carried out or none of it, even when the process dies on the way. */
+import { randomBytes } from "node:crypto";
+import { readdirSync } from "node:fs";
+import type { FileState } from "../content/file-state.js";
+import { SnapshotError, toSnapshotError } from "../errors.js";
+import type { Manifest } from "../turn/manifest.js";
+import { type Direction, type Stack, writeStack } from "../turn/stack.js";
+import type { FileOutcome, RecoveryReport } from "../types.js";
+import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
+import type { Roots } from "../workspace/roots.js";
+import { carryOut, type LateConflicts, lookAt, prepare, reversed, type Workplace } from "./apply.js";
+import { type Journal, readJournal, removeJournal, writeJournal } from "./journal.js";
+import { type Plan, planRestore } from "./plan.js";
+import { removeStage } from "./stage.js";
+import { isStageName, STAGE_PREFIX } from "./stage-name.js";
+
+export function makePlan(manifests: readonly Manifest[], direction: Direction, force: boolean, place: Workplace): Plan {
+  const seen = new Map<string, FileState>();
+  return planRestore(manifests, direction, force, {
+    look(path) {
+      const state = seen.get(path) ?? lookAt(path, place).state;
+      seen.set(path, state);
+      return state;
+    },
+    below: (directory) => [...entriesBelow(directory)],
+    isRoot: (path) => place.roots.paths.includes(path),
+    hasBlob: (sha) => place.blobs.read(sha) !== null,
+  });
+}
+
+/** Carries a plan out and makes `after` the session's stack; returns what became of each file. */
+export async function restore(
+  directory: string,
+  plan: Plan,
+  stacks: { readonly before: Stack; readonly after: Stack },
+  place: Workplace,
+): Promise<readonly FileOutcome[]> {
+  if (plan.files.length === 0 && plan.dirs.length === 0) {
+    writeStack(`${directory}/stack.json`, stacks.after);
+    return plan.outcomes;
+  }
+  const stage = `${STAGE_PREFIX}${randomBytes(6).toString("hex")}`;
+  const journal: Journal = { phase: "stage", roots: place.roots.paths, stage, plan, stacks };
+  try {
+    writeJournal(directory, journal);
+    return settle(plan.outcomes, await commit(directory, journal, place));
+  } catch (error) {
+    await takeBack(directory, place, error);
+    throw toSnapshotError(error, "nothing was restored");
+  }
+}
+
+/** Finishes or takes back what a crash interrupted; null when there is nothing to do. */
+export async function recoverRestore(
+  sessionId: string,
+  directory: string,
+  placeOf: (roots: readonly string[]) => Workplace,
+): Promise<RecoveryReport | null> {
+  const journal = readJournal(directory);
+  if (journal === null) return null;
+  try {
+    const place = placeOf(journal.roots);
+    assertInside(journal, place.roots);
+    removeStage(journal.stage, place.roots);
+    if (journal.phase === "stage") {
+      removeJournal(directory);
+      return { sessionId, result: "taken_back", files: [] };
+    }
+    try {
+      const late = await commit(directory, journal, place);
+      return { sessionId, result: "finished", files: settle(journal.plan.outcomes, late) };
+    } catch (error) {
+      await takeBack(directory, place, error);
+      return { sessionId, result: "taken_back", files: [] };
+    }
+  } catch (error) {
+    return { sessionId, result: "failed", files: [], message: toSnapshotError(error, "an undo is unfinished").message };
+  }
+}
+
+// --- internal ---
+
+/** From the moment the journal says "commit" there is no way but forward. */
+async function commit(directory: string, journal: Journal, place: Workplace): Promise<LateConflicts> {
+  const stage = await prepare(journal.plan, journal.stage, place);
+  try {
+    writeJournal(directory, { ...journal, phase: "commit" });
+    const late = await carryOut(journal.plan, stage, place);
+    writeStack(`${directory}/stack.json`, journal.stacks.after);
+    removeStage(journal.stage, place.roots);
+    removeJournal(directory);
+    return late;
+  } finally {
+    stage.close();
+  }
+}
+
+/** After a failure: puts back what was already replaced. If that fails too, the journal stays for the next attempt. */
+async function takeBack(directory: string, place: Workplace, reason: unknown): Promise<void> {
+  try {
+    const journal = readJournal(directory);
+    if (journal === null) return;
+    removeStage(journal.stage, place.roots);
+    if (journal.phase === "stage") {
+      removeJournal(directory);
+      return;
+    }
+    const { before, after } = journal.stacks;
+    const back: Journal = { ...journal, plan: reversed(journal.plan), stacks: { before: after, after: before } };
+    await commit(directory, back, place);
+  } catch (error) {
+    const both = new AggregateError([reason, error], "a failed restore could not be taken back");
+    throw toSnapshotError(both, "the restore is unfinished and will be tried again");
+  }
+}
+
+function settle(outcomes: readonly FileOutcome[], late: LateConflicts): readonly FileOutcome[] {
+  return outcomes.map((each) => {
+    const reason = late.get(each.path);
+    return reason === undefined ? each : { path: each.path, outcome: "conflict", reason };
+  });
+}
+
+/** A journal is data on disk like a manifest: it gets no further than the workspace. */
+function assertInside(journal: Journal, roots: Roots): void {
+  for (const { path } of [...journal.plan.files, ...journal.plan.dirs]) {
+    if (typeof path !== "string" || roots.locate(path) === null) {
+      throw new SnapshotError("bad_manifest", `${JSON.stringify(path)} is outside the workspace`);
+    }
+  }
+  if (!isStageName(journal.stage)) throw new SnapshotError("bad_manifest", "the journal is damaged");
+}
+
+function* entriesBelow(directory: string): Generator<string> {
+  for (const entry of readdirSync(fsPath(directory), { withFileTypes: true, encoding: "buffer" })) {
+    const path = `${directory}/${textOfBytes(entry.name)}`;
+    yield path;
+    if (entry.isDirectory()) yield* entriesBelow(path);
+  }
+}

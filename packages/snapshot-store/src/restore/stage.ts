@@ -1,0 +1,115 @@
+/** Files prepared beside their destination, in one private directory per root: full disks and bad blobs show up here. */
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fsync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { promisify } from "node:util";
+import type { Blobs } from "../content/blobs.js";
+import { errnoOf, SnapshotError } from "../errors.js";
+import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
+import type { Roots } from "../workspace/roots.js";
+import type { FileOp } from "./plan.js";
+
+export interface Stage {
+  /** Where the prepared file of an op is. */
+  address(op: FileOp): string | Buffer;
+  close(): void;
+}
+
+const syncToDisk = promisify(fsync);
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+
+/** Prepares the content of every op that puts something in place. */
+export async function stageFiles(ops: readonly FileOp[], name: string, roots: Roots, blobs: Blobs): Promise<Stage> {
+  const dirs = new Map<string, PinnedDir>();
+  const numbers = new Map<string, { dir: PinnedDir; name: string }>();
+  const close = () => {
+    for (const dir of dirs.values()) dir.close();
+    dirs.clear();
+  };
+  try {
+    for (const [index, op] of ops.entries()) {
+      if (op.to.kind === "absent") continue;
+      const { root } = roots.locate(op.path)!;
+      const dir = dirs.get(root) ?? makeStage(root, name);
+      dirs.set(root, dir);
+      numbers.set(op.path, { dir, name: String(index) });
+      await prepare(dir.at(String(index)), op, blobs);
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return {
+    address(op) {
+      const staged = numbers.get(op.path)!;
+      return staged.dir.at(staged.name);
+    },
+    close,
+  };
+}
+
+/** Removes the prepared files that were not used. */
+export function removeStage(name: string, roots: Roots): void {
+  for (const root of roots.paths) {
+    const dir = pinBelow(root, [name]);
+    if (dir === null || dir === "blocked") continue;
+    try {
+      for (const entry of readdirSync(dir.at("."))) unlinkSync(dir.at(entry));
+    } finally {
+      dir.close();
+    }
+    const parent = pinBelow(root, []);
+    if (parent === null || parent === "blocked") continue;
+    try {
+      rmdirSync(parent.at(name));
+    } finally {
+      parent.close();
+    }
+  }
+}
+
+// --- internal ---
+
+function makeStage(root: string, name: string): PinnedDir {
+  const parent = pinBelow(root, []);
+  if (parent === null || parent === "blocked") throw new SnapshotError("workspace_moved", `${root} is gone`);
+  try {
+    mkdirSync(parent.at(name), { mode: 0o700 });
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST" || !lstatSync(parent.at(name)).isDirectory()) throw error;
+  } finally {
+    parent.close();
+  }
+  const dir = pinBelow(root, [name]);
+  if (dir === null || dir === "blocked") throw new SnapshotError("workspace_moved", `${root}/${name} was replaced`);
+  return dir;
+}
+
+async function prepare(address: string | Buffer, op: FileOp, blobs: Blobs): Promise<void> {
+  if (op.to.kind === "absent") return;
+  const bytes = blobs.read(op.to.sha);
+  if (bytes === null) throw new SnapshotError("io", `the stored version of ${op.path} is missing or damaged`);
+  if (op.to.kind === "link") {
+    symlinkSync(bytes, address);
+    return;
+  }
+  const fd = openSync(address, CREATE, 0o600);
+  try {
+    writeFileSync(fd, bytes);
+    fchmodSync(fd, op.to.mode);
+    await syncToDisk(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

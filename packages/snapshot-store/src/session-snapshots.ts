@@ -1,0 +1,233 @@
+/** The undo history of one session: its calls run one after another, and nothing is lost when the process dies. */
+import { existsSync, rmSync } from "node:fs";
+import type { Baseline } from "./baseline/baseline.js";
+import type { Run } from "./baseline/run.js";
+import { createBlobs } from "./content/blobs.js";
+import { observe } from "./content/file-state.js";
+import { type Side, unifiedDiff } from "./diff.js";
+import { SnapshotError, toSnapshotError } from "./errors.js";
+import type { SnapshotLimits } from "./limits.js";
+import type { Workplace } from "./restore/apply.js";
+import { makePlan, recoverRestore, restore } from "./restore/restore.js";
+import { type CaptureContext, captureAfter, captureBefore, captureRun } from "./turn/capture.js";
+import { createHistory } from "./turn/history.js";
+import { changeOf, type Manifest, snapshotOf } from "./turn/manifest.js";
+import { type OpenTurn, openTurn, reopenTurn } from "./turn/open-turn.js";
+import { type Direction, next, take } from "./turn/stack.js";
+import type { RestoreOptions, RestoreReport, SessionSnapshots, TurnSnapshot } from "./types.js";
+import { fsPath } from "./workspace/path-bytes.js";
+import type { Roots } from "./workspace/roots.js";
+
+export interface SessionDeps {
+  readonly sessionId: string;
+  readonly directory: string;
+  readonly roots: Roots;
+  readonly ownData: string;
+  readonly limits: SnapshotLimits;
+  readonly clock: () => number;
+  baseline(root: string): Baseline;
+}
+
+export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
+  const { sessionId, directory, roots, limits, clock } = deps;
+  const blobs = createBlobs(`${directory}/blobs`);
+  const history = createHistory(directory, blobs, roots, limits);
+  const place: Workplace = { roots, blobs, fileBytes: limits.fileBytes };
+  const context: CaptureContext = { roots, blobs, limits, ownData: deps.ownData, baseline: deps.baseline };
+  const turnPath = `${directory}/turn.ndjson`;
+  /** Commands in progress of this session: how to end each. */
+  const commands = new Map<() => Promise<void>, ReadonlySet<Run>>();
+  let turn: OpenTurn | null = null;
+  let ready = false;
+  let queue: Promise<unknown> = Promise.resolve();
+  /** What `beginTurn`, which cannot throw, ran into; the turn's next call throws it. */
+  let failedBegin: unknown = null;
+
+  function enqueue<T>(doing: string, work: () => Promise<T> | T): Promise<T> {
+    const result = queue.then(async () => {
+      try {
+        if (!ready) await takeUp();
+        return await work();
+      } catch (error) {
+        throw toSnapshotError(error, doing);
+      }
+    });
+    queue = result.catch(() => {});
+    return result;
+  }
+
+  /** What an earlier process left: an unfinished restore, an unfinished turn. */
+  async function takeUp(): Promise<void> {
+    const report = await recoverRestore(sessionId, directory, () => place);
+    if (report?.result === "failed") throw new SnapshotError("io", report.message ?? "an undo is unfinished");
+    ready = true;
+    if (report !== null) history.reload();
+    const left = reopenTurn(turnPath);
+    if (left === null) return;
+    for (const [root, startedAt] of left.running) {
+      const baseline = deps.baseline(root);
+      const run = roots.paths.includes(root) ? await baseline.resumeRun(startedAt) : null;
+      if (run === null) left.skip(root, "interrupted_command");
+      else captureRun(left, run, baseline, blobs);
+    }
+    finish(left);
+  }
+
+  function finish(open: OpenTurn): Manifest | null {
+    const manifest = history.add(open.turn, captureAfter(open, context), clock());
+    open.close();
+    return manifest;
+  }
+
+  function running(): OpenTurn {
+    if (failedBegin !== null) throw failedBegin;
+    if (turn === null) throw new SnapshotError("no_turn", "beginTurn was not called");
+    return turn;
+  }
+
+  async function finishCommands(): Promise<void> {
+    for (const end of [...commands.keys()]) await end();
+  }
+
+  async function startCommand(): Promise<() => Promise<void>> {
+    const open = running();
+    const runs = new Map<Baseline, Run>();
+    for (const root of roots.paths) {
+      const baseline = deps.baseline(root);
+      const run = await baseline.startRun();
+      runs.set(baseline, run);
+      open.commandStarted(root, run.startedAt);
+    }
+    const end = async () => {
+      if (!commands.delete(end)) return;
+      for (const [baseline, run] of runs) {
+        await baseline.finishRun(run);
+        captureRun(open, run, baseline, blobs);
+      }
+      if (commands.size === 0) for (const root of roots.paths) open.commandEnded(root);
+    };
+    commands.set(end, new Set(runs.values()));
+    return () => enqueue("looking for what a command changed", end);
+  }
+
+  async function go(direction: Direction, options: RestoreOptions): Promise<RestoreReport> {
+    if (turn !== null) throw new SnapshotError("turn_running", `a turn is running; ${direction} when it has ended`);
+    const { steps = 1, force = false, dryRun = false } = options;
+    if (!Number.isSafeInteger(steps) || steps < 1) throw new SnapshotError("invalid_steps", "steps is 1 or more");
+    const before = history.stack();
+    const taken = next(before, direction, steps);
+    const after = take(before, direction, taken.length);
+    const manifests = taken.flatMap(({ snap }) => (snap === null ? [] : [history.manifest(snap)]));
+    const plan = makePlan(manifests, direction, force, place);
+    let files = plan.outcomes;
+    if (!dryRun && taken.length > 0) {
+      try {
+        files = await restore(directory, plan, { before, after }, place);
+      } finally {
+        history.reload();
+      }
+    }
+    return {
+      turns: taken.length,
+      turnNumbers: taken.map((step) => step.turn),
+      files,
+      conflicts: files.filter((file) => file.outcome === "conflict").map((file) => file.path),
+      remaining: after[direction].length,
+    };
+  }
+
+  function undone(): Manifest[] {
+    return history.stack().undo.flatMap(({ snap }) => (snap === null ? [] : [history.manifest(snap)]));
+  }
+
+  function positionOf(snapId: string, manifests: readonly Manifest[]): number {
+    const at = manifests.findIndex((manifest) => manifest.snap_id === snapId);
+    if (at < 0) throw new SnapshotError("not_found", `no snapshot ${JSON.stringify(snapId)} on the undo stack`);
+    return at;
+  }
+
+  const blobOf = (sha: string | null | undefined): Side => (sha == null ? null : blobs.read(sha));
+
+  async function diffBetween(from: string | null, to: string | null): Promise<string> {
+    const manifests = undone();
+    const first = from === null ? 0 : positionOf(from, manifests) + 1;
+    const last = to === null ? manifests.length : positionOf(to, manifests) + 1;
+    const sides = new Map<string, { before: Side; after: Side }>();
+    for (const manifest of manifests.slice(first, last)) {
+      for (const path of Object.keys(manifest.files)) {
+        const before = sides.get(path)?.before ?? blobOf(manifest.before[path]);
+        sides.set(path, { before, after: blobOf(manifest.files[path]) });
+      }
+    }
+    const parts: string[] = [];
+    for (const [path, side] of [...sides].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const after = to === null ? observe(fsPath(path), limits.fileBytes).bytes : side.after;
+      parts.push(await unifiedDiff(path, side.before, after, roots.cwd));
+    }
+    return parts.join("");
+  }
+
+  return {
+    beginTurn(number) {
+      failedBegin = null;
+      enqueue("starting a turn", async () => {
+        await finishCommands();
+        if (turn !== null) finish(turn);
+        turn = null;
+        history.discardRedo();
+        turn = openTurn(turnPath, number);
+      }).catch((error) => {
+        failedBegin = error;
+      });
+    },
+    willWrite(path) {
+      return enqueue(`keeping ${path}`, () => {
+        const own = new Set([...commands.values()].flatMap((runs) => [...runs]));
+        for (const noted of captureBefore(running(), path, context)) {
+          const located = roots.locate(noted);
+          if (located !== null) deps.baseline(located.root).announce(noted, own);
+        }
+      });
+    },
+    willRun() {
+      return enqueue("preparing for a command", startCommand);
+    },
+    endTurn() {
+      return enqueue("ending a turn", async (): Promise<TurnSnapshot | null> => {
+        const open = running();
+        await finishCommands();
+        const manifest = finish(open);
+        turn = null;
+        return manifest === null ? null : snapshotOf(manifest);
+      });
+    },
+    undo: (options = {}) => enqueue("undoing", () => go("undo", options)),
+    redo: (options = {}) => enqueue("redoing", () => go("redo", options)),
+    list: () => enqueue("listing snapshots", () => undone().map(snapshotOf)),
+    depth: () =>
+      enqueue("reading the undo stack", () => {
+        const { undo, redo } = history.stack();
+        return { undo: undo.length, redo: redo.length };
+      }),
+    diff: (from, to) => enqueue("comparing snapshots", () => diffBetween(from, to)),
+    edits(snapId) {
+      return enqueue("comparing files", async () => {
+        const manifest = history.manifest(snapId);
+        return Promise.all(
+          Object.keys(manifest.files).map(async (path) => {
+            const sides = [blobOf(manifest.before[path]), blobOf(manifest.files[path])] as const;
+            return { ...changeOf(manifest, path), diff: await unifiedDiff(path, ...sides, roots.cwd) };
+          }),
+        );
+      });
+    },
+    drop() {
+      return enqueue("forgetting a session", () => {
+        turn = null;
+        commands.clear();
+        if (existsSync(directory)) rmSync(directory, { recursive: true, force: true });
+        history.reload();
+      });
+    },
+  };
+}

@@ -1,0 +1,128 @@
+/** Takes the content of files into a session's blobs: before the turn touches them, and after it. */
+import { lstatSync, realpathSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Baseline } from "../baseline/baseline.js";
+import type { Run } from "../baseline/run.js";
+import type { Blobs } from "../content/blobs.js";
+import { ABSENT, type FileState, observe, type StoredState, sameContent } from "../content/file-state.js";
+import type { SnapshotLimits } from "../limits.js";
+import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
+import type { Roots } from "../workspace/roots.js";
+import type { DirectoryChange, FileStep } from "./manifest.js";
+import type { OpenTurn } from "./open-turn.js";
+
+export interface CaptureContext {
+  readonly roots: Roots;
+  readonly blobs: Blobs;
+  readonly limits: SnapshotLimits;
+  readonly ownData: string;
+  baseline(root: string): Baseline;
+}
+
+/** Notes what is at a path before the turn writes it, and returns the paths noted; through a link, also what it leads to. */
+export function captureBefore(turn: OpenTurn, path: string, context: CaptureContext): string[] {
+  const canonical = context.roots.canonical(path);
+  const state = capturePath(turn, canonical, context);
+  if (state?.kind !== "link") return [canonical];
+  const target = targetOf(canonical, state.target, context.roots);
+  if (target === null) return [canonical];
+  capturePath(turn, target, context);
+  return [canonical, target];
+}
+
+/** Takes over what a command changed: the earlier content comes from the baseline. */
+export function captureRun(turn: OpenTurn, run: Run, baseline: Baseline, blobs: Blobs): void {
+  for (const [path, before] of run.files) {
+    if (turn.before.has(path)) continue;
+    if (before.kind === "skipped") turn.skip(path, before.reason);
+    else if (before.kind === "directory" || before.kind === "absent") turn.found(path, ABSENT);
+    else if (blobs.adopt(before.sha, baseline.blobs)) turn.found(path, before);
+    else turn.skip(path, "blob_missing");
+  }
+  for (const [path, mode] of run.dirs) turn.foundDirectory(path, mode);
+  for (const [path, reason] of run.skipped) turn.skip(path, reason);
+}
+
+export interface TurnResult {
+  readonly steps: ReadonlyMap<string, FileStep>;
+  readonly dirs: ReadonlyMap<string, DirectoryChange>;
+  readonly skipped: ReadonlyMap<string, string>;
+}
+
+/** Looks at everything the turn touched once more and keeps what it left. */
+export function captureAfter(turn: OpenTurn, context: CaptureContext): TurnResult {
+  const steps = new Map<string, FileStep>();
+  const skipped = new Map(turn.skipped);
+  for (const [path, before] of turn.before) {
+    const after = currentState(path, context);
+    if (after.kind === "skipped") skipped.set(path, after.reason);
+    else if (
+      !sameContent(before, after) ||
+      (before.kind === "file" && after.kind === "file" && before.mode !== after.mode)
+    ) {
+      steps.set(path, { before, after });
+    }
+  }
+  const dirs = new Map<string, DirectoryChange>();
+  for (const [path, before] of turn.dirs) {
+    const stat = lstatSync(fsPath(path), { throwIfNoEntry: false });
+    const after = stat?.isDirectory() ? stat.mode & 0o7777 : null;
+    if (after !== before) dirs.set(path, { before, after });
+  }
+  return { steps, dirs, skipped };
+}
+
+// --- internal ---
+
+/** Null when nothing had to be noted. */
+function capturePath(turn: OpenTurn, path: string, context: CaptureContext): FileState | null {
+  if (turn.before.has(path)) return turn.before.get(path)!;
+  const located = context.roots.locate(path);
+  if (located === null) {
+    const own = path === context.ownData || path.startsWith(`${context.ownData}/`);
+    turn.skip(path, own ? "own_data" : "outside_workspace");
+    return null;
+  }
+  const { state, bytes } = observe(fsPath(path), context.limits.fileBytes);
+  if (state.kind === "skipped") turn.skip(path, state.reason);
+  if (state.kind === "file" || state.kind === "link") context.blobs.put(state.sha, bytes!);
+  if (state.kind === "file" || state.kind === "link" || state.kind === "absent") {
+    for (const missing of missingParents(path, located.root)) turn.foundDirectory(missing, null);
+    turn.found(path, state);
+  }
+  return state;
+}
+
+/** Where a write through a link ends up; null when it leads nowhere. */
+function targetOf(link: string, target: string, roots: Roots): string | null {
+  try {
+    return textOfBytes(realpathSync.native(fsPath(link), { encoding: "buffer" }));
+  } catch {
+    try {
+      return roots.canonical(target.startsWith("/") ? target : `${dirname(link)}/${target}`);
+    } catch {
+      return null;
+    }
+  }
+}
+
+function missingParents(path: string, root: string): string[] {
+  const missing: string[] = [];
+  for (let parent = dirname(path); parent.length > root.length; parent = dirname(parent)) {
+    if (lstatSync(fsPath(parent), { throwIfNoEntry: false }) !== undefined) break;
+    missing.unshift(parent);
+  }
+  return missing;
+}
+
+function currentState(path: string, context: CaptureContext): StoredState | Extract<FileState, { kind: "skipped" }> {
+  const located = context.roots.locate(path);
+  if (located === null) return { kind: "skipped", reason: "outside_workspace" };
+  const baseline = context.baseline(located.root);
+  const known = baseline.current(path);
+  if (known !== null && known.kind !== "absent" && context.blobs.adopt(known.sha, baseline.blobs)) return known;
+  const { state, bytes } = observe(fsPath(path), context.limits.fileBytes);
+  if (state.kind === "directory") return ABSENT;
+  if (state.kind === "file" || state.kind === "link") context.blobs.put(state.sha, bytes!);
+  return state;
+}

@@ -1,0 +1,198 @@
+/** `snaps/<id>/manifest.json`: what a turn found and what it left, per file. */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { isAbsolute, normalize } from "node:path";
+import { readTextIfAny } from "../content/atomic-file.js";
+import { isSha256 } from "../content/blobs.js";
+import { ABSENT, type StoredState } from "../content/file-state.js";
+import { SnapshotError } from "../errors.js";
+import type { FileChange, TurnSnapshot } from "../types.js";
+import type { Roots } from "../workspace/roots.js";
+
+export interface Manifest {
+  readonly snap_id: string;
+  readonly turn: number;
+  /** Seconds since the epoch. */
+  readonly timestamp: number;
+  /** After the turn; null: did not exist. */
+  readonly files: Readonly<Record<string, string | null>>;
+  /** What the turn found. */
+  readonly before: Readonly<Record<string, string | null>>;
+  /** Of the state after the turn, or of the one before when the file is gone; `before` only where it differs. */
+  readonly meta: Readonly<Record<string, FileMeta & { readonly before?: FileMeta }>>;
+  /** Directories that appeared, went or changed their mode; null: was not there. */
+  readonly dirs: Readonly<Record<string, DirectoryChange>>;
+  /** Files that undo leaves alone, and why. */
+  readonly skipped: Readonly<Record<string, string>>;
+}
+
+export interface FileMeta {
+  readonly mode: number;
+  readonly link?: string;
+}
+
+export interface DirectoryChange {
+  readonly before: number | null;
+  readonly after: number | null;
+}
+
+/** One file of a turn. */
+export interface FileStep {
+  readonly before: StoredState;
+  readonly after: StoredState;
+}
+
+const SNAP_ID = /^snap-[0-9]{1,12}-[0-9]{1,16}$/;
+
+export function isSnapId(value: unknown): value is string {
+  return typeof value === "string" && SNAP_ID.test(value);
+}
+
+export function buildManifest(
+  head: { readonly snap_id: string; readonly turn: number; readonly timestamp: number },
+  steps: ReadonlyMap<string, FileStep>,
+  dirs: ReadonlyMap<string, DirectoryChange>,
+  skipped: ReadonlyMap<string, string>,
+): Manifest {
+  const paths = [...steps.keys()].sort();
+  const entry = (path: string) => steps.get(path)!;
+  return {
+    ...head,
+    files: record(paths, (path) => shaOf(entry(path).after)),
+    before: record(paths, (path) => shaOf(entry(path).before)),
+    meta: record(paths, (path) => metaOf(entry(path))),
+    dirs: record([...dirs.keys()].sort(), (path) => dirs.get(path)!),
+    skipped: record([...skipped.keys()].sort(), (path) => skipped.get(path)!),
+  };
+}
+
+export function stepOf(manifest: Manifest, path: string): FileStep {
+  const meta = manifest.meta[path];
+  const after = manifest.files[path] ?? null;
+  return {
+    before: stateOf(manifest.before[path] ?? null, after === null ? meta : (meta?.before ?? meta)),
+    after: stateOf(after, meta),
+  };
+}
+
+export function writeManifest(directory: string, manifest: Manifest): void {
+  const path = `${directory}/${manifest.snap_id}`;
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  writeFileSync(`${path}/manifest.json`, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 });
+}
+
+export function removeManifest(directory: string, snapId: string): void {
+  rmSync(`${directory}/${snapId}`, { recursive: true, force: true });
+}
+
+/** Reads a manifest and refuses one that could lead a restore astray. */
+export function readManifest(directory: string, snapId: string, roots: Roots): Manifest {
+  if (!isSnapId(snapId)) throw new SnapshotError("not_found", `no snapshot ${JSON.stringify(snapId)}`);
+  const text = readTextIfAny(`${directory}/${snapId}/manifest.json`);
+  if (text === null) throw new SnapshotError("not_found", `no snapshot ${snapId}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new SnapshotError("bad_manifest", `the manifest of ${snapId} is not JSON`, { cause });
+  }
+  const problem = problemOf(value, snapId, roots);
+  if (problem !== null) throw new SnapshotError("bad_manifest", `the manifest of ${snapId} is refused: ${problem}`);
+  return value as Manifest;
+}
+
+export function snapshotOf(manifest: Manifest): TurnSnapshot {
+  return {
+    snapId: manifest.snap_id,
+    turn: manifest.turn,
+    timestamp: manifest.timestamp,
+    files: Object.keys(manifest.files).map((path) => changeOf(manifest, path)),
+    skipped: manifest.skipped,
+  };
+}
+
+export function changeOf(manifest: Manifest, path: string): FileChange {
+  const change = manifest.before[path] === null ? "add" : manifest.files[path] === null ? "delete" : "update";
+  return { path, change };
+}
+
+/** Every blob a manifest needs. */
+export function shasOf(manifest: Manifest): string[] {
+  return [...Object.values(manifest.files), ...Object.values(manifest.before)].filter((sha) => sha !== null);
+}
+
+// --- internal ---
+
+/** Without a prototype: a path may be called `__proto__`. */
+function record<T>(paths: readonly string[], value: (path: string) => T): Record<string, T> {
+  const out: Record<string, T> = Object.create(null);
+  for (const path of paths) out[path] = value(path);
+  return out;
+}
+
+function shaOf(state: StoredState): string | null {
+  return state.kind === "absent" ? null : state.sha;
+}
+
+function metaOf(step: FileStep): FileMeta & { readonly before?: FileMeta } {
+  const before = fileMeta(step.before);
+  const after = fileMeta(step.after);
+  if (after === null) return before ?? { mode: 0 };
+  const same = before === null || (before.mode === after.mode && before.link === after.link);
+  return same ? after : { ...after, before };
+}
+
+function fileMeta(state: StoredState): FileMeta | null {
+  if (state.kind === "absent") return null;
+  return state.kind === "link" ? { mode: state.mode, link: state.target } : { mode: state.mode };
+}
+
+function stateOf(sha: string | null, meta: FileMeta | undefined): StoredState {
+  if (sha === null) return ABSENT;
+  const mode = meta?.mode ?? 0o644;
+  return meta?.link === undefined ? { kind: "file", sha, mode } : { kind: "link", sha, mode, target: meta.link };
+}
+
+function problemOf(value: unknown, snapId: string, roots: Roots): string | null {
+  if (!isRecord(value)) return "not an object";
+  if (value["snap_id"] !== snapId) return "it names another snapshot";
+  if (!Number.isSafeInteger(value["turn"]) || typeof value["timestamp"] !== "number") return "no turn or time";
+  const { files, before, meta, dirs, skipped } = value;
+  if (![files, before, meta, dirs, skipped].every(isRecord)) return "a map is missing";
+  const maps = { files, before, meta, dirs, skipped } as Record<string, Record<string, unknown>>;
+  const names = Object.keys(maps["files"]!);
+  if (names.length !== Object.keys(maps["before"]!).length) return "files and before differ";
+  for (const path of [...names, ...Object.keys(maps["dirs"]!)]) {
+    if (!isPlainPath(path) || roots.locate(path) === null) return `${JSON.stringify(path)} is outside the workspace`;
+  }
+  for (const path of names) {
+    if (!isShaOrNull(maps["files"]![path]) || !isShaOrNull(maps["before"]![path])) return `bad hash of ${path}`;
+    if (!isMeta(maps["meta"]![path])) return `bad mode of ${path}`;
+  }
+  const badDirectory = Object.values(maps["dirs"]!).some(
+    (change) => !isRecord(change) || !isModeOrNull(change["before"]) || !isModeOrNull(change["after"]),
+  );
+  if (badDirectory) return "bad mode of a directory";
+  return Object.values(maps["skipped"]!).every((reason) => typeof reason === "string") ? null : "bad reason";
+}
+
+function isPlainPath(path: string): boolean {
+  return isAbsolute(path) && !path.includes("\0") && normalize(path) === path && !path.endsWith("/");
+}
+
+function isMeta(value: unknown): boolean {
+  if (!isRecord(value) || !isModeOrNull(value["mode"]) || value["mode"] === null) return false;
+  if (value["link"] !== undefined && typeof value["link"] !== "string") return false;
+  return value["before"] === undefined || isMeta(value["before"]);
+}
+
+function isModeOrNull(value: unknown): boolean {
+  return value === null || (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0o7777);
+}
+
+function isShaOrNull(value: unknown): boolean {
+  return value === null || isSha256(value);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

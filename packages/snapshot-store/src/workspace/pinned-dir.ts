@@ -1,0 +1,86 @@
+/**
+ * A directory held open, so that what happens to its path meanwhile cannot lead a write elsewhere. Linux has no openat in
+ * Node, but `/proc/self/fd/N/name` resolves from the open directory. Elsewhere the path is checked before each use, which
+ * leaves a window of microseconds.
+ */
+import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, readlinkSync, realpathSync } from "node:fs";
+import { errnoOf, SnapshotError } from "../errors.js";
+import { bytesOfText, fsPath, textOfBytes } from "./path-bytes.js";
+
+const HAS_PROC_FD = process.platform === "linux" && existsSync("/proc/self/fd");
+const OPEN_DIRECTORY =
+  constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+export interface PinnedDir {
+  readonly path: string;
+  readonly fd: number;
+  /** The address of an entry; `name` is a single path component. */
+  at(name: string): string | Buffer;
+  /** False once the directory was moved, removed or replaced. */
+  inPlace(): boolean;
+  chmod(mode: number): void;
+  close(): void;
+}
+
+/** Opens a workspace root, which must be its own real path. */
+export function pinRoot(root: string): PinnedDir {
+  const pinned = pin(root, fsPath(root));
+  if (pinned.inPlace()) return pinned;
+  pinned.close();
+  throw new SnapshotError("workspace_moved", `${root} is no longer where it was`);
+}
+
+/**
+ * Opens the directory `parts` below a root, one component at a time and through no symlink. Null when it does not exist;
+ * "blocked" when a component is not a directory or is a link.
+ */
+export function pinBelow(root: string, parts: readonly string[]): PinnedDir | "blocked" | null {
+  let dir = pinRoot(root);
+  for (const part of parts) {
+    try {
+      const next = pin(dir.path === "/" ? `/${part}` : `${dir.path}/${part}`, dir.at(part));
+      dir.close();
+      dir = next;
+    } catch (error) {
+      dir.close();
+      const code = errnoOf(error);
+      if (code === "ENOENT") return null;
+      if (code === "ENOTDIR" || code === "ELOOP" || code === "EMLINK") return "blocked";
+      throw error;
+    }
+  }
+  if (dir.inPlace()) return dir;
+  dir.close();
+  return "blocked";
+}
+
+// --- internal ---
+
+function pin(path: string, address: string | Buffer): PinnedDir {
+  const fd = openSync(address, OPEN_DIRECTORY);
+  const link = `/proc/self/fd/${fd}`;
+  return {
+    path,
+    fd,
+    at(name) {
+      if (!HAS_PROC_FD) return fsPath(`${path}/${name}`);
+      const address = fsPath(name);
+      return typeof address === "string" ? `${link}/${address}` : Buffer.concat([bytesOfText(`${link}/`), address]);
+    },
+    inPlace() {
+      try {
+        if (HAS_PROC_FD)
+          return textOfBytes(readlinkSync(link, { encoding: "buffer" })) === path && fstatSync(fd).nlink > 0;
+        return textOfBytes(realpathSync.native(fsPath(path), { encoding: "buffer" })) === path;
+      } catch {
+        return false;
+      }
+    },
+    chmod(mode) {
+      fchmodSync(fd, mode);
+    },
+    close() {
+      closeSync(fd);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/** Which paths belong to a workspace, by their real location. */
+import { realpathSync } from "node:fs";
+import { basename, dirname, resolve, sep } from "node:path";
+import { errnoOf, SnapshotError } from "../errors.js";
+import type { SnapshotWorkspace } from "../types.js";
+import { fsPath, textOfBytes } from "./path-bytes.js";
+
+export interface Roots {
+  readonly cwd: string;
+  /** Real paths; none lies inside another. */
+  readonly paths: readonly string[];
+  /** Where a path really is: parents resolved, the last component not followed. */
+  canonical(path: string): string;
+  /** The root that holds a canonical path and the components below it; null outside, and inside our own data. */
+  locate(canonical: string): Located | null;
+}
+
+export interface Located {
+  readonly root: string;
+  readonly parts: readonly string[];
+}
+
+export function createRoots(workspace: SnapshotWorkspace, ownData: string): Roots {
+  const cwd = realOr(resolve(workspace.cwd));
+  const all = [cwd, ...workspace.directories.map((directory) => realOr(resolve(cwd, directory)))];
+  const paths = [...new Set(all)].filter((path) => !all.some((other) => other !== path && isInside(other, path)));
+  return {
+    cwd,
+    paths,
+    canonical(path) {
+      if (path.includes("\0")) throw new SnapshotError("io", "a path cannot contain NUL");
+      return canonicalPath(resolve(cwd, path));
+    },
+    locate(canonical) {
+      if (canonical === ownData || isInside(ownData, canonical)) return null;
+      const root = paths.find((candidate) => isInside(candidate, canonical));
+      if (root === undefined) return null;
+      const parts = canonical.slice(root === "/" ? 1 : root.length + 1).split(sep);
+      return parts.every((part) => part !== "" && part !== "." && part !== "..") ? { root, parts } : null;
+    },
+  };
+}
+
+/** True when `path` lies strictly below `root`, by text. */
+export function isInside(root: string, path: string): boolean {
+  return path.length > root.length && path.startsWith(root === sep ? sep : root + sep);
+}
+
+// --- internal ---
+
+function canonicalPath(path: string): string {
+  const missing: string[] = [basename(path)];
+  let parent = dirname(path);
+  for (;;) {
+    try {
+      const real = realPath(parent);
+      return resolve(real, ...missing);
+    } catch (error) {
+      if (errnoOf(error) !== "ENOENT" && errnoOf(error) !== "ENOTDIR") throw error;
+      missing.unshift(basename(parent));
+      parent = dirname(parent);
+    }
+  }
+}
+
+function realOr(path: string): string {
+  try {
+    return realPath(path);
+  } catch {
+    return path;
+  }
+}
+
+function realPath(path: string): string {
+  return textOfBytes(realpathSync.native(fsPath(path), { encoding: "buffer" }));
+}
