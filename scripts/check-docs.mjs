@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Links between documents lead somewhere: the file exists and so does the heading.
+// Documents stay true where a program can tell: links lead to a file and a heading that exist, paths written as code are in
+// the tree, and every page of docs/ can be reached.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { runGate } from "./gate.mjs";
@@ -8,36 +9,55 @@ import { listFiles } from "./workspace.mjs";
 /** @returns {Promise<{ problems: string[], summary: string }>} */
 export async function checkDocs(root) {
   const documents = listFiles(root, ".", [".md"]);
+  const reached = new Set();
   let count = 0;
-  const problems = documents.flatMap((path) =>
-    readLinks(readFileSync(join(root, path), "utf8")).flatMap(({ target, line }) => {
-      count++;
-      const problem = checkLink(root, path, target);
-      return problem ? [`${path}:${line} ${problem}`] : [];
-    }),
-  );
-  return { problems, summary: `${count} links in ${documents.length} documents` };
+  const problems = documents.flatMap((path) => {
+    const text = readFileSync(join(root, path), "utf8");
+    const claims = [
+      ...readLinks(text).map(({ target, line }) => ({ line, problem: checkLink(root, path, target, reached) })),
+      ...readPaths(text).map(({ target, line }) => ({ line, problem: checkPath(root, path, target) })),
+    ];
+    count += claims.length;
+    return claims.filter(({ problem }) => problem).map(({ line, problem }) => `${path}:${line} ${problem}`);
+  });
+  const orphans = documents.filter((path) => path.startsWith("docs/") && !reached.has(path));
+  problems.push(...orphans.map((path) => `${path}:1 is linked from no other document`));
+  return { problems, summary: `${count} links and paths in ${documents.length} documents` };
 }
 
 // --- internal ---
 
 function readLinks(markdown) {
-  const prose = withoutFences(markdown);
+  const prose = withoutFences(markdown).replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]()]/g, " "));
   return [...prose.matchAll(/\[[^\]]*\]\(([^)\s]+)\)/g)]
     .filter(([, target]) => !/^[a-z]+:/i.test(target))
     .map((match) => ({ target: match[1], line: prose.slice(0, match.index).split("\n").length }));
 }
 
-/** Code is blanked, not removed, so that line numbers hold. */
-function withoutFences(markdown) {
-  return markdown
-    .replace(/^```[\s\S]*?^```$/gm, (fence) => fence.replace(/[^\n]/g, " "))
-    .replace(/`[^`\n]*`/g, (code) => " ".repeat(code.length));
+/** Inline code that names a place in this repository. */
+function readPaths(markdown) {
+  const prose = withoutFences(markdown);
+  return [...prose.matchAll(/`((?:packages|apps|scripts|bench|docs|test|examples)\/[\w./-]+)`/g)].map((match) => ({
+    target: match[1],
+    line: prose.slice(0, match.index).split("\n").length,
+  }));
 }
 
-function checkLink(root, from, target) {
+/** A path is read from the root, or in a package's README from that package. */
+function checkPath(root, from, target) {
+  const places = [join(root, target), join(root, dirname(from), target)];
+  return places.some((place) => existsSync(place)) ? undefined : `speaks of ${target}, which does not exist`;
+}
+
+/** Code is blanked, not removed, so that line numbers hold. */
+function withoutFences(markdown) {
+  return markdown.replace(/^```[\s\S]*?^```$/gm, (fence) => fence.replace(/[^\n]/g, " "));
+}
+
+function checkLink(root, from, target, reached) {
   const [file, anchor] = target.split("#");
   const path = file === "" ? from : posix.join(dirname(from), decodeURIComponent(file));
+  if (path !== from) reached.add(posix.normalize(path));
   if (!existsSync(join(root, path))) return `links to ${target}, which does not exist`;
   if (anchor === undefined || anchor === "" || statSync(join(root, path)).isDirectory()) return undefined;
   const headings = [...withoutFences(readFileSync(join(root, path), "utf8")).matchAll(/^#+ +(.+)$/gm)];

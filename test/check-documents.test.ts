@@ -26,8 +26,19 @@ test("an example that fails is named by file and line, with what it said", () =>
   expect(code).toBe(1);
 });
 
+test("a path written as code that is not in the tree fails", () => {
+  const { code, stderr } = runScript("check-docs.mjs", scratchTree({ "README.md": "Look at `packages/gone/src`.\n" }));
+  expect(stderr).toContain("README.md:1 speaks of packages/gone/src, which does not exist");
+  expect(code).toBe(1);
+});
+
+test("a page that nothing links to fails", () => {
+  const root = scratchTree({ "docs/lonely.md": "# Lonely\n\n[itself](lonely.md)\n" });
+  expect(runScript("check-docs.mjs", root).stderr).toContain("docs/lonely.md:1 is linked from no other document");
+});
+
 const page = (link: string) =>
-  scratchTree({ "README.md": `# A\n\nSee [there](${link}).\n`, "docs/b.md": "## To go: *now*\n" });
+  scratchTree({ "README.md": `# A\n\nSee [there](${link}).\n\n[b](docs/b.md)\n`, "docs/b.md": "## To go: *now*\n" });
 
 test.each(["docs/b.md", "docs/b.md#to-go-now", "docs", "#a", "https://example.com/none"])(
   "a link to %s passes",

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-export const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), "..");
+const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Writes the files (JSON for anything but a string) and removes them when the test ends. */
 export function scratchTree(files: Record<string, unknown>): string {
