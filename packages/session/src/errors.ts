@@ -1,0 +1,31 @@
+/** Everything this package throws. Transports map the code to their own numbers. */
+export type SessionErrorCode =
+  | "session_not_found"
+  | "session_claimed"
+  | "session_closed"
+  | "turn_running"
+  | "queue_full"
+  | "permission_not_found"
+  | "already_resolved"
+  | "invalid_setting"
+  | "nothing_to_fork"
+  | "storage_full"
+  | "storage_failed";
+
+const BRAND = Symbol.for("@chimera/session/error");
+
+export class SessionError extends Error {
+  readonly [BRAND] = true;
+  readonly code: SessionErrorCode;
+
+  constructor(code: SessionErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "SessionError";
+    this.code = code;
+  }
+}
+
+/** True for a SessionError of any installed copy of this package. */
+export function isSessionError(error: unknown): error is SessionError {
+  return typeof error === "object" && error !== null && BRAND in error;
+}

@@ -1,0 +1,242 @@
+/**
+ * The fold of a log: the visible conversation, which turns are undone, what is still open. A live session folds each record
+ * as it appends it; a loaded one folds the whole log; both end with the same state, because this is the only place it comes
+ * from.
+ */
+import type { Message, RecordOf, SessionRecord, ToolUse } from "@chimera/acp-schema/events";
+
+export interface TurnState {
+  readonly number: number;
+  readonly prompt: { text: string; content?: readonly { readonly type: string }[] };
+  started: boolean;
+  ended: boolean;
+  undone: boolean;
+  /** Model steps taken; a turn that took none (a slash command) is no part of what the model sees. */
+  steps: number;
+  readonly messages: Message[];
+}
+
+export interface Usage {
+  input: number;
+  output: number;
+  cache: number;
+  reasoning: number;
+  total_usd: number;
+  priced: boolean;
+  used: number;
+  size: number;
+}
+
+export interface History {
+  apply(record: SessionRecord): void;
+  /** Turns in order, undone ones too. */
+  readonly turns: readonly TurnState[];
+  /** What the model sees before the given turn. */
+  messages(before: number): Message[];
+  /** Turns that undo can take back, oldest first. */
+  undoable(): TurnState[];
+  /** Turns that redo can bring back, in the order they ran. */
+  redoable(): TurnState[];
+  /** Turn numbers hidden from `session/load`. */
+  hidden(): Set<number>;
+  readonly openCalls: ReadonlyMap<string, RecordOf<"tool_call">>;
+  readonly openPermissions: ReadonlySet<string>;
+  readonly facts: Facts;
+}
+
+/** The latest value of everything that is not the conversation itself. */
+export interface Facts {
+  title: string | null;
+  model: string | null;
+  agent: string | null;
+  usage: Usage | null;
+  toolCalls: number;
+  steps: number;
+  lastResult: { success: boolean; error: string | null } | null;
+  firstPrompt: string | null;
+}
+
+export function createHistory(): History {
+  const turns: TurnState[] = [];
+  const openCalls = new Map<string, RecordOf<"tool_call">>();
+  const openPermissions = new Set<string>();
+  const facts: Facts = {
+    title: null,
+    model: null,
+    agent: null,
+    usage: null,
+    toolCalls: 0,
+    steps: 0,
+    lastResult: null,
+    firstPrompt: null,
+  };
+  let cleared = 0;
+  let summary: { text: string; fromTurn: number } | null = null;
+  const draft = createDraft();
+
+  const turnOf = (record: SessionRecord): TurnState | undefined =>
+    record.turn === null ? undefined : turns[record.turn];
+
+  /** Marks the last (or first) `count` turns that are (not) undone, by what `undo` and `redo` recorded. */
+  const rewind = (list: TurnState[], count: number, undone: boolean) => {
+    for (const turn of undone ? list.slice(-count) : list.slice(0, count)) turn.undone = undone;
+  };
+
+  const history: History = {
+    turns,
+    openCalls,
+    openPermissions,
+    facts,
+    undoable: () => turns.filter((turn) => turn.number >= cleared && turn.ended && !turn.undone && turn.steps > 0),
+    redoable: () => {
+      const last = turns.findLast((turn) => turn.steps > 0 && !turn.undone);
+      return turns.filter((turn) => turn.undone && turn.steps > 0 && turn.number > (last?.number ?? -1));
+    },
+    hidden: () =>
+      new Set(turns.filter((turn) => turn.undone || turn.number < cleared).map((turn) => turn.number)),
+    messages(before) {
+      const visible = turns.filter(
+        (turn) => turn.number < before && turn.number >= cleared && !turn.undone && turn.steps > 0,
+      );
+      const from = summary;
+      if (!from) return visible.flatMap((turn) => turn.messages);
+      const kept = visible.filter((turn) => turn.number >= from.fromTurn);
+      return [{ role: "summary", text: from.text }, ...kept.flatMap((turn) => turn.messages)];
+    },
+    apply(record) {
+      const turn = turnOf(record);
+      switch (record.type) {
+        case "user_message": {
+          const { text, content } = record.metadata;
+          const number = record.turn ?? turns.length;
+          facts.firstPrompt ??= text;
+          turns[number] = {
+            number,
+            prompt: content ? { text, content } : { text },
+            started: false,
+            ended: false,
+            undone: false,
+            steps: 0,
+            messages: [content ? { role: "user", text, content } : { role: "user", text }],
+          };
+          break;
+        }
+        case "turn_start":
+          if (turn) turn.started = true;
+          break;
+        case "step_start":
+          facts.steps++;
+          if (turn) turn.steps++;
+          break;
+        case "text_delta":
+          draft.text(record.metadata.text);
+          break;
+        case "thought_delta":
+          draft.thought(record.metadata.text);
+          break;
+        case "tool_call":
+          facts.toolCalls++;
+          openCalls.set(record.metadata.call_id, record);
+          draft.tool({ id: record.metadata.call_id, name: record.metadata.tool, args: record.metadata.args });
+          break;
+        case "tool_result": {
+          const { call_id, output, error, success } = record.metadata;
+          const call = openCalls.get(call_id);
+          openCalls.delete(call_id);
+          turn?.messages.push(...draft.seal());
+          if (call && turn) {
+            const shown = success ? output : [output, error].filter(Boolean).join("\n");
+            turn.messages.push({ role: "tool", id: call_id, name: call.metadata.tool, output: shown, success });
+          }
+          break;
+        }
+        case "step_end":
+          turn?.messages.push(...draft.seal());
+          break;
+        case "permission_request":
+          openPermissions.add(record.metadata.permission_id);
+          break;
+        case "permission_resolved":
+          openPermissions.delete(record.metadata.permission_id);
+          break;
+        case "usage":
+          facts.usage = { ...record.metadata };
+          break;
+        case "model_changed":
+          facts.model = record.metadata.new;
+          break;
+        case "config_changed":
+          if (record.metadata.id === "agent" && typeof record.metadata.value === "string")
+            facts.agent = record.metadata.value;
+          break;
+        case "title_changed":
+          facts.title = record.metadata.title;
+          break;
+        case "compaction":
+          summary = { text: record.metadata.summary, fromTurn: record.metadata.from_turn };
+          break;
+        case "cleared":
+          cleared = turns.length;
+          summary = null;
+          break;
+        case "undo":
+          rewind(history.undoable(), record.metadata.turns, true);
+          break;
+        case "redo":
+          rewind(history.redoable(), record.metadata.turns, false);
+          break;
+        case "agent_result":
+          // An agent of somebody else may yield no steps; its result then says how many it took.
+          if (turn && turn.steps === 0) {
+            turn.steps = record.metadata.steps;
+            facts.steps += record.metadata.steps;
+          }
+          facts.lastResult = { success: record.metadata.success, error: record.metadata.error };
+          endTurn(turn);
+          break;
+        case "cancelled":
+          facts.lastResult = { success: false, error: "cancelled" };
+          endTurn(turn);
+          break;
+        default:
+          break;
+      }
+    },
+  };
+
+  function endTurn(turn: TurnState | undefined): void {
+    const rest = draft.seal();
+    if (!turn) return;
+    turn.messages.push(...rest);
+    turn.ended = true;
+  }
+
+  return history;
+}
+
+// --- internal ---
+
+/** Joins the deltas and calls of one step into the assistant message they make up. */
+function createDraft() {
+  let text: string[] = [];
+  let thought: string[] = [];
+  let tools: ToolUse[] = [];
+  return {
+    text: (chunk: string) => void text.push(chunk),
+    thought: (chunk: string) => void thought.push(chunk),
+    tool: (use: ToolUse) => void tools.push(use),
+    seal(): Message[] {
+      if (text.length + thought.length + tools.length === 0) return [];
+      const message: Message = {
+        role: "assistant",
+        text: text.join(""),
+        ...(thought.length > 0 && { thought: thought.join("") }),
+        tools,
+      };
+      text = [];
+      thought = [];
+      tools = [];
+      return [message];
+    },
+  };
+}

@@ -1,0 +1,14 @@
+/** Every bound of the engine, in one place. */
+export const limits = {
+  /** Prompts accepted and not yet running, per session. */
+  queuedPrompts: 64,
+  /** Text deltas of one tick are joined up to this many characters. */
+  deltaChars: 4096,
+  /** Bytes of `tool_progress` logged per call; what follows is counted. */
+  progressBytes: 256 * 1024,
+  /** How long a cancelled agent may take to unwind before its turn is ended without it. */
+  unwindMs: 2000,
+} as const;
+
+/** Seconds without activity after which a session is unloaded. */
+export const DEFAULT_SESSION_TTL = 3600;

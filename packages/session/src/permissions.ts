@@ -1,0 +1,99 @@
+/**
+ * One broker for all transports: a request is a record that every attached client sees, the first answer wins, and whoever
+ * cannot answer means no.
+ */
+import type { Decision, ResolvedBy } from "@chimera/acp-schema/events";
+import type { Ask } from "./agent-port.js";
+import { SessionError } from "./errors.js";
+import type { Place, Recorder } from "./recorder.js";
+
+export interface PermissionBroker {
+  ask(request: Parameters<Ask>[0], place: Place): ReturnType<Ask>;
+  /** Throws `permission_not_found` or `already_resolved`. Resolves when the answer is on disk and the tool may run. */
+  answer(permissionId: string, decision: Decision, origin?: string): Promise<void>;
+  /** Denies everything that is open. */
+  release(by: Exclude<ResolvedBy, "client">): void;
+  readonly open: ReadonlySet<string>;
+}
+
+export function createPermissionBroker(deps: {
+  readonly recorder: Recorder;
+  readonly durable: (seq: number) => Promise<void>;
+  readonly approvers: () => number;
+  readonly newId: () => string;
+  /** Seconds to wait for an answer; 0 waits for ever. */
+  readonly timeoutSeconds: number;
+}): PermissionBroker {
+  type Answer = Awaited<ReturnType<Ask>>;
+  interface Pending {
+    readonly place: Place;
+    readonly settle: (answer: Answer) => void;
+    readonly timer: NodeJS.Timeout | undefined;
+  }
+  const open = new Map<string, Pending>();
+  const answered = new Set<string>();
+
+  const resolve = async (id: string, pending: Pending, decision: Decision, by: ResolvedBy, origin?: string) => {
+    open.delete(id);
+    answered.add(id);
+    clearTimeout(pending.timer);
+    const place = origin === undefined ? pending.place : { ...pending.place, origin };
+    try {
+      const { seq } = deps.recorder.write(
+        { type: "permission_resolved", metadata: { permission_id: id, decision, by } },
+        place,
+      );
+      await deps.durable(seq);
+      pending.settle({ decision, by });
+    } catch (error) {
+      // An answer that could not be recorded must not let a tool run.
+      pending.settle({ decision: "deny", by: "rule" });
+      throw error;
+    }
+  };
+
+  return {
+    get open() {
+      return new Set(open.keys());
+    },
+    ask: (request, place) =>
+      new Promise((settle) => {
+        const id = deps.newId();
+        const options = request.options ?? (["allow", "always", "deny", "never"] as const);
+        deps.recorder.write(
+          {
+            type: "permission_request",
+            metadata: {
+              permission_id: id,
+              call_id: request.call_id,
+              tool: request.tool,
+              args: request.args,
+              risk: request.risk,
+              options: [...options],
+            },
+          },
+          place,
+        );
+        const expire = (by: ResolvedBy) => {
+          const pending = open.get(id);
+          if (pending) resolve(id, pending, "deny", by).catch(() => {});
+        };
+        const timer =
+          deps.timeoutSeconds > 0 ? setTimeout(() => expire("timeout"), deps.timeoutSeconds * 1000) : undefined;
+        open.set(id, { place, settle, timer });
+        if (deps.approvers() === 0) expire("rule");
+      }),
+    async answer(permissionId, decision, origin) {
+      const pending = open.get(permissionId);
+      if (!pending) {
+        throw answered.has(permissionId)
+          ? new SessionError("already_resolved", `permission ${permissionId} was answered already`)
+          : new SessionError("permission_not_found", `there is no open permission ${permissionId}`);
+      }
+      await resolve(permissionId, pending, decision, "client", origin);
+    },
+    release(by) {
+      for (const [id, pending] of open) resolve(id, pending, "deny", by).catch(() => {});
+    },
+  };
+}

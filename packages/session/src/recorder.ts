@@ -1,0 +1,102 @@
+/**
+ * The one road into the log. Joins the text deltas of a tick, bounds what a tool may stream, and folds every record into
+ * the session's history at the moment it gets its number.
+ */
+import type { AgentEvent, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { Entry, LogWriter } from "@chimera/event-store";
+import { limits } from "./limits.js";
+
+export interface Recorder {
+  /** Appends, keeping the order of calls; text may wait for the end of the tick. */
+  add(event: AgentEvent, place: Place): void;
+  /** Appends at once, after whatever text waits, and returns the record. */
+  write(event: AgentEvent, place: Place): Entry<SessionEvent>;
+  flush(): void;
+}
+
+export interface Place {
+  readonly turn: number | null;
+  readonly origin?: string;
+}
+
+export function createRecorder(deps: {
+  readonly writer: () => LogWriter<SessionEvent>;
+  readonly onRecord: (record: SessionRecord) => void;
+  readonly onError: (error: unknown) => void;
+  readonly coalesce: boolean;
+}): Recorder {
+  let waiting: { type: "text_delta" | "thought_delta"; text: string; place: Place } | null = null;
+  let scheduled = false;
+  const streamed = new Map<string, { bytes: number; dropped: number }>();
+
+  const append = (event: AgentEvent, place: Place): Entry<SessionEvent> => {
+    const body: SessionEvent = { type: event.type, turn: place.turn, metadata: event.metadata } as SessionEvent;
+    if (place.origin !== undefined) body.origin = place.origin;
+    const [entry] = deps.writer().append([body]);
+    deps.onRecord(entry!.event);
+    return entry!;
+  };
+
+  const flush = () => {
+    if (!waiting) return;
+    const { type, text, place } = waiting;
+    waiting = null;
+    append({ type, metadata: { text } }, place);
+  };
+
+  const schedule = () => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      try {
+        flush();
+      } catch (error) {
+        deps.onError(error);
+      }
+    });
+  };
+
+  /** True when the chunk is over the call's bound and only counts. */
+  const overBound = (callId: string, chunk: string): boolean => {
+    const seen = streamed.get(callId) ?? { bytes: 0, dropped: 0 };
+    streamed.set(callId, seen);
+    const size = Buffer.byteLength(chunk);
+    if (seen.bytes + size <= limits.progressBytes) {
+      seen.bytes += size;
+      return false;
+    }
+    seen.dropped += size;
+    return true;
+  };
+
+  const write = (event: AgentEvent, place: Place): Entry<SessionEvent> => {
+    flush();
+    if (event.type === "tool_result") {
+      const dropped = streamed.get(event.metadata.call_id)?.dropped ?? 0;
+      streamed.delete(event.metadata.call_id);
+      if (dropped > 0) {
+        const chunk = `\n[${dropped} more bytes not logged]\n`;
+        append({ type: "tool_progress", metadata: { call_id: event.metadata.call_id, stream: "stdout", chunk } }, place);
+      }
+    }
+    return append(event, place);
+  };
+
+  return {
+    write,
+    flush,
+    add(event, place) {
+      if (event.type === "tool_progress" && overBound(event.metadata.call_id, event.metadata.chunk)) return;
+      if (!deps.coalesce || (event.type !== "text_delta" && event.type !== "thought_delta")) {
+        write(event, place);
+        return;
+      }
+      const { text } = event.metadata;
+      if (waiting && (waiting.type !== event.type || waiting.text.length + text.length > limits.deltaChars)) flush();
+      if (waiting) waiting.text += text;
+      else waiting = { type: event.type, text, place };
+      schedule();
+    },
+  };
+}

@@ -1,0 +1,176 @@
+/**
+ * One turn: what an agent yields goes into the log as it comes; whatever the agent does, the turn ends with exactly one last
+ * record, and everything that belongs to the turn stands before it.
+ */
+import type { AgentEvent, RecordOf } from "@chimera/acp-schema/events";
+import type { Agent, AgentContext, Turn } from "./agent-port.js";
+import type { History } from "./history.js";
+import { limits } from "./limits.js";
+import type { Place, Recorder } from "./recorder.js";
+import { titleFrom } from "./title.js";
+
+type Ending = Extract<AgentEvent, { type: "agent_result" | "cancelled" }>;
+
+export interface TurnRun {
+  readonly agent: Agent;
+  readonly turn: Turn;
+  readonly context: AgentContext;
+  readonly history: History;
+  readonly recorder: Recorder;
+  readonly place: Place;
+  /** Runs between the agent's last word and the last record: the snapshot of the files it touched. */
+  readonly settle: () => Promise<void>;
+}
+
+/** Resolves when the last record is appended. Rejects only when the log cannot be written; `owed` is then the ending. */
+export async function runTurn(run: TurnRun): Promise<void> {
+  const { recorder, place, history } = run;
+  recorder.write({ type: "turn_start", metadata: { prompt: `msg-${run.turn.number}` } }, place);
+  const heard = await listen(run);
+  closeCalls(history, recorder, place, heard.cancelled ? "cancelled" : "the tool did not finish");
+  await run.settle();
+  if (history.facts.title === null && !heard.cancelled && heard.stepped) {
+    const title = titleFrom(heard.text());
+    if (title) recorder.write({ type: "title_changed", metadata: { title } }, place);
+  }
+  if (!heard.ended) recorder.write({ type: "turn_end", metadata: { stop_reason: heard.stopReason } }, place);
+  recorder.write(heard.ending, place);
+}
+
+/** A result for every call that has none, so that the conversation stays well-formed. */
+export function closeCalls(history: History, recorder: Recorder, place: Place, error: string): void {
+  for (const call_id of [...history.openCalls.keys()]) {
+    recorder.write(
+      { type: "tool_result", metadata: { call_id, success: false, output: "", error, duration_ms: 0 } },
+      place,
+    );
+  }
+}
+
+// --- internal ---
+
+interface Heard {
+  readonly ending: Ending;
+  readonly ended: boolean;
+  readonly stopReason: RecordOf<"turn_end">["metadata"]["stop_reason"];
+  readonly cancelled: boolean;
+  /** False for a turn that no model answered, such as a slash command. */
+  readonly stepped: boolean;
+  text(): string;
+}
+
+async function listen(run: TurnRun): Promise<Heard> {
+  const { recorder, place, context, history, turn } = run;
+  const text: string[] = [];
+  const base = history.facts.usage;
+  const calls = history.facts.toolCalls;
+  let ending: Ending | null = null;
+  let ended = false;
+  let left = false;
+
+  const take = (event: AgentEvent): void => {
+    switch (event.type) {
+      case "agent_result":
+      case "cancelled":
+        ending = event;
+        return;
+      case "turn_end":
+        ended = true;
+        break;
+      case "text_delta":
+        text.push(event.metadata.text);
+        break;
+      case "usage":
+        recorder.add({ type: "usage", metadata: addUsage(event.metadata, base) }, place);
+        return;
+      default:
+        break;
+    }
+    recorder.add(event, place);
+  };
+
+  const consume = async () => {
+    for await (const event of run.agent(turn, context)) {
+      if (left) return;
+      take(event);
+      if (ending) return;
+    }
+  };
+
+  let failure: Error | null = null;
+  const abandoned = unwound(context.signal);
+  try {
+    await Promise.race([consume(), abandoned.late]);
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+  } finally {
+    left = true;
+    abandoned.dispose();
+  }
+
+  const output = text.join("");
+  const cancelled = context.signal.aborted && (ending as Ending | null)?.type !== "agent_result";
+  if (failure && !cancelled) {
+    const { name, message } = failure;
+    recorder.write({ type: "error", metadata: { name, message, retryable: false } }, place);
+  }
+  const steps = history.turns[turn.number]?.steps ?? 0;
+  const result: Ending = cancelled
+    ? { type: "cancelled", metadata: { output } }
+    : {
+        type: "agent_result",
+        metadata: {
+          output,
+          // An agent that reports no steps took one.
+          steps: Math.max(steps, 1),
+          tool_calls_total: history.facts.toolCalls - calls,
+          cost: (history.facts.usage?.total_usd ?? 0) - (base?.total_usd ?? 0),
+          success: failure === null,
+          error: failure?.message ?? null,
+        },
+      };
+  const last: Ending = ending ?? result;
+  return {
+    ending: last,
+    ended,
+    cancelled: last.type === "cancelled",
+    stepped: last.type === "agent_result" && last.metadata.steps > 0,
+    stopReason: cancelled ? "cancelled" : failure ? "error" : "end_turn",
+    text: () => output,
+  };
+}
+
+/** Usage records carry the session's totals; an agent knows only its own turn's tokens. */
+function addUsage(
+  usage: RecordOf<"usage">["metadata"],
+  base: RecordOf<"usage">["metadata"] | null,
+): RecordOf<"usage">["metadata"] {
+  if (!base) return usage;
+  return {
+    ...usage,
+    input: usage.input + base.input,
+    output: usage.output + base.output,
+    cache: usage.cache + base.cache,
+    reasoning: usage.reasoning + base.reasoning,
+  };
+}
+
+/** Settles a while after the signal: an agent that ignores a cancel is left behind. */
+function unwound(signal: AbortSignal): { late: Promise<void>; dispose(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort = () => {};
+  const late = new Promise<void>((resolve) => {
+    onAbort = () => {
+      timer = setTimeout(resolve, limits.unwindMs);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  return {
+    late,
+    dispose() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    },
+  };
+}

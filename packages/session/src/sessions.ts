@@ -1,0 +1,275 @@
+/** All sessions of a process: made, loaded, listed, forked, unloaded when idle, deleted. */
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
+import { isStoreError, makeSessionId } from "@chimera/event-store";
+import type { SnapshotStore } from "@chimera/snapshot-store";
+import type { Agent, McpServer } from "./agent-port.js";
+import { SessionError } from "./errors.js";
+import { createHistory, type History } from "./history.js";
+import { DEFAULT_SESSION_TTL } from "./limits.js";
+import { createSession, type Session, type SessionBirth, type SessionDeps } from "./session.js";
+import type { Settings } from "./settings.js";
+import { type Summary, summarize } from "./summary.js";
+import type { Rewind } from "./undo.js";
+import type { Files } from "./workspace.js";
+
+export interface CreateOptions {
+  readonly cwd: string;
+  readonly directories?: readonly string[];
+  readonly settings?: Partial<Settings>;
+  /** False keeps the log in memory. @defaultValue true */
+  readonly persist?: boolean;
+  readonly mcpServers?: readonly McpServer[];
+}
+
+export interface Sessions {
+  readonly prefix: string;
+  readonly defaults: Settings;
+  create(options: CreateOptions): Promise<Session>;
+  /** The live session, or the stored one brought to life. `session_not_found`, `session_claimed`. */
+  load(id: string): Promise<Session>;
+  /** A live session, without touching it. */
+  find(id: string): Session | undefined;
+  /** Live sessions, newest touched first. */
+  live(): Session[];
+  /** Stored sessions that had a prompt, with the live ones' summaries up to date. */
+  list(options?: ListOptions): Promise<{ sessions: ListedSummary[]; next: string | null }>;
+  /** Copies the log up to the end of a turn (default: the last) into a new session. */
+  fork(id: string, options?: { turn?: number }): Promise<Session>;
+  /** Cancels, unloads; the session stays loadable. */
+  close(id: string): Promise<void>;
+  /** The log and the snapshots too. */
+  delete(id: string): Promise<void>;
+  /** The store a session's records are read from, live or not. */
+  storeOf(id: string): EventStore<SessionEvent, Summary>;
+  /** Unloads what has been idle for the time to live. Called by every operation above; no sweeper needed. */
+  evictIdle(): void;
+  shutdown(): Promise<void>;
+}
+
+export interface ListedSummary {
+  readonly id: string;
+  readonly summary: Summary;
+  readonly touched: number;
+}
+
+export interface SessionsDeps {
+  readonly agent: Agent;
+  readonly store: EventStore<SessionEvent, Summary>;
+  /** Where sessions with `persist: false` live. */
+  readonly ephemeral: EventStore<SessionEvent, Summary>;
+  readonly snapshots: SnapshotStore | null;
+  readonly disk: Files;
+  /** The program's name: the prefix of its session ids. */
+  readonly prefix: string;
+  readonly defaults: Settings;
+  /** Seconds; null or 0 keeps sessions loaded. @defaultValue 3600 */
+  readonly ttl?: number | null;
+  readonly permissionTimeout?: number;
+  /** Joins text deltas of one tick. @defaultValue true */
+  readonly coalesce?: boolean;
+  readonly commandFor?: (sessions: Sessions, session: Session, text: string, rewind: Rewind) => Agent | undefined;
+  readonly clock?: () => number;
+  readonly monotonic?: () => number;
+  readonly randomHex?: (bytes: number) => string;
+  readonly onError?: (error: unknown, sessionId: string) => void;
+}
+
+export function createSessions(deps: SessionsDeps): Sessions {
+  const clock = deps.clock ?? Date.now;
+  const monotonic = deps.monotonic ?? (() => performance.now());
+  const randomHex = deps.randomHex ?? hex;
+  const ttl = deps.ttl === undefined ? DEFAULT_SESSION_TTL : (deps.ttl ?? 0);
+  const live = new Map<string, Session>();
+  const loading = new Map<string, Promise<Session>>();
+
+  const depsOf = (store: EventStore<SessionEvent, Summary>, birth: Omit<SessionBirth, "history">): SessionDeps => ({
+    agent: deps.agent,
+    commandFor: (session, text, rewind) => deps.commandFor?.(sessions, session, text, rewind),
+    store,
+    snapshots:
+      deps.snapshots?.session(birth.writer.id, { cwd: birth.cwd, directories: birth.directories }) ?? null,
+    disk: deps.disk,
+    clock,
+    monotonic,
+    newId: () => randomHex(4),
+    permissionTimeout: deps.permissionTimeout ?? 0,
+    coalesce: deps.coalesce ?? true,
+    onError: deps.onError ?? (() => {}),
+  });
+
+  const admit = (store: EventStore<SessionEvent, Summary>, birth: SessionBirth): Session => {
+    const session = createSession(depsOf(store, birth), birth);
+    live.set(session.id, session);
+    return session;
+  };
+
+  async function bring(id: string): Promise<Session> {
+    const summary = await deps.store.readSummary(id).catch(() => null);
+    if (!summary || summary.closed) throw notFound(id);
+    const writer = await openWriter(id);
+    const history = createHistory();
+    for await (const entry of deps.store.read(id)) history.apply(entry.event);
+    const { model, agent } = history.facts;
+    return admit(deps.store, {
+      writer,
+      history,
+      settings: { ...deps.defaults, model: model ?? summary.model, ...(agent !== null && { agent }) },
+      program: summary.agent,
+      cwd: summary.cwd,
+      directories: summary.directories ?? [],
+      createdAt: Date.parse(summary.started_at),
+      persistent: true,
+      mcpServers: [],
+      ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
+    });
+  }
+
+  async function openWriter(id: string): Promise<LogWriter<SessionEvent>> {
+    try {
+      return await deps.store.open(id);
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+      if (error.code === "claimed") throw new SessionError("session_claimed", error.message, { cause: error });
+      if (error.code === "not_found" || error.code === "invalid_id") throw notFound(id);
+      throw error;
+    }
+  }
+
+  async function born(
+    options: Required<Pick<CreateOptions, "cwd" | "directories" | "persist" | "mcpServers">> & {
+      settings: Settings;
+      parentId?: string;
+    },
+    open: (store: EventStore<SessionEvent, Summary>, id: string, summary: Summary) => Promise<LogWriter<SessionEvent>>,
+    history: History,
+  ): Promise<Session> {
+    const createdAt = clock();
+    const id = makeSessionId(deps.prefix, createdAt, randomHex(4));
+    const store = options.persist ? deps.store : deps.ephemeral;
+    const { cwd, directories, settings, parentId } = options;
+    const parent = parentId === undefined ? {} : { parentId };
+    const facts = { id, program: deps.prefix, cwd, directories, createdAt, model: settings.model, ...parent };
+    const writer = await open(store, id, summarize(facts, history, null));
+    return admit(store, {
+      writer,
+      history,
+      settings,
+      program: deps.prefix,
+      cwd,
+      directories,
+      createdAt,
+      persistent: options.persist,
+      mcpServers: options.mcpServers,
+      ...parent,
+    });
+  }
+
+  const sessions: Sessions = {
+    prefix: deps.prefix,
+    defaults: deps.defaults,
+    find: (id) => live.get(id),
+    live: () => [...live.values()].sort((a, b) => b.touchedAt - a.touchedAt),
+    storeOf: (id) => (live.get(id)?.persistent === false ? deps.ephemeral : deps.store),
+    async create(options) {
+      sessions.evictIdle();
+      return born(
+        {
+          cwd: options.cwd,
+          directories: options.directories ?? [],
+          persist: options.persist ?? true,
+          mcpServers: options.mcpServers ?? [],
+          settings: { ...deps.defaults, ...options.settings },
+        },
+        (store, id, summary) => store.create(id, summary),
+        createHistory(),
+      );
+    },
+    async load(id) {
+      sessions.evictIdle();
+      const present = live.get(id);
+      if (present) {
+        present.touch();
+        return present;
+      }
+      const pending = loading.get(id) ?? bring(id).finally(() => loading.delete(id));
+      loading.set(id, pending);
+      return pending;
+    },
+    async list(options) {
+      sessions.evictIdle();
+      const page = await deps.store.list({ prefixes: [deps.prefix], order: "touched", ...options });
+      const rows = page.sessions.map(({ id, summary, touched }) => {
+        const session = live.get(id);
+        return { id, touched: session?.touchedAt ?? touched, summary: session?.summary() ?? summary };
+      });
+      return { sessions: rows.filter((row) => row.summary.prompt !== "" && !row.summary.closed), next: page.next };
+    },
+    async fork(id, options = {}) {
+      const parent = await sessions.load(id);
+      const turn = options.turn ?? parent.history.turns.findLast((candidate) => candidate.ended)?.number;
+      if (turn === undefined || !parent.history.turns[turn]?.ended) {
+        throw new SessionError("nothing_to_fork", `session ${id} has no finished turn${turn === undefined ? "" : ` ${turn}`}`);
+      }
+      const store = sessions.storeOf(id);
+      const history = createHistory();
+      let at = 0;
+      for await (const { event } of store.read(id)) {
+        history.apply(event);
+        at = event.seq;
+        if (event.turn === turn && (event.type === "agent_result" || event.type === "cancelled")) break;
+      }
+      const child = await born(
+        {
+          cwd: parent.cwd,
+          directories: parent.directories,
+          persist: parent.persistent,
+          mcpServers: [],
+          settings: parent.settings,
+          parentId: id,
+        },
+        (target, childId, summary) => target.copy(id, childId, { upTo: at, summary }),
+        history,
+      );
+      child.markForked(id, at);
+      return child;
+    },
+    async close(id) {
+      const session = live.get(id);
+      live.delete(id);
+      await session?.close("cancel");
+    },
+    async delete(id) {
+      const session = live.get(id);
+      live.delete(id);
+      await session?.close("cancel");
+      await deps.ephemeral.delete(id);
+      await deps.store.delete(id);
+      await deps.snapshots?.clear(id);
+    },
+    evictIdle() {
+      if (!ttl) return;
+      const deadline = clock() - ttl * 1000;
+      for (const session of live.values()) {
+        if (session.state !== "idle" || session.touchedAt > deadline) continue;
+        live.delete(session.id);
+        session.close("eviction").catch((error) => deps.onError?.(error, session.id));
+      }
+    },
+    async shutdown() {
+      await Promise.allSettled(loading.values());
+      await Promise.allSettled([...live.keys()].map((id) => sessions.close(id)));
+    },
+  };
+  return sessions;
+}
+
+// --- internal ---
+
+function notFound(id: string): SessionError {
+  return new SessionError("session_not_found", `there is no session ${id}`);
+}
+
+function hex(bytes: number): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");
+}

@@ -1,0 +1,54 @@
+/**
+ * What a client may change while a session lives. A mode is a name for the three flags; the flags are what the agent obeys.
+ */
+import { SessionError } from "./errors.js";
+
+export const MODES = ["auto", "review", "read-only"] as const;
+export type Mode = (typeof MODES)[number];
+
+export interface Flags {
+  readonly autoApproveWrites: boolean;
+  readonly autoApproveExecute: boolean;
+  readonly readOnly: boolean;
+}
+
+export interface Settings extends Flags {
+  readonly model: string;
+  readonly agent: string;
+  readonly maxSteps: number;
+  readonly maxCostUsd: number | null;
+  readonly allowedTools: readonly string[] | null;
+  /** Settings of a program's extensions, by option id. */
+  readonly options: Readonly<Record<string, string | boolean>>;
+}
+
+/** Setting a mode writes all three flags at once. */
+export const MODE_FLAGS: Readonly<Record<Mode, Flags>> = {
+  auto: { autoApproveWrites: true, autoApproveExecute: true, readOnly: false },
+  review: { autoApproveWrites: false, autoApproveExecute: false, readOnly: false },
+  "read-only": { autoApproveWrites: false, autoApproveExecute: false, readOnly: true },
+};
+
+/** The boolean config options by the name clients know them under. */
+export const FLAG_OPTIONS = {
+  auto_approve_writes: "autoApproveWrites",
+  auto_approve_execute: "autoApproveExecute",
+  read_only: "readOnly",
+} as const satisfies Record<string, keyof Flags>;
+export type FlagOption = keyof typeof FLAG_OPTIONS;
+
+/** The mode a set of flags amounts to: read-only wins, auto needs both approvals, everything else is review. */
+export function modeOf(flags: Flags): Mode {
+  if (flags.readOnly) return "read-only";
+  return flags.autoApproveWrites && flags.autoApproveExecute ? "auto" : "review";
+}
+
+export function parseMode(name: string): Mode {
+  const mode = MODES.find((candidate) => candidate === name.replace("_", "-"));
+  if (!mode) throw new SessionError("invalid_setting", `unknown mode "${name}"; choose one of ${MODES.join(", ")}`);
+  return mode;
+}
+
+export function isFlagOption(id: string): id is FlagOption {
+  return Object.hasOwn(FLAG_OPTIONS, id);
+}

@@ -1,0 +1,14 @@
+/** A session's title: the first line of its first answer, without Markdown's marks, cut at a word. */
+const LENGTH = 60;
+
+export function titleFrom(answer: string): string | null {
+  const line = answer
+    .split("\n")
+    .map((text) => text.replace(/^[#>*\-\s`]+/, "").replace(/[*_`]+/g, "").trim())
+    .find((text) => text.length > 0);
+  if (!line) return null;
+  if (line.length <= LENGTH) return line;
+  const cut = line.slice(0, LENGTH);
+  const space = cut.lastIndexOf(" ");
+  return `${(space > LENGTH / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
+}

@@ -1,0 +1,46 @@
+/**
+ * The workspace an agent is given for one turn: files from the disk or from the editor that offers them, with every write
+ * and command announced to the snapshots first.
+ */
+import type { ClientTerminal, Workspace } from "./agent-port.js";
+
+/** Reads and writes of text files; the host passes the disk, a connection may offer its editor's buffers. */
+export interface Files {
+  readText(path: string): Promise<string>;
+  writeText(path: string, text: string): Promise<void>;
+}
+
+/** What a connected client does in the place of this machine. It goes when the connection does. */
+export interface ClientEffects {
+  readonly readText?: Files["readText"];
+  readonly writeText?: Files["writeText"];
+  readonly terminal?: ClientTerminal;
+}
+
+/** Told before files change. */
+export interface ChangeWatch {
+  willWrite(path: string): Promise<void>;
+  willRun(command: string): Promise<() => Promise<void>>;
+}
+
+export function composeWorkspace(parts: {
+  readonly cwd: string;
+  readonly directories: readonly string[];
+  readonly disk: Files;
+  /** The effects of whoever is attached now; asked at every call, because connections come and go. */
+  readonly client: () => ClientEffects | undefined;
+  readonly watch: ChangeWatch;
+}): Workspace {
+  const { cwd, directories, disk, client, watch } = parts;
+  return {
+    cwd,
+    directories,
+    readText: (path) => (client()?.readText ?? disk.readText)(path),
+    writeText: (path, text) => (client()?.writeText ?? disk.writeText)(path, text),
+    willWrite: watch.willWrite,
+    willRun: watch.willRun,
+    get terminal() {
+      return client()?.terminal as ClientTerminal;
+    },
+  };
+}
