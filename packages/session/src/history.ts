@@ -92,8 +92,7 @@ export function createHistory(): History {
       const last = turns.findLast((turn) => turn.steps > 0 && !turn.undone);
       return turns.filter((turn) => turn.undone && turn.steps > 0 && turn.number > (last?.number ?? -1));
     },
-    hidden: () =>
-      new Set(turns.filter((turn) => turn.undone || turn.number < cleared).map((turn) => turn.number)),
+    hidden: () => new Set(turns.filter((turn) => turn.undone || turn.number < cleared).map((turn) => turn.number)),
     messages(before) {
       const visible = turns.filter(
         (turn) => turn.number < before && turn.number >= cleared && !turn.undone && turn.steps > 0,

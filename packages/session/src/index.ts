@@ -1,3 +1,4 @@
+/** `@chimera/session`: sessions over a log, for any agent. */
 export type {
   Agent,
   AgentContext,
@@ -8,3 +9,31 @@ export type {
   TurnSettings,
   Workspace,
 } from "./agent-port.js";
+export { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
+export { createHistory, type Facts, type History, type TurnState, type Usage } from "./history.js";
+export { DEFAULT_SESSION_TTL } from "./limits.js";
+export type { Accepted, Attachment, PromptInput, Session, SessionState } from "./session.js";
+export {
+  type CreateOptions,
+  createSessions,
+  type ListedSummary,
+  type Sessions,
+  type SessionsDeps,
+} from "./sessions.js";
+export {
+  FLAG_OPTIONS,
+  type FlagOption,
+  type Flags,
+  isFlagOption,
+  MODE_FLAGS,
+  MODES,
+  type Mode,
+  modeOf,
+  parseMode,
+  type Settings,
+} from "./settings.js";
+export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
+export { isoSeconds, SUMMARY_VERSION, type Summary } from "./summary.js";
+export type { Rewind, RewindOptions, RewindReport } from "./undo.js";
+export { visibleRecords } from "./visible.js";
+export type { ClientEffects, Files } from "./workspace.js";

@@ -77,7 +77,10 @@ export function createRecorder(deps: {
       streamed.delete(event.metadata.call_id);
       if (dropped > 0) {
         const chunk = `\n[${dropped} more bytes not logged]\n`;
-        append({ type: "tool_progress", metadata: { call_id: event.metadata.call_id, stream: "stdout", chunk } }, place);
+        append(
+          { type: "tool_progress", metadata: { call_id: event.metadata.call_id, stream: "stdout", chunk } },
+          place,
+        );
       }
     }
     return append(event, place);

@@ -89,7 +89,11 @@ export interface Session {
 export interface SessionDeps {
   readonly agent: Agent;
   /** Slash commands answer in the agent's place; they may rewind although their own turn runs. */
-  readonly commandFor: (session: Session, text: string, rewind: Rewind) => Agent | undefined;
+  readonly resolveCommand: (
+    session: Session,
+    text: string,
+    rewind: Rewind,
+  ) => Promise<{ readonly prompt: string } | { readonly agent: Agent } | undefined>;
   readonly store: EventStore<SessionEvent, Summary>;
   readonly snapshots: SessionSnapshots | null;
   readonly disk: Files;
@@ -218,17 +222,19 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
 
   async function runOne(next: Queued, signal: AbortSignal): Promise<void> {
     const place: Place = { turn: next.turn, ...(next.origin !== undefined && { origin: next.origin }) };
+    const { text } = next.prompt;
+    const command = text.startsWith("/") ? await deps.resolveCommand(session, text, rewind) : undefined;
+    const answering = command && "agent" in command ? command.agent : undefined;
     const turn: Turn = {
       sessionId: id,
       number: next.turn,
-      prompt: next.prompt,
+      prompt: command && "prompt" in command ? { ...next.prompt, text: command.prompt } : next.prompt,
       history: history.messages(next.turn),
       settings: { ...settings, mcpServers, spentUsd: history.facts.usage?.total_usd ?? 0 },
     };
-    const command = deps.commandFor(session, next.prompt.text, rewind);
-    if (!command) deps.snapshots?.beginTurn(next.turn);
+    if (!answering) deps.snapshots?.beginTurn(next.turn);
     await runTurn({
-      agent: command ?? deps.agent,
+      agent: answering ?? deps.agent,
       turn,
       context: { workspace, signal, ask: (request) => broker.ask(request, place) },
       history,
@@ -236,7 +242,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       place,
       settle: async () => {
         broker.release("cancel");
-        if (!command) await deps.snapshots?.endTurn();
+        if (!answering) await deps.snapshots?.endTurn();
       },
     });
     endedAt = deps.clock();

@@ -9,8 +9,8 @@ import { createHistory, type History } from "./history.js";
 import { DEFAULT_SESSION_TTL } from "./limits.js";
 import { createSession, type Session, type SessionBirth, type SessionDeps } from "./session.js";
 import type { Settings } from "./settings.js";
+import type { SlashPalette } from "./slash.js";
 import { type Summary, summarize } from "./summary.js";
-import type { Rewind } from "./undo.js";
 import type { Files } from "./workspace.js";
 
 export interface CreateOptions {
@@ -68,7 +68,8 @@ export interface SessionsDeps {
   readonly permissionTimeout?: number;
   /** Joins text deltas of one tick. @defaultValue true */
   readonly coalesce?: boolean;
-  readonly commandFor?: (sessions: Sessions, session: Session, text: string, rewind: Rewind) => Agent | undefined;
+  /** Slash commands; without it every text goes to the agent. */
+  readonly commands?: Pick<SlashPalette, "resolve">;
   readonly clock?: () => number;
   readonly monotonic?: () => number;
   readonly randomHex?: (bytes: number) => string;
@@ -85,10 +86,9 @@ export function createSessions(deps: SessionsDeps): Sessions {
 
   const depsOf = (store: EventStore<SessionEvent, Summary>, birth: Omit<SessionBirth, "history">): SessionDeps => ({
     agent: deps.agent,
-    commandFor: (session, text, rewind) => deps.commandFor?.(sessions, session, text, rewind),
+    resolveCommand: async (session, text, rewind) => deps.commands?.resolve(sessions, session, text, rewind),
     store,
-    snapshots:
-      deps.snapshots?.session(birth.writer.id, { cwd: birth.cwd, directories: birth.directories }) ?? null,
+    snapshots: deps.snapshots?.session(birth.writer.id, { cwd: birth.cwd, directories: birth.directories }) ?? null,
     disk: deps.disk,
     clock,
     monotonic,
@@ -209,7 +209,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const parent = await sessions.load(id);
       const turn = options.turn ?? parent.history.turns.findLast((candidate) => candidate.ended)?.number;
       if (turn === undefined || !parent.history.turns[turn]?.ended) {
-        throw new SessionError("nothing_to_fork", `session ${id} has no finished turn${turn === undefined ? "" : ` ${turn}`}`);
+        throw new SessionError(
+          "nothing_to_fork",
+          `session ${id} has no finished turn${turn === undefined ? "" : ` ${turn}`}`,
+        );
       }
       const store = sessions.storeOf(id);
       const history = createHistory();

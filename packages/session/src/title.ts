@@ -4,7 +4,12 @@ const LENGTH = 60;
 export function titleFrom(answer: string): string | null {
   const line = answer
     .split("\n")
-    .map((text) => text.replace(/^[#>*\-\s`]+/, "").replace(/[*_`]+/g, "").trim())
+    .map((text) =>
+      text
+        .replace(/^[#>*\-\s`]+/, "")
+        .replace(/[*_`]+/g, "")
+        .trim(),
+    )
     .find((text) => text.length > 0);
   if (!line) return null;
   if (line.length <= LENGTH) return line;

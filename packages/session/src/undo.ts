@@ -32,24 +32,23 @@ export function createRewind(deps: {
   readonly record: (event: AgentEvent, origin?: string) => void;
 }): Rewind {
   return async (direction, options = {}) => {
-      const available = direction === "undo" ? deps.history.undoable() : deps.history.redoable();
-      const steps = Math.min(Math.max(1, Math.trunc(options.steps ?? 1)), available.length);
-      const remaining = available.length - steps;
-      if (steps === 0) return report(direction, { turns: 0, files: [], conflicts: [], remaining: 0 });
-      const chosen = direction === "undo" ? available.slice(-steps) : available.slice(0, steps);
-      const restored = await deps.snapshots?.[direction]({
-        turns: chosen.map((turn) => turn.number),
-        force: options.force ?? false,
-        dryRun: options.dryRun ?? false,
-      });
-      const outcome = {
-        turns: steps,
-        files: [...(restored?.files ?? [])],
-        conflicts: [...(restored?.conflicts ?? [])],
-        remaining,
-      };
-      if (!options.dryRun) deps.record({ type: direction, metadata: outcome }, options.origin);
-      return report(direction, outcome);
+    const available = direction === "undo" ? deps.history.undoable() : deps.history.redoable();
+    const steps = Math.min(Math.max(1, Math.trunc(options.steps ?? 1)), available.length);
+    const remaining = available.length - steps;
+    if (steps === 0) return report(direction, { turns: 0, files: [], conflicts: [], remaining: 0 });
+    const restored = await deps.snapshots?.[direction]({
+      steps,
+      force: options.force ?? false,
+      dryRun: options.dryRun ?? false,
+    });
+    const rewound = {
+      turns: steps,
+      files: (restored?.files ?? []).map(({ path, outcome }) => ({ path, outcome })),
+      conflicts: [...(restored?.conflicts ?? [])],
+      remaining,
+    };
+    if (!options.dryRun) deps.record({ type: direction, metadata: rewound }, options.origin);
+    return report(direction, rewound);
   };
 }
 

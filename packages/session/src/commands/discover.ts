@@ -1,0 +1,47 @@
+/**
+ * Where command files are found. Later directories win: a project's command shadows the user's of the same name, and the
+ * plural directory the singular.
+ */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { CustomCommand } from "./command.js";
+import { parseCommand } from "./parse.js";
+
+/** Larger files are no prompts. */
+const MAX_BYTES = 256 * 1024;
+const MAX_FILES = 500;
+
+export async function discoverCommands(places: {
+  readonly home: string;
+  readonly cwd: string;
+}): Promise<CustomCommand[]> {
+  const found = new Map<string, CustomCommand>();
+  for (const root of [places.home, places.cwd]) {
+    for (const folder of ["command", "commands"]) {
+      for (const command of await readFolder(join(root, ".opencode", folder))) found.set(command.name, command);
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+// --- internal ---
+
+async function readFolder(folder: string): Promise<CustomCommand[]> {
+  const names = await readdir(folder).catch(() => []);
+  const files = names
+    .filter((name) => name.endsWith(".md"))
+    .sort()
+    .slice(0, MAX_FILES);
+  const commands = await Promise.all(files.map((name) => readCommand(join(folder, name))));
+  return commands.filter((command) => command !== null);
+}
+
+async function readCommand(path: string): Promise<CustomCommand | null> {
+  try {
+    const { size } = await stat(path);
+    return size > MAX_BYTES ? null : await parseCommand(await readFile(path, "utf8"), path);
+  } catch {
+    // A file that vanished or cannot be read hides only itself.
+    return null;
+  }
+}

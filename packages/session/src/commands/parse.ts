@@ -1,0 +1,51 @@
+/** Text of a command file -> command. Front matter that cannot be read makes the whole text the body. */
+import { basename } from "node:path";
+import type { CommandArg, CustomCommand } from "./command.js";
+
+const FRONT_MATTER = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
+
+/** Null for an empty file. */
+export async function parseCommand(text: string, source: string): Promise<CustomCommand | null> {
+  const clean = text.replace(/^\uFEFF/, "");
+  if (clean.trim() === "") return null;
+  const head = FRONT_MATTER.exec(clean);
+  const fields = head ? await readFields(head[1] ?? "") : null;
+  const body = (head && fields ? clean.slice(head[0].length) : clean).replace(/^[\r\n]+|[\r\n]+$/g, "");
+  return {
+    name: stringOf(fields?.["name"]) ?? basename(source, ".md"),
+    description: stringOf(fields?.["description"]) ?? "",
+    args: readArgs(fields?.["args"]),
+    body,
+    source,
+  };
+}
+
+// --- internal ---
+
+async function readFields(yaml: string): Promise<Record<string, unknown> | null> {
+  const { parse } = await import("yaml");
+  try {
+    const value: unknown = parse(yaml, { maxAliasCount: 0 });
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function stringOf(value: unknown): string | undefined {
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
+}
+
+function readArgs(value: unknown): CommandArg[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item): CommandArg[] => {
+    if (typeof item === "string") return [{ name: item, description: "" }];
+    if (typeof item !== "object" || item === null) return [];
+    const fields = item as Record<string, unknown>;
+    const name = stringOf(fields["name"]);
+    return name === undefined ? [] : [{ name, description: stringOf(fields["description"]) ?? "" }];
+  });
+}

@@ -1,0 +1,54 @@
+/**
+ * Template + arguments -> prompt, in one pass: what an argument says is never looked at again, no shell runs, no file is
+ * read. Placeholders nobody filled stay as they are.
+ */
+import type { CustomCommand } from "./command.js";
+
+/** A rendered prompt larger than this is refused. */
+const MAX_CHARS = 1024 * 1024;
+
+export interface CommandArguments {
+  readonly positional: readonly string[];
+  readonly named: ReadonlyMap<string, string>;
+}
+
+/** Throws RangeError when the result would be too large. */
+export function renderCommand(command: CustomCommand, { positional, named }: CommandArguments): string {
+  const values = new Map<string, string>([["ARGUMENTS", positional.join(" ")]]);
+  for (const [index, value] of positional.entries()) values.set(String(index + 1), value);
+  const keys = new Map([...named].map(([key, value]) => [key.toLowerCase(), value]));
+  for (const name of [...command.args.map((arg) => arg.name), ...named.keys()]) {
+    const value = keys.get(name.toLowerCase());
+    if (value === undefined) continue;
+    for (const spelling of [name, name.toUpperCase()]) if (!values.has(spelling)) values.set(spelling, value);
+  }
+  // The longest placeholder wins: $target2 before $target, $12 before $1.
+  const names = [...values.keys()].sort((a, b) => b.length - a.length).map(escapeRegExp);
+  let size = command.body.length;
+  return command.body.replace(new RegExp(`\\$(${names.join("|")})`, "g"), (_, name: string) => {
+    const value = values.get(name) ?? "";
+    size += value.length;
+    if (size > MAX_CHARS) throw new RangeError(`the prompt of /${command.name} would exceed ${MAX_CHARS} characters`);
+    return value;
+  });
+}
+
+/** Splits the text after a command's name as a shell would: quotes group, `key=value` is named. */
+export function splitArguments(text: string): CommandArguments {
+  const positional: string[] = [];
+  const named = new Map<string, string>();
+  for (const token of text.matchAll(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g)) {
+    const raw = token[0];
+    const value = raw.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? "");
+    const pair = /^([A-Za-z_][\w-]*)=/.exec(raw);
+    if (pair) named.set(pair[1]!, value.slice(pair[0].length));
+    else positional.push(value);
+  }
+  return { positional, named };
+}
+
+// --- internal ---
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

@@ -1,0 +1,171 @@
+/**
+ * The built-in slash commands, the same on every transport: a row each. A command answers in the agent's place, as a turn
+ * that takes no model step, so that its answer is read from the log like any other.
+ */
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { Agent } from "./agent-port.js";
+import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
+import { isSessionError } from "./errors.js";
+import type { Session } from "./session.js";
+import type { Sessions } from "./sessions.js";
+import { MODES, parseMode } from "./settings.js";
+import type { Rewind } from "./undo.js";
+
+export interface SlashContext {
+  readonly session: Session;
+  readonly sessions: Sessions;
+  readonly rewind: Rewind;
+  readonly args: string;
+  readonly all: readonly SlashCommand[];
+}
+
+export interface SlashCommand {
+  readonly name: string;
+  readonly description: string;
+  /** What may follow the name, for a client's input field. */
+  readonly hint?: string;
+  run(context: SlashContext): Promise<string> | string;
+}
+
+export interface SlashDeps {
+  readonly home: string;
+  /** Rows of the program: `/tools`, `/permissions`, what an extension adds. A later row of a name wins. */
+  readonly commands?: readonly SlashCommand[];
+}
+
+/** What a slash command turned out to be: a prompt for the agent, or an answer in its place. */
+export type ResolvedCommand = { readonly prompt: string } | { readonly agent: Agent };
+
+export interface SlashPalette {
+  readonly commands: readonly SlashCommand[];
+  /** Custom commands of a workspace, as they are on disk now. */
+  custom(cwd: string): Promise<CustomCommand[]>;
+  /** Undefined when the text is no command anybody knows: the agent then gets it as it is. */
+  resolve(sessions: Sessions, session: Session, text: string, rewind: Rewind): Promise<ResolvedCommand | undefined>;
+}
+
+export function createSlashPalette(deps: SlashDeps): SlashPalette {
+  const rows = new Map<string, SlashCommand>();
+  for (const row of [...BUILT_IN, ...(deps.commands ?? [])]) rows.set(row.name, row);
+  const commands = [...rows.values()];
+  const custom = (cwd: string) => discoverCommands({ home: deps.home, cwd });
+
+  return {
+    commands,
+    custom,
+    async resolve(sessions, session, text, rewind) {
+      const match = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim());
+      if (!match) return undefined;
+      const name = match[1]!;
+      const args = (match[2] ?? "").trim();
+      const own = (await custom(session.cwd)).find((command) => command.name === name);
+      if (own) return { prompt: renderCommand(own, splitArguments(args)) };
+      const row = rows.get(name);
+      if (!row) return undefined;
+      return { agent: () => answer(() => row.run({ session, sessions, rewind, args, all: commands })) };
+    },
+  };
+}
+
+/** `3`, `--steps 3`, `--steps=3`, `-n 3`; anything else is 1. */
+export function parseSteps(args: string): number {
+  const match = /^(?:--steps(?:=|\s+)|-n\s+)?(\d{1,6})$/.exec(args.trim());
+  return Math.max(1, Number(match?.[1] ?? 1));
+}
+
+// --- internal ---
+
+async function* answer(run: () => Promise<string> | string): AsyncIterable<AgentEvent> {
+  let output: string;
+  let error: string | null = null;
+  try {
+    output = await run();
+  } catch (caught) {
+    if (!isSessionError(caught)) throw caught;
+    output = caught.message;
+    error = caught.message;
+  }
+  yield { type: "text_delta", metadata: { text: output } };
+  yield { type: "turn_end", metadata: { stop_reason: "end_turn" } };
+  yield {
+    type: "agent_result",
+    metadata: { output, steps: 0, tool_calls_total: 0, cost: 0, success: error === null, error },
+  };
+}
+
+const BUILT_IN: readonly SlashCommand[] = [
+  {
+    name: "help",
+    description: "List the commands",
+    run: ({ all }) => all.map((row) => `/${row.name}${row.hint ? ` ${row.hint}` : ""} — ${row.description}`).join("\n"),
+  },
+  {
+    name: "undo",
+    description: "Rewind turns: messages and files",
+    hint: "[steps]",
+    run: async ({ rewind, args }) => (await rewind("undo", { steps: parseSteps(args) })).message,
+  },
+  {
+    name: "redo",
+    description: "Replay rewound turns",
+    hint: "[steps]",
+    run: async ({ rewind, args }) => (await rewind("redo", { steps: parseSteps(args) })).message,
+  },
+  {
+    name: "model",
+    description: "Show or switch the model",
+    hint: "[name]",
+    run({ session, args }) {
+      if (!args) return `model: ${session.settings.model}`;
+      const old = session.settings.model;
+      session.setModel(args);
+      return `model: ${old} -> ${args}`;
+    },
+  },
+  {
+    name: "mode",
+    description: `Show or switch the mode (${MODES.join(", ")})`,
+    hint: "[mode]",
+    run({ session, args }) {
+      if (!args) return `mode: ${session.mode}`;
+      const old = session.mode;
+      session.setMode(parseMode(args));
+      return `mode: ${old} -> ${session.mode}`;
+    },
+  },
+  {
+    name: "clear",
+    description: "Start the conversation over; the log keeps everything",
+    run({ session }) {
+      session.clear();
+      return "/clear: the model no longer sees what came before";
+    },
+  },
+  {
+    name: "cost",
+    description: "Show tokens and cost so far",
+    run({ session }) {
+      const usage = session.history.facts.usage;
+      if (!usage) return "no tokens used yet";
+      const price = usage.priced ? `$${usage.total_usd.toFixed(4)}` : "price unknown";
+      return `${usage.input} input, ${usage.output} output, ${usage.cache} cached tokens; ${price}`;
+    },
+  },
+  {
+    name: "sessions",
+    description: "List recent sessions",
+    async run({ sessions }) {
+      const { sessions: rows } = await sessions.list({ limit: 10 });
+      if (rows.length === 0) return "no sessions yet";
+      return rows.map(({ id, summary }) => `${id}  ${summary.title ?? summary.prompt.slice(0, 60)}`).join("\n");
+    },
+  },
+  {
+    name: "new",
+    description: "Open a new session in the same directory",
+    async run({ sessions, session }) {
+      const { id } = await sessions.create({ cwd: session.cwd, directories: session.directories });
+      return `new session ${id}`;
+    },
+  },
+];
