@@ -3,7 +3,7 @@
  * as it appends it; a loaded one folds the whole log; both end with the same state, because this is the only place it comes
  * from.
  */
-import type { Message, RecordOf, SessionRecord, ToolUse } from "@chimera/acp-schema/events";
+import type { Message, RecordOf, SessionRecord, StopReason, ToolUse } from "@chimera/acp-schema/events";
 
 export interface TurnState {
   readonly number: number;
@@ -13,8 +13,24 @@ export interface TurnState {
   undone: boolean;
   /** Model steps taken; a turn that took none (a slash command) is no part of what the model sees. */
   steps: number;
+  stopReason: StopReason | null;
+  /** What the turn ended with; null until then. */
+  result: TurnResult | null;
+  /** Tokens of this turn alone. */
+  usage: TurnUsage;
   readonly messages: Message[];
 }
+
+export interface TurnResult {
+  readonly output: string;
+  readonly success: boolean;
+  readonly cancelled: boolean;
+  readonly error: string | null;
+  readonly steps: number;
+  readonly cost: number;
+}
+
+export type TurnUsage = Pick<Usage, "input" | "output" | "cache" | "reasoning">;
 
 export interface Usage {
   input: number;
@@ -116,6 +132,9 @@ export function createHistory(): History {
             ended: false,
             undone: false,
             steps: 0,
+            stopReason: null,
+            result: null,
+            usage: { input: 0, output: 0, cache: 0, reasoning: 0 },
             messages: [content ? { role: "user", text, content } : { role: "user", text }],
           };
           break;
@@ -159,7 +178,11 @@ export function createHistory(): History {
           openPermissions.delete(record.metadata.permission_id);
           break;
         case "usage":
+          if (turn) addTokens(turn.usage, record.metadata, facts.usage);
           facts.usage = { ...record.metadata };
+          break;
+        case "turn_end":
+          if (turn) turn.stopReason = record.metadata.stop_reason;
           break;
         case "model_changed":
           facts.model = record.metadata.new;
@@ -191,11 +214,18 @@ export function createHistory(): History {
             facts.steps += record.metadata.steps;
           }
           facts.lastResult = { success: record.metadata.success, error: record.metadata.error };
-          endTurn(turn);
+          endTurn(turn, { ...record.metadata, cancelled: false });
           break;
         case "cancelled":
           facts.lastResult = { success: false, error: "cancelled" };
-          endTurn(turn);
+          endTurn(turn, {
+            output: record.metadata.output,
+            success: false,
+            cancelled: true,
+            error: null,
+            steps: turn?.steps ?? 0,
+            cost: 0,
+          });
           break;
         default:
           break;
@@ -203,10 +233,11 @@ export function createHistory(): History {
     },
   };
 
-  function endTurn(turn: TurnState | undefined): void {
+  function endTurn(turn: TurnState | undefined, result: TurnResult): void {
     const rest = draft.seal();
     if (!turn) return;
     turn.messages.push(...rest);
+    turn.result = result;
     turn.ended = true;
   }
 
@@ -214,6 +245,13 @@ export function createHistory(): History {
 }
 
 // --- internal ---
+
+/** Usage records carry session totals; what a turn used is how far they moved while it ran. */
+function addTokens(turn: TurnUsage, now: Usage, before: Usage | null): void {
+  for (const key of ["input", "output", "cache", "reasoning"] as const) {
+    turn[key] += Math.max(0, now[key] - (before?.[key] ?? 0));
+  }
+}
 
 /** Joins the deltas and calls of one step into the assistant message they make up. */
 function createDraft() {

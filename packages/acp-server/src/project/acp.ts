@@ -1,0 +1,130 @@
+/** Record -> standard ACP v1 updates. Pure: what a client sees on replay is what it saw live. */
+import type { SessionUpdate, ToolCallContent } from "@chimera/acp-schema";
+import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
+
+/** What the client said it can show. */
+export interface ClientShows {
+  readonly notices: boolean;
+  readonly compaction: boolean;
+}
+
+/** Text beyond this is cut: editors choke on frames of megabytes, and the log keeps the whole. */
+const MAX_OUTPUT = 256 * 1024;
+
+type Projectors = { [T in SessionRecord["type"]]?: (record: RecordOf<T>, shows: ClientShows) => SessionUpdate[] };
+
+const projectors: Projectors = {
+  user_message: ({ metadata }) => {
+    const blocks = metadata.content ?? [{ type: "text", text: metadata.text }];
+    return blocks.map((content) => ({ sessionUpdate: "user_message_chunk", content }) as SessionUpdate);
+  },
+  text_delta: ({ metadata }) => [
+    { sessionUpdate: "agent_message_chunk", content: { type: "text", text: metadata.text } },
+  ],
+  thought_delta: ({ metadata }) => [
+    { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: metadata.text } },
+  ],
+  tool_call: ({ metadata }) => [
+    {
+      sessionUpdate: "tool_call",
+      toolCallId: metadata.call_id,
+      title: metadata.title,
+      kind: metadata.kind,
+      status: "pending",
+      locations: metadata.locations,
+      rawInput: metadata.args,
+    },
+  ],
+  tool_progress: ({ metadata }) => [
+    {
+      sessionUpdate: "tool_call_update",
+      toolCallId: metadata.call_id,
+      status: "in_progress",
+      _meta: { "chimera.dev/output": { stream: metadata.stream, chunk: metadata.chunk } },
+    },
+  ],
+  terminal_output: ({ metadata }) => [
+    {
+      sessionUpdate: "tool_call_update",
+      toolCallId: metadata.call_id,
+      status: "in_progress",
+      content: [{ type: "terminal", terminalId: metadata.terminal_id }],
+    },
+  ],
+  tool_result: ({ metadata }) => [
+    {
+      sessionUpdate: "tool_call_update",
+      toolCallId: metadata.call_id,
+      status: metadata.success ? "completed" : "failed",
+      content: resultContent(metadata),
+      rawOutput: { output: cut(metadata.output), ...(metadata.error && { error: metadata.error }) },
+    },
+  ],
+  plan: ({ metadata }) => [{ sessionUpdate: "plan", entries: metadata.entries }],
+  usage: ({ metadata }) => [
+    {
+      sessionUpdate: "usage_update",
+      used: metadata.used,
+      size: metadata.size,
+      cost: { amount: metadata.total_usd, currency: "USD" },
+    },
+  ],
+  title_changed: ({ metadata, ts }) => [
+    { sessionUpdate: "session_info_update", title: metadata.title, updatedAt: ts },
+  ],
+  commands_changed: ({ metadata }) => [
+    {
+      sessionUpdate: "available_commands_update",
+      availableCommands: metadata.commands.map(({ name, description, hint }) => ({
+        name,
+        description,
+        ...(hint !== undefined && { input: { hint } }),
+      })),
+    },
+  ],
+  mode_changed: ({ metadata }) => [{ sessionUpdate: "current_mode_update", currentModeId: metadata.new }],
+  notice: ({ metadata }, shows) =>
+    shows.notices ? [{ sessionUpdate: "notice", severity: metadata.level, title: metadata.text }] : [],
+  sandbox_violation: ({ metadata }, shows) =>
+    shows.notices
+      ? [{ sessionUpdate: "notice", severity: "warning", title: `${metadata.tool} was stopped`, description: metadata.reason }]
+      : [],
+  compaction: ({ metadata, id }, shows) =>
+    shows.compaction
+      ? [
+          {
+            sessionUpdate: "compaction_update",
+            compactionId: id,
+            status: "completed",
+            summary: [{ type: "text", text: metadata.summary }],
+          } as SessionUpdate,
+        ]
+      : [],
+};
+
+export function projectAcp(record: SessionRecord, shows: ClientShows): SessionUpdate[] {
+  const project = projectors[record.type] as ((record: SessionRecord, shows: ClientShows) => SessionUpdate[]) | undefined;
+  return project?.(record, shows) ?? [];
+}
+
+// --- internal ---
+
+function resultContent(metadata: RecordOf<"tool_result">["metadata"]): ToolCallContent[] {
+  const shown: ToolCallContent[] = (metadata.content ?? []).map((item) => {
+    switch (item.type) {
+      case "diff":
+        return { type: "diff", path: item.path, oldText: item.old_text, newText: item.new_text };
+      case "terminal":
+        return { type: "terminal", terminalId: item.terminal_id };
+      case "text":
+        return { type: "content", content: { type: "text", text: item.text } };
+    }
+  });
+  const text = metadata.success ? metadata.output : [metadata.output, metadata.error].filter(Boolean).join("\n");
+  if (shown.length === 0 && text) shown.push({ type: "content", content: { type: "text", text: cut(text) } });
+  return shown;
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_OUTPUT ? text : `${text.slice(0, MAX_OUTPUT)}\n[cut here; the session's log has the rest]`;
+}
