@@ -2,7 +2,7 @@
  * One broker for all transports: a request is a record that every attached client sees, the first answer wins, and whoever
  * cannot answer means no.
  */
-import type { Decision, ResolvedBy } from "@chimera/acp-schema/events";
+import type { Decision, Metadata, ResolvedBy } from "@chimera/acp-schema/events";
 import type { Ask } from "./agent-port.js";
 import { SessionError } from "./errors.js";
 import type { Place, Recorder } from "./recorder.js";
@@ -13,8 +13,11 @@ export interface PermissionBroker {
   answer(permissionId: string, decision: Decision, origin?: string): Promise<void>;
   /** Denies everything that is open. */
   release(by: Exclude<ResolvedBy, "client">): void;
-  readonly open: ReadonlySet<string>;
+  /** Requests nobody has answered yet, by id. */
+  readonly open: ReadonlyMap<string, OpenPermission>;
 }
+
+export type OpenPermission = Metadata<"permission_request">;
 
 export function createPermissionBroker(deps: {
   readonly recorder: Recorder;
@@ -27,6 +30,7 @@ export function createPermissionBroker(deps: {
   type Answer = Awaited<ReturnType<Ask>>;
   interface Pending {
     readonly place: Place;
+    readonly request: OpenPermission;
     readonly settle: (answer: Answer) => void;
     readonly timer: NodeJS.Timeout | undefined;
   }
@@ -54,33 +58,28 @@ export function createPermissionBroker(deps: {
 
   return {
     get open() {
-      return new Set(open.keys());
+      return new Map([...open].map(([id, { request }]) => [id, request]));
     },
     ask: (request, place) =>
       new Promise((settle) => {
         const id = deps.newId();
         const options = request.options ?? (["allow", "always", "deny", "never"] as const);
-        deps.recorder.write(
-          {
-            type: "permission_request",
-            metadata: {
-              permission_id: id,
-              call_id: request.call_id,
-              tool: request.tool,
-              args: request.args,
-              risk: request.risk,
-              options: [...options],
-            },
-          },
-          place,
-        );
+        const metadata: OpenPermission = {
+          permission_id: id,
+          call_id: request.call_id,
+          tool: request.tool,
+          args: request.args,
+          risk: request.risk,
+          options: [...options],
+        };
+        deps.recorder.write({ type: "permission_request", metadata }, place);
         const expire = (by: ResolvedBy) => {
           const pending = open.get(id);
           if (pending) resolve(id, pending, "deny", by).catch(() => {});
         };
         const timer =
           deps.timeoutSeconds > 0 ? setTimeout(() => expire("timeout"), deps.timeoutSeconds * 1000) : undefined;
-        open.set(id, { place, settle, timer });
+        open.set(id, { place, request: metadata, settle, timer });
         if (deps.approvers() === 0) expire("rule");
       }),
     async answer(permissionId, decision, origin) {

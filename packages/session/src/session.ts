@@ -10,7 +10,7 @@ import type { Agent, McpServer, Turn } from "./agent-port.js";
 import { SessionError } from "./errors.js";
 import type { History } from "./history.js";
 import { limits } from "./limits.js";
-import { createPermissionBroker } from "./permissions.js";
+import { createPermissionBroker, type OpenPermission } from "./permissions.js";
 import { createRecorder, type Place } from "./recorder.js";
 import { closeCalls, runTurn } from "./run-turn.js";
 import { FLAG_OPTIONS, type FlagOption, MODE_FLAGS, type Mode, modeOf, type Settings } from "./settings.js";
@@ -55,7 +55,8 @@ export interface Session {
   readonly title: string | null;
   readonly lastSeq: number;
   readonly history: History;
-  readonly openPermissions: ReadonlySet<string>;
+  /** Permission requests nobody has answered yet, by id. */
+  readonly openPermissions: ReadonlyMap<string, OpenPermission>;
   summary(): Summary;
   /** Throws `queue_full`, `session_closed`, or the storage error that keeps the log from being written. */
   prompt(input: PromptInput): Accepted;

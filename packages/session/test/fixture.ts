@@ -1,0 +1,64 @@
+/** A session engine over a memory store, with agents written on the spot. */
+import type { AgentEvent, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { createMemoryStore } from "@chimera/event-store";
+import {
+  type Agent,
+  createSessions,
+  createSlashPalette,
+  type Sessions,
+  type SessionsDeps,
+  type Summary,
+} from "../src/index.js";
+
+export const defaults = {
+  model: "test-model",
+  agent: "build",
+  autoApproveWrites: false,
+  autoApproveExecute: false,
+  readOnly: false,
+  maxSteps: 50,
+  maxCostUsd: null,
+  allowedTools: null,
+  options: {},
+} as const;
+
+export function makeSessions(agent: Agent, overrides: Partial<SessionsDeps> = {}): Sessions {
+  return createSessions({
+    agent,
+    store: createMemoryStore<SessionEvent, Summary>(),
+    ephemeral: createMemoryStore<SessionEvent, Summary>(),
+    snapshots: null,
+    disk: { readText: async () => "", writeText: async () => {} },
+    prefix: "otter",
+    defaults,
+    commands: createSlashPalette({ home: "/nonexistent" }),
+    ...overrides,
+  });
+}
+
+/** Yields the given texts as one model step. */
+export function speaking(...texts: string[]): Agent {
+  return async function* () {
+    yield { type: "step_start", metadata: { step: 0 } } satisfies AgentEvent;
+    for (const text of texts) yield { type: "text_delta", metadata: { text } } satisfies AgentEvent;
+    yield { type: "step_end", metadata: { step: 0 } } satisfies AgentEvent;
+  };
+}
+
+export async function recordsOf(sessions: Sessions, id: string): Promise<SessionRecord[]> {
+  const records: SessionRecord[] = [];
+  for await (const entry of sessions.storeOf(id).read(id)) records.push(entry.event);
+  return records;
+}
+
+export function typesOf(records: readonly SessionRecord[]): string[] {
+  return records.map((record) => record.type);
+}
+
+/** Runs a prompt to the end of its turn and returns that turn's records. */
+export async function runPrompt(sessions: Sessions, id: string, text: string): Promise<SessionRecord[]> {
+  const session = await sessions.load(id);
+  const { turn } = session.prompt({ text });
+  await session.idle();
+  return (await recordsOf(sessions, id)).filter((record) => record.turn === turn);
+}

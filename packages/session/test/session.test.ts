@@ -1,0 +1,180 @@
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../src/index.js";
+import { makeSessions, recordsOf, runPrompt, speaking, typesOf } from "./fixture.js";
+
+const until = async (condition: () => boolean) => {
+  for (let i = 0; i < 500 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(condition()).toBe(true);
+};
+
+describe("a turn", () => {
+  it("is accepted, started, streamed and ended by exactly one last record", async () => {
+    const sessions = makeSessions(speaking("Hello", ", ", "world"));
+    const { id } = await sessions.create({ cwd: "/" });
+    const records = await runPrompt(sessions, id, "hi");
+    expect(typesOf(records)).toEqual([
+      "user_message",
+      "turn_start",
+      "step_start",
+      "text_delta",
+      "step_end",
+      "title_changed",
+      "turn_end",
+      "agent_result",
+    ]);
+    expect(records.at(-1)?.metadata).toMatchObject({ output: "Hello, world", steps: 1, success: true });
+    expect(sessions.find(id)?.title).toBe("Hello, world");
+  });
+
+  it("keeps each delta when coalescing is off", async () => {
+    const sessions = makeSessions(speaking("a", "b", "c"), { coalesce: false });
+    const { id } = await sessions.create({ cwd: "/" });
+    const records = await runPrompt(sessions, id, "hi");
+    expect(records.filter((record) => record.type === "text_delta").map((record) => record.metadata)).toEqual([
+      { text: "a" },
+      { text: "b" },
+      { text: "c" },
+    ]);
+  });
+
+  it("ends with an error and a result when the agent throws, and the next prompt works", async () => {
+    let calls = 0;
+    const sessions = makeSessions(async function* (turn, context) {
+      if (calls++ === 0) throw new TypeError("no model");
+      yield* speaking("fine")(turn, context);
+    });
+    const { id } = await sessions.create({ cwd: "/" });
+    const failed = await runPrompt(sessions, id, "one");
+    expect(typesOf(failed).slice(-3)).toEqual(["error", "turn_end", "agent_result"]);
+    expect(failed.at(-1)?.metadata).toMatchObject({ success: false, error: "no model" });
+    const next = await runPrompt(sessions, id, "two");
+    expect(next.at(-1)?.metadata).toMatchObject({ success: true, output: "fine" });
+  });
+
+  it("closes calls the agent left open, so that every call has one result", async () => {
+    const sessions = makeSessions(async function* () {
+      const metadata = { call_id: "c1", tool: "Read", args: {}, kind: "read", title: "Read", locations: [] } as const;
+      yield { type: "tool_call", metadata: { ...metadata, locations: [] } } as AgentEvent;
+    });
+    const { id } = await sessions.create({ cwd: "/" });
+    const records = await runPrompt(sessions, id, "go");
+    const results = records.filter((record) => record.type === "tool_result");
+    expect(results).toHaveLength(1);
+    expect(results[0]?.metadata).toMatchObject({ call_id: "c1", success: false });
+  });
+
+  it("queues prompts first in, first out, each with its own turn", async () => {
+    const order: string[] = [];
+    const sessions = makeSessions(async function* (turn) {
+      order.push(turn.prompt.text);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      yield { type: "text_delta", metadata: { text: turn.prompt.text.toUpperCase() } } as AgentEvent;
+    });
+    const session = await sessions.create({ cwd: "/" });
+    const accepted = ["a", "b", "c"].map((text) => session.prompt({ text }));
+    expect(accepted.map(({ turn, status }) => [turn, status])).toEqual([
+      [0, "running"],
+      [1, "queued"],
+      [2, "queued"],
+    ]);
+    await session.idle();
+    expect(order).toEqual(["a", "b", "c"]);
+    expect(session.history.turns.map((turn) => turn.result?.output)).toEqual(["A", "B", "C"]);
+  });
+
+  it("refuses the prompt that would overfill the queue", async () => {
+    const sessions = makeSessions(hanging);
+    const session = await sessions.create({ cwd: "/" });
+    for (let i = 0; i <= 64; i++) session.prompt({ text: "x" });
+    expect(() => session.prompt({ text: "one too many" })).toThrow(/prompts waiting/);
+    await sessions.shutdown();
+  });
+});
+
+describe("cancel", () => {
+  it("ends the running turn with the partial text and leaves queued prompts", async () => {
+    let started = false;
+    const sessions = makeSessions(async function* (turn, { signal }) {
+      yield { type: "text_delta", metadata: { text: `part of ${turn.prompt.text}` } } as AgentEvent;
+      if (turn.number > 0) return;
+      started = true;
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    });
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "one" });
+    session.prompt({ text: "two" });
+    await until(() => started);
+    expect(session.cancel()).toBe(true);
+    expect(session.cancel()).toBe(false);
+    await session.idle();
+    const records = await recordsOf(sessions, session.id);
+    expect(records.find((record) => record.type === "cancelled")?.metadata).toEqual({ output: "part of one" });
+    expect(session.history.turns[1]?.result?.output).toBe("part of two");
+  });
+
+  it("leaves behind an agent that ignores it within two seconds", async () => {
+    const sessions = makeSessions(hanging);
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "x" });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    session.cancel();
+    expect(session.state).toBe("cancelled");
+    await session.idle();
+    expect(typesOf(await recordsOf(sessions, session.id)).at(-1)).toBe("cancelled");
+  });
+});
+
+describe("permissions", () => {
+  const asking: Agent = async function* (_turn, { ask }) {
+    const { decision, by } = await ask({ call_id: "c", tool: "Bash", args: { command: "ls" }, risk: "low" });
+    yield { type: "text_delta", metadata: { text: `${decision} by ${by}` } };
+  };
+
+  it("are denied at once when nobody can answer", async () => {
+    const sessions = makeSessions(asking);
+    const { id } = await sessions.create({ cwd: "/" });
+    const records = await runPrompt(sessions, id, "go");
+    expect(records.at(-1)?.metadata).toMatchObject({ output: "deny by rule" });
+  });
+
+  it("take the first answer and refuse the second", async () => {
+    const sessions = makeSessions(asking);
+    const session = await sessions.create({ cwd: "/" });
+    session.attach({ approves: true });
+    session.prompt({ text: "go" });
+    await until(() => session.openPermissions.size === 1);
+    const [permission] = session.openPermissions.keys();
+    await session.answer(permission!, "allow");
+    await expect(session.answer(permission!, "deny")).rejects.toMatchObject({ code: "already_resolved" });
+    await expect(session.answer("perm-none", "deny")).rejects.toMatchObject({ code: "permission_not_found" });
+    await session.idle();
+    expect(session.history.turns[0]?.result?.output).toBe("allow by client");
+  });
+
+  it("time out as denied", async () => {
+    const sessions = makeSessions(asking, { permissionTimeout: 0.02 });
+    const session = await sessions.create({ cwd: "/" });
+    session.attach({ approves: true });
+    session.prompt({ text: "go" });
+    await session.idle();
+    expect(session.history.turns[0]?.result?.output).toBe("deny by timeout");
+  });
+
+  it("are denied by a cancel", async () => {
+    const sessions = makeSessions(asking);
+    const session = await sessions.create({ cwd: "/" });
+    session.attach({ approves: true });
+    session.prompt({ text: "go" });
+    await until(() => session.openPermissions.size === 1);
+    session.cancel();
+    await session.idle();
+    const resolved = (await recordsOf(sessions, session.id)).find((record) => record.type === "permission_resolved");
+    expect(resolved?.metadata).toMatchObject({ decision: "deny", by: "cancel" });
+  });
+});
+
+const hanging: Agent = async function* () {
+  yield { type: "text_delta", metadata: { text: "…" } };
+  await new Promise(() => {});
+};
