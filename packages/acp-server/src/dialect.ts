@@ -3,38 +3,43 @@
  * errors. The connection chooses one and then knows no more about it.
  */
 import type { SessionEvent } from "@chimera/acp-schema/events";
-import type { Entry, EventStore } from "@chimera/event-store";
+import type { Entry } from "@chimera/event-store";
 import type { Connection, MapError, Methods } from "@chimera/ndjson-rpc";
-import type { Session, SessionError, Sessions, SlashPalette, Summary } from "@chimera/session";
+import type { ClientEffects, Session, Sessions, SlashPalette } from "@chimera/session";
+import type { Extension } from "./extension.js";
 import type { OpenSessions } from "./open-sessions.js";
 
 export interface ProgramInfo {
   readonly name: string;
   readonly title: string;
   readonly version: string;
+}
+
+/** A choice a client may show: a model, an agent. */
+export interface Choice {
+  readonly id: string;
+  readonly name: string;
   readonly description?: string;
 }
 
-/** A model a client may choose. */
-export interface ModelInfo {
-  readonly id: string;
-  readonly name: string;
+/** The engine behind a connection; loaded when the first session is asked for, so that `initialize` is answered at once. */
+export interface Engine {
+  readonly sessions: Sessions;
+  readonly palette: SlashPalette;
+  readonly models: () => readonly Choice[];
+  readonly agents: () => readonly Choice[];
 }
 
 /** What every dialect is built from. */
 export interface DialectContext {
   readonly connection: Connection;
-  readonly sessions: Sessions;
+  readonly engine: () => Promise<Engine>;
   readonly open: OpenSessions;
   readonly program: ProgramInfo;
-  readonly models: () => readonly ModelInfo[];
-  readonly agents: () => readonly { readonly name: string; readonly description: string }[];
-  readonly palette: SlashPalette;
+  readonly extensions: readonly Extension[];
   readonly defaultCwd: string;
   /** The environment variables that hold model keys, named to whoever must set one. */
   readonly keyVariables: readonly string[];
-  readonly log: (message: string, fields?: Record<string, unknown>) => void;
-  readonly store: (id: string) => EventStore<SessionEvent, Summary>;
 }
 
 export interface OpenedDialect {
@@ -42,8 +47,6 @@ export interface OpenedDialect {
   readonly welcome: object;
   readonly methods: Methods;
   readonly mapError: MapError;
-  /** How this dialect shows one session; made once per open session. */
-  view(session: Session): SessionView;
 }
 
 /** One session as a dialect shows it: frames for its records, and what ends a prompt. */
@@ -51,10 +54,19 @@ export interface SessionView {
   /** Encoded lines for one record, in order. `own` tells that this connection sent the turn's prompt. */
   frames(entry: Entry<SessionEvent>, own: boolean): readonly string[];
   /** The answer to the prompt of a turn, read when its last record passes. */
-  answer(turn: number): { readonly result: object } | { readonly error: SessionError | Error };
+  answer(turn: number): { readonly result: object } | { readonly error: Error };
   /** Told of each record after its frames went out: where permissions are asked and withdrawn. */
   after?(entry: Entry<SessionEvent>): void;
+  /** What the client does in this machine's place. */
+  readonly effects?: ClientEffects;
   close?(): void;
 }
 
-export type Dialect = (context: DialectContext, params: Record<string, unknown>, revision2: boolean) => OpenedDialect;
+export interface Dialect {
+  readonly name: string;
+  /** Method names of this dialect, to hint at it when another is spoken. */
+  readonly methodNames: readonly string[];
+  open(context: DialectContext, params: Record<string, unknown>, revision2: boolean): OpenedDialect;
+}
+
+export type ViewOf = (session: Session) => SessionView;

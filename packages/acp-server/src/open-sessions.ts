@@ -5,14 +5,14 @@
 import { endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, Subscription } from "@chimera/event-store";
 import type { Connection, RequestContext } from "@chimera/ndjson-rpc";
-import type { Attachment, ClientEffects, PromptInput, Session } from "@chimera/session";
-import type { SessionView } from "./dialect.js";
+import type { Attachment, PromptInput, Session } from "@chimera/session";
+import type { SessionView, ViewOf } from "./dialect.js";
 
 export interface OpenSessions {
-  /** Opens, or returns as it is open: records after `from` (default: the head) are shown from here on. */
-  open(session: Session, view: (session: Session) => SessionView, options?: { from?: number }): void;
+  /** Shows a session's records after `from` (default: its head) from here on. Opening it again changes nothing. */
+  open(session: Session, view: ViewOf, options?: { readonly from?: number }): void;
   get(id: string): Session | undefined;
-  /** Sends a prompt whose request is answered when its turn has passed. */
+  /** Sends a prompt to an open session; its request is answered when its turn has passed. */
   prompt(session: Session, input: PromptInput, request: RequestContext): void;
   close(id: string): void;
   closeAll(): void;
@@ -22,35 +22,35 @@ interface Opened {
   readonly session: Session;
   readonly view: SessionView;
   readonly attachment: Attachment;
-  subscription: Subscription | null;
   readonly pending: Map<number, RequestContext>;
+  subscription: Subscription | null;
 }
 
 export function createOpenSessions(deps: {
   readonly connection: () => Connection;
-  readonly effects: (session: Session) => ClientEffects | undefined;
   readonly onError: (error: unknown, sessionId: string) => void;
 }): OpenSessions {
   const opened = new Map<string, Opened>();
 
-  const settle = (entry: Opened, turn: number) => {
-    const request = entry.pending.get(turn);
+  const settle = (open: Opened, turn: number) => {
+    const request = open.pending.get(turn);
     if (!request) return;
-    entry.pending.delete(turn);
-    const answer = entry.view.answer(turn);
+    open.pending.delete(turn);
+    const answer = open.view.answer(turn);
     if ("result" in answer) request.reply(answer.result);
     else request.fail(answer.error);
   };
 
-  const deliver = (open: Opened, batch: readonly Entry<SessionEvent>[]): void | Promise<void> => {
+  const deliver = (open: Opened, batch: readonly Entry<SessionEvent>[]): Promise<void> => {
     const connection = deps.connection();
     for (const entry of batch) {
-      const turn = turnOf(entry);
-      for (const line of open.view.frames(entry, turn !== null && open.pending.has(turn))) connection.notifyEncoded(line);
+      const turn = promptTurn(entry);
+      const own = turn !== null && open.pending.has(turn);
+      for (const line of open.view.frames(entry, own)) connection.notifyEncoded(line);
       open.view.after?.(entry);
       if (turn !== null && endsTurn(entry.type)) settle(open, turn);
     }
-    return connection.bufferedBytes > 0 ? connection.drained() : undefined;
+    return connection.drained();
   };
 
   const close = (id: string) => {
@@ -63,18 +63,12 @@ export function createOpenSessions(deps: {
   };
 
   return {
-    open(session, view, options = {}) {
-      const present = opened.get(session.id);
-      if (present?.session === session) return;
+    open(session, viewOf, options = {}) {
+      if (opened.get(session.id)?.session === session) return;
       close(session.id);
-      const effects = deps.effects(session);
-      const open: Opened = {
-        session,
-        view: view(session),
-        attachment: session.attach({ approves: true, ...(effects && { effects }) }),
-        subscription: null,
-        pending: new Map(),
-      };
+      const view = viewOf(session);
+      const attachment = session.attach({ approves: true, ...(view.effects && { effects: view.effects }) });
+      const open: Opened = { session, view, attachment, pending: new Map(), subscription: null };
       opened.set(session.id, open);
       open.subscription = session.subscribe({ from: options.from ?? session.lastSeq }, (batch) => deliver(open, batch));
       open.subscription.ended.catch((error) => deps.onError(error, session.id));
@@ -95,7 +89,7 @@ export function createOpenSessions(deps: {
 
 // --- internal ---
 
-/** The turn of a delta is not worth decoding its line for: only the records of a prompt's life are asked. */
-function turnOf(entry: Entry<SessionEvent>): number | null {
+/** Only the records of a prompt's life are asked for their turn: a delta's line need not be decoded for it. */
+function promptTurn(entry: Entry<SessionEvent>): number | null {
   return entry.type === "user_message" || endsTurn(entry.type) ? entry.event.turn : null;
 }

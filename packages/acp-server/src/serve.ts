@@ -1,35 +1,31 @@
 /** One ACP connection: chooses the dialect at `initialize`, then serves that dialect's table until the peer goes. */
-import type { SessionEvent } from "@chimera/acp-schema/events";
-import type { EventStore } from "@chimera/event-store";
 import {
   type Connection,
   createConnection,
-  defineMethods,
   ErrorCode,
   type InputStream,
   type Methods,
+  mergeMethods,
   type OutputStream,
   RpcError,
 } from "@chimera/ndjson-rpc";
-import type { ClientEffects, Session, Sessions, SlashPalette, Summary } from "@chimera/session";
 import { chooseDialect, type DialectName } from "./choose-dialect.js";
-import type { Dialect, DialectContext, ModelInfo, ProgramInfo } from "./dialect.js";
+import type { Dialect, DialectContext, Engine, ProgramInfo } from "./dialect.js";
+import type { Extension } from "./extension.js";
 import { createOpenSessions } from "./open-sessions.js";
 
 export interface AcpServerOptions {
   readonly input: InputStream;
   readonly output: OutputStream;
-  readonly sessions: Sessions;
-  readonly palette: SlashPalette;
+  readonly engine: () => Promise<Engine>;
   readonly program: ProgramInfo;
-  readonly dialects: Readonly<Record<DialectName, () => Promise<Dialect>>>;
-  readonly native: Exclude<DialectName, "acp">;
-  readonly nativeVersion: string;
-  /** `--acp-dialect`. */
+  readonly dialects: Readonly<Record<DialectName, Dialect>>;
+  /** The native dialect of this program, and the version it names itself by. */
+  readonly native: { readonly name: Exclude<DialectName, "acp">; readonly version: string };
+  /** `--acp-dialect`; a forced native dialect also serves requests that come before `initialize`. */
   readonly forced?: DialectName | null;
-  readonly models: () => readonly ModelInfo[];
-  readonly agents: () => readonly { readonly name: string; readonly description: string }[];
-  readonly keyVariables: readonly string[];
+  readonly extensions?: readonly Extension[];
+  readonly keyVariables?: readonly string[];
   readonly defaultCwd: string;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
@@ -42,48 +38,74 @@ export interface AcpServer {
 
 export function serveAcp(options: AcpServerOptions): AcpServer {
   const log = options.log ?? (() => {});
-  let effectsOf: (session: Session) => ClientEffects | undefined = () => undefined;
   const open = createOpenSessions({
     connection: () => connection,
-    effects: (session) => effectsOf(session),
     onError: (error, sessionId) => log("reader failed", { sessionId, error: String(error) }),
   });
-  const context = (): DialectContext => ({
-    connection,
-    sessions: options.sessions,
-    open,
-    program: options.program,
-    models: options.models,
-    agents: options.agents,
-    palette: options.palette,
-    defaultCwd: options.defaultCwd,
-    keyVariables: options.keyVariables,
-    log,
-    store: (id): EventStore<SessionEvent, Summary> => options.sessions.storeOf(id),
-  });
-  void context;
-  void effectsOf;
-
-  const latch = async (params: unknown): Promise<object> => {
-    const choice = chooseDialect(params, {
-      forced: options.forced ?? null,
-      native: options.native,
-      nativeVersion: options.nativeVersion,
-    });
-    if (!choice.ok) throw new RpcError(ErrorCode.invalidParams, choice.message, choice.data);
-    const dialect = await options.dialects[choice.dialect]();
-    const opened = dialect(context(), (params ?? {}) as Record<string, unknown>, choice.revision2);
-    connection.use(opened.methods, opened.mapError);
-    return opened.welcome;
-  };
-
-  const before: Methods = defineMethods({ initialize: { handle: latch } });
   const connection: Connection = createConnection({
     input: options.input,
     output: options.output,
-    methods: before,
     onClose: () => open.closeAll(),
     onError: (error, { method }) => log("unanswered fault", { method, error: String(error) }),
   });
+  const context: DialectContext = {
+    connection,
+    engine: options.engine,
+    open,
+    program: options.program,
+    extensions: options.extensions ?? [],
+    defaultCwd: options.defaultCwd,
+    keyVariables: options.keyVariables ?? [],
+  };
+  const others = (name: DialectName) => Object.values(options.dialects).filter((dialect) => dialect.name !== name);
+
+  const speak = (name: DialectName, params: Record<string, unknown>, revision2: boolean): object => {
+    const { welcome, methods, mapError } = options.dialects[name].open(context, params, revision2);
+    const table = mergeMethods(foreignRows(others(name), methods), methods);
+    connection.use(mergeMethods(table, { initialize: { handle: refuseSecond } }), mapError);
+    return welcome;
+  };
+
+  const initialize = (params: unknown): object => {
+    const { native, forced = null } = options;
+    const choice = chooseDialect(params, { forced, native: native.name, nativeVersion: native.version });
+    if (!choice.ok) throw new RpcError(ErrorCode.invalidParams, choice.message, choice.data);
+    return speak(choice.dialect, (params ?? {}) as Record<string, unknown>, choice.revision2);
+  };
+
+  const early: Methods = { initialize: { handle: initialize } };
+  if (options.forced && options.forced !== "acp") {
+    const { methods, mapError } = options.dialects[options.forced].open(context, {}, false);
+    connection.use(mergeMethods(methods, early), mapError);
+  } else {
+    connection.use(early, undefined, (method) => notYet(method));
+  }
   return { closed: connection.closed, close: () => connection.close() };
+}
+
+// --- internal ---
+
+function notYet(method: string): RpcError {
+  return new RpcError(ErrorCode.invalidRequest, `${method} before initialize`);
+}
+
+function refuseSecond(): never {
+  throw new RpcError(ErrorCode.invalidRequest, "initialize was answered already");
+}
+
+/** Rows that name the dialect a method belongs to, for the methods this one does not have. */
+function foreignRows(dialects: readonly Dialect[], own: Methods): Methods {
+  const rows: Record<string, Methods[string]> = {};
+  for (const dialect of dialects) {
+    for (const method of dialect.methodNames) {
+      if (Object.hasOwn(own, method)) continue;
+      rows[method] = {
+        handle: () => {
+          const hint = `${method} belongs to the ${dialect.name} dialect`;
+          throw new RpcError(ErrorCode.methodNotFound, "Method not found", { method, hint });
+        },
+      };
+    }
+  }
+  return rows;
 }

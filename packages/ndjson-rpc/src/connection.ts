@@ -3,7 +3,7 @@ import { encodeError, encodeNotification, encodeRequest } from "./encode.js";
 import { ConnectionError } from "./errors.js";
 import type { Frame } from "./frame.js";
 import { createFrameReader } from "./frame-reader.js";
-import { createIncoming, type MapError } from "./incoming.js";
+import { createIncoming, type MapError, type UnknownMethod } from "./incoming.js";
 import { defaultLimits, type Limits } from "./limits.js";
 import type { Methods, ParamsOf, ResultOf } from "./method-table.js";
 import { createOutbox, type OutputStream } from "./outbox.js";
@@ -47,7 +47,7 @@ export interface Connection<Peer extends Methods = Methods> {
   /** Sends one complete JSON-RPC message, already encoded and without a newline, in order with everything else. */
   notifyEncoded(line: string): void;
   /** Replaces the served table, from the next frame on. */
-  use(methods: Methods, mapError?: MapError): void;
+  use(methods: Methods, mapError?: MapError, unknown?: UnknownMethod): void;
   /** Output accepted and not yet taken by the stream, in characters. */
   readonly bufferedBytes: number;
   /** Resolves once the output is below `limits.highWaterBytes`, or gone. */

@@ -8,6 +8,9 @@ import { invalidPaths, type StandardSchema } from "./standard-schema.js";
 /** Turns what a handler threw into what the peer is told. {@link RpcError}s never pass through it. */
 export type MapError = (error: unknown, context: { readonly method: string }) => RpcErrorObject;
 
+/** What a request for a method without a row is answered with. */
+export type UnknownMethod = (method: string) => RpcError;
+
 export interface IncomingOptions {
   send(line: string): void;
   /** Faults that have nobody to answer: failed notifications, unknown ones, values that JSON cannot hold. */
@@ -18,7 +21,7 @@ export interface IncomingOptions {
 
 /** The serving half of a connection: frames in, handler calls, answers out. */
 export interface Incoming {
-  use(methods: Methods, mapError?: MapError): void;
+  use(methods: Methods, mapError?: MapError, unknown?: UnknownMethod): void;
   request(frame: RequestFrame): void;
   notification(frame: NotificationFrame): void;
   cancel(id: unknown): void;
@@ -39,6 +42,7 @@ export function createIncoming(options: IncomingOptions): Incoming {
   const closing = lazyAbort();
   let table: Methods = {};
   let mapError: MapError = internalError;
+  let unknown: UnknownMethod = notFound;
 
   function rowOf(method: string): MethodRow | undefined {
     const row = Object.hasOwn(table, method) ? table[method] : undefined;
@@ -85,15 +89,16 @@ export function createIncoming(options: IncomingOptions): Incoming {
   }
 
   return {
-    use(methods, map = internalError) {
+    use(methods, map = internalError, missing = notFound) {
       table = methods;
       mapError = map;
+      unknown = missing;
     },
     request(frame) {
       const row = rowOf(frame.method);
       const context = openRequest(frame);
       if (!row) {
-        context.fail(new RpcError(ErrorCode.methodNotFound, "Method not found", { method: frame.method }));
+        context.fail(unknown(frame.method));
         return;
       }
       run(row, frame.params, context, context.fail, (result) => {
@@ -140,6 +145,10 @@ function cancelledReason(): ConnectionError {
 }
 
 function ignore(): void {}
+
+function notFound(method: string): RpcError {
+  return new RpcError(ErrorCode.methodNotFound, "Method not found", { method });
+}
 
 function internalError(error: unknown): RpcErrorObject {
   const message = error instanceof Error ? error.message : String(error);

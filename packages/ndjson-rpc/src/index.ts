@@ -25,7 +25,7 @@ export type {
   ResponseFrame,
 } from "./frame.js";
 export { createFrameReader } from "./frame-reader.js";
-export type { MapError } from "./incoming.js";
+export type { MapError, UnknownMethod } from "./incoming.js";
 export type { Limits } from "./limits.js";
 export type { LineSplitter } from "./line-splitter.js";
 export {

@@ -1,6 +1,6 @@
 /** Record -> standard ACP v1 updates. Pure: what a client sees on replay is what it saw live. */
 import type { SessionUpdate, ToolCallContent } from "@chimera/acp-schema";
-import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
+import type { RecordOf, SessionRecord, ToolContent } from "@chimera/acp-schema/events";
 
 /** What the client said it can show. */
 export interface ClientShows {
@@ -69,9 +69,7 @@ const projectors: Projectors = {
       cost: { amount: metadata.total_usd, currency: "USD" },
     },
   ],
-  title_changed: ({ metadata, ts }) => [
-    { sessionUpdate: "session_info_update", title: metadata.title, updatedAt: ts },
-  ],
+  title_changed: ({ metadata, ts }) => [{ sessionUpdate: "session_info_update", title: metadata.title, updatedAt: ts }],
   commands_changed: ({ metadata }) => [
     {
       sessionUpdate: "available_commands_update",
@@ -87,7 +85,14 @@ const projectors: Projectors = {
     shows.notices ? [{ sessionUpdate: "notice", severity: metadata.level, title: metadata.text }] : [],
   sandbox_violation: ({ metadata }, shows) =>
     shows.notices
-      ? [{ sessionUpdate: "notice", severity: "warning", title: `${metadata.tool} was stopped`, description: metadata.reason }]
+      ? [
+          {
+            sessionUpdate: "notice",
+            severity: "warning",
+            title: `${metadata.tool} was stopped`,
+            description: metadata.reason,
+          },
+        ]
       : [],
   compaction: ({ metadata, id }, shows) =>
     shows.compaction
@@ -103,26 +108,30 @@ const projectors: Projectors = {
 };
 
 export function projectAcp(record: SessionRecord, shows: ClientShows): SessionUpdate[] {
-  const project = projectors[record.type] as ((record: SessionRecord, shows: ClientShows) => SessionUpdate[]) | undefined;
+  const project = projectors[record.type] as
+    | ((record: SessionRecord, shows: ClientShows) => SessionUpdate[])
+    | undefined;
   return project?.(record, shows) ?? [];
 }
 
 // --- internal ---
 
 function resultContent(metadata: RecordOf<"tool_result">["metadata"]): ToolCallContent[] {
-  const shown: ToolCallContent[] = (metadata.content ?? []).map((item) => {
-    switch (item.type) {
-      case "diff":
-        return { type: "diff", path: item.path, oldText: item.old_text, newText: item.new_text };
-      case "terminal":
-        return { type: "terminal", terminalId: item.terminal_id };
-      case "text":
-        return { type: "content", content: { type: "text", text: item.text } };
-    }
-  });
+  const shown = (metadata.content ?? []).map(shownContent);
   const text = metadata.success ? metadata.output : [metadata.output, metadata.error].filter(Boolean).join("\n");
   if (shown.length === 0 && text) shown.push({ type: "content", content: { type: "text", text: cut(text) } });
   return shown;
+}
+
+function shownContent(item: ToolContent): ToolCallContent {
+  switch (item.type) {
+    case "diff":
+      return { type: "diff", path: item.path, oldText: item.old_text, newText: item.new_text };
+    case "terminal":
+      return { type: "terminal", terminalId: item.terminal_id };
+    case "text":
+      return { type: "content", content: { type: "text", text: item.text } };
+  }
 }
 
 function cut(text: string): string {

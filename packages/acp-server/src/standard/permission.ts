@@ -1,0 +1,62 @@
+/** A permission request as ACP asks it, tied to the record that opened it and withdrawn by the one that settles it. */
+import type { PermissionOption, RequestPermissionResponse } from "@chimera/acp-schema";
+import type { Decision } from "@chimera/acp-schema/events";
+import type { Connection } from "@chimera/ndjson-rpc";
+import type { OpenPermission, Session } from "@chimera/session";
+
+export interface PermissionPrompts {
+  ask(permission: OpenPermission): void;
+  /** Takes the question back: somebody else answered, or the turn ended. */
+  withdraw(permissionId: string): void;
+  close(): void;
+}
+
+const OPTIONS: Readonly<Record<Decision, PermissionOption>> = {
+  allow: { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
+  always: { optionId: "allow_always", name: "Always allow", kind: "allow_always" },
+  deny: { optionId: "reject_once", name: "Reject", kind: "reject_once" },
+  never: { optionId: "reject_always", name: "Always reject", kind: "reject_always" },
+};
+
+export function createPermissionPrompts(connection: Connection, session: Session): PermissionPrompts {
+  const asked = new Map<string, AbortController>();
+
+  const ask = async (permission: OpenPermission) => {
+    const { permission_id, call_id, tool, args, options } = permission;
+    const abort = new AbortController();
+    asked.set(permission_id, abort);
+    const params = {
+      sessionId: session.id,
+      toolCall: { toolCallId: call_id, title: tool, status: "pending", rawInput: args },
+      options: options.map((decision) => OPTIONS[decision]),
+    };
+    const decision = await connection
+      .request("session/request_permission", params, { signal: abort.signal })
+      .then((response) => decisionOf(response as RequestPermissionResponse, options))
+      // A client that cannot answer means no; one that has gone leaves the question to the others.
+      .catch(() => (abort.signal.aborted ? null : ("deny" as const)));
+    asked.delete(permission_id);
+    // Somebody may have answered in the meantime; the first answer counts.
+    if (decision) await session.answer(permission_id, decision).catch(() => {});
+  };
+
+  return {
+    ask: (permission) => void ask(permission),
+    withdraw(permissionId) {
+      asked.get(permissionId)?.abort();
+      asked.delete(permissionId);
+    },
+    close() {
+      for (const abort of asked.values()) abort.abort();
+      asked.clear();
+    },
+  };
+}
+
+// --- internal ---
+
+function decisionOf(response: RequestPermissionResponse, offered: readonly Decision[]): Decision {
+  const { outcome } = response;
+  if (outcome.outcome !== "selected") return "deny";
+  return offered.find((decision) => OPTIONS[decision].optionId === outcome.optionId) ?? "deny";
+}

@@ -1,0 +1,26 @@
+/** A prompt's content blocks -> the text a model reads, and the blocks that are more than text. */
+import type { ContentBlock } from "@chimera/acp-schema";
+import type { PromptInput } from "@chimera/session";
+
+export function promptInput(blocks: readonly ContentBlock[]): PromptInput {
+  const text = blocks.map(textOf).filter(Boolean).join("\n");
+  const plain = blocks.every((block) => block.type === "text");
+  return plain ? { text } : { text, content: blocks as PromptInput["content"] & {} };
+}
+
+// --- internal ---
+
+function textOf(block: ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "resource_link":
+      return `[${block.name ?? block.uri}](${block.uri})`;
+    case "resource": {
+      const { resource } = block;
+      return "text" in resource ? `<resource uri="${resource.uri}">\n${resource.text}\n</resource>` : "";
+    }
+    default:
+      return "";
+  }
+}

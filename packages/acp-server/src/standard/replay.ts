@@ -1,0 +1,39 @@
+/** History as updates: all of it for `session/load`, everything after a cursor for `_chimera.dev/session/replay`. */
+import type { ClientCapabilities } from "@chimera/acp-schema";
+import type { Connection } from "@chimera/ndjson-rpc";
+import { type Session, type Sessions, visibleRecords } from "@chimera/session";
+import { replayFrames } from "./view.js";
+
+/** The visible conversation up to `upTo`, deltas joined. */
+export async function replayVisible(
+  connection: Connection,
+  sessions: Sessions,
+  session: Session,
+  capabilities: ClientCapabilities,
+  upTo: number,
+): Promise<void> {
+  const entries = sessions.storeOf(session.id).read(session.id, { to: upTo });
+  for await (const record of visibleRecords(entries, session.history.hidden())) {
+    for (const line of replayFrames(session.id, record, capabilities)) connection.notifyEncoded(line);
+    await connection.drained();
+  }
+}
+
+/** Every record after the cursor, raw; returns how many frames went out. */
+export async function replayRaw(
+  connection: Connection,
+  sessions: Sessions,
+  session: Session,
+  capabilities: ClientCapabilities,
+  range: { readonly from: number; readonly to: number },
+): Promise<number> {
+  let replayed = 0;
+  for await (const { event } of sessions.storeOf(session.id).read(session.id, range)) {
+    for (const line of replayFrames(session.id, event, capabilities)) {
+      connection.notifyEncoded(line);
+      replayed++;
+    }
+    await connection.drained();
+  }
+  return replayed;
+}

@@ -1,0 +1,106 @@
+/** A session's modes and config options as ACP shows them; always the complete list. */
+import type { SessionConfigOption, SessionModeState } from "@chimera/acp-schema";
+import { RpcError } from "@chimera/ndjson-rpc";
+import {
+  FLAG_OPTIONS,
+  type FlagOption,
+  isFlagOption,
+  MODES,
+  type Mode,
+  parseMode,
+  type Session,
+} from "@chimera/session";
+import type { Choice, Engine } from "../dialect.js";
+import type { Extension } from "../extension.js";
+
+export interface SettingsShown {
+  readonly engine: Engine;
+  readonly extensions: readonly Extension[];
+  /** Boolean options may only be sent to a client that said it shows them. */
+  readonly booleans: boolean;
+}
+
+const MODE_TEXT: Readonly<Record<Mode, { name: string; description: string }>> = {
+  auto: { name: "Auto", description: "Writes and commands run without asking" },
+  review: { name: "Review", description: "Asks before writes and commands" },
+  "read-only": { name: "Read-only", description: "Writes and commands are refused" },
+};
+
+const FLAG_TEXT: Readonly<Record<FlagOption, { name: string; description: string }>> = {
+  auto_approve_writes: { name: "Approve writes", description: "File changes run without asking" },
+  auto_approve_execute: { name: "Approve commands", description: "Commands run without asking" },
+  read_only: { name: "Read-only", description: "Writes and commands are refused" },
+};
+
+export function modeState(session: Session): SessionModeState {
+  return { currentModeId: session.mode, availableModes: MODES.map((id) => ({ id, ...MODE_TEXT[id] })) };
+}
+
+export function configOptions(session: Session, shown: SettingsShown): SessionConfigOption[] {
+  const { settings } = session;
+  const modes = MODES.map((id) => ({ id, ...MODE_TEXT[id] }));
+  const options: SessionConfigOption[] = [
+    select({ id: "model", name: "Model", category: "model" }, settings.model, shown.engine.models()),
+    select({ id: "mode", name: "Mode", category: "mode" }, session.mode, modes),
+    select({ id: "agent", name: "Agent" }, settings.agent, shown.engine.agents()),
+  ];
+  for (const option of shown.extensions.flatMap((extension) => extension.options ?? [])) {
+    const { id, name, description } = option;
+    options.push(select({ id, name, ...(description && { description }) }, option.current(session), option.choices));
+  }
+  if (!shown.booleans) return options;
+  for (const [id, flag] of Object.entries(FLAG_OPTIONS) as [FlagOption, (typeof FLAG_OPTIONS)[FlagOption]][]) {
+    options.push({ type: "boolean", id, ...FLAG_TEXT[id], currentValue: settings[flag] });
+  }
+  return options;
+}
+
+/** Applies one option; an unknown id or value is the client's fault. */
+export function setConfigOption(session: Session, shown: SettingsShown, id: string, value: string | boolean): void {
+  if (isFlagOption(id)) {
+    if (typeof value !== "boolean") throw invalid(`${id} takes a boolean`);
+    session.setFlag(id, value);
+    return;
+  }
+  if (typeof value !== "string") throw invalid(`${id} takes one of its options`);
+  const setters: Record<string, (value: string) => void> = {
+    model: (model) => session.setModel(model),
+    mode: (mode) => session.setMode(parseMode(mode)),
+    agent: (agent) => session.setAgent(requireChoice(id, agent, shown.engine.agents())),
+  };
+  const extension = shown.extensions.flatMap((item) => item.options ?? []).find((option) => option.id === id);
+  if (extension) {
+    if (!extension.set) throw invalid(`${id} cannot be changed while the program runs`);
+    extension.set(session, requireChoice(id, value, extension.choices));
+    return;
+  }
+  const set = Object.hasOwn(setters, id) ? setters[id] : undefined;
+  if (!set) throw invalid(`there is no config option ${id}`);
+  set(value);
+}
+
+// --- internal ---
+
+function select(
+  head: { id: string; name: string; description?: string; category?: string },
+  current: string,
+  choices: readonly Choice[],
+): SessionConfigOption {
+  const options = choices.map(({ id, name, description }) => ({
+    value: id,
+    name,
+    ...(description && { description }),
+  }));
+  // A value set from elsewhere may be none of the known ones; a picker still has to show it.
+  if (!options.some((option) => option.value === current)) options.unshift({ value: current, name: current });
+  return { type: "select", ...head, currentValue: current, options };
+}
+
+function requireChoice(id: string, value: string, choices: readonly Choice[]): string {
+  if (choices.some((choice) => choice.id === value)) return value;
+  throw invalid(`${id} has no option ${JSON.stringify(value)}`, { options: choices.map((choice) => choice.id) });
+}
+
+function invalid(message: string, data?: unknown): RpcError {
+  return new RpcError(-32602, message, data);
+}
