@@ -1,0 +1,78 @@
+/** From a profile and its commands to a process: argv in, exit code out. Nothing but the chosen command is loaded. */
+import type { Command } from "./command/command.js";
+import type { Profile } from "./profile.js";
+
+const MINIMUM_NODE = [20, 19] as const;
+
+/** Exit codes: 0 ok, 1 failed, 2 usage, 70 a fault of our own. */
+export function createMain(profile: Profile, commands: readonly Command[]) {
+  return async (process: NodeJS.Process): Promise<void> => {
+    const code = await run(profile, commands, process).catch((error) => report(profile, error, process));
+    process.exitCode = code;
+    await drained(process.stdout);
+    process.exit(code);
+  };
+}
+
+// --- internal ---
+
+async function run(profile: Profile, commands: readonly Command[], process: NodeJS.Process): Promise<number> {
+  if (tooOld(process.versions.node)) {
+    const needed = MINIMUM_NODE.join(".");
+    process.stderr.write(`${profile.name}: needs Node ${needed} or newer; this is ${process.version}\n`);
+    return 1;
+  }
+  const [name, ...rest] = process.argv.slice(2);
+  if (name === "--version" || name === "-V") {
+    process.stdout.write(`${profile.name} ${profile.version}\n`);
+    return 0;
+  }
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    const { programHelp } = await import("./command/help.js");
+    process.stdout.write(programHelp(profile, commands));
+    return 0;
+  }
+  const command = commands.find((candidate) => candidate.name === name);
+  if (!command) {
+    const { nearest } = await import("./command/nearest.js");
+    const names = commands.map((candidate) => candidate.name);
+    const kind = name.startsWith("-") ? "option" : "command";
+    const close = nearest(name.replace(/^-+/, ""), names);
+    const hint = close ? `; did you mean ${close}?` : `; see ${profile.name} --help`;
+    process.stderr.write(`${profile.name}: unknown ${kind} ${JSON.stringify(name)}${hint}\n`);
+    return 2;
+  }
+  const { parseCommand } = await import("./command/parse.js");
+  const { flags, operands } = parseCommand(profile.name, command, rest);
+  if (flags["help"]) {
+    const { commandHelp } = await import("./command/help.js");
+    process.stdout.write(commandHelp(profile, command));
+    return 0;
+  }
+  const start = await command.load();
+  return start({ profile, flags, operands, process });
+}
+
+function tooOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major < MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor < MINIMUM_NODE[1]);
+}
+
+async function report(profile: Profile, error: unknown, process: NodeJS.Process): Promise<number> {
+  const { isUsageError } = await import("./command/usage-error.js");
+  if (isUsageError(error)) {
+    process.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+  process.stderr.write(`${profile.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return 70;
+}
+
+/** A bare exit drops what a pipe has not taken yet; waits for it, two seconds at most. */
+function drained(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.writableLength === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    setTimeout(resolve, 2000).unref();
+    stream.write("", () => resolve());
+  });
+}

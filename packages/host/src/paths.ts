@@ -1,0 +1,31 @@
+/** Where this product keeps things. `$CHIMERA_HOME` moves all of it, `$CHIMERA_SNAPSHOT_ROOT` the snapshots alone. */
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+export interface Paths {
+  readonly home: string;
+  readonly root: string;
+  readonly eventlog: string;
+  readonly snapshots: string;
+  readonly run: string;
+  readonly shares: string;
+  readonly outputs: string;
+  readonly audit: string;
+  readonly permissions: string;
+}
+
+export function resolvePaths(env: NodeJS.ProcessEnv): Paths {
+  const home = homedir();
+  const root = resolve(env["CHIMERA_HOME"] || join(home, ".chimera"));
+  return {
+    home,
+    root,
+    eventlog: join(root, "eventlog"),
+    snapshots: resolve(env["CHIMERA_SNAPSHOT_ROOT"] || join(root, "snapshots")),
+    run: join(root, "run"),
+    shares: join(root, "shares"),
+    outputs: join(root, "outputs"),
+    audit: join(root, "audit.ndjson"),
+    permissions: resolve(env["CHIMERA_PERMISSIONS_FILE"] || join(root, "permissions.json")),
+  };
+}
