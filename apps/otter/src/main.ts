@@ -1,1 +1,5 @@
-export {};
+#!/usr/bin/env node
+import { createMain, serveCommands } from "@chimera/host";
+import { profile } from "./profile.js";
+
+await createMain(profile, serveCommands(profile.name))(process);

@@ -12,14 +12,16 @@ export function createLog(options: {
 }): Log {
   const threshold = LOG_LEVELS.indexOf(options.level);
   const clock = options.clock ?? Date.now;
-  const at = (level: keyof Log) => (message: string, fields: Record<string, unknown> = {}) => {
-    if (LOG_LEVELS.indexOf(level) < threshold) return;
-    if (options.pretty) {
-      const details = Object.entries(fields).map(([key, value]) => ` ${key}=${String(value)}`);
-      options.write(`[${level}] ${message}${details.join("")}\n`);
-    } else {
-      options.write(`${JSON.stringify({ ts: new Date(clock()).toISOString(), level, message, ...fields })}\n`);
-    }
-  };
+  const at =
+    (level: keyof Log) =>
+    (message: string, fields: Record<string, unknown> = {}) => {
+      if (LOG_LEVELS.indexOf(level) < threshold) return;
+      if (options.pretty) {
+        const details = Object.entries(fields).map(([key, value]) => ` ${key}=${String(value)}`);
+        options.write(`[${level}] ${message}${details.join("")}\n`);
+      } else {
+        options.write(`${JSON.stringify({ ts: new Date(clock()).toISOString(), level, message, ...fields })}\n`);
+      }
+    };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

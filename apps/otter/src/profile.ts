@@ -1,0 +1,14 @@
+import type { Profile } from "@chimera/host";
+import manifest from "../package.json" with { type: "json" };
+
+/** otter: HTTP by default, ACP on request. */
+export const profile: Profile = {
+  name: "otter",
+  title: "Otter",
+  version: manifest.version,
+  tagline: "a coding agent you drive over HTTP or from an editor",
+  defaultTransport: "http",
+  native: { name: "otter", version: "0.1" },
+  chain: async () => (await import("@chimera/agent/providers")).anthropicFirst,
+  extensions: async () => [],
+};

@@ -1,0 +1,30 @@
+/** ACP on this process's stdin and stdout. */
+import { type AcpServer, type Engine, serveAcp, standardDialect } from "@chimera/acp-server";
+import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
+import type { Log } from "../log.js";
+import type { Profile } from "../profile.js";
+import type { ServeSettings } from "./settings.js";
+
+const KEY_VARIABLES = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "XAI_API_KEY"];
+
+export function startAcp(options: {
+  readonly profile: Profile;
+  readonly settings: ServeSettings;
+  readonly engine: () => Promise<Engine>;
+  readonly log: Log;
+}): AcpServer {
+  const { profile, settings, engine, log } = options;
+  const { input, output } = takeOverStdio();
+  return serveAcp({
+    input,
+    output,
+    engine,
+    program: { name: profile.name, title: profile.title, version: profile.version },
+    dialects: { acp: standardDialect, otter: standardDialect, ferret: standardDialect },
+    native: profile.native,
+    forced: settings.forced,
+    keyVariables: KEY_VARIABLES,
+    defaultCwd: settings.cwd,
+    log: log.warn,
+  });
+}

@@ -1,0 +1,123 @@
+/** `serve`: ACP on stdio, HTTP on a port, or both on the same sessions, until the peer goes or a signal comes. */
+import type { Invocation } from "../command/command.js";
+import type { RunningEngine } from "../engine.js";
+import { createLog, type Log } from "../log.js";
+import { resolvePaths } from "../paths.js";
+import { envName, type Profile } from "../profile.js";
+import { readServeSettings, type ServeSettings } from "./settings.js";
+
+export async function serve(invocation: Invocation): Promise<number> {
+  const { profile, process } = invocation;
+  const settings = readServeSettings(profile, invocation.flags, process.cwd());
+  const log = createLog({
+    level: settings.logLevel,
+    pretty: process.stderr.isTTY === true,
+    write: (line) => void process.stderr.write(line),
+  });
+  const engine = lazyEngine(invocation, settings, log);
+  const stopped = stopSignal(process);
+  const ends: Promise<unknown>[] = [stopped];
+  let closeHttp = async () => {};
+
+  if (settings.http) {
+    const http = await serveHttp(profile, settings, engine, log, process);
+    if (!http) return 1;
+    closeHttp = http.close;
+  }
+  if (settings.acp) {
+    const { startAcp } = await import("./acp.js");
+    const acp = startAcp({ profile, settings, engine: engine.get, log });
+    ends.push(acp.closed);
+    await Promise.race(ends);
+    await acp.close();
+  } else {
+    await stopped;
+  }
+  await closeHttp();
+  await engine.close();
+  return 0;
+}
+
+// --- internal ---
+
+interface LazyEngine {
+  get(): Promise<RunningEngine>;
+  close(): Promise<void>;
+}
+
+function lazyEngine({ profile, process }: Invocation, settings: ServeSettings, log: Log): LazyEngine {
+  let engine: Promise<RunningEngine> | undefined;
+  const open = async () => {
+    const { createEngine } = await import("../engine.js");
+    const model = settings.model ?? process.env[envName(profile, "MODEL")];
+    return createEngine({
+      profile,
+      env: process.env,
+      paths: resolvePaths(process.env),
+      log,
+      settings: {
+        ...(model && { model }),
+        maxSteps: settings.maxSteps,
+        maxCostUsd: settings.maxCostUsd,
+        allowedTools: settings.allowedTools,
+      },
+      durability: settings.durability,
+      coalesce: settings.coalesce,
+      sessionTtl: settings.sessionTtl,
+      permissionTimeout: settings.permissionTimeout,
+    });
+  };
+  return {
+    get() {
+      engine ??= open();
+      return engine;
+    },
+    close: async () => (await engine)?.close(),
+  };
+}
+
+async function serveHttp(
+  profile: Profile,
+  settings: ServeSettings,
+  engine: LazyEngine,
+  log: Log,
+  process: NodeJS.Process,
+): Promise<{ close(): Promise<void> } | null> {
+  const [{ createApp }, { listen }, { sessions, palette }] = await Promise.all([
+    import("@chimera/http-server"),
+    import("@chimera/http-server/node"),
+    engine.get(),
+  ]);
+  const app = createApp({
+    name: profile.name,
+    version: profile.version,
+    sessions,
+    palette,
+    defaultCwd: settings.cwd,
+    log: log.error,
+  });
+  try {
+    const listening = await listen(app, settings);
+    const url = `http://${settings.host}:${listening.port}`;
+    process.stderr.write(`[${profile.name}] HTTP server listening on ${url} (stop it with Ctrl-C)\n`);
+    return listening;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason =
+      code === "EADDRINUSE" ? `port ${settings.port} is taken; choose another with --port <port>` : message;
+    process.stderr.write(`${profile.name} serve: cannot listen on ${settings.host}:${settings.port}: ${reason}\n`);
+    return null;
+  }
+}
+
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+function stopSignal(process: NodeJS.Process): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => {
+        process.once(signal, () => process.exit(130));
+        resolve();
+      });
+    }
+  });
+}
