@@ -1,7 +1,7 @@
 /** What a program adds to the protocol without touching it: config options in standard ACP, rows and flags in its own dialect. */
 import type { Methods } from "@chimera/ndjson-rpc";
 import type { Session } from "@chimera/session";
-import type { Choice, DialectContext } from "./dialect.js";
+import type { Choice, ConnectionContext } from "./context.js";
 
 export interface ExtensionOption {
   readonly id: string;
@@ -19,5 +19,5 @@ export interface Extension {
   /** Flags of the native `capabilities` block. */
   readonly capabilities?: Readonly<Record<string, boolean>>;
   /** Rows of the native dialect. */
-  methods?(context: DialectContext): Methods;
+  methods?(context: ConnectionContext): Methods;
 }

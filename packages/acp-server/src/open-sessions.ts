@@ -6,7 +6,7 @@ import { endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, Subscription } from "@chimera/event-store";
 import type { Connection, RequestContext } from "@chimera/ndjson-rpc";
 import type { Attachment, PromptInput, Session } from "@chimera/session";
-import type { SessionView, ViewOf } from "./dialect.js";
+import type { SessionView, ViewOf } from "./view.js";
 
 export interface OpenSessions {
   /** Shows a session's records after `from` (default: its head) from here on. Opening it again changes nothing. */

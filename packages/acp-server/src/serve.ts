@@ -10,7 +10,8 @@ import {
   RpcError,
 } from "@chimera/ndjson-rpc";
 import { chooseDialect, type DialectName } from "./choose-dialect.js";
-import type { Dialect, DialectContext, Engine, ProgramInfo } from "./dialect.js";
+import type { Engine, ProgramInfo } from "./context.js";
+import type { Dialect, DialectContext } from "./dialect.js";
 import type { Extension } from "./extension.js";
 import { createOpenSessions } from "./open-sessions.js";
 

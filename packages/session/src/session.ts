@@ -37,6 +37,9 @@ export interface Accepted {
   readonly durable: Promise<void>;
 }
 
+/** What a slash command turned out to be: a prompt for the agent, or an answer in its place. */
+export type ResolvedCommand = { readonly prompt: string } | { readonly agent: Agent };
+
 export interface Attachment {
   detach(): void;
 }
@@ -90,11 +93,7 @@ export interface Session {
 export interface SessionDeps {
   readonly agent: Agent;
   /** Slash commands answer in the agent's place; they may rewind although their own turn runs. */
-  readonly resolveCommand: (
-    session: Session,
-    text: string,
-    rewind: Rewind,
-  ) => Promise<{ readonly prompt: string } | { readonly agent: Agent } | undefined>;
+  readonly resolveCommand: (session: Session, text: string, rewind: Rewind) => Promise<ResolvedCommand | undefined>;
   readonly store: EventStore<SessionEvent, Summary>;
   readonly snapshots: SessionSnapshots | null;
   readonly disk: Files;

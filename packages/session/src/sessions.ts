@@ -7,10 +7,10 @@ import type { Agent, McpServer } from "./agent-port.js";
 import { SessionError } from "./errors.js";
 import { createHistory, type History } from "./history.js";
 import { DEFAULT_SESSION_TTL } from "./limits.js";
-import { createSession, type Session, type SessionBirth, type SessionDeps } from "./session.js";
+import { createSession, type ResolvedCommand, type Session, type SessionBirth, type SessionDeps } from "./session.js";
 import type { Settings } from "./settings.js";
-import type { SlashPalette } from "./slash.js";
 import { type Summary, summarize } from "./summary.js";
+import type { Rewind } from "./undo.js";
 import type { Files } from "./workspace.js";
 
 export interface CreateOptions {
@@ -69,7 +69,9 @@ export interface SessionsDeps {
   /** Joins text deltas of one tick. @defaultValue true */
   readonly coalesce?: boolean;
   /** Slash commands; without it every text goes to the agent. */
-  readonly commands?: Pick<SlashPalette, "resolve">;
+  readonly commands?: {
+    resolve(sessions: Sessions, session: Session, text: string, rewind: Rewind): Promise<ResolvedCommand | undefined>;
+  };
   readonly clock?: () => number;
   readonly monotonic?: () => number;
   readonly randomHex?: (bytes: number) => string;

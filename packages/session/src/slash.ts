@@ -3,10 +3,9 @@
  * that takes no model step, so that its answer is read from the log like any other.
  */
 import type { AgentEvent } from "@chimera/acp-schema/events";
-import type { Agent } from "./agent-port.js";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
 import { isSessionError } from "./errors.js";
-import type { Session } from "./session.js";
+import type { ResolvedCommand, Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
 import { MODES, parseMode } from "./settings.js";
 import type { Rewind } from "./undo.js";
@@ -32,9 +31,6 @@ export interface SlashDeps {
   /** Rows of the program: `/tools`, `/permissions`, what an extension adds. A later row of a name wins. */
   readonly commands?: readonly SlashCommand[];
 }
-
-/** What a slash command turned out to be: a prompt for the agent, or an answer in its place. */
-export type ResolvedCommand = { readonly prompt: string } | { readonly agent: Agent };
 
 export interface SlashPalette {
   readonly commands: readonly SlashCommand[];

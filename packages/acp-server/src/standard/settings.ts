@@ -10,7 +10,7 @@ import {
   parseMode,
   type Session,
 } from "@chimera/session";
-import type { Choice, Engine } from "../dialect.js";
+import type { Choice, Engine } from "../context.js";
 import type { Extension } from "../extension.js";
 
 export interface SettingsShown {

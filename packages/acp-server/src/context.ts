@@ -1,0 +1,35 @@
+/** What every dialect and every extension is built from. */
+import type { Connection } from "@chimera/ndjson-rpc";
+import type { Sessions, SlashPalette } from "@chimera/session";
+import type { OpenSessions } from "./open-sessions.js";
+
+export interface ProgramInfo {
+  readonly name: string;
+  readonly title: string;
+  readonly version: string;
+}
+
+/** A choice a client may show: a model, an agent. */
+export interface Choice {
+  readonly id: string;
+  readonly name: string;
+  readonly description?: string;
+}
+
+/** The engine behind a connection; loaded when the first session is asked for, so that `initialize` is answered at once. */
+export interface Engine {
+  readonly sessions: Sessions;
+  readonly palette: SlashPalette;
+  readonly models: () => readonly Choice[];
+  readonly agents: () => readonly Choice[];
+}
+
+export interface ConnectionContext {
+  readonly connection: Connection;
+  readonly engine: () => Promise<Engine>;
+  readonly open: OpenSessions;
+  readonly program: ProgramInfo;
+  readonly defaultCwd: string;
+  /** The environment variables that hold model keys, named to whoever must set one. */
+  readonly keyVariables: readonly string[];
+}
