@@ -1,1 +1,53 @@
-export {};
+/** `@chimera/event-store/conformance`: the contract as cases that any backend can run, under any test runner. */
+import assert from "node:assert/strict";
+import { appendCases } from "./conformance/append.js";
+import type { ConformanceCase, ConformanceSubject } from "./conformance/bench.js";
+import { lifeCycleCases } from "./conformance/life-cycle.js";
+import { replayCases } from "./conformance/replay.js";
+
+export type {
+  ConformanceCase,
+  ConformanceSubject,
+  SuiteEvent,
+  SuiteStore,
+  SuiteSummary,
+} from "./conformance/bench.js";
+
+/** Every case, for runners that want to list them. */
+export const conformanceCases: readonly ConformanceCase[] = [...appendCases, ...replayCases, ...lifeCycleCases];
+
+/** The two functions every test runner has. */
+export interface TestRunner {
+  describe(name: string, body: () => void): void;
+  it(name: string, body: () => Promise<void>): void;
+}
+
+/**
+ * Registers the suite. `open` makes a fresh, empty store per case and `close` disposes of it. A case the backend does not
+ * offer is not skipped: it checks that the backend says so in its capabilities.
+ */
+export function describeEventStore(
+  runner: TestRunner,
+  backend: {
+    readonly name: string;
+    open(): Promise<ConformanceSubject & { close(): Promise<void> }>;
+  },
+): void {
+  runner.describe(`the event store contract: ${backend.name}`, () => {
+    for (const { name, needs, run } of conformanceCases) {
+      runner.it(name, async () => {
+        const subject = await backend.open();
+        try {
+          if (needs !== undefined && !subject.store.capabilities[needs]) return;
+          assert.ok(
+            needs !== "crossProcess" || subject.second !== undefined,
+            "a second handle is needed to prove this",
+          );
+          await run(subject);
+        } finally {
+          await subject.close();
+        }
+      });
+    }
+  });
+}

@@ -1,3 +1,5 @@
+import type { Holder } from "./file/identity.js";
+
 /** Everything this package throws. */
 export type StoreErrorCode =
   | "not_found"
@@ -19,15 +21,27 @@ const BRAND = Symbol.for("@chimera/event-store/error");
 export class StoreError extends Error {
   readonly [BRAND] = true;
   readonly code: StoreErrorCode;
+  /** With `claimed`: who holds the session, when that could be read. */
+  readonly holder?: Holder;
 
-  constructor(code: StoreErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(code: StoreErrorCode, message: string, options?: { cause?: unknown; holder?: Holder }) {
     super(message, options);
     this.name = "StoreError";
     this.code = code;
+    if (options?.holder !== undefined) this.holder = options.holder;
   }
 }
 
 /** True for a StoreError of any installed copy of this package. */
 export function isStoreError(error: unknown): error is StoreError {
   return typeof error === "object" && error !== null && BRAND in error;
+}
+
+const FULL = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
+/** Wraps an error of the file system, naming its code; a StoreError passes through. */
+export function storageError(error: unknown, what: string): StoreError {
+  if (isStoreError(error)) return error;
+  const code = (error as NodeJS.ErrnoException | null)?.code ?? "unknown error";
+  return new StoreError(FULL.has(code) ? "storage_full" : "io", `${what}: ${code}`, { cause: error });
 }

@@ -2,42 +2,40 @@ import { StoreError } from "./errors.js";
 import { sessionPrefix, sessionTime } from "./session-id.js";
 import type { ListedSession, ListOptions } from "./types.js";
 
-/** What listing needs to know of a session before its summary is looked at. */
-export interface Listable {
-  readonly id: string;
-  readonly touched: number;
-}
-
-/** When a session was created: what its id says, else its last write. */
-export function createdAt(item: Listable): number {
-  const time = sessionTime(item.id);
-  return Number.isNaN(time) ? item.touched : time;
-}
-
-/** True for an id that one of the prefixes (all, when none is given) covers. */
-export function hasPrefix(id: string, prefixes: readonly string[] | undefined): boolean {
-  return prefixes === undefined || prefixes.includes(sessionPrefix(id));
-}
+/** Looks a session up; null when it is gone, or its summary cannot be read. */
+export type RowSource<S> = (id: string) => ListedSession<S> | null;
 
 /**
- * Filters, orders (newest first, ties by id) and cuts one page. A page ends at a place in the order, not at an offset, so
- * sessions that come and go between pages neither repeat nor hide others.
+ * Filters, orders (newest first, ties by id) and cuts one page, looking up no more rows than it must. A page ends at a place
+ * in the order, not at an offset, so sessions that come and go between pages neither repeat nor hide others.
  */
 export function pageOf<S>(
-  all: readonly ListedSession<S>[],
-  { prefixes, since, order = "created", limit, after }: ListOptions,
+  ids: Iterable<string>,
+  rowOf: RowSource<S>,
+  { prefixes, since, order = "created", limit = Number.POSITIVE_INFINITY, after }: ListOptions,
 ): { sessions: ListedSession<S>[]; next: string | null } {
-  const keyOf = order === "touched" ? (item: Listable) => item.touched : createdAt;
-  const start = after === undefined ? null : parsePage(after);
-  const rows = all
-    .filter((item) => hasPrefix(item.id, prefixes) && (since === undefined || createdAt(item) >= since))
-    .map((item) => ({ key: keyOf(item), item }))
-    .filter((row) => start === null || comparePlaces([row.key, row.item.id], start) > 0)
-    .sort((a, b) => comparePlaces([a.key, a.item.id], [b.key, b.item.id]));
-  const page = limit === undefined ? rows : rows.slice(0, Math.max(0, limit));
-  const last = page[page.length - 1];
-  const more = last !== undefined && page.length < rows.length;
-  return { sessions: page.map((row) => row.item), next: more ? formatPage([last.key, last.item.id]) : null };
+  const start = after === undefined ? null : parsePlace(after);
+  const keyed: Place[] = [];
+  for (const id of ids) {
+    if (prefixes !== undefined && !prefixes.includes(sessionPrefix(id))) continue;
+    // An id chosen by a person says no time: its last write stands in.
+    let created = sessionTime(id);
+    if (Number.isNaN(created)) created = rowOf(id)?.touched ?? 0;
+    if (since !== undefined && created < since) continue;
+    const place: Place = [order === "touched" ? (rowOf(id)?.touched ?? 0) : created, id];
+    if (start === null || comparePlaces(place, start) > 0) keyed.push(place);
+  }
+  keyed.sort(comparePlaces);
+  const sessions: ListedSession<S>[] = [];
+  let last: Place | null = null;
+  for (const place of keyed) {
+    const row = rowOf(place[1]);
+    if (row === null) continue;
+    if (sessions.length >= limit) return { sessions, next: last === null ? null : formatPlace(last) };
+    sessions.push(row);
+    last = place;
+  }
+  return { sessions, next: null };
 }
 
 // --- internal ---
@@ -48,11 +46,11 @@ function comparePlaces(a: Place, b: Place): number {
   return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
 }
 
-function formatPage(place: Place): string {
+function formatPlace(place: Place): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
-function parsePage(text: string): Place {
+function parsePlace(text: string): Place {
   try {
     const place: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
     if (Array.isArray(place) && typeof place[0] === "number" && typeof place[1] === "string") {

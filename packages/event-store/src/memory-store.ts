@@ -4,6 +4,8 @@ import { pageOf } from "./list.js";
 import { type Broadcast, createBroadcast } from "./live/broadcast.js";
 import { createTick, type Tick } from "./live/tick.js";
 import { createWindowBudget, type WindowBudget } from "./live/window.js";
+import { batches } from "./record/batches.js";
+import { type Counts, countType, createCounts } from "./record/counts.js";
 import { encodeBatch } from "./record/encode.js";
 import { createStamp } from "./record/stamp.js";
 import { assertStorableId } from "./session-id.js";
@@ -22,7 +24,7 @@ interface MemoryLog<E extends EventBody, S> {
   dropped: number;
   bytes: number;
   /** Counts of the forgotten entries. */
-  readonly droppedCounts: Record<string, number>;
+  readonly droppedCounts: Counts;
   readonly broadcast: Broadcast<E>;
   unpublished: Entry<E>[];
   summary: S;
@@ -75,7 +77,7 @@ export function createMemoryStore<E extends EventBody, S extends object>(
         entries,
         dropped: Math.min(source.dropped, upTo),
         bytes: entries.reduce((sum, entry) => sum + entry.line.length, 0),
-        droppedCounts: { ...source.droppedCounts },
+        droppedCounts: createCounts(source.droppedCounts),
       });
       logs.set(to, log);
       return openWriter(to, log, { now, tick, maxSessionBytes });
@@ -118,8 +120,11 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       log.touched = now();
     },
     async list(listOptions = {}) {
-      const rows = [...logs].map(([id, log]) => ({ id, summary: structuredClone(log.summary), touched: log.touched }));
-      return pageOf(rows, listOptions);
+      const rowOf = (id: string) => {
+        const log = logs.get(id);
+        return log === undefined ? null : { id, summary: structuredClone(log.summary), touched: log.touched };
+      };
+      return pageOf(logs.keys(), rowOf, listOptions);
     },
     async delete(id) {
       const log = logs.get(id);
@@ -153,7 +158,7 @@ function createLog<E extends EventBody, S>(
   summary: S,
   touched: number,
   budget: WindowBudget,
-  contents: Contents<E> = { entries: [], dropped: 0, bytes: 0, droppedCounts: {} },
+  contents: Contents<E> = { entries: [], dropped: 0, bytes: 0, droppedCounts: createCounts() },
 ): MemoryLog<E, S> {
   const log: MemoryLog<E, S> = {
     ...contents,
@@ -165,9 +170,9 @@ function createLog<E extends EventBody, S>(
     broadcast: createBroadcast<E>({
       budget,
       head: contents.dropped + contents.entries.length,
+      lastSeq: () => log.dropped + log.entries.length,
       source: async function* (from, to) {
-        const batch = log.entries.slice(Math.max(0, from - log.dropped), Math.max(0, to - log.dropped));
-        if (batch.length > 0) yield batch;
+        yield* batches(log.entries.slice(Math.max(0, from - log.dropped), Math.max(0, to - log.dropped)));
       },
     }),
   };
@@ -235,7 +240,7 @@ function forgetOldest<E extends EventBody, S>(log: MemoryLog<E, S>, maxBytes: nu
   while (log.bytes > floor && count < log.entries.length - 1) {
     const entry = log.entries[count++]!;
     log.bytes -= entry.line.length;
-    log.droppedCounts[entry.type] = (log.droppedCounts[entry.type] ?? 0) + 1;
+    countType(log.droppedCounts, entry.type);
   }
   if (count > 0) {
     log.entries = log.entries.slice(count);
@@ -244,10 +249,10 @@ function forgetOldest<E extends EventBody, S>(log: MemoryLog<E, S>, maxBytes: nu
 }
 
 function countUpTo<E extends EventBody, S>(log: MemoryLog<E, S>, upTo: number): TypeCounts {
-  const counts = { ...log.droppedCounts };
+  const counts = createCounts(log.droppedCounts);
   for (const entry of log.entries) {
     if (entry.seq > upTo) break;
-    counts[entry.type] = (counts[entry.type] ?? 0) + 1;
+    countType(counts, entry.type);
   }
   return counts;
 }

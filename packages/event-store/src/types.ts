@@ -93,6 +93,8 @@ export interface ListOptions {
   readonly limit?: number;
   /** An opaque cursor from a former page. */
   readonly after?: string;
+  /** Told of sessions that are left out because their summary cannot be read. */
+  readonly onDamage?: (damage: Damage) => void;
 }
 
 export interface ListedSession<S> {

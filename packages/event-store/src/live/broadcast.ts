@@ -32,8 +32,9 @@ interface Follower<E extends EventBody> {
 export interface BroadcastOptions<E extends EventBody> {
   readonly budget: WindowBudget;
   readonly source: BatchSource<E>;
-  /** Resolves to the head once it is known; a reader's start waits for it. A number when it is known already. */
-  readonly head: number | Promise<number>;
+  readonly head: number;
+  /** The last number given out, which may be ahead of what readers may see already. */
+  readonly lastSeq: () => number;
   /** Called when the last reader left. */
   readonly onIdle?: () => void;
 }
@@ -42,13 +43,7 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
   const { source, onIdle } = options;
   const followers = new Set<Follower<E>>();
   const window = createWindow<E>(options.budget);
-  let head = typeof options.head === "number" ? options.head : 0;
-  const opened =
-    typeof options.head === "number"
-      ? null
-      : options.head.then((known) => {
-          head = Math.max(head, known);
-        });
+  let head = options.head;
 
   /** Hands a batch over. Returns a promise only when the reader asked to wait. */
   const give = (follower: Follower<E>, batch: readonly Entry<E>[]): void | Promise<void> => {
@@ -100,9 +95,8 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
   };
 
   const begin = async (follower: Follower<E>, from: number | "live"): Promise<void> => {
-    if (opened !== null) await opened;
     // Past the end means live only, not "silent until the log has grown that far".
-    follower.cursor = from === "live" ? head : Math.min(parseCursor(from), head);
+    follower.cursor = from === "live" ? head : Math.min(parseCursor(from), Math.max(head, options.lastSeq()));
     await catchUp(follower);
   };
 

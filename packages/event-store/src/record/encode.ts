@@ -2,7 +2,7 @@ import { StoreError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { Entry, EventBody } from "../types.js";
 import { appendedEntry } from "./entry.js";
-import { formatLine } from "./line.js";
+import { formatLine, verifiedSeq } from "./line.js";
 
 /** Numbers and encodes a batch, all of it or nothing: a body that cannot be encoded throws before any number is taken. */
 export function encodeBatch<E extends EventBody>(
@@ -16,6 +16,13 @@ export function encodeBatch<E extends EventBody>(
     const seq = lastSeq + 1 + i;
     return appendedEntry(seq, formatLine(seq, bodies[i]!, stamp()), event);
   });
+}
+
+/** The entry as it stands in a segment: a record of another layout gets our line, with its number and time kept. */
+export function withChecksum<E extends EventBody>(entry: Entry<E>): Entry<E> {
+  const bytes = Buffer.from(entry.line);
+  if (verifiedSeq(bytes, 0, bytes.length) === entry.seq) return entry;
+  return appendedEntry(entry.seq, formatLine(entry.seq, encodeBody(entry.event), entry.event.ts), entry.event);
 }
 
 // --- internal ---

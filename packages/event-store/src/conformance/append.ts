@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { type ConformanceCase, delta, idAt, readAll, refuses, type SuiteEvent, upTo } from "./bench.js";
+
+const ID = idAt(1);
+
+export const appendCases: readonly ConformanceCase[] = [
+  {
+    name: "the first number is 1 and numbers have no gaps",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      assert.equal(writer.lastSeq, 0);
+      assert.equal(writer.append([delta("a")])[0]?.seq, 1);
+      writer.append([delta("b"), delta("c")]);
+      assert.equal(writer.lastSeq, 3);
+      await writer.written();
+      for (let i = 0; i < 50; i++) writer.append([delta(String(i))]);
+      await writer.written();
+      assert.deepEqual(
+        (await readAll(store, ID)).map((entry) => entry.seq),
+        upTo(53),
+      );
+      assert.equal(await store.lastSeq(ID), 53);
+    },
+  },
+  {
+    name: "a wrong expected number is a conflict and writes nothing",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      writer.append([delta("a")], { expectedSeq: 0 });
+      await refuses("conflict", () => writer.append([delta("b")], { expectedSeq: 0 }));
+      writer.append([delta("c")], { expectedSeq: 1 });
+      await writer.written();
+      assert.deepEqual(
+        (await readAll(store, ID)).map((entry) => entry.event.metadata?.["text"]),
+        ["a", "c"],
+      );
+    },
+  },
+  {
+    name: "a batch is written whole or not at all",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      const circular: Record<string, unknown> = {};
+      circular["self"] = circular;
+      await refuses("invalid_event", () => writer.append([delta("a"), { type: "bad", metadata: circular }]));
+      await refuses("invalid_event", () => writer.append([delta("a"), { turn: 1 } as unknown as SuiteEvent]));
+      assert.equal(writer.lastSeq, 0);
+      await writer.written();
+      assert.deepEqual(await readAll(store, ID), []);
+    },
+  },
+  {
+    name: "a conflict in one session leaves the others alone",
+    async run({ store }) {
+      const one = await store.create(idAt(1), {});
+      const two = await store.create(idAt(2), {});
+      one.append([delta("a")]);
+      await refuses("conflict", () => two.append([delta("b")], { expectedSeq: 7 }));
+      two.append([delta("c")]);
+      await Promise.all([one.durable(), two.durable()]);
+      assert.equal((await readAll(store, idAt(1))).length, 1);
+      assert.equal((await readAll(store, idAt(2))).length, 1);
+    },
+  },
+  {
+    name: "racing openers: one wins, and what was accepted is what is there",
+    async run({ store }) {
+      await (await store.create(ID, {})).close();
+      const results = await Promise.allSettled(Array.from({ length: 8 }, () => store.open(ID)));
+      const won = results.filter((result) => result.status === "fulfilled");
+      assert.equal(won.length, 1);
+      const writer = won[0]!.value;
+      await Promise.all(
+        upTo(20).map(async (n) => {
+          writer.append([delta(`${n}a`), delta(`${n}b`)]);
+          await writer.durable();
+        }),
+      );
+      assert.equal((await readAll(store, ID)).length, 40);
+    },
+  },
+  {
+    name: "data comes back as it was given",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      const events: SuiteEvent[] = [
+        { type: "odd", metadata: { z: 1, a: "\u0000", m: "\ud800", "\u2028": "\u2029", nested: { seq: 5, id: "x" } } },
+        { type: "big", metadata: { text: "é".repeat(1024 * 1024) } },
+        { type: 'quo"ted\n', metadata: { list: [1, null, "😀"] } },
+        { metadata: { first: true }, type: "late_type" },
+      ];
+      const lines = writer.append(events).map((entry) => entry.line);
+      await writer.written();
+      const back = await readAll(store, ID);
+      assert.deepEqual(
+        back.map((entry) => entry.line),
+        lines,
+      );
+      for (const [i, entry] of back.entries()) {
+        assert.equal(entry.type, events[i]!.type);
+        const { seq, id, ts, ...body } = entry.event;
+        assert.equal(JSON.stringify(body), JSON.stringify(events[i]));
+        assert.deepEqual([seq, /^evt-[0-9a-f]{8}$/.test(id), Number.isNaN(Date.parse(ts))], [i + 1, true, false]);
+      }
+    },
+  },
+  {
+    name: "a line starts with seq and id and ends with ts",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      const [entry] = writer.append([delta("hi")]);
+      assert.match(
+        entry!.line,
+        /^\{"seq":1,"id":"evt-[0-9a-f]{8}","type":"text_delta","turn":0,"metadata":\{"text":"hi"\},"ts":"[^"]{24}"\}$/,
+      );
+      assert.deepEqual(JSON.parse(entry!.line), entry!.event);
+    },
+  },
+  {
+    name: "stamps in a body do not replace the log's own",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      const [entry] = writer.append([{ seq: 99, id: "evt-x", ts: "never", type: "copied" } as SuiteEvent]);
+      assert.equal(entry!.event.seq, 1);
+      assert.deepEqual(JSON.parse(entry!.line), entry!.event);
+    },
+  },
+  {
+    name: "an empty batch and an unknown session are refused",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      await refuses("empty_batch", () => writer.append([]));
+      await refuses("not_found", () => store.open(idAt(9)));
+      await refuses("not_found", () => store.lastSeq(idAt(9)));
+      await refuses("not_found", () => readAll(store, idAt(9)));
+      await refuses("not_found", () => store.subscribe(idAt(9), { from: 0 }, () => {}).ended);
+      await refuses("exists", () => store.create(ID, {}));
+      for (const bad of ["../up", "", "a/b", ".", "nul", "x".repeat(200), "a\u0000"]) {
+        await refuses("invalid_id", () => store.create(bad, {}));
+      }
+    },
+  },
+  {
+    name: "counts per type are exact at every number",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      writer.append([delta("a"), { type: "constructor" }, delta("b"), { type: "__proto__" }]);
+      await writer.written();
+      assert.deepEqual({ ...(await store.counts(ID, 0)) }, {});
+      assert.deepEqual({ ...(await store.counts(ID, 2)) }, { text_delta: 1, constructor: 1 });
+      assert.deepEqual(Object.entries(await store.counts(ID, 1e9)).sort(), [
+        ["__proto__", 1],
+        ["constructor", 1],
+        ["text_delta", 2],
+      ]);
+    },
+  },
+];

@@ -1,0 +1,271 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { StoreError, storageError } from "./errors.js";
+import { replaceFile, replaceFileSync } from "./file/atomic-file.js";
+import { type Claim, claim } from "./file/claim.js";
+import { createHeartbeat } from "./file/heartbeat.js";
+import { inspectLog } from "./file/inspect.js";
+import { createLiveLogs } from "./file/live-logs.js";
+import { createLogWriter, type FileLogWriter } from "./file/log-writer.js";
+import { createOpenFiles } from "./file/open-files.js";
+import { countTypes, readEntries, readLog } from "./file/read-log.js";
+import { createSegmentLog, type SegmentLog } from "./file/segment-log.js";
+import { createSessionIndex, parseSummary } from "./file/session-index.js";
+import { createDiskSync } from "./file/sync.js";
+import { pageOf } from "./list.js";
+import { createTick } from "./live/tick.js";
+import { refused } from "./memory-store.js";
+import { withChecksum } from "./record/encode.js";
+import { createStamp } from "./record/stamp.js";
+import { assertStorableId } from "./session-id.js";
+import type { Damage, Durability, EventBody, EventStore, LogWriter } from "./types.js";
+
+export interface FileStoreOptions {
+  /** The data directory; sessions go to its `eventlog`, heartbeats to its `run`. Created on first use. */
+  readonly root: string;
+  /** @defaultValue "turn" */
+  readonly durability?: Durability;
+  /** @defaultValue Date.now */
+  readonly now?: () => number;
+  /** Told of a torn tail or damaged records found when a session is opened for writing. */
+  readonly onDamage?: (id: string, damage: Damage) => void;
+}
+
+/** Sessions as directories of append-only segments. Other processes may read and follow them, and claim them when free. */
+export function createFileStore<E extends EventBody, S extends object>(options: FileStoreOptions): EventStore<E, S> {
+  const { root, durability = "turn", now = Date.now, onDamage } = options;
+  const eventlog = join(root, "eventlog");
+  const heartbeat = createHeartbeat(join(root, "run"));
+  const openFiles = createOpenFiles();
+  const disk = createDiskSync();
+  const tick = createTick();
+  const index = createSessionIndex<S>(eventlog);
+  const directoryOf = (id: string): string => join(eventlog, id);
+  const live = createLiveLogs<E>(directoryOf, openFiles);
+  const summaryWrites = new Map<string, Promise<void>>();
+  let closed = false;
+
+  const usable = (id: string): void => {
+    if (closed) throw new StoreError("closed", "the store is closed");
+    assertStorableId(id);
+  };
+
+  const existing = (id: string): string => {
+    usable(id);
+    const directory = directoryOf(id);
+    if (!existsSync(directory)) throw new StoreError("not_found", `no session ${id}`);
+    return directory;
+  };
+
+  /** Makes the directory, its claim and its summary; whoever makes the directory has created the session. */
+  const makeSession = (id: string, summary: S): Claim => {
+    usable(id);
+    const directory = directoryOf(id);
+    try {
+      mkdirSync(eventlog, { recursive: true, mode: 0o700 });
+      mkdirSync(directory, { mode: 0o700 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw storageError(error, `cannot create session ${id}`);
+      throw new StoreError("exists", `session ${id} exists`);
+    }
+    const held = claim(join(directory, "claim"), { heartbeat });
+    try {
+      replaceFileSync(join(directory, "summary.json"), formatSummary(summary));
+      return held;
+    } catch (error) {
+      held.release();
+      throw storageError(error, `cannot create session ${id}`);
+    }
+  };
+
+  const openWriter = (
+    id: string,
+    held: Claim,
+    segments: SegmentLog,
+    lastTs: string,
+    unsynced: string[],
+  ): LogWriter<E> => {
+    const log = live.forWriting(id, segments.writtenSeq);
+    const writer: FileLogWriter<E> = createLogWriter<E>({
+      id,
+      claim: held,
+      heartbeat,
+      segments,
+      durability,
+      stamp: createStamp(now, lastTs),
+      tick,
+      openFiles,
+      disk,
+      unsynced,
+      directory: directoryOf(id),
+      publish(batch) {
+        log.touched = now();
+        log.broadcast.publish(batch);
+      },
+      onClose: () => live.writerClosed(id),
+    });
+    log.writer = writer;
+    return writer;
+  };
+
+  const segmentsOf = (directory: string, held: Claim, report?: (damage: Damage) => void) => {
+    const end = inspectLog(directory, report);
+    // A directory that lost its claim files in a crash starts counting anew; its segments must not.
+    const fence = Math.max(held.fence, end.chain.fence + 1);
+    return { end, segments: createSegmentLog({ directory, fence, end, openFiles }) };
+  };
+
+  const newPaths = (directory: string): string[] => [join(directory, "summary.json"), directory, eventlog];
+
+  return {
+    capabilities: { durable: true, crossProcess: true, rollup: true },
+
+    async create(id, summary) {
+      const held = makeSession(id, summary);
+      const directory = directoryOf(id);
+      const { segments } = segmentsOf(directory, held);
+      return openWriter(id, held, segments, "", newPaths(directory));
+    },
+
+    async open(id) {
+      const directory = existing(id);
+      const held = claim(join(directory, "claim"), { heartbeat });
+      try {
+        const { end, segments } = segmentsOf(directory, held, (damage) => onDamage?.(id, damage));
+        // Whoever did not release may still write: a segment of our own makes that invisible.
+        if (held.isTakeover) segments.start();
+        return openWriter(id, held, segments, end.lastTs, []);
+      } catch (error) {
+        held.release();
+        throw storageError(error, `cannot open session ${id}`);
+      }
+    },
+
+    async has(id) {
+      assertStorableId(id);
+      return existsSync(directoryOf(id));
+    },
+
+    async copy(from, to, { upTo, summary }) {
+      const source = existing(from);
+      const held = makeSession(to, summary);
+      const directory = directoryOf(to);
+      try {
+        const { segments } = segmentsOf(directory, held);
+        let lastTs = "";
+        for await (const batch of readLog<E>(source, { from: 0, to: upTo }, openFiles)) {
+          const lines = batch.map((entry) => withChecksum(entry));
+          const text = lines.map((entry) => `${entry.line}\n`).join("");
+          if (segments.write(lines, text) < lines.length) {
+            throw new StoreError("storage_full", `session ${to}: short write, the disk is full`);
+          }
+          lastTs = batch[batch.length - 1]?.event.ts ?? lastTs;
+        }
+        return openWriter(to, held, segments, lastTs, newPaths(directory));
+      } catch (error) {
+        held.release();
+        await rm(directory, { recursive: true, force: true });
+        throw storageError(error, `cannot copy session ${from}`);
+      }
+    },
+
+    read(id, { from = 0, to = Number.MAX_SAFE_INTEGER, onDamage: report } = {}) {
+      return readEntries<E>(() => readLog<E>(existing(id), { from, to, onDamage: report }, openFiles));
+    },
+
+    subscribe(id, subscribeOptions, reader) {
+      try {
+        existing(id);
+        return live.forReading(id).broadcast.subscribe(subscribeOptions, reader);
+      } catch (error) {
+        return refused(storageError(error, `cannot read session ${id}`));
+      }
+    },
+
+    async counts(id, upTo) {
+      return countTypes(existing(id), upTo, openFiles);
+    },
+
+    async lastSeq(id) {
+      const directory = existing(id);
+      return live.get(id)?.writer?.writtenSeq ?? inspectLog(directory).lastSeq;
+    },
+
+    async readSummary(id) {
+      usable(id);
+      try {
+        return parseSummary<S>(await readFile(join(directoryOf(id), "summary.json"), "utf8"));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+        throw storageError(error, `cannot read the summary of ${id}`);
+      }
+    },
+
+    async writeSummary(id, summary) {
+      const path = join(existing(id), "summary.json");
+      const text = formatSummary(summary);
+      // One after the other, so that the last call's summary is the one that stays.
+      const write = (summaryWrites.get(id) ?? Promise.resolve()).then(() => replaceFile(path, text, disk));
+      const settled = write.catch(() => {});
+      summaryWrites.set(id, settled);
+      void settled.then(() => {
+        if (summaryWrites.get(id) === settled) summaryWrites.delete(id);
+      });
+      await write.catch((error: unknown) => {
+        throw storageError(error, `cannot write the summary of ${id}`);
+      });
+    },
+
+    async list(listOptions = {}) {
+      if (closed) throw new StoreError("closed", "the store is closed");
+      const ids = index.ids();
+      // A page of the newest by id needs no more than its own rows.
+      if (listOptions.limit === undefined || listOptions.order === "touched") await index.refresh(ids);
+      const rowOf = (id: string) => {
+        const row = index.row(id, listOptions.onDamage);
+        return row === null ? null : { ...row, touched: Math.max(row.touched, live.get(id)?.touched ?? 0) };
+      };
+      return pageOf(ids, rowOf, listOptions);
+    },
+
+    async delete(id) {
+      usable(id);
+      const directory = directoryOf(id);
+      if (!existsSync(directory)) return live.end(id);
+      const writer = live.get(id)?.writer;
+      const held = writer?.claim ?? claim(join(directory, "claim"), { heartbeat });
+      writer?.abandon();
+      live.end(id);
+      await summaryWrites.get(id);
+      const doomed = join(eventlog, `.deleted-${id}-${randomBytes(4).toString("hex")}`);
+      try {
+        // Gone in one step; what takes longer happens under a name nobody lists.
+        renameSync(directory, doomed);
+        await rm(doomed, { recursive: true, force: true });
+      } catch (error) {
+        held.release();
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+          throw storageError(error, `cannot delete session ${id}`);
+      }
+    },
+
+    async close() {
+      if (closed) return;
+      closed = true;
+      const results = await Promise.allSettled(live.writers().map((writer) => writer.close()));
+      live.endAll();
+      await Promise.all(summaryWrites.values());
+      heartbeat.stop();
+      const failed = results.find((result) => result.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+    },
+  };
+}
+
+// --- internal ---
+
+function formatSummary(summary: object): string {
+  return `${JSON.stringify(summary, null, 2)}\n`;
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from "node:crypto";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { DiskSync } from "./sync.js";
+
+/** Replaces a file in one step: readers see the old text or the new one. On disk when it resolves. */
+export async function replaceFile(path: string, text: string, disk: DiskSync): Promise<void> {
+  const temp = tempName(path);
+  try {
+    const file = await open(temp, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+      await disk.data(file.fd);
+    } finally {
+      await file.close();
+    }
+    await renameOver(temp, path);
+  } catch (error) {
+    await rm(temp, { force: true });
+    throw error;
+  }
+  await disk.path(dirname(path));
+}
+
+/** The same at once, without waiting for the disk: the caller syncs the file and its directory later. */
+export function replaceFileSync(path: string, text: string): void {
+  const temp = tempName(path);
+  try {
+    writeFileSync(temp, text, { mode: 0o600, flag: "wx" });
+    renameSync(temp, path);
+  } catch (error) {
+    rmSync(temp, { force: true });
+    throw error;
+  }
+}
+
+// --- internal ---
+
+function tempName(path: string): string {
+  return `${path}.tmp-${randomBytes(6).toString("hex")}`;
+}
+
+/** A virus scanner on Windows may hold the old file for a moment. */
+async function renameOver(from: string, to: string): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await rename(from, to);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (process.platform !== "win32" || (code !== "EPERM" && code !== "EACCES") || attempt === 9) throw error;
+      await delay(10 << attempt);
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { join } from "node:path";
+import type { Damage } from "../types.js";
+import { type EventFile, listEventFiles } from "./event-files.js";
+import { parseHeader, type SegmentHeader, segmentFirst } from "./segment.js";
+
+/** One segment that belongs to the log. */
+export interface ChainSegment {
+  readonly name: string;
+  readonly first: number;
+  /** Null when it was damaged. */
+  readonly header: SegmentHeader | null;
+  /** Valid bytes, as the segment after it says; null for the last one: all there are. */
+  readonly limit: number | null;
+}
+
+/** The files of a session that make up its log, in order. */
+export interface Chain {
+  /** Records of the one-file-per-event layout; they come before every segment. */
+  readonly files: readonly EventFile[];
+  readonly segments: readonly ChainSegment[];
+  /** The highest fencing token seen, on or off the chain. */
+  readonly fence: number;
+  readonly damage: readonly Damage[];
+}
+
+interface Candidate {
+  readonly name: string;
+  readonly first: number;
+  readonly header: SegmentHeader | null;
+}
+
+/**
+ * Finds the log among a directory's segments. The newest writer's last segment is its end; from there each header names the
+ * segment before it. What nobody names, such as a segment a superseded writer started, is not part of the log.
+ */
+export function loadChain(directory: string): Chain {
+  const names = readdirSync(directory);
+  const candidates: Candidate[] = [];
+  for (const name of names) {
+    const first = segmentFirst(name);
+    if (first === null || first === 0) continue;
+    const header = readHeader(join(directory, name));
+    if (header !== "unborn") candidates.push({ name, first, header });
+  }
+  candidates.sort((a, b) => a.first - b.first || fenceOf(a) - fenceOf(b));
+  const segments = link(candidates);
+  return {
+    files: listEventFiles(names),
+    segments,
+    fence: Math.max(0, ...candidates.map(fenceOf)),
+    damage: segments
+      .filter((segment) => segment.header === null)
+      .map((segment) => ({ seq: null, where: `${segment.name}@0`, reason: "the segment header is damaged" })),
+  };
+}
+
+// --- internal ---
+
+const HEADER_BYTES = 64 * 1024;
+
+function fenceOf(candidate: Candidate): number {
+  return candidate.header?.fence ?? 0;
+}
+
+/** Walks back from the end of the log. */
+function link(candidates: readonly Candidate[]): ChainSegment[] {
+  const byName = new Map(candidates.map((candidate) => [candidate.name, candidate]));
+  const before = (first: number, fence: number): Candidate | undefined =>
+    candidates.findLast((candidate) => candidate.first < first && fenceOf(candidate) <= fence);
+
+  let end: Candidate | undefined;
+  for (const candidate of candidates) {
+    // A damaged header says no fence: such a segment counts as the end only by starting behind everything else.
+    if (candidate.header === null || end === undefined || fenceOf(candidate) >= fenceOf(end)) end = candidate;
+  }
+  const chain: ChainSegment[] = [];
+  let limit: number | null = null;
+  let fence = Math.max(0, ...candidates.map(fenceOf));
+  for (let at = end; at !== undefined; ) {
+    chain.push({ name: at.name, first: at.first, header: at.header, limit });
+    fence = at.header?.fence ?? fence;
+    const prev: SegmentHeader["prev"] | undefined = at.header?.prev;
+    const named = prev == null ? undefined : byName.get(prev.name);
+    limit = named === undefined ? null : (prev?.bytes ?? null);
+    // A named segment that is gone, or a header that cannot name one: the nearest one before it stands in.
+    at = prev === null ? undefined : named !== undefined && named.first <= at.first ? named : before(at.first, fence);
+    if (at !== undefined && chain.some((segment) => segment.name === at?.name)) break;
+  }
+  return chain.reverse();
+}
+
+/** `unborn`: nothing was written yet, so the segment does not exist. */
+function readHeader(path: string): SegmentHeader | null | "unborn" {
+  const fd = openSync(path, "r");
+  try {
+    const { size } = fstatSync(fd);
+    const bytes = Buffer.allocUnsafe(Math.min(size, HEADER_BYTES));
+    const read = readSync(fd, bytes, 0, bytes.length, 0);
+    if (read === 0) return "unborn";
+    const end = bytes.subarray(0, read).indexOf(10);
+    return end < 0 ? null : parseHeader(bytes.toString("utf8", 0, end));
+  } finally {
+    closeSync(fd);
+  }
+}

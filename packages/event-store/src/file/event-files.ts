@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { parsedEntry } from "../record/entry.js";
+import type { Damage, Entry, EventBody, Stored } from "../types.js";
+
+/** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs are such directories; they are read, not written. */
+export interface EventFile {
+  readonly name: string;
+  /** 1-based, whether the names count from 0 or from 1. */
+  readonly seq: number;
+  readonly hex: string;
+}
+
+const NAME = /^event-(\d{6,15})-([0-9a-f]{8})\.json$/;
+
+/** The event files among a directory's names, in order; of two with one number the first by name counts. */
+export function listEventFiles(names: readonly string[]): EventFile[] {
+  const found = names
+    .map((name) => ({ name, match: NAME.exec(name) }))
+    .filter((file) => file.match !== null)
+    .map(({ name, match }) => ({ name, index: Number(match![1]), hex: match![2]! }))
+    .sort((a, b) => a.index - b.index || (a.name < b.name ? -1 : 1))
+    .filter((file, i, all) => file.index !== all[i - 1]?.index);
+  const shift = found[0]?.index === 0 ? 1 : 0;
+  return found.map(({ name, index, hex }) => ({ name, seq: index + shift, hex }));
+}
+
+/**
+ * Reads event files, both bodies in use: `{id, type, metadata, ts}` and `{idx, event_id, type, timestamp, metadata}`. The
+ * second one's time stamp is not wall time, so the file's own is taken. Gaps and unreadable files are reported and skipped.
+ */
+export function* readEventFiles<E extends EventBody>(
+  directory: string,
+  files: readonly EventFile[],
+  range: { from: number; to: number; onDamage?: ((damage: Damage) => void) | undefined },
+): Generator<Entry<E>> {
+  let expected = range.from + 1;
+  for (const file of files) {
+    if (file.seq <= range.from) continue;
+    if (file.seq > range.to) return;
+    for (; expected < file.seq; expected++) {
+      range.onDamage?.({ seq: expected, where: file.name, reason: "the event file before this one is missing" });
+    }
+    expected = file.seq + 1;
+    const event = readEventFile<E>(join(directory, file.name), file);
+    if (event === null) range.onDamage?.({ seq: file.seq, where: file.name, reason: "not a readable event" });
+    else yield parsedEntry(event);
+  }
+}
+
+/** The id for an event file that does not bring one, stable for the same body. */
+export function eventFileHex(line: string): string {
+  return createHash("sha256").update(line).digest("hex").slice(0, 8);
+}
+
+// --- internal ---
+
+function readEventFile<E extends EventBody>(path: string, file: EventFile): Stored<E> | null {
+  let body: unknown;
+  try {
+    body = JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return null;
+  }
+  if (typeof body !== "object" || body === null || typeof (body as EventBody).type !== "string") return null;
+  const { idx: _idx, event_id: _eventId, timestamp: _timestamp, ...rest } = body as Record<string, unknown>;
+  const { id: _id, seq: _seq, ts, ...own } = rest;
+  const time = typeof ts === "string" && !Number.isNaN(Date.parse(ts)) ? new Date(ts) : statSync(path).mtime;
+  return { seq: file.seq, id: `evt-${file.hex}`, ...own, ts: time.toISOString() } as unknown as Stored<E>;
+}

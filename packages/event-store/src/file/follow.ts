@@ -1,0 +1,104 @@
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { LIMITS } from "../limits.js";
+import type { Entry, EventBody } from "../types.js";
+import { type Chain, type ChainSegment, loadChain } from "./chain.js";
+import { inspectLog } from "./inspect.js";
+import { createSegmentParser, type SegmentParser } from "./parse-segment.js";
+
+/** The moving end of a log that another process writes. */
+export interface Tail<E extends EventBody> {
+  readonly lastSeq: number;
+  /** The entries written since the last look, at most about 1 MiB of them. Throws ENOENT when the session was deleted. */
+  poll(): Entry<E>[];
+}
+
+/** Directory times tick in steps of some milliseconds: a listing this young may have missed a file made in the same step. */
+const SETTLED_MS = 1_000;
+
+export function openTail<E extends EventBody>(directory: string): Tail<E> {
+  const end = inspectLog(directory);
+  let lastSeq = end.lastSeq;
+  let chain: Chain = end.chain;
+  let listed = 0;
+  let segment: ChainSegment | undefined = chain.segments[chain.segments.length - 1];
+  let parser: SegmentParser<E> | null =
+    segment === undefined ? null : parserFor(segment.name, end.lastSeq + 1, end.prev!.bytes);
+
+  const refresh = (): void => {
+    const { mtimeMs } = statSync(directory);
+    if (mtimeMs === listed) return;
+    chain = loadChain(directory);
+    listed = Date.now() - mtimeMs > SETTLED_MS ? mtimeMs : 0;
+  };
+
+  const next = (): ChainSegment | undefined => {
+    if (segment === undefined) return chain.segments[0];
+    const at = chain.segments.findIndex((one) => one.name === segment!.name);
+    // A segment that left the chain was written anew: continue with the one that holds the next number.
+    if (at < 0) return chain.segments.findLast((one) => one.first <= lastSeq + 1);
+    segment = chain.segments[at];
+    return chain.segments[at + 1];
+  };
+
+  /** False when there was nothing to take. */
+  const take = (entries: Entry<E>[] | null, out: Entry<E>[]): boolean => {
+    for (const entry of entries ?? []) {
+      if (entry.seq <= lastSeq) continue;
+      lastSeq = entry.seq;
+      out.push(entry);
+    }
+    return entries !== null;
+  };
+
+  return {
+    get lastSeq() {
+      return lastSeq;
+    },
+    poll() {
+      const found: Entry<E>[] = [];
+      refresh();
+      for (;;) {
+        const following = next();
+        if (segment !== undefined && parser !== null) {
+          while (take(readOn(directory, segment, parser), found)) if (found.length > 0) return found;
+          if (following === undefined) return found;
+          take(parser.finishBefore(following.first), found);
+        }
+        if (following === undefined) return found;
+        segment = following;
+        parser = parserFor(following.name, following.first, 0);
+      }
+    },
+  };
+}
+
+// --- internal ---
+
+function parserFor<E extends EventBody>(name: string, first: number, offset: number): SegmentParser<E> {
+  return createSegmentParser<E>({ name, first, offset });
+}
+
+/** Reads the lines that were added to a segment, about 1 MiB at most; null when there is no whole one. */
+function readOn<E extends EventBody>(
+  directory: string,
+  segment: ChainSegment,
+  parser: SegmentParser<E>,
+): Entry<E>[] | null {
+  const path = join(directory, segment.name);
+  const size = (segment.limit ?? statSync(path).size) - parser.offset;
+  if (size <= 0) return null;
+  const fd = openSync(path, "r");
+  try {
+    for (const want of [Math.min(size, LIMITS.windowBytesPerSession), size]) {
+      const chunk = Buffer.allocUnsafe(want);
+      const read = chunk.subarray(0, readSync(fd, chunk, 0, want, parser.offset));
+      // An unfinished line is left for the next look: its writer may still take it back.
+      const end = segment.limit === null ? read.lastIndexOf(10) + 1 : read.length;
+      if (end > 0) return parser.push(read.subarray(0, end));
+    }
+    return null;
+  } finally {
+    closeSync(fd);
+  }
+}

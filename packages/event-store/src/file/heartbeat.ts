@@ -1,0 +1,105 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { LIMITS } from "../limits.js";
+import { describeSelf, type Holder } from "./identity.js";
+
+/** One file per process whose time stamp moves while the process lives. All its claims refer to it. */
+export interface Heartbeat {
+  readonly self: Holder;
+  /** Writes the first beat and keeps beating. Idempotent; called by the first claim. */
+  start(): void;
+  /** True when this process did not beat in time, so that somebody may have taken a claim of ours. */
+  isLate(): boolean;
+  /** True when the given holder's beat was seen unchanged for 30 s of our own clock. The first look only starts it. */
+  hasStopped(instance: string): boolean;
+  stop(): void;
+}
+
+const STALE_FILE_MS = 24 * 60 * 60 * 1000;
+
+/** @param directory shared by every process that may compete for the same claims. */
+export function createHeartbeat(directory: string, instance: string = randomBytes(8).toString("hex")): Heartbeat {
+  const self = describeSelf(instance);
+  const path = fileOf(directory, instance);
+  const seen = new Map<string, { mark: string; since: number }>();
+  let timer: NodeJS.Timeout | null = null;
+  let lastBeat = Number.NEGATIVE_INFINITY;
+
+  const beat = (): void => {
+    try {
+      touch(path);
+      lastBeat = performance.now();
+    } catch {
+      // A beat that cannot be written makes this process late, which is what others see too.
+    }
+  };
+
+  return {
+    self,
+    start() {
+      if (timer !== null) return;
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      sweep(directory);
+      beat();
+      timer = setInterval(beat, LIMITS.heartbeatMs);
+      timer.unref();
+    },
+    isLate() {
+      return performance.now() - lastBeat > LIMITS.heartbeatLateMs;
+    },
+    hasStopped(other) {
+      const mark = markOf(fileOf(directory, other));
+      const before = seen.get(other);
+      const now = performance.now();
+      if (before?.mark === mark) return now - before.since >= LIMITS.heartbeatDeadMs;
+      seen.set(other, { mark, since: now });
+      return false;
+    },
+    stop() {
+      if (timer === null) return;
+      clearInterval(timer);
+      timer = null;
+      lastBeat = Number.NEGATIVE_INFINITY;
+      rmSync(path, { force: true });
+    },
+  };
+}
+
+// --- internal ---
+
+function fileOf(directory: string, instance: string): string {
+  return join(directory, `beat-${instance.replaceAll(/[^A-Za-z0-9-]/g, "_").slice(0, 64)}`);
+}
+
+function touch(path: string): void {
+  const now = new Date();
+  try {
+    utimesSync(path, now, now);
+  } catch {
+    closeSync(openSync(path, "w", 0o600));
+  }
+}
+
+function markOf(path: string): string {
+  try {
+    const { mtimeMs, ino } = statSync(path);
+    return `${ino}:${mtimeMs}`;
+  } catch {
+    return "missing";
+  }
+}
+
+/** Removes what crashed processes left long ago. */
+function sweep(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    if (!name.startsWith("beat-")) continue;
+    const path = join(directory, name);
+    try {
+      if (Date.now() - statSync(path).mtimeMs > STALE_FILE_MS) rmSync(path, { force: true });
+    } catch {
+      // Another process swept it.
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { LIMITS } from "../limits.js";
+import { type Counts, countType, createCounts } from "../record/counts.js";
+import { lineTs } from "../record/line.js";
+import type { Damage, Entry, EventBody } from "../types.js";
+import { type Chain, type ChainSegment, loadChain } from "./chain.js";
+import { readEventFiles } from "./event-files.js";
+import { createSegmentParser, type SegmentParser } from "./parse-segment.js";
+
+/** The end of a log as a writer or a follower needs it. */
+export interface LogEnd {
+  readonly chain: Chain;
+  readonly lastSeq: number;
+  /** The last record's time; empty when there is none. */
+  readonly lastTs: string;
+  readonly counts: Counts;
+  /** Where the next segment continues. */
+  readonly prev: { readonly name: string; readonly bytes: number } | null;
+}
+
+/** Finds the end of a log by reading its last segment. A torn tail is reported, and left out of `prev.bytes`. */
+export function inspectLog(directory: string, onDamage?: (damage: Damage) => void): LogEnd {
+  const chain = loadChain(directory);
+  const { segments, files } = chain;
+  let lastTs = "";
+  // Counting starts at the last segment whose header survived, nearly always the last one.
+  const start = segments.findLastIndex((segment) => segment.header !== null);
+  const counts = createCounts(segments[start]?.header?.counts);
+  const note = (entry: Entry<EventBody>): void => {
+    countType(counts, entry.type);
+    lastTs = lineTs(entry.line);
+  };
+  if (start < 0) for (const entry of readEventFiles(directory, files, EVERYTHING)) note(entry);
+  const last = segments[segments.length - 1];
+  if (last === undefined) return { chain, lastSeq: files[files.length - 1]?.seq ?? 0, lastTs, counts, prev: null };
+
+  for (let i = Math.max(0, start); i < segments.length - 1; i++) {
+    const parser = scan(directory, segments[i]!, undefined, note);
+    for (const entry of parser.finishBefore(segments[i + 1]!.first)) note(entry);
+  }
+  const parser = scan(directory, last, onDamage, note);
+  const { entries, torn } = parser.finishLog();
+  for (const entry of entries) note(entry);
+  const prev = { name: last.name, bytes: parser.validBytes };
+  if (torn) onDamage?.({ seq: null, where: `${prev.name}@${prev.bytes}`, reason: "the log ended in a torn record" });
+  return {
+    chain,
+    lastSeq: parser.expected - 1,
+    lastTs: lastTs || timeBefore(directory, segments[start - 1]),
+    counts,
+    prev,
+  };
+}
+
+// --- internal ---
+
+const EVERYTHING = { from: 0, to: Number.MAX_SAFE_INTEGER };
+
+/** The time of the last record before a segment that holds none. */
+function timeBefore(directory: string, segment: ChainSegment | undefined): string {
+  let ts = "";
+  if (segment !== undefined) {
+    scan(directory, segment, undefined, (entry) => {
+      ts = lineTs(entry.line);
+    });
+  }
+  return ts;
+}
+
+function scan(
+  directory: string,
+  segment: ChainSegment,
+  onDamage: ((damage: Damage) => void) | undefined,
+  note: (entry: Entry<EventBody>) => void,
+): SegmentParser<EventBody> {
+  const parser = createSegmentParser<EventBody>({ name: segment.name, first: segment.first, onDamage });
+  const fd = openSync(join(directory, segment.name), "r");
+  try {
+    const chunk = Buffer.allocUnsafe(LIMITS.readBytes);
+    const limit = segment.limit ?? Number.POSITIVE_INFINITY;
+    for (;;) {
+      const want = Math.min(chunk.length, limit - parser.offset);
+      const read = want > 0 ? readSync(fd, chunk, 0, want, parser.offset) : 0;
+      if (read === 0) return parser;
+      for (const entry of parser.push(chunk.subarray(0, read))) note(entry);
+    }
+  } finally {
+    closeSync(fd);
+  }
+}

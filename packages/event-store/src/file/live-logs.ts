@@ -1,0 +1,127 @@
+import { LIMITS } from "../limits.js";
+import { type Broadcast, createBroadcast } from "../live/broadcast.js";
+import { createWindowBudget } from "../live/window.js";
+import type { EventBody } from "../types.js";
+import { openTail, type Tail } from "./follow.js";
+import type { FileLogWriter } from "./log-writer.js";
+import type { OpenFiles } from "./open-files.js";
+import { readLog } from "./read-log.js";
+
+/** A log that somebody in this process reads live or writes. */
+export interface LiveLog<E extends EventBody> {
+  readonly broadcast: Broadcast<E>;
+  /** Set while this process writes the session; otherwise another one may, and the directory is watched. */
+  writer: FileLogWriter<E> | null;
+  /** Epoch milliseconds of the last write by this process. */
+  touched: number;
+}
+
+/** The logs in use, and the one timer that looks after those other processes write. */
+export interface LiveLogs<E extends EventBody> {
+  get(id: string): LiveLog<E> | undefined;
+  /** The log of a session for its readers. */
+  forReading(id: string): LiveLog<E>;
+  /** The log of a session that this process starts to write at `head`. */
+  forWriting(id: string, head: number): LiveLog<E>;
+  /** The writer is gone: readers stay, and follow whoever writes next. */
+  writerClosed(id: string): void;
+  /** Ends the readers and forgets the log. */
+  end(id: string, reason?: unknown): void;
+  endAll(): void;
+  writers(): FileLogWriter<E>[];
+}
+
+interface Followed<E extends EventBody> extends LiveLog<E> {
+  tail: Tail<E> | null;
+}
+
+export function createLiveLogs<E extends EventBody>(
+  directoryOf: (id: string) => string,
+  openFiles: OpenFiles,
+): LiveLogs<E> {
+  const logs = new Map<string, Followed<E>>();
+  const budget = createWindowBudget();
+  let timer: NodeJS.Timeout | null = null;
+
+  const watchOrRest = (): void => {
+    const following = [...logs.values()].some((log) => log.tail !== null);
+    if (following && timer === null) timer = setInterval(look, LIMITS.followMs);
+    if (!following && timer !== null) {
+      clearInterval(timer);
+      timer = null;
+    }
+  };
+
+  const end = (id: string, reason?: unknown): void => {
+    const log = logs.get(id);
+    logs.delete(id);
+    log?.broadcast.end(reason);
+    watchOrRest();
+  };
+
+  const look = (): void => {
+    for (const [id, log] of [...logs]) {
+      try {
+        const found = log.tail?.poll() ?? [];
+        if (found.length > 0) log.broadcast.publish(found);
+      } catch (error) {
+        // A deleted session ends its readers; anything else may pass, as a lack of descriptors does.
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") end(id);
+      }
+    }
+  };
+
+  const add = (id: string, head: number, tail: Tail<E> | null): Followed<E> => {
+    const log: Followed<E> = {
+      writer: null,
+      touched: 0,
+      tail,
+      broadcast: createBroadcast<E>({
+        budget,
+        head,
+        lastSeq: () => log.writer?.lastSeq ?? 0,
+        source: (from, to) => readLog<E>(directoryOf(id), { from, to }, openFiles),
+        onIdle: () => {
+          if (log.writer === null) end(id);
+        },
+      }),
+    };
+    logs.set(id, log);
+    watchOrRest();
+    return log;
+  };
+
+  return {
+    get: (id) => logs.get(id),
+    forReading(id) {
+      const known = logs.get(id);
+      if (known !== undefined) return known;
+      const tail = openTail<E>(directoryOf(id));
+      return add(id, tail.lastSeq, tail);
+    },
+    forWriting(id, head) {
+      const log = logs.get(id) ?? add(id, head, null);
+      log.tail = null;
+      log.broadcast.advance(head);
+      watchOrRest();
+      return log;
+    },
+    writerClosed(id) {
+      const log = logs.get(id);
+      if (log === undefined) return;
+      log.writer = null;
+      try {
+        if (log.broadcast.readers === 0) end(id);
+        else log.tail = openTail<E>(directoryOf(id));
+      } catch (error) {
+        end(id, error);
+      }
+      watchOrRest();
+    },
+    end,
+    endAll() {
+      for (const id of [...logs.keys()]) end(id);
+    },
+    writers: () => [...logs.values()].flatMap((log) => log.writer ?? []),
+  };
+}

@@ -1,0 +1,236 @@
+import { StoreError, storageError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import type { Tick } from "../live/tick.js";
+import { createWaiters } from "../live/waiters.js";
+import { encodeBatch } from "../record/encode.js";
+import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
+import type { Claim } from "./claim.js";
+import type { Heartbeat } from "./heartbeat.js";
+import type { OpenFiles } from "./open-files.js";
+import type { SegmentLog } from "./segment-log.js";
+import type { DiskSync } from "./sync.js";
+
+export interface LogWriterDeps<E extends EventBody> {
+  readonly id: string;
+  readonly claim: Claim;
+  readonly heartbeat: Heartbeat;
+  readonly segments: SegmentLog;
+  readonly durability: Durability;
+  readonly stamp: () => string;
+  readonly tick: Tick;
+  readonly openFiles: OpenFiles;
+  readonly disk: DiskSync;
+  /** Paths beside the segments that the next sync has to cover: a new session's summary and directories. */
+  readonly unsynced: string[];
+  readonly directory: string;
+  /** Hands written entries to the readers. */
+  readonly publish: (batch: readonly Entry<E>[]) => void;
+  readonly onClose: () => void;
+}
+
+/** A writer that the store can also end without writing: when the session is deleted under it. */
+export interface FileLogWriter<E extends EventBody> extends LogWriter<E> {
+  abandon(): void;
+  readonly claim: Claim;
+}
+
+/**
+ * The write path. Entries queue up during a tick, go out in one write at its end, and only then to the readers: what anybody
+ * saw survives the process. Only the sync to disk is asynchronous.
+ */
+export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): FileLogWriter<E> {
+  const { id, claim, heartbeat, segments, durability, stamp, tick, openFiles, disk, publish } = deps;
+  let lastSeq = segments.writtenSeq;
+  let queue: Entry<E>[] = [];
+  let queued = "";
+  let undelivered: Entry<E>[] = [];
+  let syncing: Promise<void> | null = null;
+  let state: "open" | "fenced" | "closing" | "closed" = "open";
+  /** The last write's error. `told` once a caller got it; from then on appends try again. */
+  let failure: { readonly error: StoreError; told: boolean } | null = null;
+  const writtenWaiters = createWaiters();
+  const durableWaiters = createWaiters();
+
+  const guard = (): void => {
+    if (state === "closed" || state === "closing") throw new StoreError("closed", `session ${id} is closed`);
+    if (state === "fenced") throw new StoreError("fenced", `session ${id} was taken over by another writer`);
+  };
+
+  const fail = (error: StoreError): void => {
+    if (error.code === "fenced") state = "fenced";
+    // Nobody has seen the numbers that were not written, so they are given out again.
+    lastSeq = segments.writtenSeq;
+    const heard = writtenWaiters.failAbove(lastSeq, error);
+    const heardToo = durableWaiters.failAbove(lastSeq, error);
+    failure = { error, told: heard || heardToo };
+  };
+
+  const flush = (): void => {
+    if (queue.length === 0) return;
+    const batch = queue;
+    const text = queued;
+    queue = [];
+    queued = "";
+    let written = 0;
+    let error: StoreError | null = null;
+    try {
+      if (heartbeat.isLate() && !claim.isHeld()) {
+        throw new StoreError("fenced", `session ${id} was taken over by another writer`);
+      }
+      written = segments.write(batch, text);
+      if (written < batch.length)
+        error = new StoreError("storage_full", `session ${id}: short write, the disk is full`);
+    } catch (cause) {
+      error = storageError(cause, `session ${id} cannot be written`);
+    }
+    if (written > 0) {
+      const done = written === batch.length ? batch : batch.slice(0, written);
+      undelivered = undelivered.length === 0 ? done : undelivered.concat(done);
+      writtenWaiters.reached(segments.writtenSeq);
+      failure = null;
+    }
+    if (error !== null) fail(error);
+  };
+
+  const deliver = (): void => {
+    if (undelivered.length === 0 || state === "closed") return;
+    let batch = undelivered;
+    undelivered = [];
+    if (durability === "event") {
+      undelivered = batch.filter((entry) => entry.seq > segments.durableSeq);
+      batch = batch.filter((entry) => entry.seq <= segments.durableSeq);
+    }
+    if (batch.length > 0) publish(batch);
+  };
+
+  const runSync = async (): Promise<void> => {
+    const paths = deps.unsynced.splice(0);
+    if (segments.hasNewFile && !paths.includes(deps.directory)) paths.push(deps.directory);
+    const point = segments.syncPoint();
+    try {
+      for (const file of point.files) {
+        const fd = file.fd();
+        openFiles.pin(file.key);
+        await disk.data(fd).finally(() => openFiles.unpin(file.key));
+      }
+      for (const path of paths) await disk.path(path);
+    } catch (cause) {
+      deps.unsynced.push(...paths);
+      throw cause;
+    }
+    segments.synced(point);
+  };
+
+  const startSync = (): void => {
+    if (syncing !== null || state === "closed") return;
+    syncing = runSync()
+      .then(
+        () => durableWaiters.reached(segments.durableSeq),
+        (cause: unknown) => {
+          segments.distrust();
+          durableWaiters.failAbove(segments.durableSeq, storageError(cause, `session ${id} cannot be synced`));
+        },
+      )
+      .then(() => {
+        syncing = null;
+        deliver();
+        if (durableWaiters.anyUpTo(segments.writtenSeq)) startSync();
+      });
+  };
+
+  const endOfTick = (): void => {
+    flush();
+    deliver();
+    if (durableWaiters.anyUpTo(segments.writtenSeq) || (durability === "event" && undelivered.length > 0)) startSync();
+  };
+
+  const enqueue = (batch: readonly Entry<E>[]): void => {
+    for (const entry of batch) {
+      queue.push(entry);
+      queued += `${entry.line}\n`;
+    }
+    lastSeq += batch.length;
+    if (queued.length >= LIMITS.writeBytes || failure !== null) flush();
+    tick.schedule(endOfTick);
+  };
+
+  const abandon = (): void => {
+    if (state === "closed") return;
+    state = "closed";
+    const error = new StoreError("closed", `session ${id} is closed`);
+    writtenWaiters.failAbove(-1, error);
+    durableWaiters.failAbove(-1, error);
+    segments.close();
+    deps.onClose();
+  };
+
+  /** Resolves once everything written is as durable as the level asks for before it may be shown. */
+  const drain = async (): Promise<void> => {
+    endOfTick();
+    while (syncing !== null) await syncing;
+  };
+
+  /** Throws the error of a write that failed since, unless its caller knows of it and asks for what was written before. */
+  const reportFailure = (seq: number): void => {
+    if (failure === null || queue.length > 0 || (failure.told && seq <= segments.writtenSeq)) return;
+    failure.told = true;
+    throw failure.error;
+  };
+
+  return {
+    id,
+    fence: claim.fence,
+    claim,
+    get lastSeq() {
+      return lastSeq;
+    },
+    get writtenSeq() {
+      return segments.writtenSeq;
+    },
+    get durableSeq() {
+      return segments.durableSeq;
+    },
+    append(events, { expectedSeq } = {}) {
+      guard();
+      if (failure !== null && !failure.told) {
+        failure.told = true;
+        throw failure.error;
+      }
+      if (expectedSeq !== undefined && expectedSeq !== lastSeq) {
+        throw new StoreError("conflict", `expected ${expectedSeq} as the last number of ${id}, it is ${lastSeq}`);
+      }
+      const batch = encodeBatch(events, lastSeq, stamp);
+      enqueue(batch);
+      const failed = failure as { error: StoreError; told: boolean } | null;
+      if (failed !== null) {
+        failed.told = true;
+        throw failed.error;
+      }
+      return batch;
+    },
+    async written(seq = lastSeq) {
+      reportFailure(seq);
+      if (seq <= segments.writtenSeq) return;
+      guard();
+      await writtenWaiters.wait(seq);
+    },
+    async durable(seq = lastSeq) {
+      if (durability === "none") return this.written(seq);
+      reportFailure(seq);
+      if (seq <= segments.durableSeq) return;
+      guard();
+      tick.schedule(endOfTick);
+      await durableWaiters.wait(seq);
+    },
+    async close() {
+      if (state === "closed" || state === "closing") return;
+      state = state === "fenced" ? "fenced" : "closing";
+      await drain();
+      const unheard = failure as { error: StoreError; told: boolean } | null;
+      abandon();
+      claim.release();
+      if (unheard !== null && !unheard.told) throw unheard.error;
+    },
+    abandon,
+  };
+}

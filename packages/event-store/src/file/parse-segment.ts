@@ -1,0 +1,212 @@
+import { LIMITS } from "../limits.js";
+import { replayedEntry } from "../record/entry.js";
+import { verifiedSeq } from "../record/line.js";
+import type { Damage, Entry, EventBody } from "../types.js";
+import { isSoundHeader } from "./segment.js";
+
+/** Turns the bytes of one segment into entries, and what is not a record into reports. */
+export interface SegmentParser<E extends EventBody> {
+  /** The number the next record must have. */
+  readonly expected: number;
+  /** Bytes up to the end of the last record, or of a damaged one whose place is kept. */
+  readonly validBytes: number;
+  /** Bytes taken so far, an unfinished line included. */
+  readonly offset: number;
+  push(chunk: Buffer): Entry<E>[];
+  /** The segment ends here and the next one starts with `next`: every number that did not come is damaged. */
+  finishBefore(next: number): Entry<E>[];
+  /** The log ends here. Returns a last record without its line break; `torn` tells whether anything else was left over. */
+  finishLog(): { entries: Entry<E>[]; torn: boolean };
+}
+
+export interface SegmentParserOptions {
+  readonly name: string;
+  /** The number of the first record to come. */
+  readonly first: number;
+  /** Where in the file the first chunk starts. @defaultValue 0 */
+  readonly offset?: number;
+  readonly onDamage?: ((damage: Damage) => void) | undefined;
+}
+
+const LF = 10;
+const RECORD_START = '{"seq":';
+const RECORD_END = 'Z"}';
+/** A run of missing numbers longer than this is one report. */
+const MAX_SINGLE_REPORTS = 1000;
+
+export function createSegmentParser<E extends EventBody>(options: SegmentParserOptions): SegmentParser<E> {
+  const { name, onDamage } = options;
+  let expected = options.first;
+  let offset = options.offset ?? 0;
+  let validBytes = offset;
+  let carry: Buffer[] = [];
+  let carryBytes = 0;
+  /** Set while an unfinished line is longer than any record: it is passed over up to its line break. */
+  let overlong = false;
+  /** Unreadable lines since the last record. */
+  let bad: { at: number; end: number; starts: boolean; ends: boolean }[] = [];
+
+  const report = (seq: number | null, at: number, reason: string): void => {
+    onDamage?.({ seq, where: `${name}@${at}`, reason });
+  };
+
+  /** Reports the numbers from `expected` up to `next`, and unreadable bytes that stand for no number. */
+  const settleBad = (next: number, at: number): void => {
+    const where = bad[0]?.at ?? at;
+    const missing = next - expected;
+    if (missing > MAX_SINGLE_REPORTS) report(null, where, `records ${expected} to ${next - 1} are missing`);
+    else for (let seq = expected; seq < next; seq++) report(seq, where, "the record is damaged");
+    if (missing === 0 && bad.length > 0) report(null, where, "unreadable bytes between records");
+    bad = [];
+    expected = next;
+  };
+
+  const accept = (bytes: Buffer, start: number, end: number, at: number, entries: Entry<E>[]): boolean => {
+    const seq = verifiedSeq(bytes, start, end);
+    if (seq < expected) return false;
+    if (seq > expected || bad.length > 0) settleBad(seq, at);
+    expected = seq + 1;
+    entries.push(replayedEntry<E>(seq, bytes.toString("utf8", start, end)));
+    return true;
+  };
+
+  /** Takes one line. `at` is its place in the file. */
+  const take = (bytes: Buffer, start: number, end: number, at: number, entries: Entry<E>[]): void => {
+    if (accept(bytes, start, end, at, entries)) {
+      validBytes = at + (end - start) + 1;
+      return;
+    }
+    if (at === 0 && isSoundHeader(bytes.toString("utf8", start, end))) {
+      validBytes = end - start + 1;
+      return;
+    }
+    if (salvage(bytes, start, end, at, entries)) {
+      validBytes = at + (end - start) + 1;
+      return;
+    }
+    const starts = bytes.toString("latin1", start, Math.min(end, start + RECORD_START.length)) === RECORD_START;
+    const ends = bytes.toString("latin1", Math.max(start, end - RECORD_END.length), end) === RECORD_END;
+    bad.push({ at, end: at + (end - start) + 1, starts, ends });
+  };
+
+  /** A damaged line break glues records together: finds the whole ones inside. */
+  const salvage = (bytes: Buffer, start: number, end: number, at: number, entries: Entry<E>[]): boolean => {
+    const starts = recordStarts(bytes, start, end);
+    let found = false;
+    for (let i = 0; i < starts.length; i++) {
+      const from = starts[i]!;
+      for (let j = i + 1; j <= starts.length; j++) {
+        const to = j === starts.length ? end : starts[j]! - 1;
+        if (!accept(bytes, from, to, at + (from - start), entries)) continue;
+        found = true;
+        i = j - 1;
+        break;
+      }
+    }
+    return found;
+  };
+
+  const takeCarried = (): Buffer => {
+    const line = carry.length === 1 ? carry[0]! : Buffer.concat(carry, carryBytes);
+    carry = [];
+    carryBytes = 0;
+    return line;
+  };
+
+  const keep = (rest: Buffer): void => {
+    if (overlong) return;
+    // A copy: the caller reads its next chunk into the same memory.
+    carry.push(Buffer.from(rest));
+    carryBytes += rest.length;
+    if (carryBytes <= LIMITS.recordBytes * 4) return;
+    overlong = true;
+    bad.push({ at: offset - carryBytes, end: offset, starts: false, ends: false });
+    takeCarried();
+  };
+
+  return {
+    get expected() {
+      return expected;
+    },
+    get validBytes() {
+      return validBytes;
+    },
+    get offset() {
+      return offset;
+    },
+    push(chunk) {
+      const entries: Entry<E>[] = [];
+      const base = offset;
+      offset += chunk.length;
+      let start = 0;
+      for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
+        if (overlong) overlong = false;
+        else if (carryBytes > 0) {
+          const at = base - carryBytes;
+          carry.push(chunk.subarray(0, end));
+          carryBytes += end;
+          const line = takeCarried();
+          take(line, 0, line.length, at, entries);
+        } else take(chunk, start, end, base + start, entries);
+        start = end + 1;
+      }
+      if (start < chunk.length) keep(chunk.subarray(start));
+      return entries;
+    },
+    finishBefore(next) {
+      const entries: Entry<E>[] = [];
+      const at = offset - carryBytes;
+      if (carryBytes > 0) {
+        const line = takeCarried();
+        take(line, 0, line.length, at, entries);
+      }
+      if (expected < next || bad.length > 0) settleBad(Math.max(next, expected), at);
+      return entries;
+    },
+    finishLog() {
+      const entries: Entry<E>[] = [];
+      let torn = false;
+      if (carryBytes > 0) {
+        const at = offset - carryBytes;
+        const line = takeCarried();
+        if (accept(line, 0, line.length, at, entries)) validBytes = offset;
+        else torn = true;
+      }
+      // A whole line that looks like a record was acknowledged once: its number is not given out again.
+      const kept = keptPlaces(bad);
+      if (kept.count > 0) {
+        validBytes = kept.end;
+        settleBad(expected + kept.count, offset);
+      } else if (bad.length > 0) torn = true;
+      bad = [];
+      return { entries, torn };
+    },
+  };
+}
+
+// --- internal ---
+
+/** At most 64 places where a record may start inside a line. */
+function recordStarts(bytes: Buffer, start: number, end: number): number[] {
+  const starts: number[] = [];
+  let at = bytes.indexOf(RECORD_START, start);
+  while (at >= 0 && at < end && starts.length < 64) {
+    starts.push(at);
+    at = bytes.indexOf(RECORD_START, at + 1);
+  }
+  return starts;
+}
+
+/** How many numbers the unreadable lines at the end of a log stand for; a record broken in two by a flipped bit is one. */
+function keptPlaces(bad: readonly { end: number; starts: boolean; ends: boolean }[]): { count: number; end: number } {
+  let count = 0;
+  let end = 0;
+  let open = false;
+  for (const line of bad) {
+    if (!line.starts && !line.ends) continue;
+    if (line.starts || !open) count++;
+    open = line.starts && !line.ends;
+    end = line.end;
+  }
+  return { count, end };
+}

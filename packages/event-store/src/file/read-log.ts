@@ -1,0 +1,125 @@
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { LIMITS } from "../limits.js";
+import { batches } from "../record/batches.js";
+import { type Counts, countType, createCounts } from "../record/counts.js";
+import type { Damage, Entry, EventBody } from "../types.js";
+import { type ChainSegment, loadChain } from "./chain.js";
+import { readEventFiles } from "./event-files.js";
+import type { OpenFiles } from "./open-files.js";
+import { createSegmentParser } from "./parse-segment.js";
+
+export interface ReadRange {
+  readonly from: number;
+  readonly to: number;
+  readonly onDamage?: ((damage: Damage) => void) | undefined;
+}
+
+/** Reads a log's entries with from < seq <= to in batches of about 256 KiB. The name of a segment tells where to begin. */
+export async function* readLog<E extends EventBody>(
+  directory: string,
+  range: ReadRange,
+  openFiles: OpenFiles,
+): AsyncGenerator<readonly Entry<E>[]> {
+  const { files, segments, damage } = loadChain(directory);
+  if (range.onDamage !== undefined && range.from === 0) damage.forEach(range.onDamage);
+  yield* batches(readEventFiles<E>(directory, files, range));
+  const begin = Math.max(
+    0,
+    segments.findLastIndex((segment) => segment.first <= range.from + 1),
+  );
+  for (let i = begin; i < segments.length; i++) {
+    const segment = segments[i]!;
+    if (segment.first > range.to) return;
+    const next = segments[i + 1]?.first ?? null;
+    yield* readSegment<E>(directory, segment, next, range, openFiles);
+  }
+}
+
+/** Flattens batches. Written out, since an async generator costs several times as much per entry. */
+export function readEntries<E extends EventBody>(
+  open: () => AsyncIterable<readonly Entry<E>[]>,
+): AsyncIterable<Entry<E>> {
+  return {
+    [Symbol.asyncIterator]() {
+      let source: AsyncIterator<readonly Entry<E>[]> | null = null;
+      let batch: readonly Entry<E>[] = [];
+      let at = 0;
+      const fetchNext = async (): Promise<IteratorResult<Entry<E>>> => {
+        source ??= open()[Symbol.asyncIterator]();
+        const result = await source.next();
+        if (result.done === true) return { done: true, value: undefined };
+        batch = result.value;
+        at = 1;
+        return { done: false, value: batch[0]! };
+      };
+      return {
+        next: () => (at < batch.length ? Promise.resolve({ done: false, value: batch[at++]! }) : fetchNext()),
+        async return() {
+          batch = [];
+          await source?.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+/** Records of each type up to `upTo`: the counts in a segment's header and a short scan. */
+export async function countTypes(directory: string, upTo: number, openFiles: OpenFiles): Promise<Counts> {
+  const { segments } = loadChain(directory);
+  const base = segments.findLast((segment) => segment.header !== null && segment.first <= upTo + 1);
+  const counts = createCounts(base?.header?.counts);
+  const from = base === undefined ? 0 : base.first - 1;
+  for await (const batch of readLog(directory, { from, to: upTo }, openFiles)) {
+    for (const entry of batch) countType(counts, entry.type);
+  }
+  return counts;
+}
+
+// --- internal ---
+
+async function* readSegment<E extends EventBody>(
+  directory: string,
+  segment: ChainSegment,
+  next: number | null,
+  range: ReadRange,
+  openFiles: OpenFiles,
+): AsyncGenerator<readonly Entry<E>[]> {
+  const inRange = (seq: number): boolean => seq > range.from && seq <= range.to;
+  const parser = createSegmentParser<E>({
+    name: segment.name,
+    first: segment.first,
+    onDamage: (one) => {
+      if (one.seq === null ? range.from === 0 : inRange(one.seq)) range.onDamage?.(one);
+    },
+  });
+  const leave = await openFiles.enter();
+  try {
+    const file = await open(join(directory, segment.name), "r");
+    try {
+      const chunk = Buffer.allocUnsafe(LIMITS.readBytes);
+      const limit = segment.limit ?? Number.POSITIVE_INFINITY;
+      for (;;) {
+        const want = Math.min(chunk.length, limit - parser.offset);
+        const { bytesRead } = want > 0 ? await file.read(chunk, 0, want, parser.offset) : { bytesRead: 0 };
+        if (bytesRead === 0) break;
+        const batch = clip(parser.push(chunk.subarray(0, bytesRead)), range);
+        if (batch.length > 0) yield batch;
+        if (parser.expected > range.to) return;
+      }
+    } finally {
+      await file.close();
+    }
+  } finally {
+    leave();
+  }
+  const rest = clip(next === null ? parser.finishLog().entries : parser.finishBefore(next), range);
+  if (rest.length > 0) yield rest;
+}
+
+function clip<E extends EventBody>(entries: Entry<E>[], { from, to }: ReadRange): readonly Entry<E>[] {
+  const first = entries[0]?.seq ?? 0;
+  const last = entries[entries.length - 1]?.seq ?? 0;
+  return first > from && last <= to ? entries : entries.filter((entry) => entry.seq > from && entry.seq <= to);
+}

@@ -1,0 +1,185 @@
+import { LIMITS } from "../limits.js";
+import { type Counts, countType, createCounts } from "../record/counts.js";
+import type { Entry, EventBody } from "../types.js";
+import type { LogEnd } from "./inspect.js";
+import type { OpenFiles } from "./open-files.js";
+import { createSegmentFile, type SegmentFile } from "./segment-file.js";
+
+/** A place in the log at which it could be continued. */
+interface Place {
+  readonly seq: number;
+  readonly counts: Counts;
+  readonly prev: { readonly name: string; readonly bytes: number } | null;
+}
+
+/** What one sync makes durable. */
+export interface SyncPoint extends Place {
+  readonly files: readonly SegmentFile[];
+}
+
+/** The written end of a log: whole records in segments, and what of it is known to be on disk. */
+export interface SegmentLog {
+  readonly writtenSeq: number;
+  readonly durableSeq: number;
+  /** True once a segment was started since the last sync point: its directory needs a sync as well. */
+  readonly hasNewFile: boolean;
+  /** Starts a segment now, which cuts off whoever wrote before. */
+  start(): void;
+  /** Writes whole lines and returns how many entries they held that are now written: fewer on a full disk. Throws on errors. */
+  write(entries: readonly Entry<EventBody>[], text: string): number;
+  syncPoint(): SyncPoint;
+  synced(point: SyncPoint): void;
+  /**
+   * A sync failed: the kernel may have dropped the pages and called them clean, so another sync of the same file proves
+   * nothing. The next write starts a new segment with everything since the last good sync.
+   */
+  distrust(): void;
+  close(): void;
+}
+
+export function createSegmentLog(options: {
+  readonly directory: string;
+  readonly fence: number;
+  readonly end: LogEnd;
+  readonly openFiles: OpenFiles;
+}): SegmentLog {
+  const { directory, fence, end, openFiles } = options;
+  let writtenSeq = end.lastSeq;
+  const counts = createCounts(end.counts);
+  /** Where the next segment continues, while none is open. */
+  let prev = end.prev;
+  let current: SegmentFile | null = null;
+  /** Full segments that no sync has covered yet. */
+  let closed: SegmentFile[] = [];
+  let durable: Place = { seq: writtenSeq, counts: createCounts(counts), prev };
+  let distrusted = false;
+  let hasNewFile = false;
+
+  const roll = (): void => {
+    if (current === null) return;
+    prev = { name: current.name, bytes: current.size };
+    closed.push(current);
+    current = null;
+  };
+
+  const open = (): SegmentFile => {
+    current ??= createSegmentFile(directory, writtenSeq + 1, { fence, prev, counts }, openFiles);
+    hasNewFile = true;
+    return current;
+  };
+
+  const unsyncedBytes = (): Buffer =>
+    Buffer.concat(
+      [...closed, ...(current === null ? [] : [current])].map((file) =>
+        file.read(file.name === durable.prev?.name ? durable.prev.bytes : file.headerBytes),
+      ),
+    );
+
+  /** Writes everything since the last good sync once more, into a segment of its own. */
+  const rewrite = (): void => {
+    const bytes = unsyncedBytes();
+    const header = { fence, prev: durable.prev, counts: durable.counts };
+    const file = createSegmentFile(directory, durable.seq + 1, header, openFiles);
+    const { written, wanted } = file.write(bytes);
+    if (written < wanted) {
+      file.cut(file.headerBytes);
+      openFiles.drop(file.key);
+      throw Object.assign(new Error("short write"), { code: "ENOSPC" });
+    }
+    for (const old of [...closed, ...(current === null ? [] : [current])]) openFiles.drop(old.key);
+    closed = [];
+    current = file;
+    hasNewFile = true;
+    distrusted = false;
+  };
+
+  const advance = (entries: readonly Entry<EventBody>[]): void => {
+    for (const entry of entries) countType(counts, entry.type);
+    writtenSeq = entries[entries.length - 1]?.seq ?? writtenSeq;
+  };
+
+  /** Drops what a failed write may have left behind the last whole record. */
+  const cutTo = (file: SegmentFile, size: number): void => {
+    try {
+      file.cut(size);
+    } catch {
+      roll();
+    }
+  };
+
+  return {
+    get writtenSeq() {
+      return writtenSeq;
+    },
+    get durableSeq() {
+      return durable.seq;
+    },
+    get hasNewFile() {
+      return hasNewFile;
+    },
+    start() {
+      open();
+    },
+    write(entries, text) {
+      if (distrusted) rewrite();
+      const file = open();
+      const start = file.size;
+      let result: { written: number; wanted: number };
+      try {
+        result = file.write(text);
+      } catch (error) {
+        cutTo(file, start);
+        if ((error as NodeJS.ErrnoException).code !== "ENOSPC") roll();
+        throw error;
+      }
+      if (result.written < result.wanted) {
+        const kept = wholeLines(entries, result.written);
+        cutTo(file, start + kept.bytes);
+        advance(entries.slice(0, kept.count));
+        return kept.count;
+      }
+      advance(entries);
+      if (file.size >= LIMITS.segmentBytes) roll();
+      return entries.length;
+    },
+    syncPoint() {
+      const files = current === null ? closed : [...closed, current];
+      hasNewFile = false;
+      return {
+        seq: writtenSeq,
+        counts: createCounts(counts),
+        prev: current === null ? prev : { name: current.name, bytes: current.size },
+        files: [...files],
+      };
+    },
+    synced(point) {
+      durable = point;
+      for (const file of point.files) if (file !== current) openFiles.drop(file.key);
+      closed = closed.filter((file) => !point.files.includes(file));
+    },
+    distrust() {
+      distrusted = true;
+      hasNewFile = true;
+    },
+    close() {
+      for (const file of [...closed, ...(current === null ? [] : [current])]) openFiles.drop(file.key);
+      closed = [];
+      current = null;
+    },
+  };
+}
+
+// --- internal ---
+
+/** The entries whose lines, line break included, fit into so many bytes. */
+function wholeLines(entries: readonly Entry<EventBody>[], bytes: number): { count: number; bytes: number } {
+  let used = 0;
+  let count = 0;
+  for (const entry of entries) {
+    const next = used + Buffer.byteLength(entry.line) + 1;
+    if (next > bytes) break;
+    used = next;
+    count++;
+  }
+  return { count, bytes: used };
+}

@@ -1,0 +1,74 @@
+import { crc32 } from "node:zlib";
+import { StoreError } from "../errors.js";
+import { hex8 } from "../record/line.js";
+
+/** The only segment format this package writes. A reader of another major refuses instead of guessing. */
+const MAJOR = 1;
+
+/**
+ * The first line of a segment. `prev` names the segment before it and how much of that is valid, so what a superseded writer
+ * adds later is ignored. `counts` are the records of each type before this segment.
+ */
+export interface SegmentHeader {
+  readonly fence: number;
+  readonly prev: { readonly name: string; readonly bytes: number } | null;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+const NAME = /^event-(\d{6,15})-[0-9a-f]{8}\.ndjson$/;
+const ZEROS = "00000000";
+const CHECK_TAIL = 10;
+
+/** `event-NNNNNN-<8 hex>.ndjson`, NNNNNN the number of the first record inside. */
+export function segmentName(first: number, random: string): string {
+  return `event-${String(first).padStart(6, "0")}-${random}.ndjson`;
+}
+
+/** The first number a segment of this name holds; null for any other file. */
+export function segmentFirst(name: string): number | null {
+  const digits = NAME.exec(name)?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
+/** The header line, with its own checksum in the last key. */
+export function formatHeader(header: SegmentHeader): string {
+  const { fence, prev, counts } = header;
+  const head = JSON.stringify({ segment: MAJOR, fence, prev, counts }).slice(0, -1);
+  const line = `${head},"check":"${ZEROS}"}`;
+  return `${line.slice(0, -CHECK_TAIL)}${hex8(crc32(line))}"}`;
+}
+
+/** True when the checksum of a header line holds. */
+export function isSoundHeader(line: string): boolean {
+  if (!line.startsWith('{"segment":')) return false;
+  const zeroed = `${line.slice(0, -CHECK_TAIL)}${ZEROS}"}`;
+  return line.slice(-CHECK_TAIL) === `${hex8(crc32(zeroed))}"}`;
+}
+
+/**
+ * Reads a segment's first line. Null when it is damaged: the records behind it are still read. Throws
+ * `unsupported_format` when a newer release wrote it.
+ */
+export function parseHeader(line: string): SegmentHeader | null {
+  // A lost line break glues the first record to the header.
+  const glued = line.lastIndexOf('{"seq":');
+  const text = [line, glued > 0 ? line.slice(0, glued - 1) : ""].find(isSoundHeader);
+  const header = parseObject(text ?? line);
+  const major = header?.["segment"];
+  // A damaged digit must not look like a newer release: one that has no checksum of our kind is all we believe.
+  if (typeof major === "number" && major > MAJOR && (text !== undefined || !("check" in header!))) {
+    throw new StoreError("unsupported_format", `segment format ${major} is newer than this release reads (${MAJOR})`);
+  }
+  return text === undefined ? null : (header as unknown as SegmentHeader);
+}
+
+// --- internal ---
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,10 @@
+/** Records of each type so far. Without a prototype, since a type may have any name. */
+export type Counts = Record<string, number>;
+
+export function createCounts(from: Readonly<Counts> = {}): Counts {
+  return Object.assign(Object.create(null) as Counts, from);
+}
+
+export function countType(counts: Counts, type: string): void {
+  counts[type] = (counts[type] ?? 0) + 1;
+}
