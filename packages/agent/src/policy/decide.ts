@@ -1,0 +1,198 @@
+/** The decision itself: a pure function of a call and of everything that bears on it. */
+import { relative } from "node:path";
+import type { Risk } from "@chimera/acp-schema/events";
+import { isBeneath } from "../files/real-path.js";
+import type { PolicyCall, PolicyDecision } from "../policy-port.js";
+import type { TurnSettings } from "../port.js";
+import { commandAction, mightDodge } from "./command-rule.js";
+import { pathRisk, riskOf } from "./risk.js";
+import { type Action, fitsArgument, isAbout, isCommandRule, isPathRule, type Rule } from "./rule.js";
+import type { Ruleset } from "./ruleset.js";
+
+/** What an agent definition says about permissions. */
+export interface AgentPermission {
+  readonly name: string;
+  readonly permission: "interactive" | "auto_approve" | "always_deny" | "read_only";
+  readonly rules: readonly Rule[];
+  /** False for a definition that came with the project: it may only narrow. */
+  readonly trusted: boolean;
+}
+
+/** What a parser of shell commands makes of one. */
+export interface Classified {
+  readonly decision: Action;
+  readonly risk: Risk;
+  readonly why: string;
+}
+
+export interface Facts {
+  readonly settings: Pick<TurnSettings, "autoApproveWrites" | "autoApproveExecute" | "readOnly">;
+  /** Real paths: the workspace first, then its additional directories. */
+  readonly roots: readonly [string, ...string[]];
+  /** The user's own rules: they may allow. */
+  readonly rules: Ruleset;
+  /** Rules that came with the project: they may only narrow. */
+  readonly projectRules: Ruleset;
+  readonly agent: AgentPermission | null;
+  readonly remembered: "always" | "never" | null;
+  readonly classified: Classified | null;
+}
+
+/**
+ * Defaults and modes first, then what the user wrote, then what narrows (places, project, agent, read-only), and last what
+ * was answered before: `always` settles a question but lifts no prohibition.
+ */
+export function decide(call: PolicyCall, facts: Facts): PolicyDecision {
+  const steps = [byUser, byAgent, byPlace, byProject, byReadOnly, byMemory];
+  const verdict = steps.reduce((current, step) => step(current, call, facts), byDefault(call, facts));
+  return {
+    decision: verdict.action,
+    rule: verdict.rule,
+    why: verdict.why,
+    risk: facts.classified?.risk ?? riskOf(call),
+  };
+}
+
+// --- internal ---
+
+interface Verdict {
+  readonly action: Action;
+  readonly rule: string | null;
+  readonly why: string;
+  /** A rule that named this very argument: it holds outside the workspace too. */
+  readonly exact?: boolean;
+}
+
+const READERS: ReadonlySet<string> = new Set(["read", "search", "think"]);
+const WRITERS: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
+const STRICTNESS: readonly Action[] = ["allow", "ask", "deny"];
+
+function byDefault(call: PolicyCall, { settings, rules, agent, classified }: Facts): Verdict {
+  const { kind } = call.tool;
+  if (READERS.has(kind)) {
+    const action = rules.default === "ask" ? "allow" : (rules.default ?? "allow");
+    return { action, rule: null, why: action === "allow" ? "reading is free" : `the default is ${action}` };
+  }
+  if (classified?.decision === "deny") return { action: "deny", rule: "command", why: classified.why };
+  const approved = WRITERS.has(kind) ? settings.autoApproveWrites : settings.autoApproveExecute;
+  const trusting = agent?.trusted && agent.permission === "auto_approve";
+  if (approved || trusting) return approveAhead(call, rules.rules, classified, trusting ? `agent ${agent.name}` : null);
+  if (classified?.decision === "allow") return { action: "allow", rule: "command", why: classified.why };
+  const action = rules.default ?? "ask";
+  const why = action === "ask" ? "it may change something" : `the default is ${action}`;
+  return { action, rule: null, why };
+}
+
+/** A mode that asks nothing must not be the way around a rule that asks or forbids. */
+function approveAhead(
+  call: PolicyCall,
+  rules: readonly Rule[],
+  classified: Classified | null,
+  rule: string | null,
+): Verdict {
+  const { command } = call.touches;
+  if (classified?.decision === "ask") return { action: "ask", rule: "command", why: classified.why };
+  const limits = rules.filter((each) => each.action !== "allow" && isAbout(each, call) && isCommandRule(each, call));
+  if (command !== undefined && !classified && mightDodge(command, limits)) {
+    return { action: "ask", rule: limits[0]?.source ?? null, why: "it may be a way around a rule on commands" };
+  }
+  return { action: "allow", rule, why: "such calls are approved in advance" };
+}
+
+function byUser(current: Verdict, call: PolicyCall, { rules, roots, classified }: Facts): Verdict {
+  if (classified?.decision === "deny" && call.touches.command !== undefined) return current;
+  return lastMatch(rules.rules, call, roots[0], classified) ?? current;
+}
+
+function byAgent(current: Verdict, call: PolicyCall, { agent, roots, classified }: Facts): Verdict {
+  if (!agent) return current;
+  if (agent.permission !== "interactive" && agent.permission !== "auto_approve" && !READERS.has(call.tool.kind)) {
+    return { action: "deny", rule: `agent ${agent.name}`, why: `the agent ${agent.name} only reads` };
+  }
+  const ruled = lastMatch(agent.rules, call, roots[0], classified);
+  if (!ruled) return current;
+  return agent.trusted && current.action !== "deny" ? ruled : stricter(current, ruled);
+}
+
+/** Outside the workspace, and where files are run or trusted rather than edited, nothing is approved in advance. */
+function byPlace(current: Verdict, { touches }: PolicyCall, { roots }: Facts): Verdict {
+  if (current.action !== "allow" || current.exact) return current;
+  const outside = [...touches.reads, ...touches.writes].find((path) => withinRoot(path, roots) === null);
+  if (outside !== undefined) return { action: "ask", rule: "workspace", why: `${outside} is outside the workspace` };
+  const secret = touches.reads.find((path) => SECRET.has(pathRisk(withinRoot(path, roots) ?? path)));
+  if (secret !== undefined) return { action: "ask", rule: "secrets", why: `${secret} may hold secrets` };
+  const guarded = touches.writes.find((path) => isProtected(withinRoot(path, roots) ?? path));
+  if (guarded !== undefined) return { action: "ask", rule: "protected", why: `${guarded} steers other programs` };
+  return current;
+}
+
+function byProject(current: Verdict, call: PolicyCall, { projectRules, roots, classified }: Facts): Verdict {
+  const ruled = lastMatch(projectRules.rules, call, roots[0], classified);
+  return ruled ? stricter(current, ruled) : current;
+}
+
+function byReadOnly(current: Verdict, { tool }: PolicyCall, { settings }: Facts): Verdict {
+  if (!settings.readOnly || READERS.has(tool.kind)) return current;
+  return { action: "deny", rule: "read-only", why: "the session is read-only" };
+}
+
+function byMemory(current: Verdict, _: PolicyCall, { remembered }: Facts): Verdict {
+  if (remembered === "never") return { action: "deny", rule: "remembered", why: "the same call was refused for good" };
+  if (remembered === "always" && current.action === "ask") {
+    return { action: "allow", rule: "remembered", why: "the same call was allowed for good" };
+  }
+  return current;
+}
+
+function lastMatch(
+  rules: readonly Rule[],
+  call: PolicyCall,
+  cwd: string,
+  classified: Classified | null,
+): Verdict | null {
+  for (const rule of rules.toReversed()) {
+    if (!isAbout(rule, call)) continue;
+    const action = actionFor(rule, call, cwd, classified);
+    if (action === null) continue;
+    const why =
+      rule.description ??
+      (action === rule.action ? `${rule.source} says ${action}` : `${rule.source} is no plain prefix`);
+    return { action, rule: rule.source, why, exact: isPathRule(rule) };
+  }
+  return null;
+}
+
+function actionFor(rule: Rule, call: PolicyCall, cwd: string, classified: Classified | null): Action | null {
+  const { command } = call.touches;
+  if (command === undefined || !isCommandRule(rule, call)) return fitsArgument(rule, call, cwd) ? rule.action : null;
+  // A classifier was given these rules and has applied them to each command of the line.
+  return classified ? null : commandAction(rule, command);
+}
+
+function stricter(a: Verdict, b: Verdict): Verdict {
+  return STRICTNESS.indexOf(b.action) > STRICTNESS.indexOf(a.action) ? b : a;
+}
+
+/** The path below the root that holds it: what the names above it are called says nothing about the file. */
+function withinRoot(path: string, roots: readonly string[]): string | null {
+  const root = roots.find((candidate) => isBeneath(path, candidate));
+  return root === undefined ? null : relative(root, path);
+}
+
+const SECRET: ReadonlySet<Risk> = new Set(["high", "critical"]);
+const PROTECTED: ReadonlySet<string> = new Set([
+  ".git",
+  ".hg",
+  ".svn",
+  ".opencode",
+  ".chimera",
+  ".codex",
+  ".cursor",
+  ".vscode",
+  ".idea",
+  ".envrc",
+]);
+
+function isProtected(path: string): boolean {
+  return path.split(/[\\/]/).some((name) => PROTECTED.has(name.toLowerCase()));
+}

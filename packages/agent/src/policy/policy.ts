@@ -1,0 +1,79 @@
+/** The policy an agent is given: rules, memory and audit around the pure decision. */
+import { realpathSync } from "node:fs";
+import type { Policy, PolicyCall, PolicyContext } from "../policy-port.js";
+import type { Audit } from "./audit.js";
+import { type AgentPermission, type Classified, decide } from "./decide.js";
+import type { Remembered } from "./remembered.js";
+import { isAbout, isCommandRule, type Rule } from "./rule.js";
+import { NO_RULES, type Ruleset } from "./ruleset.js";
+
+/** Judges a command line; the rules are the user's own on commands, the last match to win, on each command of the line. */
+export type Classify = (
+  command: string,
+  rules: readonly { readonly pattern: string; readonly action: Rule["action"] }[],
+) => Classified | Promise<Classified>;
+
+export interface PolicyOptions {
+  /** The user's rules; a function is asked anew for every call, so that a change counts at once. @defaultValue none */
+  readonly rules?: Ruleset | (() => Ruleset | Promise<Ruleset>);
+  /** Rules of the project in `cwd`: they can narrow, never widen. @defaultValue none */
+  readonly projectRules?: (cwd: string) => Ruleset | Promise<Ruleset>;
+  /** What the agent definition of that name says. @defaultValue nothing */
+  readonly agent?: (name: string, cwd: string) => AgentPermission | null | Promise<AgentPermission | null>;
+  /** @defaultValue answers are not kept */
+  readonly remembered?: Remembered;
+  /** @defaultValue decisions are not written down */
+  readonly audit?: Audit;
+  /** @defaultValue none: a rule on commands that is not a plain prefix asks */
+  readonly classify?: Classify;
+}
+
+export function createPolicy(options: PolicyOptions = {}): Policy {
+  return {
+    decide: async (call, context) => {
+      const roots = rootsOf(context);
+      const [rules, projectRules, agent, remembered] = await Promise.all([
+        typeof options.rules === "function" ? options.rules() : (options.rules ?? NO_RULES),
+        options.projectRules?.(roots[0]) ?? NO_RULES,
+        options.agent?.(context.settings.agent, roots[0]) ?? null,
+        options.remembered?.recall(roots[0], call) ?? null,
+      ]);
+      // What came with the project may forbid here, but not allow.
+      const foreign = [...projectRules.rules, ...(agent?.trusted ? [] : (agent?.rules ?? []))];
+      const own = [...rules.rules, ...(agent?.trusted ? agent.rules : [])];
+      const narrowing = foreign.filter(({ action }) => action !== "allow");
+      const classified = await classifyCall(call, [...own, ...narrowing], options.classify);
+      return decide(call, { settings: context.settings, roots, rules, projectRules, agent, remembered, classified });
+    },
+    remember: async (call, answer, context) => {
+      await options.remembered?.remember(rootsOf(context)[0], call, answer);
+    },
+    audit: async (entry) => {
+      await options.audit?.append(entry);
+    },
+  };
+}
+
+// --- internal ---
+
+function rootsOf({ workspace }: PolicyContext): [string, ...string[]] {
+  return [real(workspace.cwd), ...workspace.directories.map(real)];
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
+}
+
+async function classifyCall(call: PolicyCall, rules: readonly Rule[], classify: Classify | undefined) {
+  const { command } = call.touches;
+  if (command === undefined || !classify) return null;
+  const onCommands = rules.filter((rule) => isAbout(rule, call) && isCommandRule(rule, call));
+  return classify(
+    command,
+    onCommands.map(({ argPattern = "*", action }) => ({ pattern: argPattern, action })),
+  );
+}

@@ -1,0 +1,113 @@
+/**
+ * What was answered `always` or `never`, by tool and exact arguments, per workspace. One append-only file each, outside the
+ * workspace, so that several processes can add to it and none can lose another's answer.
+ */
+import { createHash } from "node:crypto";
+import { appendFile, mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import type { PolicyCall } from "../policy-port.js";
+
+export type LastingAnswer = "always" | "never";
+
+export interface Remembered {
+  recall(workspace: string, call: PolicyCall): Promise<LastingAnswer | null>;
+  remember(workspace: string, call: PolicyCall, answer: LastingAnswer): Promise<void>;
+}
+
+export interface RememberedOptions {
+  /** Made when needed, readable by its owner only. */
+  readonly directory: string;
+  readonly now?: () => Date;
+}
+
+export function createRemembered({ directory, now = () => new Date() }: RememberedOptions): Remembered {
+  const caches = new Map<string, Cache>();
+  const cacheOf = (workspace: string): Cache => {
+    const file = join(directory, `${sha256(workspace).slice(0, 32)}.jsonl`);
+    const cache = caches.get(file) ?? { file, read: 0, rest: "", answers: new Map() };
+    caches.set(file, cache);
+    return cache;
+  };
+  return {
+    recall: async (workspace, call) => {
+      const cache = cacheOf(workspace);
+      await catchUp(cache);
+      return cache.answers.get(keyOf(call)) ?? null;
+    },
+    remember: async (workspace, call, answer) => {
+      const { file } = cacheOf(workspace);
+      const line = { key: keyOf(call), answer, tool: call.tool.name, workspace, at: now().toISOString() };
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      // The newline in front keeps a line that a crash cut short from swallowing this one.
+      await appendFile(file, `\n${JSON.stringify(line)}\n`, { mode: 0o600 });
+    },
+  };
+}
+
+// --- internal ---
+
+interface Cache {
+  readonly file: string;
+  /** Bytes taken in so far. */
+  read: number;
+  /** The beginning of a line whose end has not been written yet. */
+  rest: string;
+  readonly answers: Map<string, LastingAnswer>;
+}
+
+const MAX_STEP = 4 * 1024 * 1024;
+
+/** Reads only what was appended since the last look. */
+async function catchUp(cache: Cache): Promise<void> {
+  const handle = await open(cache.file, "r").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (handle === null) {
+    cache.answers.clear();
+    cache.read = 0;
+    return;
+  }
+  try {
+    const { size } = await handle.stat();
+    if (size < cache.read) Object.assign(cache, { read: 0, rest: "" });
+    while (cache.read < size) {
+      const buffer = Buffer.alloc(Math.min(size - cache.read, MAX_STEP));
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, cache.read);
+      if (bytesRead === 0) break;
+      cache.read += bytesRead;
+      take(cache, buffer.toString("latin1", 0, bytesRead));
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function take(cache: Cache, text: string): void {
+  const lines = (cache.rest + text).split("\n");
+  cache.rest = lines.pop() ?? "";
+  for (const line of lines) {
+    try {
+      const { key, answer } = JSON.parse(line) as Record<string, unknown>;
+      if (typeof key === "string" && (answer === "always" || answer === "never")) cache.answers.set(key, answer);
+    } catch {
+      // An empty or torn line holds no answer.
+    }
+  }
+}
+
+/** The same tool, the same arguments in any order, meaning the same files. */
+function keyOf({ tool, args, touches }: PolicyCall): string {
+  return sha256(canonical({ tool: tool.name, args, reads: touches.reads, writes: touches.writes }));
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,117 @@
+/** `permissions.json`: rules in order, the last that matches wins. */
+import { readFile } from "node:fs/promises";
+import type { Action, Rule } from "./rule.js";
+
+export interface Ruleset {
+  readonly rules: readonly Rule[];
+  /** What happens where no rule matches; absent: reading is free, the rest is asked for. */
+  readonly default?: Action;
+  /** What could not be used, each naming its rule; the rest counts all the same. */
+  readonly problems: readonly string[];
+}
+
+export const NO_RULES: Ruleset = { rules: [], problems: [] };
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  allow: "allow",
+  permit: "allow",
+  deny: "deny",
+  block: "deny",
+  ask: "ask",
+  prompt: "ask",
+  confirm: "ask",
+};
+
+/** More rules than this are not read: a file that long is a mistake. */
+const MAX_RULES = 1000;
+
+/** A missing file is an empty one; an unusable file is reported and empty. */
+export async function loadRuleset(file: string): Promise<Ruleset> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return NO_RULES;
+    return { rules: [], problems: [`${file}: ${(error as Error).message}`] };
+  }
+  return parseRuleset(text, file);
+}
+
+export function parseRuleset(text: string, source: string): Ruleset {
+  const problems: string[] = [];
+  const document = parseObject(text);
+  if (typeof document === "string") return { rules: [], problems: [`${source}: ${document}`] };
+  const standard = document["default"] === undefined ? undefined : actionOf(document["default"]);
+  if (document["default"] !== undefined && !standard)
+    problems.push(`${source}: default ${unknownAction(document["default"])}`);
+  const listed: unknown = document["rules"] ?? [];
+  if (!Array.isArray(listed)) problems.push(`${source}: rules is not a list`);
+  const entries: unknown[] = Array.isArray(listed) ? listed : [];
+  if (entries.length > MAX_RULES) problems.push(`${source}: only the first ${MAX_RULES} rules are read`);
+  const rules = entries.slice(0, MAX_RULES).flatMap((entry, index) => {
+    const rule = parseRule(entry, `${source} rule ${index}`);
+    if (typeof rule !== "string") return [rule];
+    problems.push(`${source}: rule ${index} ${rule}`);
+    return [];
+  });
+  return { rules, problems, ...(standard && { default: standard }) };
+}
+
+/** As it is kept on disk. */
+export function formatRuleset({ rules, default: standard = "ask" }: Pick<Ruleset, "rules" | "default">): string {
+  const rows = rules.map(({ tool, action, argKey, argPattern, description }) => ({
+    tool,
+    action,
+    ...(argKey !== undefined && { arg_key: argKey }),
+    ...(argPattern !== undefined && { arg_pattern: argPattern }),
+    ...(description !== undefined && { description }),
+  }));
+  return `${JSON.stringify({ version: 1, default: standard, rules: rows }, null, 2)}\n`;
+}
+
+/** The action a word means, aliases included. */
+export function actionOf(word: unknown): Action | undefined {
+  if (typeof word !== "string") return undefined;
+  const key = word.toLowerCase();
+  return Object.hasOwn(ACTIONS, key) ? ACTIONS[key] : undefined;
+}
+
+// --- internal ---
+
+function parseObject(text: string): Record<string, unknown> | string {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : "not a JSON object";
+  } catch (error) {
+    return `not valid JSON (${(error as Error).message})`;
+  }
+}
+
+function parseRule(entry: unknown, source: string): Rule | string {
+  if (!isObject(entry)) return "is not an object";
+  const { tool, action, arg_key: argKey, arg_pattern: argPattern, description } = entry;
+  if (typeof tool !== "string" || tool === "") return "has no tool";
+  const meant = actionOf(action);
+  if (!meant) return unknownAction(action);
+  // A condition that cannot be read must not turn into a rule without one.
+  if (argKey !== undefined && argKey !== null && typeof argKey !== "string") return "has an arg_key that is not text";
+  if (argPattern !== undefined && argPattern !== null && typeof argPattern !== "string")
+    return "has an arg_pattern that is not text";
+  if (typeof argPattern === "string" && typeof argKey !== "string") return "has an arg_pattern without arg_key";
+  return {
+    tool,
+    action: meant,
+    source,
+    ...(typeof argKey === "string" && { argKey }),
+    ...(typeof argPattern === "string" && { argPattern }),
+    ...(typeof description === "string" && { description }),
+  };
+}
+
+function unknownAction(action: unknown): string {
+  return `has the unknown action ${JSON.stringify(action) ?? "(none)"}: allow, deny or ask`;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

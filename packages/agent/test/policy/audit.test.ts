@@ -1,0 +1,128 @@
+import { appendFile, readdir, readFile, rm, stat, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { AuditEntry } from "../../src/index.js";
+import { createAudit, verifyAudit } from "../../src/policy/index.js";
+import { bench } from "../tools/bench.js";
+
+const entry = (n: number): AuditEntry => ({
+  sessionId: "otter-1",
+  turn: 0,
+  callId: `call-${n}`,
+  tool: "Bash",
+  args: { command: `echo ${n}` },
+  decision: n % 2 === 0 ? "allow" : "deny",
+  by: "client",
+  rule: null,
+  why: "it may change something",
+});
+
+async function written(count = 5) {
+  const { outside } = await bench();
+  const directory = join(outside, "audit");
+  const audit = createAudit({ directory });
+  await Promise.all(Array.from({ length: count }, (_, n) => audit.append(entry(n))));
+  await audit.close();
+  const name = (await readdir(directory)).find((each) => each.endsWith(".jsonl")) as string;
+  const file = join(directory, name);
+  const edit = async (change: (lines: string[]) => string[]) => {
+    const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+    await writeFile(file, `${change(lines).join("\n")}\n`);
+  };
+  return { directory, file, edit };
+}
+
+describe("the audit log", () => {
+  test("an untouched log verifies, as a file and as a directory, private to its owner", async () => {
+    const { directory, file } = await written();
+    expect(await verifyAudit(file)).toEqual({ ok: true, files: 1, entries: 5, problems: [] });
+    expect(await verifyAudit(directory)).toMatchObject({ ok: true, entries: 5 });
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await verifyAudit(join(directory, "nowhere"))).toMatchObject({ ok: true, files: 0 });
+  });
+
+  test.each<[string, (lines: string[]) => string[], string]>([
+    [
+      "a changed word",
+      (lines) => lines.map((line, n) => (n === 2 ? line.replace("echo 2", "echo 9") : line)),
+      "the line was changed",
+    ],
+    [
+      "a changed decision",
+      (lines) => lines.map((line, n) => (n === 1 ? line.replace('"deny"', '"allow"') : line)),
+      "the line was changed",
+    ],
+    ["a missing line", (lines) => lines.toSpliced(2, 1), "missing or out of order"],
+    ["a missing first line", (lines) => lines.slice(1), "missing or out of order"],
+    ["a missing last line", (lines) => lines.slice(0, -1), "missing at the end"],
+    ["a missing half", (lines) => lines.slice(0, 2), "missing at the end"],
+    ["an emptied log", () => [], "missing at the end"],
+    ["swapped lines", ([a, b, c, ...rest]) => [a, c, b, ...rest] as string[], "missing or out of order"],
+    ["a doubled line", ([a, b, ...rest]) => [a, b, b, ...rest] as string[], "missing or out of order"],
+  ])("finds %s", async (_, change, problem) => {
+    const { directory, edit } = await written();
+    await edit(change);
+    const report = await verifyAudit(directory);
+    expect(report.ok).toBe(false);
+    expect(report.problems.map((each) => each.problem).join("\n")).toContain(problem);
+  });
+
+  test("finds a line replaced by one of another log", async () => {
+    const { directory, edit, file } = await written();
+    const other = await written();
+    const foreign = (await readFile(other.file, "utf8")).split("\n")[2] as string;
+    await edit((lines) => lines.with(2, foreign));
+    const { problems } = await verifyAudit(directory);
+    expect(problems.map(({ problem }) => problem)).toEqual([
+      "it does not follow the line before",
+      "it does not follow the line before",
+    ]);
+    expect(problems[0]?.file).toBe(file.split("/").at(-1));
+  });
+
+  test("finds a log or a head that is gone", async () => {
+    const one = await written();
+    await unlink(one.file);
+    expect(await verifyAudit(one.directory)).toMatchObject({
+      ok: false,
+      problems: [{ problem: "the log is missing" }],
+    });
+    const two = await written();
+    await unlink(`${two.file}.head`);
+    expect(await verifyAudit(two.directory)).toMatchObject({
+      ok: false,
+      problems: [{ problem: "the head is missing" }],
+    });
+  });
+
+  test("a line cut short by a crash is no forgery", async () => {
+    const { directory, file } = await written();
+    await appendFile(file, '{"n":6,"ts":"20');
+    expect(await verifyAudit(directory)).toMatchObject({ ok: true });
+  });
+
+  test("two writers keep two chains", async () => {
+    const { directory } = await written();
+    const audit = createAudit({ directory });
+    await audit.append(entry(9));
+    expect(await verifyAudit(directory)).toMatchObject({ ok: true, files: 2, entries: 6 });
+    await audit.close();
+  });
+
+  test("long arguments are named by their hash, and an unwritable place is an error each time", async () => {
+    const { outside } = await bench();
+    const directory = join(outside, "audit");
+    const audit = createAudit({ directory });
+    await audit.append({ ...entry(1), args: { content: "x".repeat(100_000) } });
+    await audit.close();
+    const [name] = await readdir(directory);
+    expect((await readFile(join(directory, name as string), "utf8")).length).toBeLessThan(1000);
+    await rm(directory, { recursive: true });
+    await writeFile(directory, "in the way");
+    const blocked = createAudit({ directory });
+    await expect(blocked.append(entry(1))).rejects.toThrow();
+    await expect(blocked.append(entry(2))).rejects.toThrow();
+    await blocked.close();
+  });
+});

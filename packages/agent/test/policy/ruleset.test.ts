@@ -1,0 +1,57 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { formatRuleset, loadRuleset, parseRuleset } from "../../src/policy/index.js";
+import { bench } from "../tools/bench.js";
+
+describe("permissions.json", () => {
+  test("bad rules are named and left out, the others count", () => {
+    const { rules, problems } = parseRuleset(
+      JSON.stringify({
+        default: "maybe",
+        rules: [
+          { tool: "Bash", action: "Confirm", description: "always ask" },
+          { tool: "Bash", action: "perhaps" },
+          "text",
+          { action: "allow" },
+          { tool: "Read", action: "allow", arg_pattern: "*" },
+          { tool: "Read", action: "allow", arg_key: 5 },
+          { tool: "Read", action: "__proto__" },
+          { tool: "Edit", action: "block", arg_key: "path", arg_pattern: "*.lock" },
+        ],
+      }),
+      "permissions.json",
+    );
+    expect(rules.map(({ tool, action, source }) => [tool, action, source])).toEqual([
+      ["Bash", "ask", "permissions.json rule 0"],
+      ["Edit", "deny", "permissions.json rule 7"],
+    ]);
+    expect(problems).toHaveLength(7);
+    expect(problems[1]).toBe('permissions.json: rule 1 has the unknown action "perhaps": allow, deny or ask');
+  });
+
+  test.each(["", "[]", "null", "{", '{"rules":{}}', '"text"'])("the file %j is reported and empty", (text) => {
+    expect(parseRuleset(text, "f")).toMatchObject({ rules: [], problems: [expect.stringContaining("f: ")] });
+  });
+
+  test("what is written is read back", async () => {
+    const { cwd } = await bench();
+    const file = join(cwd, "permissions.json");
+    expect(await loadRuleset(file)).toEqual({ rules: [], problems: [] });
+    const text = formatRuleset(
+      parseRuleset(
+        '{"rules":[{"tool":"B*","action":"permit","arg_key":"path","arg_pattern":"x","description":"d"}]}',
+        file,
+      ),
+    );
+    await writeFile(file, text);
+    expect(text).toMatch(/^\{\n {2}"version": 1,\n {2}"default": "ask"/);
+    expect(await loadRuleset(file)).toEqual({
+      rules: [
+        { tool: "B*", action: "allow", argKey: "path", argPattern: "x", description: "d", source: `${file} rule 0` },
+      ],
+      default: "ask",
+      problems: [],
+    });
+  });
+});
