@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), "..");
+export const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Writes the files (JSON for anything but a string) and removes them when the test ends. */
 export function scratchTree(files: Record<string, unknown>): string {
@@ -19,11 +19,22 @@ export function scratchTree(files: Record<string, unknown>): string {
   return root;
 }
 
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** Runs `node scripts/<name> <args>` and waits for it. */
-export function runScript(name: string, ...args: string[]): { code: number | null; stdout: string; stderr: string } {
+export function runScript(name: string, ...args: string[]): Ended {
+  return runScriptWith({}, name, ...args);
+}
+
+/** The same, with variables added to the environment. */
+export function runScriptWith(env: Record<string, string>, name: string, ...args: string[]): Ended {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(repositoryRoot, "scripts", name), ...args], {
     encoding: "utf8",
-    env: { ...process.env, NO_COLOR: "1" },
+    env: { ...process.env, NO_COLOR: "1", ...env },
   });
   return { code: status, stdout, stderr };
 }
