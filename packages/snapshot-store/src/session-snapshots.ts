@@ -36,7 +36,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   const context: CaptureContext = { roots, blobs, limits, ownData: deps.ownData, baseline: deps.baseline };
   const turnPath = `${directory}/turn.ndjson`;
   /** Commands in progress of this session: how to end each. */
-  const commands = new Map<() => Promise<void>, ReadonlySet<Run>>();
+  const commands = new Map<() => Promise<void>, ReadonlyMap<Run, Baseline>>();
   let turn: OpenTurn | null = null;
   let ready = false;
   let queue: Promise<unknown> = Promise.resolve();
@@ -91,22 +91,22 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
 
   async function startCommand(): Promise<() => Promise<void>> {
     const open = running();
-    const runs = new Map<Baseline, Run>();
+    const runs = new Map<Run, Baseline>();
     for (const root of roots.paths) {
       const baseline = deps.baseline(root);
       const run = await baseline.startRun();
-      runs.set(baseline, run);
+      runs.set(run, baseline);
       open.commandStarted(root, run.startedAt);
     }
     const end = async () => {
       if (!commands.delete(end)) return;
-      for (const [baseline, run] of runs) {
+      for (const [run, baseline] of runs) {
         await baseline.finishRun(run);
         captureRun(open, run, baseline, blobs);
       }
       if (commands.size === 0) for (const root of roots.paths) open.commandEnded(root);
     };
-    commands.set(end, new Set(runs.values()));
+    commands.set(end, runs);
     return () => enqueue("looking for what a command changed", end);
   }
 
@@ -182,7 +182,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     },
     willWrite(path) {
       return enqueue(`keeping ${path}`, () => {
-        const own = new Set([...commands.values()].flatMap((runs) => [...runs]));
+        const own = new Set([...commands.values()].flatMap((runs) => [...runs.keys()]));
         for (const noted of captureBefore(running(), path, context)) {
           const located = roots.locate(noted);
           if (located !== null) deps.baseline(located.root).announce(noted, own);
@@ -224,6 +224,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     drop() {
       return enqueue("forgetting a session", () => {
         turn = null;
+        for (const runs of commands.values()) for (const [run, baseline] of runs) baseline.abandonRun(run);
         commands.clear();
         if (existsSync(directory)) rmSync(directory, { recursive: true, force: true });
         history.reload();

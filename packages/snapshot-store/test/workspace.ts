@@ -90,18 +90,17 @@ export function fixture(options: Partial<SnapshotStoreOptions> = {}): Fixture {
   };
 }
 
-export function treeOf(directory: string, prefix = ""): Record<string, string> {
+/** Names as latin1, so that any byte shows. */
+export function treeOf(directory: string | Buffer, prefix = ""): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const name of readdirSync(directory, { encoding: "latin1" })) {
-    const address = Buffer.from(`${Buffer.from(directory, "utf8").toString("latin1")}/${name}`, "latin1");
+  for (const bytes of readdirSync(directory, { encoding: "buffer" })) {
+    const address = Buffer.concat([Buffer.from(directory), Buffer.from("/"), bytes]);
+    const name = prefix + bytes.toString("latin1");
     const stat = lstatSync(address);
     const mode = (stat.mode & 0o7777).toString(8);
-    if (stat.isSymbolicLink()) found[prefix + name] = `link ${readlinkSync(address)}`;
-    else if (stat.isDirectory()) {
-      found[prefix + name] = `dir ${mode}`;
-      Object.assign(found, treeOf(`${directory}/${name}`, `${prefix}${name}/`));
-    } else if (stat.isFile()) found[prefix + name] = `file ${mode} ${readFileSync(address, "latin1")}`;
-    else found[prefix + name] = "special";
+    if (stat.isSymbolicLink()) found[name] = `link ${readlinkSync(address)}`;
+    else if (stat.isDirectory()) Object.assign(found, { [name]: `dir ${mode}` }, treeOf(address, `${name}/`));
+    else found[name] = stat.isFile() ? `file ${mode} ${readFileSync(address, "latin1")}` : "special";
   }
   return found;
 }

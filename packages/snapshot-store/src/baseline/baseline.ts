@@ -2,9 +2,8 @@
  * The state of one workspace root, shared by every session that works in it: an index of all files and the content of each,
  * so that whatever a command does, what was there before is known.
  */
-import { lstatSync } from "node:fs";
 import { type Blobs, createBlobs, sha256 } from "../content/blobs.js";
-import type { StoredState } from "../content/file-state.js";
+import { type StoredState, statIfAny } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
 import { createFacts, type Fact } from "./facts.js";
 import { rulesAbove } from "./ignore-rules.js";
@@ -18,6 +17,8 @@ export interface Baseline {
   startRun(): Promise<Run>;
   /** Brings the index up to date; the run then holds everything that changed since it started. */
   finishRun(run: Run): Promise<void>;
+  /** Stops noting for a command whose result nobody wants. */
+  abandonRun(run: Run): void;
   /** Takes up a command that a crash interrupted; false when the index already moved on. */
   resumeRun(startedAt: number): Promise<Run | null>;
   /** Another session is about to write this path: commands in progress must not claim the edit. */
@@ -113,6 +114,9 @@ export function createBaseline(options: BaselineOptions): Baseline {
         for (const path of run.foreign) run.files.delete(path);
       });
     },
+    abandonRun(run) {
+      runs.delete(run);
+    },
     resumeRun(startedAt) {
       return exclusive(async () => {
         if (tree !== null) return null;
@@ -132,8 +136,8 @@ export function createBaseline(options: BaselineOptions): Baseline {
     current(path) {
       const node = find(path);
       if (node === null || node.racy || (node.state.kind !== "file" && node.state.kind !== "link")) return null;
-      const stat = lstatSync(node.address, { throwIfNoEntry: false });
-      return stat !== undefined && sameStamp(node, stat) ? node.state : null;
+      const stat = statIfAny(node.address);
+      return stat !== null && sameStamp(node, stat) ? node.state : null;
     },
     prune() {
       const needed = new Set<string>();

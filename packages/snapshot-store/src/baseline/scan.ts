@@ -1,7 +1,7 @@
 /** Brings the index of one root up to date: every file's times are compared, only what changed is read. */
-import { type Dirent, lstatSync, readdirSync } from "node:fs";
+import { type Dirent, readdirSync } from "node:fs";
 import type { Blobs } from "../content/blobs.js";
-import { type FileState, observe, sameContent } from "../content/file-state.js";
+import { type FileState, observe, sameContent, statIfAny } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import { type Fact, goneFact } from "./facts.js";
@@ -93,8 +93,8 @@ function inodesOf(context: ScanContext): ReadonlySet<number> {
 /** Lists a directory again if need be; tells whether its ignore rules changed. */
 function visitDirectory(context: ScanContext, visit: Visit, before: Before, learned: Fact[]): "rules" | "same" {
   const { directory, parentRules, stale } = visit;
-  const stat = lstatSync(directory.address, { throwIfNoEntry: false });
-  if (stat === undefined || !stat.isDirectory()) {
+  const stat = statIfAny(directory.address);
+  if (stat === null || !stat.isDirectory()) {
     forget(context, directory, learned, true);
     directory.mtimeMs = null;
     return "same";
@@ -126,8 +126,8 @@ function visitDirectory(context: ScanContext, visit: Visit, before: Before, lear
 function ignoreFileChanged(directory: DirectoryNode): boolean {
   const node = directory.files.get(".gitignore");
   if (node === undefined) return false;
-  const stat = lstatSync(node.address, { throwIfNoEntry: false });
-  return stat === undefined || node.racy || !sameStamp(node, stat);
+  const stat = statIfAny(node.address);
+  return stat === null || node.racy || !sameStamp(node, stat);
 }
 
 function listDirectory(directory: DirectoryNode): Map<string, Dirent | Dirent<Buffer>> {
@@ -206,8 +206,8 @@ function addFile(
   node.scan = usage.scans;
   const fact = facts.get(path);
   facts.delete(path);
-  const stat = lstatSync(node.address, { throwIfNoEntry: false });
-  if (stat === undefined) return;
+  const stat = statIfAny(node.address);
+  if (stat === null) return;
   directory.files.set(name, node);
   usage.files += 1;
   if (fact !== undefined && sameStamp(fact, stat) && !isRacy(stat, context.clock()) && takeFact(context, node, fact)) {
@@ -245,8 +245,8 @@ function takeFact(context: ScanContext, node: FileNode, fact: Fact): boolean {
 }
 
 function checkFile(context: ScanContext, node: FileNode, learned: Fact[]): void {
-  const stat = lstatSync(node.address, { throwIfNoEntry: false });
-  if (stat !== undefined && !node.racy && sameStamp(node, stat)) return;
+  const stat = statIfAny(node.address);
+  if (stat !== null && !node.racy && sameStamp(node, stat)) return;
   refresh(context, node, learned, false);
 }
 
@@ -306,8 +306,8 @@ export function factOf(node: FileNode): Fact {
 export function settleUnmetFacts(context: ScanContext): Fact[] {
   const gone: Fact[] = [];
   for (const fact of context.facts.values()) {
-    const still = lstatSync(fsPath(fact.path), { throwIfNoEntry: false });
-    if (still === undefined) noteFile(context.runs, fact.path, fact.state);
+    const still = statIfAny(fsPath(fact.path));
+    if (still === null) noteFile(context.runs, fact.path, fact.state);
     gone.push(goneFact(fact.path));
   }
   context.facts.clear();

@@ -55,6 +55,15 @@ export function observe(address: string | Buffer, maxBytes: number): Observed {
   return observeFile(address, stat, maxBytes);
 }
 
+/** What lstat says; null when nothing is there or nothing can be said. */
+export function statIfAny(address: string | Buffer): Stats | null {
+  try {
+    return lstatSync(address, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return null;
+  }
+}
+
 /** True when undo would leave both the same; modes count only where asked. */
 export function sameContent(a: FileState, b: FileState): boolean {
   if (isAbsentAsFile(a) && isAbsentAsFile(b)) return true;

@@ -9,6 +9,7 @@ import {
   observe,
   type StoredState,
   sameContent,
+  statIfAny,
 } from "../content/file-state.js";
 import { errnoOf } from "../errors.js";
 import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
@@ -74,11 +75,18 @@ export function reversed(plan: Plan): Plan {
 
 /** What is at a path of the workspace, reached through no symlink; a path that cannot be reached holds nothing of ours. */
 export function lookAt(path: string, place: Workplace): { state: FileState; bytes: Buffer | null } {
-  const { root, parts } = place.roots.locate(path)!;
-  const parent = pinBelow(root, parts.slice(0, -1));
+  const located = place.roots.locate(path);
+  if (located === null) return { state: { kind: "skipped", reason: "outside_workspace" }, bytes: null };
+  let parent: PinnedDir | "blocked" | null;
+  try {
+    parent = pinBelow(located.root, located.parts.slice(0, -1));
+  } catch (error) {
+    if (errnoOf(error) !== "EACCES") throw error;
+    return { state: { kind: "skipped", reason: "unreadable" }, bytes: null };
+  }
   if (parent === null || parent === "blocked") return { state: ABSENT, bytes: null };
   try {
-    return observe(parent.at(parts.at(-1)!), place.fileBytes);
+    return observe(parent.at(located.parts.at(-1)!), place.fileBytes);
   } finally {
     parent.close();
   }
@@ -135,7 +143,7 @@ function putFile(op: FileOp, stage: Stage, place: Workplace): string | null {
     if (now === "done") return null;
     const blocked = now === "changed" || (isAbsentAsFile(op.from) && isThere(address));
     if (blocked || !parent.inPlace()) return "changed_meanwhile";
-    keepOwner(stage.address(op), lstatSync(address, { throwIfNoEntry: false }) ?? lstatSync(parent.at(".")));
+    keepOwner(stage.address(op), statIfAny(address) ?? lstatSync(parent.at(".")));
     renameSync(stage.address(op), address);
     return null;
   });
@@ -143,7 +151,7 @@ function putFile(op: FileOp, stage: Stage, place: Workplace): string | null {
 }
 
 function isThere(address: string | Buffer): boolean {
-  return lstatSync(address, { throwIfNoEntry: false }) !== undefined;
+  return statIfAny(address) !== null;
 }
 
 /** A restore by root leaves files with those who had them. */

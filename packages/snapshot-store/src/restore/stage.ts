@@ -27,33 +27,38 @@ export interface Stage {
 }
 
 const syncToDisk = promisify(fsync);
+const SYNCED_AT_ONCE = 32;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
-/** Prepares the content of every op that puts something in place. */
+/** Prepares the content of every op that puts something in place; it is on the disk when this returns. */
 export async function stageFiles(ops: readonly FileOp[], name: string, roots: Roots, blobs: Blobs): Promise<Stage> {
   const dirs = new Map<string, PinnedDir>();
-  const numbers = new Map<string, { dir: PinnedDir; name: string }>();
+  const staged = new Map<string, { readonly dir: PinnedDir; readonly name: string }>();
   const close = () => {
     for (const dir of dirs.values()) dir.close();
     dirs.clear();
   };
   try {
+    const unsynced: number[] = [];
     for (const [index, op] of ops.entries()) {
       if (op.to.kind === "absent") continue;
       const { root } = roots.locate(op.path)!;
       const dir = dirs.get(root) ?? makeStage(root, name);
       dirs.set(root, dir);
-      numbers.set(op.path, { dir, name: String(index) });
-      await prepare(dir.at(String(index)), op, blobs);
+      staged.set(op.path, { dir, name: String(index) });
+      const fd = prepare(dir.at(String(index)), op, blobs);
+      if (fd !== null) unsynced.push(fd);
+      if (unsynced.length === SYNCED_AT_ONCE) await syncAndClose(unsynced.splice(0));
     }
+    await syncAndClose(unsynced);
   } catch (error) {
     close();
     throw error;
   }
   return {
     address(op) {
-      const staged = numbers.get(op.path)!;
-      return staged.dir.at(staged.name);
+      const at = staged.get(op.path)!;
+      return at.dir.at(at.name);
     },
     close,
   };
@@ -96,20 +101,31 @@ function makeStage(root: string, name: string): PinnedDir {
   return dir;
 }
 
-async function prepare(address: string | Buffer, op: FileOp, blobs: Blobs): Promise<void> {
-  if (op.to.kind === "absent") return;
+/** Returns the open file, still to be synced; null for a link. */
+function prepare(address: string | Buffer, op: FileOp, blobs: Blobs): number | null {
+  if (op.to.kind === "absent") return null;
   const bytes = blobs.read(op.to.sha);
   if (bytes === null) throw new SnapshotError("io", `the stored version of ${op.path} is missing or damaged`);
   if (op.to.kind === "link") {
     symlinkSync(bytes, address);
-    return;
+    return null;
   }
   const fd = openSync(address, CREATE, 0o600);
   try {
     writeFileSync(fd, bytes);
     fchmodSync(fd, op.to.mode);
-    await syncToDisk(fd);
-  } finally {
+    return fd;
+  } catch (error) {
     closeSync(fd);
+    throw error;
+  }
+}
+
+/** Together, since a file system commits many files for the price of one. */
+async function syncAndClose(fds: readonly number[]): Promise<void> {
+  try {
+    await Promise.all(fds.map((fd) => syncToDisk(fd)));
+  } finally {
+    for (const fd of fds) closeSync(fd);
   }
 }

@@ -1,10 +1,10 @@
 /** Takes the content of files into a session's blobs: before the turn touches them, and after it. */
-import { lstatSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Baseline } from "../baseline/baseline.js";
 import type { Run } from "../baseline/run.js";
 import type { Blobs } from "../content/blobs.js";
-import { ABSENT, type FileState, observe, type StoredState, sameContent } from "../content/file-state.js";
+import { ABSENT, type FileState, observe, type StoredState, sameContent, statIfAny } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import type { Roots } from "../workspace/roots.js";
@@ -65,7 +65,7 @@ export function captureAfter(turn: OpenTurn, context: CaptureContext): TurnResul
   }
   const dirs = new Map<string, DirectoryChange>();
   for (const [path, before] of turn.dirs) {
-    const stat = lstatSync(fsPath(path), { throwIfNoEntry: false });
+    const stat = statIfAny(fsPath(path));
     const after = stat?.isDirectory() ? stat.mode & 0o7777 : null;
     if (after !== before) dirs.set(path, { before, after });
   }
@@ -109,7 +109,7 @@ function targetOf(link: string, target: string, roots: Roots): string | null {
 function missingParents(path: string, root: string): string[] {
   const missing: string[] = [];
   for (let parent = dirname(path); parent.length > root.length; parent = dirname(parent)) {
-    if (lstatSync(fsPath(parent), { throwIfNoEntry: false }) !== undefined) break;
+    if (statIfAny(fsPath(parent)) !== null) break;
     missing.unshift(parent);
   }
   return missing;
