@@ -155,7 +155,8 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     const sides = new Map<string, { before: Side; after: Side }>();
     for (const manifest of manifests.slice(first, last)) {
       for (const path of Object.keys(manifest.files)) {
-        const before = sides.get(path)?.before ?? blobOf(manifest.before[path]);
+        const known = sides.get(path);
+        const before = known === undefined ? blobOf(manifest.before[path]) : known.before;
         sides.set(path, { before, after: blobOf(manifest.files[path]) });
       }
     }

@@ -143,7 +143,8 @@ function directoryOps(manifests: readonly Manifest[], direction: Direction, arou
   for (const manifest of manifests) {
     for (const [path, change] of Object.entries(manifest.dirs)) {
       const [from, to] = direction === "undo" ? [change.after, change.before] : [change.before, change.after];
-      targets.set(path, { from: targets.get(path)?.from ?? from, to });
+      const known = targets.get(path);
+      targets.set(path, { from: known === undefined ? from : known.from, to });
     }
   }
   const ops: DirectoryOp[] = [];

@@ -1,0 +1,166 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createSnapshotStore } from "../src/index.js";
+import { fixture } from "./workspace.js";
+
+test("what git ignores is neither kept nor touched", async () => {
+  const f = fixture();
+  f.write(".gitignore", "*.log\n/build/\n!keep.log\n");
+  f.write("sub/.gitignore", "local\n");
+  for (const name of [
+    "a.log",
+    "keep.log",
+    "build/x",
+    "sub/build/x",
+    "sub/local",
+    "local",
+    "node_modules/m/i.js",
+    ".git/HEAD",
+  ]) {
+    f.write(name, "0");
+  }
+  await f.shellTurn(0, "find . -type f ! -name .gitignore -exec sh -c 'printf 1 > {}' \\;");
+  const report = await f.session.undo();
+  expect(report.files.map((file) => file.path)).toEqual(
+    ["keep.log", "local", "sub/build/x"].map((name) => f.path(name)),
+  );
+  expect([f.read("keep.log"), f.read("a.log"), f.read("build/x"), f.read("sub/local")]).toEqual(["0", "1", "1", "1"]);
+});
+
+test("a root inside a repository obeys the ignore files above it", async () => {
+  const f = fixture();
+  mkdirSync(f.path(".git/info"), { recursive: true });
+  f.write(".git/info/exclude", "secret\n");
+  f.write(".gitignore", "*.tmp\n");
+  f.write("pkg/a.tmp", "0");
+  f.write("pkg/secret", "0");
+  f.write("pkg/b", "0");
+  const session = f.store.session("sub", { cwd: f.path("pkg"), directories: [] });
+  session.beginTurn(0);
+  const done = await session.willRun();
+  for (const name of ["pkg/a.tmp", "pkg/secret", "pkg/b"]) f.write(name, "1");
+  await done();
+  expect((await session.endTurn())?.files).toEqual([{ path: f.path("pkg/b"), change: "update" }]);
+});
+
+test("changing ignore rules neither deletes what comes into view nor restores what leaves it", async () => {
+  const f = fixture();
+  f.write(".gitignore", "hidden\n");
+  f.write("hidden", "was always here");
+  f.write("seen", "tracked");
+  await f.shellTurn(0, "printf 'seen\\n' > .gitignore");
+  const report = await f.session.undo();
+  expect(report.files).toEqual([
+    { path: f.path(".gitignore"), outcome: "restored" },
+    { path: f.path("hidden"), outcome: "skipped", reason: "ignored_before" },
+  ]);
+  expect([f.read("hidden"), f.read("seen")]).toEqual(["was always here", "tracked"]);
+});
+
+test("what was moved in from an ignored place is not deleted by undo", async () => {
+  const f = fixture();
+  f.write(".gitignore", "build/\n");
+  f.write("build/precious", "only copy");
+  execFileSync("sleep", ["0.1"]);
+  await f.shellTurn(0, "mv build out; echo x > out/fresh");
+  const report = await f.session.undo();
+  expect(report.files).toEqual([
+    { path: f.path("out/fresh"), outcome: "deleted" },
+    { path: f.path("out/precious"), outcome: "skipped", reason: "moved_from_untracked" },
+  ]);
+  expect(f.read("out/precious")).toBe("only copy");
+});
+
+test("the store never keeps its own data, wherever it lies", async () => {
+  const f = fixture();
+  const inside = createSnapshotStore({ root: f.path(".chimera/snapshots") });
+  const session = inside.session("s", { cwd: f.ws, directories: [] });
+  for (let turn = 0; turn < 3; turn += 1) {
+    session.beginTurn(turn);
+    const done = await session.willRun();
+    f.write("a.txt", String(turn));
+    await done();
+    const snapshot = await session.endTurn();
+    expect(snapshot?.files.map((file) => file.path)).toEqual([f.path("a.txt")]);
+  }
+});
+
+test("files beyond the byte quota are skipped, and undo says so", async () => {
+  const f = fixture({ limits: { baselineBytes: 1000 } });
+  f.write("a", "x".repeat(900));
+  f.write("b", "x".repeat(901));
+  await f.shellTurn(0, "echo 1 > a; echo 1 > b; echo 1 > c");
+  const { files } = await f.session.undo();
+  const outcomes = Object.fromEntries(files.map((file) => [file.path, file.reason ?? file.outcome]));
+  expect(Object.values(outcomes).sort()).toEqual(["deleted", "quota", "restored"]);
+});
+
+test("beyond the file quota nothing is taken for new", async () => {
+  const f = fixture({ limits: { baselineFiles: 3 } });
+  for (const name of ["a", "b", "c", "d", "e"]) f.write(name, "0");
+  await f.shellTurn(0, "rm a b; for i in *; do echo 1 > $i; done");
+  const report = await f.session.undo();
+  expect(report.files.some((file) => file.path === f.ws && file.reason === "quota")).toBe(true);
+  expect(report.files.some((file) => file.outcome === "deleted")).toBe(false);
+  for (const name of ["c", "d", "e"]) expect(existsSync(f.path(name))).toBe(true);
+});
+
+test("content is kept once for all sessions, and only what changed is read again", async () => {
+  const f = fixture();
+  for (let i = 0; i < 50; i += 1) f.write(`f${i}`, `content ${i}`);
+  await f.shellTurn(0, "echo 1 > f0");
+  const baselines = join(f.root, ".baselines");
+  const count = () =>
+    readdirSync(baselines).flatMap((name) =>
+      readdirSync(join(baselines, name, "blobs")).flatMap((shard) =>
+        readdirSync(join(baselines, name, "blobs", shard)),
+      ),
+    ).length;
+  expect(count()).toBe(51);
+  const other = createSnapshotStore({ root: f.root }).session("other", { cwd: f.ws, directories: [] });
+  other.beginTurn(0);
+  const done = await other.willRun();
+  f.write("f1", "by the other");
+  await done();
+  await other.endTurn();
+  expect(count()).toBe(52);
+  expect(readdirSync(join(f.root, "other/blobs"))).toHaveLength(2);
+  await other.undo();
+  expect([f.read("f0"), f.read("f1")]).toEqual(["1\n", "content 1"]);
+});
+
+test("several directories, one inside another, are one workspace", async () => {
+  const f = fixture();
+  const second = join(f.base, "second");
+  mkdirSync(second);
+  writeFileSync(join(second, "b"), "0");
+  f.write("in/a", "0");
+  const session = f.store.session("two", { cwd: f.ws, directories: [second, f.path("in"), "in"] });
+  session.beginTurn(0);
+  const done = await session.willRun();
+  writeFileSync(join(second, "b"), "1");
+  f.write("in/a", "1");
+  await done();
+  await session.endTurn();
+  expect((await session.undo()).files).toHaveLength(2);
+  expect([f.tree(second), f.read("in/a")]).toEqual([{ b: "file 644 0" }, "0"]);
+});
+
+test("a workspace reached through a link, and a command that never reported its end", async () => {
+  const f = fixture();
+  f.write("a", "0");
+  symlinkSync(f.ws, join(f.base, "alias"));
+  const session = f.store.session("alias", { cwd: join(f.base, "alias"), directories: [] });
+  session.beginTurn(0);
+  await session.willRun();
+  f.write("a", "1");
+  renameSync(f.path("a"), f.path("b"));
+  expect((await session.endTurn())?.files).toEqual([
+    { path: f.path("a"), change: "delete" },
+    { path: f.path("b"), change: "add" },
+  ]);
+  await session.undo();
+  expect(f.tree()).toEqual({ a: "file 644 0" });
+});

@@ -1,0 +1,99 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { createSnapshotStore } from "../src/index.js";
+import { fiftyFiles } from "./fifty-files.js";
+import { type Fixture, fixture } from "./workspace.js";
+
+const child = (name: string) => fileURLToPath(new URL(`children/${name}`, import.meta.url));
+
+function run(f: Fixture, what: string, env: Record<string, string> = {}) {
+  const args = ["--import", child("dying-fs.mjs"), child("restore.mjs"), f.root, f.ws, what];
+  return spawnSync(process.execPath, args, { env: { ...env, PATH: process.env["PATH"] }, encoding: "utf8" });
+}
+
+async function killEverywhere(f: Fixture, calls: string, stride: number) {
+  const turn = await fiftyFiles(f);
+  const clean = run(f, "undo", { DIE_IN: calls });
+  expect(f.tree()).toEqual(turn.old);
+  const total = Number(/calls (\d+)/.exec(clean.stdout)?.[1]);
+  const ends = { old: 0, new: 0 };
+  for (let at = 1; at <= total; at += stride) {
+    turn.reset();
+    expect(run(f, "undo", { DIE_IN: calls, DIE_AT: String(at) }).signal).toBe("SIGKILL");
+    const reports = await createSnapshotStore({ root: f.root }).recover();
+    const tree = f.tree();
+    const undone = JSON.stringify(tree) === JSON.stringify(turn.old);
+    expect(tree).toEqual(undone ? turn.old : turn.new);
+    const depth = await f.reopened().depth();
+    expect(depth).toEqual(undone ? { undo: 0, redo: 1 } : { undo: 1, redo: 0 });
+    if (reports.length > 0) expect(reports[0]!.result).toBe(undone ? "finished" : "taken_back");
+    ends[undone ? "old" : "new"] += 1;
+  }
+  return { total, ends };
+}
+
+describe("kill -9 in the middle of a restore of fifty files", () => {
+  test("at renames and unlinks: all or nothing after the next start", { timeout: 60_000 }, async () => {
+    const { total, ends } = await killEverywhere(fixture(), "renameSync,unlinkSync,rmdirSync,mkdirSync", 6);
+    expect(total).toBeGreaterThan(60);
+    expect(ends.old).toBeGreaterThan(0);
+    expect(ends.new).toBeGreaterThan(0);
+  });
+});
+
+test("a crash in the middle of a turn leaves a turn that can be undone, its command's edits too", async () => {
+  const f = fixture();
+  f.write("tool.txt", "0");
+  f.write("shell.txt", "0");
+  f.write("gone.txt", "0");
+  const before = f.tree();
+  const dead = spawnSync(process.execPath, [child("turn.mjs"), f.root, f.ws]);
+  expect(dead.signal).toBe("SIGKILL");
+  expect(f.read("shell.txt")).toBe("command\n");
+  const report = await f.session.undo();
+  expect(report).toMatchObject({ turns: 1, turnNumbers: [7], conflicts: [] });
+  expect(f.tree()).toEqual(before);
+});
+
+test("a symlink flipped during restores never leads a write outside", { timeout: 60_000 }, async () => {
+  const f = fixture();
+  for (let i = 0; i < 20; i += 1) f.write(`swap/canary${i}`, "0");
+  f.write("swap/canary", "0");
+  const outside = f.tree(f.out);
+  const edits = Object.fromEntries(
+    Object.keys(f.tree())
+      .filter((name) => name.includes("/"))
+      .map((name) => [name, "1"]),
+  );
+  await f.toolTurn(0, edits);
+  const flipper = spawn(process.execPath, [child("flip.mjs"), f.path("swap"), f.out, "2000"]);
+  let restores = 0;
+  while (flipper.exitCode === null) {
+    await f.session.undo({ force: true });
+    await f.session.redo({ force: true });
+    restores += 2;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  if (flipper.exitCode === null) await once(flipper, "exit");
+  expect(restores).toBeGreaterThan(1);
+  expect(f.tree(f.out)).toEqual(outside);
+});
+
+test("a call that fails on the way: what was restored is taken back, and undo works when it can", {
+  timeout: 60_000,
+}, async () => {
+  const f = fixture();
+  const turn = await fiftyFiles(f);
+  const calls = "renameSync,unlinkSync,rmdirSync,mkdirSync,fchmodSync,symlinkSync";
+  for (const at of [1, 15, 30, 45, 60, 80]) {
+    turn.reset();
+    const failed = run(f, "undo", { DIE_IN: calls, FAIL_AT: String(at) });
+    expect(failed.status).toBe(1);
+    expect(failed.stderr).toMatch(/EIO: injected/);
+    expect(f.tree()).toEqual(turn.new);
+    expect(await f.reopened().undo()).toMatchObject({ turns: 1, conflicts: [] });
+    expect(f.tree()).toEqual(turn.old);
+  }
+});

@@ -1,0 +1,188 @@
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createSnapshotStore, isSnapshotError, SnapshotError } from "../src/index.js";
+import { type Fixture, fixture } from "./workspace.js";
+
+type Json = Record<string, Record<string, unknown>>;
+
+function tamper(f: Fixture, change: (manifest: Json) => unknown): void {
+  const snaps = join(f.root, "otter-1/snaps");
+  const path = join(snaps, readdirSync(snaps)[0]!, "manifest.json");
+  const manifest = JSON.parse(readFileSync(path, "utf8"));
+  writeFileSync(path, JSON.stringify(change(manifest) ?? manifest));
+}
+
+const rename = (manifest: Json, to: string) => {
+  for (const map of ["files", "before", "meta"]) {
+    const [from] = Object.keys(manifest[map]!);
+    manifest[map]![to] = manifest[map]![from!];
+    delete manifest[map]![from!];
+  }
+};
+
+const tampered: Record<string, (manifest: Json, f: Fixture) => unknown> = {
+  "a relative path that climbs": (m) => rename(m, "../../x"),
+  "an absolute path outside": (m, f) => rename(m, join(f.out, "canary")),
+  "a path that climbs out": (m, f) => rename(m, `${f.ws}/../out/canary`),
+  "the workspace itself": (m, f) => rename(m, f.ws),
+  "a path into our own data": (m, f) => rename(m, join(f.root, "otter-1/stack.json")),
+  "a NUL": (m, f) => rename(m, `${f.ws}/a\0b`),
+  "a hash that is a path": (m) => {
+    for (const path of Object.keys(m["before"]!)) m["before"]![path] = "../../../../etc/passwd";
+  },
+  "a mode beyond permissions": (m) => {
+    for (const path of Object.keys(m["meta"]!)) m["meta"]![path] = { mode: 0o100644 };
+  },
+  "a directory outside": (m, f) => {
+    m["dirs"] = { [f.out]: { before: null, after: 0o755 } };
+  },
+  "a missing map": (m) => {
+    delete m["before"];
+  },
+  "not an object": () => [],
+};
+
+for (const [name, change] of Object.entries(tampered)) {
+  test(`a manifest is refused: ${name}`, async () => {
+    const f = fixture();
+    f.write("a.txt", "0");
+    await f.toolTurn(0, { "a.txt": "1" });
+    tamper(f, (manifest) => change(manifest, f));
+    const error = await f
+      .reopened()
+      .undo({ force: true })
+      .catch((e: unknown) => e);
+    expect(isSnapshotError(error) && error.code).toBe("bad_manifest");
+    expect(f.read("a.txt")).toBe("1");
+    expect(f.tree(f.out)).toEqual({ canary: "file 644 canary" });
+  });
+}
+
+test("a damaged or missing blob is not restored, the other files are", async () => {
+  const f = fixture();
+  for (const name of ["a", "b", "c"]) f.write(name, `old ${name}`);
+  await f.toolTurn(0, { a: "new a", b: "new b", c: "new c" });
+  const blobs = join(f.root, "otter-1/blobs");
+  for (const name of readdirSync(blobs)) {
+    const path = join(blobs, name);
+    const text = readFileSync(path, "utf8");
+    if (text === "old a") writeFileSync(path, "flip a");
+    if (text === "old b") rmSync(path);
+  }
+  const report = await f.reopened().undo();
+  expect(report.files.map((file) => file.reason ?? file.outcome)).toEqual(["blob_missing", "blob_missing", "restored"]);
+  expect([f.read("a"), f.read("b"), f.read("c")]).toEqual(["new a", "new b", "old c"]);
+});
+
+test("a stack of a newer format is refused by name", async () => {
+  const f = fixture();
+  await f.toolTurn(0, { a: "1" });
+  writeFileSync(join(f.root, "otter-1/stack.json"), '{"v":2}');
+  await expect(f.reopened().undo()).rejects.toMatchObject({ code: "unsupported_format" });
+  writeFileSync(join(f.root, "otter-1/stack.json"), "{");
+  await expect(f.reopened().undo()).rejects.toBeInstanceOf(SnapshotError);
+});
+
+test("a parent replaced by a symlink leads nowhere", async () => {
+  const f = fixture();
+  f.write("d/canary", "0");
+  f.write("d/sub/x", "0");
+  await f.toolTurn(0, { "d/canary": "1", "d/sub/x": null });
+  renameSync(f.path("d"), join(f.base, "d-away"));
+  symlinkSync(f.out, f.path("d"));
+  for (const force of [false, true]) {
+    const report = await f.session.undo({ force });
+    expect(report.files.every((file) => file.outcome === "conflict")).toBe(true);
+    expect(f.tree(f.out)).toEqual({ canary: "file 644 canary" });
+    await f.session.redo();
+  }
+});
+
+test("a destination replaced by a symlink is a conflict; forced, the link goes and not its target", async () => {
+  const f = fixture();
+  f.write("a", "0");
+  await f.toolTurn(0, { a: "1" });
+  rmSync(f.path("a"));
+  symlinkSync(join(f.out, "canary"), f.path("a"));
+  expect((await f.session.undo({ dryRun: true })).conflicts).toEqual([f.path("a")]);
+  await f.session.undo({ force: true });
+  expect(f.tree()).toEqual({ a: "file 644 0" });
+  expect(f.tree(f.out)).toEqual({ canary: "file 644 canary" });
+});
+
+test("session ids are names, not paths", () => {
+  const f = fixture();
+  for (const id of ["..", ".", "", "../x", "a/b", ".baselines", "__proto__", "a\0", "x".repeat(300), "a\nb"]) {
+    expect(() => f.store.session(id, { cwd: f.ws, directories: [] })).toThrow(SnapshotError);
+  }
+});
+
+test("the oldest turns give way when a session outgrows its quota", async () => {
+  const f = fixture({ limits: { sessionBytes: 5000 } });
+  for (let turn = 0; turn < 6; turn += 1) await f.toolTurn(turn, { a: String(turn).repeat(1500) });
+  const { undo } = await f.session.depth();
+  expect(undo).toBeGreaterThanOrEqual(1);
+  expect(undo).toBeLessThan(4);
+  const report = await f.session.undo({ steps: 99 });
+  expect(report.conflicts).toEqual([]);
+  expect(f.read("a")).toBe(String(5 - undo).repeat(1500));
+});
+
+test("gc removes what is idle or too much, never what is open or kept", async () => {
+  const f = fixture({ limits: { idleMs: 24 * 3600_000, totalBytes: 10_000 } });
+  const old = (Date.now() - 48 * 3600_000) / 1000;
+  const recent = (Date.now() - 3 * 3600_000) / 1000;
+  const make = (id: string, bytes: number, when: number) => {
+    mkdirSync(join(f.root, id, "blobs"), { recursive: true });
+    for (const path of [join(f.root, id, "blobs/x"), join(f.root, id, "blobs"), join(f.root, id)]) {
+      if (path.endsWith("x")) writeFileSync(path, "x".repeat(bytes));
+      utimesSync(path, when, when);
+    }
+  };
+  make("idle", 10, old);
+  make("kept", 10, old);
+  make("big", 9_000, recent);
+  make("small", 10, recent + 60);
+  await f.toolTurn(0, { a: "x".repeat(2000) });
+  const report = await createSnapshotStore({ root: f.root, limits: { idleMs: 24 * 3600_000, totalBytes: 10_000 } }).gc({
+    keep: ["kept"],
+  });
+  expect(report.sessionsRemoved).toEqual(["idle", "big"]);
+  expect(readdirSync(f.root).sort()).toEqual(expect.arrayContaining(["kept", "otter-1", "small"]));
+  expect(report.bytesFreed).toBe(9_010);
+});
+
+test("diffs: of one turn, between turns, up to now", async () => {
+  const f = fixture();
+  f.write("a.txt", "one\ntwo\n");
+  f.write("bin", Buffer.from([0, 1]));
+  await f.toolTurn(0, { "a.txt": "one\n2\n", bin: "text", "new.txt": "no newline" });
+  await f.toolTurn(1, { "a.txt": "1\n2\n", "new.txt": null });
+  const [first, second] = await f.session.list();
+  const edits = await f.session.edits(first!.snapId);
+  expect(edits.map(({ path, change }) => [path, change])).toEqual([
+    [f.path("a.txt"), "update"],
+    [f.path("bin"), "update"],
+    [f.path("new.txt"), "add"],
+  ]);
+  expect(edits[0]!.diff).toBe("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+  expect(edits[1]!.diff).toBe("Binary files a/bin and b/bin differ\n");
+  expect(edits[2]!.diff).toContain("--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,1 @@\n+no newline\n\\ No newline");
+  expect(await f.session.diff(first!.snapId, second!.snapId)).toContain("-one\n+1\n 2\n");
+  expect(await f.session.diff(null, second!.snapId)).toContain("-one\n-two\n+1\n+2\n");
+  expect(await f.session.diff(null, second!.snapId)).not.toContain("new.txt");
+  f.write("a.txt", "mine\n");
+  expect(await f.session.diff(first!.snapId, null)).toContain("-one\n-2\n+mine\n");
+  await expect(f.session.diff("snap-9-9", null)).rejects.toMatchObject({ code: "not_found" });
+  await expect(f.session.edits("../x")).rejects.toMatchObject({ code: "not_found" });
+});
