@@ -187,4 +187,4 @@ export {
 } from "./acp/update.js";
 export { Cost, UsageUpdate } from "./acp/usage.js";
 export { type Method, type Methods, methodsOf, type Params, type Result, type Side } from "./define/method.js";
-export { strict } from "./define/shape.js";
+export { strict } from "./define/mode.js";

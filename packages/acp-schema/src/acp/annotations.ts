@@ -5,9 +5,9 @@ import { items, maybe, object } from "../define/shape.js";
 export const Role = v.picklist(["assistant", "user"]);
 export type Role = v.InferOutput<typeof Role>;
 
-export const Annotations = object({
+export const Annotations = object(() => ({
   audience: maybe(items(Role)),
   lastModified: maybe(v.string()),
   priority: maybe(v.number()),
-});
+}));
 export type Annotations = v.InferOutput<typeof Annotations>;

@@ -7,18 +7,18 @@ import { SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId 
 export const SessionConfigOptionCategory = openEnum(["mode", "model", "model_config", "thought_level"]);
 export type SessionConfigOptionCategory = v.InferOutput<typeof SessionConfigOptionCategory>;
 
-export const SessionConfigSelectOption = object({
+export const SessionConfigSelectOption = object(() => ({
   value: SessionConfigValueId,
   name: v.string(),
   description: maybe(v.string()),
-});
+}));
 export type SessionConfigSelectOption = v.InferOutput<typeof SessionConfigSelectOption>;
 
-export const SessionConfigSelectGroup = object({
+export const SessionConfigSelectGroup = object(() => ({
   group: SessionConfigGroupId,
   name: v.string(),
   options: requiredItems(SessionConfigSelectOption),
-});
+}));
 export type SessionConfigSelectGroup = v.InferOutput<typeof SessionConfigSelectGroup>;
 
 export const SessionConfigSelectOptions = v.union([
@@ -27,41 +27,41 @@ export const SessionConfigSelectOptions = v.union([
 ]);
 export type SessionConfigSelectOptions = v.InferOutput<typeof SessionConfigSelectOptions>;
 
-export const SessionConfigSelect = plain({
+export const SessionConfigSelect = plain(() => ({
   currentValue: SessionConfigValueId,
   options: SessionConfigSelectOptions,
-});
+}));
 export type SessionConfigSelect = v.InferOutput<typeof SessionConfigSelect>;
 
 /** Only for clients that say `clientCapabilities.session.configOptions.boolean`. */
-export const SessionConfigBoolean = plain({ currentValue: v.boolean() });
+export const SessionConfigBoolean = plain(() => ({ currentValue: v.boolean() }));
 export type SessionConfigBoolean = v.InferOutput<typeof SessionConfigBoolean>;
 
-const described = {
+const described = () => ({
   id: SessionConfigId,
   name: v.string(),
   description: maybe(v.string()),
   category: maybe(SessionConfigOptionCategory),
-};
-
-export const SessionConfigOption = variant("type", {
-  select: object({ ...described, ...SessionConfigSelect.entries }),
-  boolean: object({ ...described, ...SessionConfigBoolean.entries }),
 });
+
+export const SessionConfigOption = variant("type", () => ({
+  select: object(() => ({ ...described(), ...SessionConfigSelect.entries })),
+  boolean: object(() => ({ ...described(), ...SessionConfigBoolean.entries })),
+}));
 export type SessionConfigOption = v.InferOutput<typeof SessionConfigOption>;
 
-const chosen = { sessionId: SessionId, configId: SessionConfigId };
+const chosen = () => ({ sessionId: SessionId, configId: SessionConfigId });
 
 export const SetSessionConfigOptionRequest = v.union([
-  object({ ...chosen, type: v.literal("boolean"), value: v.boolean() }),
-  object({ ...chosen, value: SessionConfigValueId }),
+  object(() => ({ ...chosen(), type: v.literal("boolean"), value: v.boolean() })),
+  object(() => ({ ...chosen(), value: SessionConfigValueId })),
 ]);
 export type SetSessionConfigOptionRequest = v.InferOutput<typeof SetSessionConfigOptionRequest>;
 
 /** Carries the complete list, not only what changed. */
-export const SetSessionConfigOptionResponse = object({ configOptions: requiredItems(SessionConfigOption) });
+export const SetSessionConfigOptionResponse = object(() => ({ configOptions: requiredItems(SessionConfigOption) }));
 export type SetSessionConfigOptionResponse = v.InferOutput<typeof SetSessionConfigOptionResponse>;
 
 /** Carries the complete list, not only what changed. */
-export const ConfigOptionUpdate = object({ configOptions: requiredItems(SessionConfigOption) });
+export const ConfigOptionUpdate = object(() => ({ configOptions: requiredItems(SessionConfigOption) }));
 export type ConfigOptionUpdate = v.InferOutput<typeof ConfigOptionUpdate>;

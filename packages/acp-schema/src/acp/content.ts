@@ -4,31 +4,31 @@ import { int64 } from "../define/number.js";
 import { maybe, object, variant } from "../define/shape.js";
 import { Annotations } from "./annotations.js";
 
-export const TextContent = object({
+export const TextContent = object(() => ({
   annotations: maybe(Annotations),
   text: v.string(),
-});
+}));
 export type TextContent = v.InferOutput<typeof TextContent>;
 
-export const ImageContent = object({
+export const ImageContent = object(() => ({
   annotations: maybe(Annotations),
   /** Base64. */
   data: v.string(),
   mimeType: v.string(),
   uri: maybe(v.string()),
-});
+}));
 export type ImageContent = v.InferOutput<typeof ImageContent>;
 
-export const AudioContent = object({
+export const AudioContent = object(() => ({
   annotations: maybe(Annotations),
   /** Base64. */
   data: v.string(),
   mimeType: v.string(),
-});
+}));
 export type AudioContent = v.InferOutput<typeof AudioContent>;
 
 /** A resource the agent may fetch by itself. */
-export const ResourceLink = object({
+export const ResourceLink = object(() => ({
   annotations: maybe(Annotations),
   description: maybe(v.string()),
   mimeType: maybe(v.string()),
@@ -36,40 +36,40 @@ export const ResourceLink = object({
   size: maybe(int64()),
   title: maybe(v.string()),
   uri: v.string(),
-});
+}));
 export type ResourceLink = v.InferOutput<typeof ResourceLink>;
 
-export const TextResourceContents = object({
+export const TextResourceContents = object(() => ({
   mimeType: maybe(v.string()),
   text: v.string(),
   uri: v.string(),
-});
+}));
 export type TextResourceContents = v.InferOutput<typeof TextResourceContents>;
 
-export const BlobResourceContents = object({
+export const BlobResourceContents = object(() => ({
   /** Base64. */
   blob: v.string(),
   mimeType: maybe(v.string()),
   uri: v.string(),
-});
+}));
 export type BlobResourceContents = v.InferOutput<typeof BlobResourceContents>;
 
 export const EmbeddedResourceResource = v.union([TextResourceContents, BlobResourceContents]);
 export type EmbeddedResourceResource = v.InferOutput<typeof EmbeddedResourceResource>;
 
 /** A resource whose contents come along. */
-export const EmbeddedResource = object({
+export const EmbeddedResource = object(() => ({
   annotations: maybe(Annotations),
   resource: EmbeddedResourceResource,
-});
+}));
 export type EmbeddedResource = v.InferOutput<typeof EmbeddedResource>;
 
 /** Every agent takes `text` and `resource_link`; the others need a prompt capability. */
-export const ContentBlock = variant("type", {
+export const ContentBlock = variant("type", () => ({
   text: TextContent,
   image: ImageContent,
   audio: AudioContent,
   resource_link: ResourceLink,
   resource: EmbeddedResource,
-});
+}));
 export type ContentBlock = v.InferOutput<typeof ContentBlock>;

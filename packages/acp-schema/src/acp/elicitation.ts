@@ -1,28 +1,40 @@
 /** Asking the person at the client for input: a form, or a page to visit. */
 import * as v from "valibot";
 import { int64, uint32, uint64 } from "../define/number.js";
-import { defaulted, items, maybe, object, open, plain, tagged, variant } from "../define/shape.js";
+import {
+  defaulted,
+  items,
+  maybe,
+  meta,
+  object,
+  open,
+  otherThan,
+  plain,
+  record,
+  tagged,
+  variant,
+} from "../define/shape.js";
 import { ElicitationId, RequestId, SessionId, ToolCallId } from "./id.js";
 
 /** Asked in a session, perhaps by one of its tool calls. */
-export const ElicitationSessionScope = plain({ sessionId: SessionId, toolCallId: maybe(ToolCallId) });
+export const ElicitationSessionScope = plain(() => ({ sessionId: SessionId, toolCallId: maybe(ToolCallId) }));
 export type ElicitationSessionScope = v.InferOutput<typeof ElicitationSessionScope>;
 
 /** Asked while a request is answered, before there is a session. */
-export const ElicitationRequestScope = plain({ requestId: RequestId });
+export const ElicitationRequestScope = plain(() => ({ requestId: RequestId }));
 export type ElicitationRequestScope = v.InferOutput<typeof ElicitationRequestScope>;
 
 export const ElicitationSchemaType = v.picklist(["object"]);
 export const StringFormat = v.picklist(["email", "uri", "date", "date-time"]);
 export type StringFormat = v.InferOutput<typeof StringFormat>;
 
-export const EnumOption = object({ const: v.string(), title: v.string(), description: maybe(v.string()) });
+export const EnumOption = object(() => ({ const: v.string(), title: v.string(), description: maybe(v.string()) }));
 export type EnumOption = v.InferOutput<typeof EnumOption>;
 
-const labelled = { title: maybe(v.string()), description: maybe(v.string()) };
+const labelled = () => ({ title: maybe(v.string()), description: maybe(v.string()) });
 
-export const StringPropertySchema = object({
-  ...labelled,
+export const StringPropertySchema = object(() => ({
+  ...labelled(),
   minLength: v.nullish(uint32()),
   maxLength: v.nullish(uint32()),
   pattern: v.nullish(v.string()),
@@ -30,126 +42,115 @@ export const StringPropertySchema = object({
   default: maybe(v.string()),
   enum: v.nullish(v.array(v.string())),
   oneOf: v.nullish(v.array(EnumOption)),
-});
+}));
 export type StringPropertySchema = v.InferOutput<typeof StringPropertySchema>;
 
-export const NumberPropertySchema = object({
-  ...labelled,
+export const NumberPropertySchema = object(() => ({
+  ...labelled(),
   minimum: v.nullish(v.number()),
   maximum: v.nullish(v.number()),
   default: maybe(v.number()),
-});
+}));
 export type NumberPropertySchema = v.InferOutput<typeof NumberPropertySchema>;
 
-export const IntegerPropertySchema = object({
-  ...labelled,
+export const IntegerPropertySchema = object(() => ({
+  ...labelled(),
   minimum: v.nullish(int64()),
   maximum: v.nullish(int64()),
   default: maybe(int64()),
-});
+}));
 export type IntegerPropertySchema = v.InferOutput<typeof IntegerPropertySchema>;
 
-export const BooleanPropertySchema = object({ ...labelled, default: maybe(v.boolean()) });
+export const BooleanPropertySchema = object(() => ({ ...labelled(), default: maybe(v.boolean()) }));
 export type BooleanPropertySchema = v.InferOutput<typeof BooleanPropertySchema>;
 
-export const StringMultiSelectItems = object({ enum: v.array(v.string()) });
+export const StringMultiSelectItems = object(() => ({ enum: v.array(v.string()) }));
 export type StringMultiSelectItems = v.InferOutput<typeof StringMultiSelectItems>;
 
-export const TitledMultiSelectItems = object({ anyOf: v.array(EnumOption) });
+export const TitledMultiSelectItems = object(() => ({ anyOf: v.array(EnumOption) }));
 export type TitledMultiSelectItems = v.InferOutput<typeof TitledMultiSelectItems>;
 
 export const MultiSelectItems = v.union([
   tagged("type", "string", StringMultiSelectItems),
-  open({ type: otherThan("string") }),
+  open(() => ({ type: otherThan("string") })),
   TitledMultiSelectItems,
 ]);
 export type MultiSelectItems = v.InferOutput<typeof MultiSelectItems>;
 
-export const MultiSelectPropertySchema = object({
-  ...labelled,
+export const MultiSelectPropertySchema = object(() => ({
+  ...labelled(),
   minItems: v.nullish(uint64()),
   maxItems: v.nullish(uint64()),
   items: MultiSelectItems,
   default: maybe(items(v.string())),
-});
+}));
 export type MultiSelectPropertySchema = v.InferOutput<typeof MultiSelectPropertySchema>;
 
 export const ElicitationPropertySchema = v.union([
-  variant("type", {
+  variant("type", () => ({
     string: StringPropertySchema,
     number: NumberPropertySchema,
     integer: IntegerPropertySchema,
     boolean: BooleanPropertySchema,
     array: MultiSelectPropertySchema,
-  }),
-  open({ type: otherThan("string", "number", "integer", "boolean", "array") }),
+  })),
+  open(() => ({ type: otherThan("string", "number", "integer", "boolean", "array") })),
 ]);
 export type ElicitationPropertySchema = v.InferOutput<typeof ElicitationPropertySchema>;
 
-export const ElicitationSchema = object({
+export const ElicitationSchema = object(() => ({
   type: defaulted(ElicitationSchemaType, () => "object" as const),
   title: maybe(v.string()),
-  properties: v.optional(v.record(v.string(), ElicitationPropertySchema), () => ({})),
+  properties: v.optional(record(ElicitationPropertySchema), () => ({})),
   required: v.nullish(v.array(v.string())),
   description: maybe(v.string()),
-});
+}));
 export type ElicitationSchema = v.InferOutput<typeof ElicitationSchema>;
 
-const form = { requestedSchema: ElicitationSchema };
-const url = { elicitationId: ElicitationId, url: v.pipe(v.string(), v.url()) };
-const message = { message: v.string() };
+const asking = () => ({ message: v.string() });
+const form = () => ({ requestedSchema: ElicitationSchema });
+const url = () => ({ elicitationId: ElicitationId, url: v.pipe(v.string(), v.url()) });
 
 export const ElicitationFormMode = v.union([
-  plain({ ...form, ...ElicitationSessionScope.entries }),
-  plain({ ...form, ...ElicitationRequestScope.entries }),
+  plain(() => ({ ...form(), ...ElicitationSessionScope.entries })),
+  plain(() => ({ ...form(), ...ElicitationRequestScope.entries })),
 ]);
 export type ElicitationFormMode = v.InferOutput<typeof ElicitationFormMode>;
 
 export const ElicitationUrlMode = v.union([
-  plain({ ...url, ...ElicitationSessionScope.entries }),
-  plain({ ...url, ...ElicitationRequestScope.entries }),
+  plain(() => ({ ...url(), ...ElicitationSessionScope.entries })),
+  plain(() => ({ ...url(), ...ElicitationRequestScope.entries })),
 ]);
 export type ElicitationUrlMode = v.InferOutput<typeof ElicitationUrlMode>;
 
 export const CreateElicitationRequest = v.union([
-  object({ ...message, mode: v.literal("form"), ...form, ...ElicitationSessionScope.entries }),
-  object({ ...message, mode: v.literal("form"), ...form, ...ElicitationRequestScope.entries }),
-  object({ ...message, mode: v.literal("url"), ...url, ...ElicitationSessionScope.entries }),
-  object({ ...message, mode: v.literal("url"), ...url, ...ElicitationRequestScope.entries }),
-  open({ ...object(message).entries, mode: otherThan("form", "url"), ...ElicitationSessionScope.entries }),
-  open({ ...object(message).entries, mode: otherThan("form", "url"), ...ElicitationRequestScope.entries }),
+  object(() => ({ ...asking(), mode: v.literal("form"), ...form(), ...ElicitationSessionScope.entries })),
+  object(() => ({ ...asking(), mode: v.literal("form"), ...form(), ...ElicitationRequestScope.entries })),
+  object(() => ({ ...asking(), mode: v.literal("url"), ...url(), ...ElicitationSessionScope.entries })),
+  object(() => ({ ...asking(), mode: v.literal("url"), ...url(), ...ElicitationRequestScope.entries })),
+  open(() => ({ ...asking(), ...meta(), mode: otherThan("form", "url"), ...ElicitationSessionScope.entries })),
+  open(() => ({ ...asking(), ...meta(), mode: otherThan("form", "url"), ...ElicitationRequestScope.entries })),
 ]);
 export type CreateElicitationRequest = v.InferOutput<typeof CreateElicitationRequest>;
 
 export const ElicitationContentValue = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
 export type ElicitationContentValue = v.InferOutput<typeof ElicitationContentValue>;
 
-export const ElicitationAcceptAction = plain({
-  content: v.nullish(v.record(v.string(), ElicitationContentValue)),
-});
+export const ElicitationAcceptAction = plain(() => ({
+  content: v.nullish(record(ElicitationContentValue)),
+}));
 export type ElicitationAcceptAction = v.InferOutput<typeof ElicitationAcceptAction>;
 
 export const CreateElicitationResponse = v.union([
-  variant("action", {
-    accept: object(ElicitationAcceptAction.entries),
-    decline: object({}),
-    cancel: object({}),
-  }),
-  open({ ...object({}).entries, action: otherThan("accept", "decline", "cancel") }),
+  variant("action", () => ({
+    accept: object(() => ElicitationAcceptAction.entries),
+    decline: object(() => ({})),
+    cancel: object(() => ({})),
+  })),
+  open(() => ({ ...meta(), action: otherThan("accept", "decline", "cancel") })),
 ]);
 export type CreateElicitationResponse = v.InferOutput<typeof CreateElicitationResponse>;
 
 /** The page of a `url` elicitation has been dealt with. */
-export const CompleteElicitationNotification = object({ elicitationId: ElicitationId });
+export const CompleteElicitationNotification = object(() => ({ elicitationId: ElicitationId }));
 export type CompleteElicitationNotification = v.InferOutput<typeof CompleteElicitationNotification>;
-
-// --- internal ---
-
-/** The tag of a custom variant: a known one with a malformed payload must not pass for custom. */
-// @__NO_SIDE_EFFECTS__
-function otherThan(...known: string[]) {
-  return v.pipe(
-    v.string(),
-    v.check((tag) => !known.includes(tag)),
-  );
-}

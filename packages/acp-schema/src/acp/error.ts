@@ -20,5 +20,5 @@ export const ErrorCode = v.pipe(v.number(), v.integer(), v.minValue(-(2 ** 31)),
 export type ErrorCode = v.InferOutput<typeof ErrorCode>;
 
 // biome-ignore lint/suspicious/noShadowRestrictedNames: the specification calls it so.
-export const Error = plain({ code: ErrorCode, message: v.string(), data: lenient(v.unknown()) });
+export const Error = plain(() => ({ code: ErrorCode, message: v.string(), data: lenient(v.unknown()) }));
 export type Error = v.InferOutput<typeof Error>;

@@ -10,24 +10,24 @@ export const PROTOCOL_VERSION = 1;
 export const ProtocolVersion = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff));
 export type ProtocolVersion = v.InferOutput<typeof ProtocolVersion>;
 
-export const Implementation = object({
+export const Implementation = object(() => ({
   name: v.string(),
   title: maybe(v.string()),
   version: v.string(),
-});
+}));
 export type Implementation = v.InferOutput<typeof Implementation>;
 
-export const InitializeRequest = object({
+export const InitializeRequest = object(() => ({
   protocolVersion: ProtocolVersion,
   clientCapabilities: defaulted(ClientCapabilities, () => ({})),
   clientInfo: maybe(Implementation),
-});
+}));
 export type InitializeRequest = v.InferOutput<typeof InitializeRequest>;
 
-export const InitializeResponse = object({
+export const InitializeResponse = object(() => ({
   protocolVersion: ProtocolVersion,
   agentCapabilities: defaulted(AgentCapabilities, () => ({})),
   authMethods: defaulted(items(AuthMethod), () => []),
   agentInfo: maybe(Implementation),
-});
+}));
 export type InitializeResponse = v.InferOutput<typeof InitializeResponse>;

@@ -3,21 +3,21 @@ import * as v from "valibot";
 import { list, object, tagged } from "../define/shape.js";
 import { EnvVariable } from "./terminal.js";
 
-export const HttpHeader = object({ name: v.string(), value: v.string() });
+export const HttpHeader = object(() => ({ name: v.string(), value: v.string() }));
 export type HttpHeader = v.InferOutput<typeof HttpHeader>;
 
-export const McpServerHttp = object({ name: v.string(), url: v.string(), headers: list(HttpHeader) });
+export const McpServerHttp = object(() => ({ name: v.string(), url: v.string(), headers: list(HttpHeader) }));
 export type McpServerHttp = v.InferOutput<typeof McpServerHttp>;
 
-export const McpServerSse = object({ name: v.string(), url: v.string(), headers: list(HttpHeader) });
+export const McpServerSse = object(() => ({ name: v.string(), url: v.string(), headers: list(HttpHeader) }));
 export type McpServerSse = v.InferOutput<typeof McpServerSse>;
 
-export const McpServerStdio = object({
+export const McpServerStdio = object(() => ({
   name: v.string(),
   command: v.string(),
   args: list(v.string()),
   env: list(EnvVariable),
-});
+}));
 export type McpServerStdio = v.InferOutput<typeof McpServerStdio>;
 
 export const McpServer = v.union([

@@ -37,9 +37,6 @@ import {
 } from "./terminal.js";
 import { SessionNotification } from "./update.js";
 
-const session = (marker: string) => `agentCapabilities.sessionCapabilities.${marker}`;
-const terminal = "clientCapabilities.terminal";
-
 /** What an agent answers. */
 export const agentMethods = methodsOf("agent", {
   initialize: [InitializeRequest, InitializeResponse],
@@ -47,10 +44,10 @@ export const agentMethods = methodsOf("agent", {
   logout: [LogoutRequest, LogoutResponse, "agentCapabilities.auth.logout"],
   "session/new": [NewSessionRequest, NewSessionResponse],
   "session/load": [LoadSessionRequest, LoadSessionResponse, "agentCapabilities.loadSession"],
-  "session/resume": [ResumeSessionRequest, ResumeSessionResponse, session("resume")],
-  "session/list": [ListSessionsRequest, ListSessionsResponse, session("list")],
-  "session/delete": [DeleteSessionRequest, DeleteSessionResponse, session("delete")],
-  "session/close": [CloseSessionRequest, CloseSessionResponse, session("close")],
+  "session/resume": [ResumeSessionRequest, ResumeSessionResponse, "agentCapabilities.sessionCapabilities.resume"],
+  "session/list": [ListSessionsRequest, ListSessionsResponse, "agentCapabilities.sessionCapabilities.list"],
+  "session/delete": [DeleteSessionRequest, DeleteSessionResponse, "agentCapabilities.sessionCapabilities.delete"],
+  "session/close": [CloseSessionRequest, CloseSessionResponse, "agentCapabilities.sessionCapabilities.close"],
   "session/prompt": [PromptRequest, PromptResponse],
   "session/set_mode": [SetSessionModeRequest, SetSessionModeResponse],
   "session/set_config_option": [SetSessionConfigOptionRequest, SetSessionConfigOptionResponse],
@@ -63,11 +60,11 @@ export const clientMethods = methodsOf("client", {
   "session/request_permission": [RequestPermissionRequest, RequestPermissionResponse],
   "fs/read_text_file": [ReadTextFileRequest, ReadTextFileResponse, "clientCapabilities.fs.readTextFile"],
   "fs/write_text_file": [WriteTextFileRequest, WriteTextFileResponse, "clientCapabilities.fs.writeTextFile"],
-  "terminal/create": [CreateTerminalRequest, CreateTerminalResponse, terminal],
-  "terminal/output": [TerminalOutputRequest, TerminalOutputResponse, terminal],
-  "terminal/wait_for_exit": [WaitForTerminalExitRequest, WaitForTerminalExitResponse, terminal],
-  "terminal/kill": [KillTerminalRequest, KillTerminalResponse, terminal],
-  "terminal/release": [ReleaseTerminalRequest, ReleaseTerminalResponse, terminal],
+  "terminal/create": [CreateTerminalRequest, CreateTerminalResponse, "clientCapabilities.terminal"],
+  "terminal/output": [TerminalOutputRequest, TerminalOutputResponse, "clientCapabilities.terminal"],
+  "terminal/wait_for_exit": [WaitForTerminalExitRequest, WaitForTerminalExitResponse, "clientCapabilities.terminal"],
+  "terminal/kill": [KillTerminalRequest, KillTerminalResponse, "clientCapabilities.terminal"],
+  "terminal/release": [ReleaseTerminalRequest, ReleaseTerminalResponse, "clientCapabilities.terminal"],
   "elicitation/create": [CreateElicitationRequest, CreateElicitationResponse, "clientCapabilities.elicitation"],
   "elicitation/complete": [CompleteElicitationNotification, null, "clientCapabilities.elicitation.url"],
 });

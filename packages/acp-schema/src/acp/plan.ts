@@ -8,12 +8,12 @@ export type PlanEntryPriority = v.InferOutput<typeof PlanEntryPriority>;
 export const PlanEntryStatus = v.picklist(["pending", "in_progress", "completed"]);
 export type PlanEntryStatus = v.InferOutput<typeof PlanEntryStatus>;
 
-export const PlanEntry = object({
+export const PlanEntry = object(() => ({
   content: v.string(),
   priority: PlanEntryPriority,
   status: PlanEntryStatus,
-});
+}));
 export type PlanEntry = v.InferOutput<typeof PlanEntry>;
 
-export const Plan = object({ entries: requiredItems(PlanEntry) });
+export const Plan = object(() => ({ entries: requiredItems(PlanEntry) }));
 export type Plan = v.InferOutput<typeof Plan>;

@@ -12,21 +12,21 @@ import { ToolCall, ToolCallUpdate } from "./tool-call.js";
 import { UsageUpdate } from "./usage.js";
 
 /** One piece of a message; pieces with the same `messageId` belong together. */
-export const ContentChunk = object({ content: ContentBlock, messageId: maybe(MessageId) });
+export const ContentChunk = object(() => ({ content: ContentBlock, messageId: maybe(MessageId) }));
 export type ContentChunk = v.InferOutput<typeof ContentChunk>;
 
-export const SessionInfoUpdate = object({ title: maybe(v.string()), updatedAt: maybe(v.string()) });
+export const SessionInfoUpdate = object(() => ({ title: maybe(v.string()), updatedAt: maybe(v.string()) }));
 export type SessionInfoUpdate = v.InferOutput<typeof SessionInfoUpdate>;
 
 export const NoticeSeverity = openEnum(["info", "warning", "error"]);
 export type NoticeSeverity = v.InferOutput<typeof NoticeSeverity>;
 
 /** Only for clients that say `session.notices`. */
-export const Notice = object({
+export const Notice = object(() => ({
   severity: NoticeSeverity,
   title: v.pipe(v.string(), v.minLength(1)),
   description: maybe(v.string()),
-});
+}));
 export type Notice = v.InferOutput<typeof Notice>;
 
 /** Update kind -> what it carries. */
@@ -47,8 +47,8 @@ export const updates = {
   compaction_summary_chunk: CompactionSummaryChunk,
 };
 
-export const SessionUpdate = variant("sessionUpdate", updates);
+export const SessionUpdate = variant("sessionUpdate", () => updates);
 export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
 
-export const SessionNotification = object({ sessionId: SessionId, update: SessionUpdate });
+export const SessionNotification = object(() => ({ sessionId: SessionId, update: SessionUpdate }));
 export type SessionNotification = v.InferOutput<typeof SessionNotification>;

@@ -31,7 +31,8 @@ export type Result<M extends Method> = M["result"] extends v.GenericSchema ? v.I
 // @__NO_SIDE_EFFECTS__
 export function methodsOf<const T extends Record<string, RowSource>>(side: Side, rows: T): MethodsOf<T> {
   const methods: Record<string, Method> = {};
-  for (const [method, [params, result, gate = null]] of Object.entries(rows)) {
+  for (const method in rows) {
+    const [params, result, gate = null] = rows[method] as RowSource;
     methods[method] = { method, side, kind: result ? "request" : "notification", params, result, gate };
   }
   return methods as MethodsOf<T>;

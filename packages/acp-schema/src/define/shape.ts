@@ -1,13 +1,16 @@
 /**
- * The vocabulary every ACP schema is written in. A schema has one definition and two modes: as it stands it *reads*, and
+ * The vocabulary every schema here is written in. A schema has one definition and two modes: as it stands it *reads*, and
  * repairs what the specification lets a reader repair (its three `x-deserialize-*` flags); `strict(schema)` *writes*, and
  * repairs nothing.
+ *
+ * Entries are given as functions and looked at on first use: a program that imports the whole protocol builds only the
+ * schemas of the messages it meets, and a bundler drops the ones nobody names.
  */
 import * as v from "valibot";
+import { isStrict, type Run, running } from "./mode.js";
 
-/** Any entry of a specification object. */
 type Entries = v.ObjectEntries;
-type AnyObject<E extends Entries = Entries> = v.ObjectSchema<E, undefined>;
+export type ObjectOf<E extends Entries = Entries> = v.ObjectSchema<E, undefined>;
 
 /** A JSON object of any content: not null, not an array. */
 // @__NO_SIDE_EFFECTS__
@@ -15,46 +18,58 @@ export function json(): v.CustomSchema<Record<string, unknown>, undefined> {
   return v.custom<Record<string, unknown>>(isJsonObject);
 }
 
+/** A JSON object whose values are all alike; every name is allowed. */
+// @__NO_SIDE_EFFECTS__
+export function record<S extends v.GenericSchema>(value: S): v.RecordSchema<v.StringSchema<undefined>, S, undefined> {
+  return refusingArrays(v.record(v.string(), value));
+}
+
 /** An object of named entries; unknown keys are tolerated and dropped. */
 // @__NO_SIDE_EFFECTS__
-export function plain<E extends Entries>(entries: E): AnyObject<E> {
-  return refusingArrays(v.object(entries));
+export function plain<E extends Entries>(entries: () => E): ObjectOf<E> {
+  return deferred("object", "entries", () => refusingArrays(v.object(entries())));
 }
 
 /** An object of the specification: named entries and the `_meta` that all of them take. */
 // @__NO_SIDE_EFFECTS__
-export function object<E extends Entries>(entries: E): AnyObject<E & MetaEntry> {
-  return plain({ ...entries, _meta: maybe(json()) });
+export function object<E extends Entries>(entries: () => E): ObjectOf<E & MetaEntry> {
+  return plain(() => ({ ...entries(), ...meta() }));
+}
+
+/** The entry for what is not of the specification. */
+// @__NO_SIDE_EFFECTS__
+export function meta(): MetaEntry {
+  return { _meta: maybe(json()) };
 }
 
 /** An object that keeps keys it does not name: the custom variants of an open union. */
 // @__NO_SIDE_EFFECTS__
-export function open<E extends Entries>(entries: E): v.LooseObjectSchema<E, undefined> {
-  return refusingArrays(v.looseObject(entries));
+export function open<E extends Entries>(entries: () => E): v.LooseObjectSchema<E, undefined> {
+  return deferred("loose_object", "entries", () => refusingArrays(v.looseObject(entries())));
 }
 
-/** `object` with a discriminator in front of the entries of `schema`. */
+/** The entries of `schema` with a discriminator in front. */
 // @__NO_SIDE_EFFECTS__
 export function tagged<K extends string, N extends string, E extends Entries>(
   key: K,
   name: N,
-  schema: AnyObject<E>,
+  schema: ObjectOf<E>,
 ): Tagged<K, N, E> {
-  return plain({ [key]: v.literal(name), ...schema.entries }) as unknown as Tagged<K, N, E>;
+  return plain(() => ({ [key]: v.literal(name), ...schema.entries })) as unknown as Tagged<K, N, E>;
 }
 
 /** A union told apart by the value of `key`. Finds its option by name, so that a long union costs no more than a short one. */
 // @__NO_SIDE_EFFECTS__
-export function variant<K extends string, T extends Record<string, AnyObject>>(
+export function variant<K extends string, T extends Record<string, ObjectOf>>(
   key: K,
-  table: T,
+  table: () => T,
 ): v.VariantSchema<K, Options<K, T>[], undefined> {
-  const options = Object.entries(table).map(([name, schema]) => tagged(key, name, schema));
-  const byName = new Map(Object.keys(table).map((name, index) => [name, options[index]]));
-  const schema = v.variant(key, options as never) as unknown as v.VariantSchema<K, Options<K, T>[], undefined>;
-  return running(schema, (run) => (dataset, config) => {
-    const option = isJsonObject(dataset.value) && byName.get(dataset.value[key] as string);
-    return option ? option["~run"](dataset, config) : run(dataset, config);
+  return deferred("variant", "options", () => {
+    const byName = new Map(Object.entries(table()).map(([name, schema]) => [name, tagged(key, name, schema)]));
+    return running(v.variant(key, [...byName.values()] as never), (run) => (dataset, config) => {
+      const option = isJsonObject(dataset.value) && byName.get(dataset.value[key] as string);
+      return option ? option["~run"](dataset, config) : run(dataset, config);
+    }) as unknown as v.VariantSchema<K, Options<K, T>[], undefined>;
   });
 }
 
@@ -62,6 +77,15 @@ export function variant<K extends string, T extends Record<string, AnyObject>>(
 // @__NO_SIDE_EFFECTS__
 export function openEnum<const W extends readonly string[]>(words: W): OpenEnum<W> {
   return Object.assign(v.string(), { words }) as OpenEnum<W>;
+}
+
+/** The tag of a custom variant: a known one with a malformed payload must not pass for custom. */
+// @__NO_SIDE_EFFECTS__
+export function otherThan(...known: string[]) {
+  return v.pipe(
+    v.string(),
+    v.check((tag) => !known.includes(tag)),
+  );
 }
 
 /** Optional. Reading a malformed value gives `fallback`, which is nothing unless named. */
@@ -99,10 +123,10 @@ export function defaulted<S extends v.GenericSchema>(
 export function items<S extends v.GenericSchema>(item: S): v.ArraySchema<S, undefined> {
   return running(v.array(item), (run) => (dataset, config) => {
     if (isStrict(config) || !Array.isArray(dataset.value)) return run(dataset, config);
-    const value: v.InferOutput<S>[] = [];
+    const value: unknown[] = [];
     for (const entry of dataset.value) {
       const output = item["~run"]({ value: entry }, config);
-      if (!output.issues) value.push(output.value as v.InferOutput<S>);
+      if (!output.issues) value.push(output.value);
     }
     return { typed: true, value };
   });
@@ -120,26 +144,12 @@ export function list<S extends v.GenericSchema>(item: S): v.ArraySchema<S, undef
   return nullAs(v.array(item), () => []);
 }
 
-/** Reading `null` gives `empty`. */
+/** Reading `null` gives `empty`. Takes a schema that nobody else holds. */
 // @__NO_SIDE_EFFECTS__
 export function nullAs<S extends v.GenericSchema>(schema: S, empty: () => v.InferInput<S>): S {
   return running(schema, (run) => (dataset, config) => {
     return run(dataset.value === null && !isStrict(config) ? { value: empty() } : dataset, config);
   });
-}
-
-/**
- * The writing mode of a schema: accepts exactly what the specification allows, and hands back the very value it was given,
- * with nothing repaired, filled in or dropped.
- */
-// @__NO_SIDE_EFFECTS__
-export function strict<S extends v.GenericSchema>(schema: S): v.GenericSchema<v.InferInput<S>, v.InferInput<S>> {
-  const run: Run = (dataset, config: ModeConfig) => {
-    const { value } = dataset;
-    const output = schema["~run"](dataset, { ...config, strict: true } as ModeConfig);
-    return output.issues ? output : { typed: true, value };
-  };
-  return v._standardSchema({ ...(schema as v.GenericSchema), "~run": run as never });
 }
 
 // --- internal ---
@@ -151,35 +161,32 @@ type MetaEntry = {
   >;
 };
 
-type Tagged<K extends string, N extends string, E extends Entries> = AnyObject<
+type Tagged<K extends string, N extends string, E extends Entries> = ObjectOf<
   { readonly [P in K]: v.LiteralSchema<N, undefined> } & E
 >;
 
-type Options<K extends string, T extends Record<string, AnyObject>> = {
+type Options<K extends string, T extends Record<string, ObjectOf>> = {
   [N in keyof T & string]: Tagged<K, N, T[N]["entries"]>;
 }[keyof T & string];
 
 /** Keeps the known words in sight of an editor's completion. */
 export type OpenEnum<W extends readonly string[]> = v.GenericSchema<W[number] | (string & {})> & { readonly words: W };
 
-type Config = v.Config<v.BaseIssue<unknown>>;
-type Run = (dataset: v.UnknownDataset, config: Config) => v.OutputDataset<unknown, v.BaseIssue<unknown>>;
-
-/** valibot hands its configuration down to every nested schema, so one key in it is the whole of the second mode. */
-interface ModeConfig extends Config {
-  readonly strict?: boolean;
-}
-
-const isStrict = (config: ModeConfig): boolean => config.strict === true;
-
 function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Replaces how a schema that nobody else holds runs. */
-function running<S extends v.GenericSchema>(schema: S, wrap: (run: Run) => Run): S {
-  const run: Run = schema["~run"].bind(schema);
-  return Object.assign(schema, { "~run": wrap(run) });
+/** A schema that is built when it first runs, or when somebody looks at its `part`. */
+function deferred<S extends v.GenericSchema, P extends keyof S & string>(type: S["type"], part: P, build: () => S): S {
+  let built: S | undefined;
+  const get = (): S => {
+    built ??= build();
+    return built;
+  };
+  const run: Run = (dataset, config) => get()["~run"](dataset, config);
+  const schema = { kind: "schema", type, expects: "Object", async: false, "~run": run };
+  Object.defineProperty(schema, part, { enumerable: true, get: () => get()[part] });
+  return v._standardSchema(schema as never) as unknown as S;
 }
 
 function repaired<S extends v.GenericSchema>(schema: S, fallback: () => unknown): S {

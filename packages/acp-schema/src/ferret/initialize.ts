@@ -9,15 +9,15 @@ import {
 /** What ferret answers unless the client asked for revision 2. */
 export const FERRET_PROTOCOL_VERSION = "0.2";
 
-export const Capabilities = plain({
+export const Capabilities = plain(() => ({
   ...OtterCapabilities.entries,
   sandbox: v.boolean(),
   approval: v.boolean(),
   streaming: v.boolean(),
   cancellation: v.boolean(),
   bridge: v.boolean(),
-});
+}));
 export type Capabilities = v.InferOutput<typeof Capabilities>;
 
-export const InitializeResponse = plain({ ...OtterInitializeResponse.entries, capabilities: Capabilities });
+export const InitializeResponse = plain(() => ({ ...OtterInitializeResponse.entries, capabilities: Capabilities }));
 export type InitializeResponse = v.InferOutput<typeof InitializeResponse>;

@@ -5,7 +5,7 @@ import { Decision } from "../events/metadata.js";
 import { PermissionRespondRequest as OtterPermissionRespondRequest } from "../otter/permission.js";
 
 export const PermissionRespondRequest = v.union([
-  plain({ sessionId: v.string(), id: v.string(), decision: Decision }),
+  plain(() => ({ sessionId: v.string(), id: v.string(), decision: Decision })),
   OtterPermissionRespondRequest,
 ]);
 export type PermissionRespondRequest = v.InferOutput<typeof PermissionRespondRequest>;

@@ -8,17 +8,17 @@ export const SandboxMode = v.picklist(["read-only", "workspace-write", "workspac
 export type SandboxMode = v.InferOutput<typeof SandboxMode>;
 
 /** Reads the mode; with `mode` it asks for another, which takes a restart. */
-export const SetSandboxRequest = plain({ sessionId, mode: v.optional(SandboxMode) });
+export const SetSandboxRequest = plain(() => ({ sessionId, mode: v.optional(SandboxMode) }));
 export type SetSandboxRequest = v.InferOutput<typeof SetSandboxRequest>;
 
 export const SetSandboxResponse = v.union([
-  plain({
+  plain(() => ({
     mode: SandboxMode,
     requested: SandboxMode,
     restartRequired: v.literal(true),
     message: v.literal("restart required"),
-  }),
-  plain({ mode: SandboxMode }),
+  })),
+  plain(() => ({ mode: SandboxMode })),
 ]);
 export type SetSandboxResponse = v.InferOutput<typeof SetSandboxResponse>;
 
@@ -26,23 +26,23 @@ export const ApprovalPreset = v.picklist(["read-only", "auto", "full"]);
 export type ApprovalPreset = v.InferOutput<typeof ApprovalPreset>;
 
 /** Takes effect at once. */
-export const SetApprovalRequest = plain({ sessionId, preset: ApprovalPreset });
+export const SetApprovalRequest = plain(() => ({ sessionId, preset: ApprovalPreset }));
 export type SetApprovalRequest = v.InferOutput<typeof SetApprovalRequest>;
 
-export const SetApprovalResponse = plain({ old: ApprovalPreset, new: ApprovalPreset });
+export const SetApprovalResponse = plain(() => ({ old: ApprovalPreset, new: ApprovalPreset }));
 export type SetApprovalResponse = v.InferOutput<typeof SetApprovalResponse>;
 
-export const BridgeStatusRequest = plain({ sessionId: v.optional(sessionId) });
+export const BridgeStatusRequest = plain(() => ({ sessionId: v.optional(sessionId) }));
 export type BridgeStatusRequest = v.InferOutput<typeof BridgeStatusRequest>;
 
 export const BridgeStatusResponse = v.variant("attached", [
-  plain({ attached: v.literal(false) }),
-  plain({
+  plain(() => ({ attached: v.literal(false) })),
+  plain(() => ({
     attached: v.literal(true),
     state: v.string(),
     remoteUrl: v.string(),
     uiUrl: v.nullable(v.string()),
     lastEventId: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
-  }),
+  })),
 ]);
 export type BridgeStatusResponse = v.InferOutput<typeof BridgeStatusResponse>;

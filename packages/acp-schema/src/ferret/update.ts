@@ -6,44 +6,44 @@ import { updates as otterUpdates } from "../otter/update.js";
 
 const text = v.string();
 
-export const AgentMessageChunk = plain({ text });
+export const AgentMessageChunk = plain(() => ({ text }));
 export type AgentMessageChunk = v.InferOutput<typeof AgentMessageChunk>;
 
-export const ToolCallStart = plain({ id: text, tool: text, args: json() });
+export const ToolCallStart = plain(() => ({ id: text, tool: text, args: json() }));
 export type ToolCallStart = v.InferOutput<typeof ToolCallStart>;
 
 /** One of the two streams, as it comes. */
-export const ToolCallProgress = plain({ id: text, stdout: v.optional(text), stderr: v.optional(text) });
+export const ToolCallProgress = plain(() => ({ id: text, stdout: v.optional(text), stderr: v.optional(text) }));
 export type ToolCallProgress = v.InferOutput<typeof ToolCallProgress>;
 
-export const ToolCallEnd = plain({ id: text, result: text, success: v.boolean(), duration_ms: v.number() });
+export const ToolCallEnd = plain(() => ({ id: text, result: text, success: v.boolean(), duration_ms: v.number() }));
 export type ToolCallEnd = v.InferOutput<typeof ToolCallEnd>;
 
-export const PermissionRequest = plain({ id: text, tool: text, args: json(), risk: Risk });
+export const PermissionRequest = plain(() => ({ id: text, tool: text, args: json(), risk: Risk }));
 export type PermissionRequest = v.InferOutput<typeof PermissionRequest>;
 
 /** Totals of the session so far. */
 export const CostUpdate = otterUpdates.usage_update;
 export type CostUpdate = v.InferOutput<typeof CostUpdate>;
 
-export const SandboxViolation = plain(metadata.sandbox_violation.entries);
+export const SandboxViolation = plain(() => metadata.sandbox_violation.entries);
 export type SandboxViolation = v.InferOutput<typeof SandboxViolation>;
 
-export const ApprovalChanged = plain(metadata.approval_changed.entries);
+export const ApprovalChanged = plain(() => metadata.approval_changed.entries);
 export type ApprovalChanged = v.InferOutput<typeof ApprovalChanged>;
 
 /** `diff` is unified, so that an editor can apply or revert it in place. */
-export const FileEdit = plain(metadata.file_edit.entries);
+export const FileEdit = plain(() => metadata.file_edit.entries);
 export type FileEdit = v.InferOutput<typeof FileEdit>;
 
-export const FileOpen = plain(metadata.file_open.entries);
+export const FileOpen = plain(() => metadata.file_open.entries);
 export type FileOpen = v.InferOutput<typeof FileOpen>;
 
-export const Notice = plain(metadata.notice.entries);
+export const Notice = plain(() => metadata.notice.entries);
 export type Notice = v.InferOutput<typeof Notice>;
 
 /** `id` names the message whose turn this was. */
-export const TurnEnd = plain({ id: text, stop_reason: StopReason });
+export const TurnEnd = plain(() => ({ id: text, stop_reason: StopReason }));
 export type TurnEnd = v.InferOutput<typeof TurnEnd>;
 
 /** Kind -> its payload. */
@@ -63,7 +63,7 @@ export const kinds = {
 };
 
 /** What `update` holds: otter's kinds, and under the same name the kinds that otter does not have. */
-export const SessionUpdate = variant("sessionUpdate", {
+export const SessionUpdate = variant("sessionUpdate", () => ({
   ...otterUpdates,
   tool_call_progress: ToolCallProgress,
   sandbox_violation: SandboxViolation,
@@ -72,7 +72,7 @@ export const SessionUpdate = variant("sessionUpdate", {
   file_open: FileOpen,
   notice: Notice,
   turn_end: TurnEnd,
-});
+}));
 export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
 
 const frame = {
@@ -83,9 +83,9 @@ const frame = {
 
 // @__NO_SIDE_EFFECTS__
 const framed = <E extends v.ObjectEntries>(payload: v.ObjectSchema<E, undefined>) =>
-  plain({ ...payload.entries, ...frame });
+  plain(() => ({ ...payload.entries, ...frame }));
 
-export const SessionNotification = variant("kind", {
+export const SessionNotification = variant("kind", () => ({
   agent_message_chunk: framed(AgentMessageChunk),
   tool_call_start: framed(ToolCallStart),
   tool_call_progress: framed(ToolCallProgress),
@@ -98,5 +98,5 @@ export const SessionNotification = variant("kind", {
   file_open: framed(FileOpen),
   notice: framed(Notice),
   turn_end: framed(TurnEnd),
-});
+}));
 export type SessionNotification = v.InferOutput<typeof SessionNotification>;

@@ -9,44 +9,44 @@ const epochSeconds = v.number();
 const running = v.picklist(["running", "queued"]);
 
 /** `POST /sessions`. `persist: false` keeps the log in memory. */
-export const CreateRunningSessionBody = plain({
+export const CreateRunningSessionBody = plain(() => ({
   prompt: v.pipe(text, v.minLength(1)),
   model: v.optional(text),
   max_steps: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   cwd: v.optional(text),
   allowed_tools: v.optional(v.array(text)),
   persist: v.optional(v.boolean()),
-});
+}));
 export type CreateRunningSessionBody = v.InferOutput<typeof CreateRunningSessionBody>;
 
 /** 201. */
-export const CreateRunningSessionReply = plain({ session_id: text, status: running, session_token: text });
+export const CreateRunningSessionReply = plain(() => ({ session_id: text, status: running, session_token: text }));
 export type CreateRunningSessionReply = v.InferOutput<typeof CreateRunningSessionReply>;
 
 /** `POST /session`. */
-export const CreateSessionBody = plain({ working_dir: v.optional(text) });
+export const CreateSessionBody = plain(() => ({ working_dir: v.optional(text) }));
 export type CreateSessionBody = v.InferOutput<typeof CreateSessionBody>;
 
 /** 201. */
-export const CreateSessionReply = plain({
+export const CreateSessionReply = plain(() => ({
   session_id: text,
   working_dir: text,
   created_at: epochSeconds,
   session_token: text,
-});
+}));
 export type CreateSessionReply = v.InferOutput<typeof CreateSessionReply>;
 
 /** The query of `GET /sessions`; `limit` cuts persisted rows only. */
-export const ListSessionsQuery = plain({
+export const ListSessionsQuery = plain(() => ({
   state: v.optional(v.picklist(["live", "persisted", "all"])),
   limit: v.optional(text),
   since: v.optional(text),
   model: v.optional(text),
-});
+}));
 export type ListSessionsQuery = v.InferOutput<typeof ListSessionsQuery>;
 
 /** A row of `GET /sessions`, with the fields of both descriptions; what is not known is null. */
-export const SessionRow = plain({
+export const SessionRow = plain(() => ({
   session_id: text,
   state: v.picklist(["live", "persisted"]),
   working_dir: v.nullable(text),
@@ -62,18 +62,18 @@ export const SessionRow = plain({
   cost_usd: v.nullable(v.number()),
   steps: v.nullable(count),
   tool_calls: v.nullable(count),
-});
+}));
 export type SessionRow = v.InferOutput<typeof SessionRow>;
 
-export const ListSessionsReply = plain({ sessions: v.array(SessionRow) });
+export const ListSessionsReply = plain(() => ({ sessions: v.array(SessionRow) }));
 export type ListSessionsReply = v.InferOutput<typeof ListSessionsReply>;
 
 /** `GET /session`: the ids of live sessions. */
-export const LiveSessionsReply = plain({ sessions: v.array(text) });
+export const LiveSessionsReply = plain(() => ({ sessions: v.array(text) }));
 export type LiveSessionsReply = v.InferOutput<typeof LiveSessionsReply>;
 
 /** `GET /sessions/{id}`. */
-export const SessionDetail = plain({
+export const SessionDetail = plain(() => ({
   session_id: text,
   state: text,
   step_count: count,
@@ -81,42 +81,42 @@ export const SessionDetail = plain({
   summary: json(),
   /** Every record of the log, raw. */
   events: v.array(json()),
-});
+}));
 export type SessionDetail = v.InferOutput<typeof SessionDetail>;
 
 /** `GET /session/{id}`. */
-export const SessionSnapshot = plain({
+export const SessionSnapshot = plain(() => ({
   session_id: text,
   working_dir: text,
   created_at: epochSeconds,
   event_count: count,
-});
+}));
 export type SessionSnapshot = v.InferOutput<typeof SessionSnapshot>;
 
 /** `POST /sessions/{id}/turns`. */
-export const TurnBody = plain({ prompt: v.pipe(text, v.minLength(1)) });
+export const TurnBody = plain(() => ({ prompt: v.pipe(text, v.minLength(1)) }));
 export type TurnBody = v.InferOutput<typeof TurnBody>;
 
 /** 202. */
-export const TurnReply = plain({ session_id: text, status: running, message_id: text });
+export const TurnReply = plain(() => ({ session_id: text, status: running, message_id: text }));
 export type TurnReply = v.InferOutput<typeof TurnReply>;
 
 /** `POST /session/{id}/message`. */
-export const MessageBody = plain({ text: v.pipe(text, v.minLength(1)) });
+export const MessageBody = plain(() => ({ text: v.pipe(text, v.minLength(1)) }));
 export type MessageBody = v.InferOutput<typeof MessageBody>;
 
 /** 202. */
-export const MessageReply = plain({ message_id: text });
+export const MessageReply = plain(() => ({ message_id: text }));
 export type MessageReply = v.InferOutput<typeof MessageReply>;
 
 /** `POST /sessions/{id}/fork`: at the end of `turn` (0-based), the last one unless named. */
-export const ForkBody = plain({ turn: v.optional(count) });
+export const ForkBody = plain(() => ({ turn: v.optional(count) }));
 export type ForkBody = v.InferOutput<typeof ForkBody>;
 
 /** 201. */
-export const ForkReply = plain({ session_id: text, parent_id: text, session_token: text });
+export const ForkReply = plain(() => ({ session_id: text, parent_id: text, session_token: text }));
 export type ForkReply = v.InferOutput<typeof ForkReply>;
 
 /** `POST /session/{id}/rotate-token`. */
-export const RotateTokenReply = plain({ session_token: text });
+export const RotateTokenReply = plain(() => ({ session_token: text }));
 export type RotateTokenReply = v.InferOutput<typeof RotateTokenReply>;

@@ -14,5 +14,5 @@ export const errorCodes = {
 } as const;
 
 /** `data` of an application error. */
-export const ApplicationErrorData = plain({ name: v.string(), message: v.string(), stack: v.string() });
+export const ApplicationErrorData = plain(() => ({ name: v.string(), message: v.string(), stack: v.string() }));
 export type ApplicationErrorData = v.InferOutput<typeof ApplicationErrorData>;

@@ -5,23 +5,27 @@ import { plain } from "../define/shape.js";
 export const PermissionReply = v.picklist(["allow", "deny", "always"]);
 export type PermissionReply = v.InferOutput<typeof PermissionReply>;
 
-export const PermissionRespondRequest = plain({ requestId: v.string(), reply: PermissionReply });
+export const PermissionRespondRequest = plain(() => ({ requestId: v.string(), reply: PermissionReply }));
 export type PermissionRespondRequest = v.InferOutput<typeof PermissionRespondRequest>;
 
-export const PermissionRespondResponse = plain({ ok: v.literal(true) });
+export const PermissionRespondResponse = plain(() => ({ ok: v.literal(true) }));
 export type PermissionRespondResponse = v.InferOutput<typeof PermissionRespondResponse>;
 
 /** The older form: anything but `approve` denies. `permission_id` and `reply` are other names. */
 export const ToolApproveRequest = v.union(
   [
-    plain({ sessionId: v.string(), permissionId: v.string(), decision: v.string() }),
-    plain({ sessionId: v.string(), permissionId: v.string(), reply: v.string() }),
-    plain({ sessionId: v.string(), permission_id: v.string(), decision: v.string() }),
-    plain({ sessionId: v.string(), permission_id: v.string(), reply: v.string() }),
+    plain(() => ({ sessionId: v.string(), permissionId: v.string(), decision: v.string() })),
+    plain(() => ({ sessionId: v.string(), permissionId: v.string(), reply: v.string() })),
+    plain(() => ({ sessionId: v.string(), permission_id: v.string(), decision: v.string() })),
+    plain(() => ({ sessionId: v.string(), permission_id: v.string(), reply: v.string() })),
   ],
   "sessionId, permissionId and decision are required",
 );
 export type ToolApproveRequest = v.InferOutput<typeof ToolApproveRequest>;
 
-export const ToolApproveResponse = plain({ sessionId: v.string(), permissionId: v.string(), applied: v.boolean() });
+export const ToolApproveResponse = plain(() => ({
+  sessionId: v.string(),
+  permissionId: v.string(),
+  applied: v.boolean(),
+}));
 export type ToolApproveResponse = v.InferOutput<typeof ToolApproveResponse>;

@@ -10,65 +10,65 @@ export const SessionState = v.picklist(["idle", "running", "cancelled"]);
 export type SessionState = v.InferOutput<typeof SessionState>;
 
 /** What names one session and nothing else. */
-export const SessionRef = plain({ sessionId });
+export const SessionRef = plain(() => ({ sessionId }));
 export type SessionRef = v.InferOutput<typeof SessionRef>;
 
 /** `working_dir` is another name for `cwd`. `mode` names an agent. */
-export const NewSessionRequest = plain({
+export const NewSessionRequest = plain(() => ({
   cwd: v.optional(text),
   working_dir: v.optional(text),
   model: v.optional(text),
   mode: v.optional(text),
-});
+}));
 export type NewSessionRequest = v.InferOutput<typeof NewSessionRequest>;
 
-export const NewSessionResponse = plain({ sessionId, cwd: text });
+export const NewSessionResponse = plain(() => ({ sessionId, cwd: text }));
 export type NewSessionResponse = v.InferOutput<typeof NewSessionResponse>;
 
 /** Nothing is replayed: that is what `session/resume` is for. */
-export const LoadSessionResponse = plain({
+export const LoadSessionResponse = plain(() => ({
   sessionId,
   cwd: text,
   agent: text,
   model: text,
   state: SessionState,
   lastEventId: v.pipe(v.number(), v.integer(), v.minValue(0)),
-});
+}));
 export type LoadSessionResponse = v.InferOutput<typeof LoadSessionResponse>;
 
-export const ListSessionsRequest = plain({});
+export const ListSessionsRequest = plain(() => ({}));
 export type ListSessionsRequest = v.InferOutput<typeof ListSessionsRequest>;
 
-export const ListedSession = plain({
+export const ListedSession = plain(() => ({
   sessionId,
   cwd: text,
   title: v.nullable(text),
   updatedAt: text,
   model: v.nullable(text),
   state: v.nullable(SessionState),
-});
+}));
 export type ListedSession = v.InferOutput<typeof ListedSession>;
 
-export const ListSessionsResponse = plain({ sessions: v.array(ListedSession) });
+export const ListSessionsResponse = plain(() => ({ sessions: v.array(ListedSession) }));
 export type ListSessionsResponse = v.InferOutput<typeof ListSessionsResponse>;
 
 /** The body of `GET /sessions/{id}` under this dialect's name for the id as well. */
-export const GetSessionResponse = plain({ sessionId, ...SessionDetail.entries });
+export const GetSessionResponse = plain(() => ({ sessionId, ...SessionDetail.entries }));
 export type GetSessionResponse = v.InferOutput<typeof GetSessionResponse>;
 
 /** `mode` names an agent: build, plan, explore, review, general or a file's. Answered with what is now set. */
-export const SetModeRequest = plain({ sessionId, mode: text });
+export const SetModeRequest = plain(() => ({ sessionId, mode: text }));
 export type SetModeRequest = v.InferOutput<typeof SetModeRequest>;
 
-export const SetModelRequest = plain({ sessionId, model: text });
+export const SetModelRequest = plain(() => ({ sessionId, model: text }));
 export type SetModelRequest = v.InferOutput<typeof SetModelRequest>;
 
 /** Copies everything up to the end of `turn` (0-based); the last one unless named. */
-export const ForkSessionRequest = plain({
+export const ForkSessionRequest = plain(() => ({
   sessionId,
   turn: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
-});
+}));
 export type ForkSessionRequest = v.InferOutput<typeof ForkSessionRequest>;
 
-export const ForkSessionResponse = plain({ sessionId, parentId: text });
+export const ForkSessionResponse = plain(() => ({ sessionId, parentId: text }));
 export type ForkSessionResponse = v.InferOutput<typeof ForkSessionResponse>;

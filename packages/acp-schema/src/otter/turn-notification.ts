@@ -17,7 +17,7 @@ export const turnNotifications = {
 } as const satisfies Record<string, RecordType>;
 
 // @__NO_SIDE_EFFECTS__
-const carrying = <T extends RecordType>(type: T) => plain({ sessionId: v.string(), ...recordEntries(type) });
+const carrying = <T extends RecordType>(type: T) => plain(() => ({ sessionId: v.string(), ...recordEntries(type) }));
 
 export const TextDelta = carrying("text_delta");
 export const ToolCallRecord = carrying("tool_call");

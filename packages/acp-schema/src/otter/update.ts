@@ -6,40 +6,40 @@ import { PermissionReply } from "./permission.js";
 const text = v.string();
 const tokens = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-export const AgentMessageChunk = plain({
-  content: plain({ type: v.literal("text"), text }),
+export const AgentMessageChunk = plain(() => ({
+  content: plain(() => ({ type: v.literal("text"), text })),
   /** The last chunk of a cancelled turn, with the partial text. */
   cancelled: lenient(v.literal(true)),
-});
+}));
 export type AgentMessageChunk = v.InferOutput<typeof AgentMessageChunk>;
 
-export const ToolCall = plain({ callId: text, tool: text, input: json() });
+export const ToolCall = plain(() => ({ callId: text, tool: text, input: json() }));
 export type ToolCall = v.InferOutput<typeof ToolCall>;
 
-export const ToolResult = plain({
+export const ToolResult = plain(() => ({
   callId: text,
   success: v.boolean(),
   output: text,
   error: v.optional(v.nullable(text)),
-});
+}));
 export type ToolResult = v.InferOutput<typeof ToolResult>;
 
 /** Totals of the session so far. */
-export const UsageUpdate = plain({
+export const UsageUpdate = plain(() => ({
   input: tokens,
   output: tokens,
   cache: tokens,
   reasoning: tokens,
   total_usd: v.number(),
-});
+}));
 export type UsageUpdate = v.InferOutput<typeof UsageUpdate>;
 
-export const PermissionRequest = plain({
+export const PermissionRequest = plain(() => ({
   requestId: text,
   tool: text,
   input: json(),
   options: v.array(PermissionReply),
-});
+}));
 export type PermissionRequest = v.InferOutput<typeof PermissionRequest>;
 
 /** Update kind -> what it carries. */
@@ -51,13 +51,13 @@ export const updates = {
   permission_request: PermissionRequest,
 };
 
-export const SessionUpdate = variant("sessionUpdate", updates);
+export const SessionUpdate = variant("sessionUpdate", () => updates);
 export type SessionUpdate = v.InferOutput<typeof SessionUpdate>;
 
 /** `eventId` counts this dialect's updates of a session from 1, without gaps. */
-export const SessionNotification = plain({
+export const SessionNotification = plain(() => ({
   sessionId: text,
   eventId: v.pipe(v.number(), v.integer(), v.minValue(1)),
   update: SessionUpdate,
-});
+}));
 export type SessionNotification = v.InferOutput<typeof SessionNotification>;

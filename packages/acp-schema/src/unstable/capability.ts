@@ -1,0 +1,64 @@
+/** Capabilities with their unstable markers. */
+import * as v from "valibot";
+import {
+  AgentAuthCapabilities as StableAgentAuthCapabilities,
+  AgentCapabilities as StableAgentCapabilities,
+  ClientCapabilities as StableClientCapabilities,
+  McpCapabilities as StableMcpCapabilities,
+  SessionCapabilities as StableSessionCapabilities,
+} from "../acp/capability.js";
+import { defaulted, maybe, object } from "../define/shape.js";
+
+export const SessionSystemPromptOverrideCapabilities = object(() => ({}));
+
+export const SessionSystemPromptModeCapabilities = object(() => ({
+  override: maybe(SessionSystemPromptOverrideCapabilities),
+}));
+
+export const SessionSystemPromptCapabilities = object(() => ({ mode: maybe(SessionSystemPromptModeCapabilities) }));
+export const SessionForkCapabilities = object(() => ({}));
+export const SessionArchiveCapabilities = object(() => ({}));
+export const SessionStatusCapabilities = object(() => ({}));
+export const SessionTitleCapabilities = object(() => ({}));
+export const AuthStatusCapabilities = object(() => ({}));
+export const ProvidersCapabilities = object(() => ({}));
+export const SubagentCapabilities = object(() => ({}));
+export const PlanCapabilities = object(() => ({}));
+
+export const McpCapabilities = object(() => ({
+  ...StableMcpCapabilities.entries,
+  acp: defaulted(v.boolean(), () => false),
+}));
+export type McpCapabilities = v.InferOutput<typeof McpCapabilities>;
+
+export const SessionCapabilities = object(() => ({
+  ...StableSessionCapabilities.entries,
+  systemPrompt: maybe(SessionSystemPromptCapabilities),
+  fork: maybe(SessionForkCapabilities),
+  archive: maybe(SessionArchiveCapabilities),
+  status: maybe(SessionStatusCapabilities),
+  title: maybe(SessionTitleCapabilities),
+}));
+export type SessionCapabilities = v.InferOutput<typeof SessionCapabilities>;
+
+export const AgentAuthCapabilities = object(() => ({
+  ...StableAgentAuthCapabilities.entries,
+  status: maybe(AuthStatusCapabilities),
+}));
+export type AgentAuthCapabilities = v.InferOutput<typeof AgentAuthCapabilities>;
+
+export const AgentCapabilities = object(() => ({
+  ...StableAgentCapabilities.entries,
+  mcpCapabilities: defaulted(McpCapabilities, () => ({})),
+  sessionCapabilities: defaulted(SessionCapabilities, () => ({})),
+  auth: defaulted(AgentAuthCapabilities, () => ({})),
+  providers: maybe(ProvidersCapabilities),
+}));
+export type AgentCapabilities = v.InferOutput<typeof AgentCapabilities>;
+
+export const ClientCapabilities = object(() => ({
+  ...StableClientCapabilities.entries,
+  subagents: maybe(SubagentCapabilities),
+  plan: maybe(PlanCapabilities),
+}));
+export type ClientCapabilities = v.InferOutput<typeof ClientCapabilities>;

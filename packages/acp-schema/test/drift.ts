@@ -1,0 +1,55 @@
+/** Everything in which our schemas differ from the official one. */
+
+import type { Methods } from "@chimera/acp-schema";
+import type * as v from "valibot";
+import { differences } from "./model/model.js";
+import { isEnvelope, type Official, officialMethods, officialModel } from "./model/official.js";
+import { ourModel } from "./model/ours.js";
+
+export interface Ours {
+  /** By the name of the definition. */
+  schemas: Record<string, v.GenericSchema>;
+  methods: Methods[];
+}
+
+export function findDrift(official: Official, ours: Ours): string[] {
+  const names = Object.keys(official.$defs).filter((name) => !isEnvelope(name));
+  const absent = names.filter((name) => !ours.schemas[name]).map((name) => `${name}: missing`);
+  const extra = Object.keys(ours.schemas)
+    .filter((name) => !official.$defs[name])
+    .map((name) => `${name}: not in the official schema`);
+  const shapes = names.flatMap((name) => {
+    const schema = ours.schemas[name];
+    return schema ? differences(officialModel(official, name), ourModel(schema), name) : [];
+  });
+  return [...absent, ...extra, ...shapes, ...methodDrift(official, ours)];
+}
+
+/** Schemas among a module's exports. */
+export function schemasOf(exports: Record<string, unknown>): Record<string, v.GenericSchema> {
+  const isSchema = (value: unknown) => (value as { kind?: string } | null)?.kind === "schema";
+  return Object.fromEntries(Object.entries(exports).filter(([, value]) => isSchema(value))) as Record<
+    string,
+    v.GenericSchema
+  >;
+}
+
+// --- internal ---
+
+function methodDrift(official: Official, { schemas, methods }: Ours): string[] {
+  const theirs = officialMethods(official);
+  const mine = new Map(
+    methods.flatMap(Object.values).flatMap((row) => {
+      const name = `${row.side} ${row.method}`;
+      if (row.kind === "notification") return [[`${name} notification`, row.params] as const];
+      return [[`${name} request`, row.params] as const, [`${name} response`, row.result] as const];
+    }),
+  );
+  const wrong = [...theirs].flatMap(([key, definition]) => {
+    if (key === "proxy proxy/successor notification") return [];
+    if (!mine.has(key)) return [`method ${key}: missing`];
+    return mine.get(key) === schemas[definition] ? [] : [`method ${key}: is not ${definition}`];
+  });
+  const extra = [...mine.keys()].filter((key) => !theirs.has(key)).map((key) => `method ${key}: not official`);
+  return [...wrong, ...extra];
+}
