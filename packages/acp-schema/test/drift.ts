@@ -38,13 +38,12 @@ export function schemasOf(exports: Record<string, unknown>): Record<string, v.Ge
 
 function methodDrift(official: Official, { schemas, methods }: Ours): string[] {
   const theirs = officialMethods(official);
-  const mine = new Map(
-    methods.flatMap(Object.values).flatMap((row) => {
-      const name = `${row.side} ${row.method}`;
-      if (row.kind === "notification") return [[`${name} notification`, row.params] as const];
-      return [[`${name} request`, row.params] as const, [`${name} response`, row.result] as const];
-    }),
-  );
+  const mine = new Map<string, v.GenericSchema | null>();
+  for (const row of methods.flatMap((table) => Object.values(table))) {
+    const name = `${row.side} ${row.method}`;
+    mine.set(`${name} ${row.kind}`, row.params);
+    if (row.kind === "request") mine.set(`${name} response`, row.result);
+  }
   const wrong = [...theirs].flatMap(([key, definition]) => {
     if (key === "proxy proxy/successor notification") return [];
     if (!mine.has(key)) return [`method ${key}: missing`];

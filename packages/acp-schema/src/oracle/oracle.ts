@@ -1,0 +1,132 @@
+/** Judges frames by the official schema: the right definition by method and side, and no key that is not in it. */
+import { createRequire } from "node:module";
+import { createClosedSchema, type OfficialSchema } from "./closed-schema.js";
+
+/** Who wrote a frame. */
+export type Sender = "agent" | "client";
+
+/** What a payload is: the params of a request or notification, or the result of a response. */
+export type Part = "request" | "response" | "notification";
+
+export interface OracleOptions {
+  /** Judge by the unstable schema. @defaultValue false */
+  readonly unstable?: boolean;
+  /** Methods outside the specification that are to pass besides those that start with `_`. */
+  readonly allow?: readonly string[];
+}
+
+export interface Oracle {
+  /** Problems of one payload; `side` is the one that answers the method. Empty means right. */
+  payload(method: string, side: string, part: Part, payload: unknown): string[];
+  /** A conversation from its first frame on: remembers which request an answer belongs to. */
+  conversation(): Conversation;
+}
+
+export interface Conversation {
+  /** Problems of the next frame, a line or what was parsed from it. Empty means right. */
+  next(sender: Sender, frame: unknown): string[];
+  /** Requests nobody has answered, as `sender method id`. */
+  open(): string[];
+}
+
+/** Needs `ajv` and `@agentclientprotocol/sdk`, for its schema file alone. */
+export function createOracle({ unstable = false, allow = [] }: OracleOptions = {}): Oracle {
+  const official = readOfficial(unstable);
+  const validator = createClosedSchema(official);
+  const definitions = definitionsByMethod(official);
+  const passes = (method: string) => method.startsWith("_") || allow.includes(method);
+
+  const validate = (definition: string, payload: unknown): string[] => {
+    const check = validator(definition);
+    if (check(payload)) return [];
+    const found = (check.errors ?? []).map(({ instancePath, message, params }) => {
+      const key = params["unevaluatedProperty"];
+      return `${definition}${instancePath} ${message}${key === undefined ? "" : ` (${key})`}`;
+    });
+    return [...new Set(found)].slice(0, 8);
+  };
+
+  const payload: Oracle["payload"] = (method, side, part, value) => {
+    if (passes(method)) return [];
+    const definition = definitions.get(`${side} ${method} ${part}`) ?? definitions.get(`protocol ${method} ${part}`);
+    if (!definition) return [`${side} has no ${part} ${method}`];
+    // Absent or null params stand for an empty object.
+    return validate(definition, part === "response" ? value : (value ?? {}));
+  };
+
+  return { payload, conversation: () => createConversation(payload, (error) => validate("Error", error)) };
+}
+
+// --- internal ---
+
+function createConversation(payload: Oracle["payload"], judgeError: (error: unknown) => string[]): Conversation {
+  const asked = new Map<string, string>();
+  const other = (sender: Sender): Sender => (sender === "agent" ? "client" : "agent");
+  const key = (sender: Sender, id: unknown) => `${sender} ${JSON.stringify(id)}`;
+
+  const judgeCall = (sender: Sender, frame: Record<string, unknown>): string[] => {
+    const method = String(frame["method"]);
+    const problems = strangers(frame, ["jsonrpc", "id", "method", "params"]);
+    if (!("id" in frame)) return [...problems, ...payload(method, other(sender), "notification", frame["params"])];
+    if (!isId(frame["id"])) problems.push("id is no string, integer or null");
+    if (asked.has(key(sender, frame["id"]))) problems.push(`id ${JSON.stringify(frame["id"])} is in use`);
+    asked.set(key(sender, frame["id"]), method);
+    return [...problems, ...payload(method, other(sender), "request", frame["params"])];
+  };
+
+  const judgeAnswer = (sender: Sender, frame: Record<string, unknown>): string[] => {
+    const problems = strangers(frame, ["jsonrpc", "id", "result", "error"]);
+    if ("result" in frame === "error" in frame) return [...problems, "an answer has a result or an error"];
+    const asker = key(other(sender), frame["id"]);
+    const method = asked.get(asker);
+    asked.delete(asker);
+    if ("error" in frame) {
+      // What could not be read has no id to give back.
+      if (method === undefined && frame["id"] !== null) problems.push(`nobody asked ${JSON.stringify(frame["id"])}`);
+      return [...problems, ...judgeError(frame["error"])];
+    }
+    if (method === undefined) return [...problems, `nobody asked ${JSON.stringify(frame["id"])}`];
+    return [...problems, ...payload(method, sender, "response", frame["result"])];
+  };
+
+  return {
+    next(sender, input) {
+      const frame = typeof input === "string" ? parse(input) : input;
+      if (typeof frame !== "object" || frame === null || Array.isArray(frame)) return ["a frame is one JSON object"];
+      const fields = frame as Record<string, unknown>;
+      const problems = fields["jsonrpc"] === "2.0" ? [] : ['jsonrpc is not "2.0"'];
+      return [...problems, ...("method" in fields ? judgeCall(sender, fields) : judgeAnswer(sender, fields))];
+    },
+    open: () => [...asked].map(([asker, method]) => asker.replace(" ", ` ${method} `)),
+  };
+}
+
+const isId = (id: unknown) => id === null || typeof id === "string" || Number.isInteger(id);
+
+function strangers(frame: object, known: readonly string[]): string[] {
+  return Object.keys(frame)
+    .filter((name) => !known.includes(name))
+    .map((name) => `a frame has no ${name}`);
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function readOfficial(unstable: boolean): OfficialSchema {
+  const file = unstable ? "schema.unstable.json" : "schema.json";
+  return createRequire(import.meta.url)(`@agentclientprotocol/sdk/schema/v1/${file}`) as OfficialSchema;
+}
+
+function definitionsByMethod({ $defs }: OfficialSchema): Map<string, string> {
+  const rows = Object.entries($defs).flatMap(([name, definition]) => {
+    const part = /(Request|Response|Notification)$/.exec(name)?.[0].toLowerCase();
+    const { "x-method": method, "x-side": side } = definition;
+    return method && part ? [[`${side} ${method} ${part}`, name] as const] : [];
+  });
+  return new Map(rows);
+}
