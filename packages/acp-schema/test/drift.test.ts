@@ -1,7 +1,7 @@
-import * as stable from "@chimera/acp-schema";
-import * as unstable from "@chimera/acp-schema/unstable";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
+import * as stable from "../src/index.js";
+import * as unstable from "../src/unstable/index.js";
 import { findDrift, type Ours, schemasOf } from "./drift.js";
 import { type Official, readOfficial } from "./model/official.js";
 

@@ -1,7 +1,7 @@
 /** Everything in which our schemas differ from the official one. */
 
-import type { Methods } from "@chimera/acp-schema";
 import type * as v from "valibot";
+import type { Methods } from "../src/index.js";
 import { differences } from "./model/model.js";
 import { isEnvelope, type Official, officialMethods, officialModel } from "./model/official.js";
 import { ourModel } from "./model/ours.js";

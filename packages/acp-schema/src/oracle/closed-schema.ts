@@ -20,7 +20,7 @@ export interface OfficialSchema {
 
 /** A validator per definition, compiled when first asked for. */
 export function createClosedSchema({ $defs }: OfficialSchema): (definition: string) => ValidateFunction {
-  const ajv = new Ajv2020({ strict: false, discriminator: true, formats });
+  const ajv = new Ajv2020({ strict: false, formats });
   ajv.addSchema({
     $id: "acp",
     $defs: Object.fromEntries(Object.entries($defs).map(([name, one]) => [name, inside(one)])),

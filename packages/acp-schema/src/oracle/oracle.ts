@@ -39,11 +39,13 @@ export function createOracle({ unstable = false, allow = [] }: OracleOptions = {
   const validate = (definition: string, payload: unknown): string[] => {
     const check = validator(definition);
     if (check(payload)) return [];
-    const found = (check.errors ?? []).map(({ instancePath, message, params }) => {
+    // The deepest come first: what a union's other options miss says little.
+    const errors = [...(check.errors ?? [])].sort((a, b) => b.instancePath.length - a.instancePath.length);
+    const found = errors.map(({ instancePath, message, params }) => {
       const key = params["unevaluatedProperty"];
       return `${definition}${instancePath} ${message}${key === undefined ? "" : ` (${key})`}`;
     });
-    return [...new Set(found)].slice(0, 8);
+    return [...new Set(found)].slice(0, 4);
   };
 
   const payload: Oracle["payload"] = (method, side, part, value) => {

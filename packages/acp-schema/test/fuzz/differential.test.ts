@@ -1,12 +1,12 @@
 /** Thousands of values, right and wrong: our verdict against ajv on the official schema, and against the SDK's own reader. */
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
-import * as stable from "@chimera/acp-schema";
-import * as unstable from "@chimera/acp-schema/unstable";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
+import * as stable from "../../src/index.js";
+import * as unstable from "../../src/unstable/index.js";
 import { schemasOf } from "../drift.js";
 import { canonical } from "../model/model.js";
 import { isEnvelope, officialModel, readOfficial } from "../model/official.js";
