@@ -74,7 +74,10 @@ async function openRun(
     turn,
     model,
     system,
-    toolbox: createToolbox(offered, turn.settings.allowedTools),
+    toolbox: createToolbox(
+      offered.filter((tool) => tool.available?.(workspace) ?? true),
+      turn.settings.allowedTools,
+    ),
     policy,
     workspace,
     ask,

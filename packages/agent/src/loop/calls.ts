@@ -82,14 +82,15 @@ async function runCall(run: Run, call: Call): Promise<ModelMessage> {
 
 async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void): Promise<ToolOutcome> {
   if ("problem" in call.plan) return failed(call.plan.problem, "invalid_call");
-  const { tool, input } = call.plan;
+  const { tool, input, touches } = call.plan;
   try {
     if (run.signal.aborted) return failed("The turn was cancelled before this call ran.", "cancelled");
     const refusal = await abortable(refusalOf(run, call, call.plan), run.signal, 0);
     if (run.signal.aborted) return failed("The turn was cancelled before this call ran.", "cancelled");
     if (refusal) return failed(refusal, "permission_denied");
     const { workspace, signal, spill } = run;
-    const running = tool.run(input, { callId: call.id, workspace, signal, emit, ...(spill ? { spill } : {}) });
+    const context = { callId: call.id, workspace, signal, permitted: touches, emit, ...(spill ? { spill } : {}) };
+    const running = tool.run(input, context);
     return await abortable(running, signal, graceMs);
   } catch (error) {
     if (run.signal.aborted) return failed("The call was cancelled.", "cancelled");
