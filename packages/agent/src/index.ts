@@ -1,7 +1,6 @@
 /** `@chimera/agent`: a coding agent without a server around it. This file is the whole public surface of the root entry. */
 export { type AgentOptions, createAgent } from "./create-agent.js";
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
-export { localWorkspace } from "./local-workspace.js";
 export { type Clock, systemClock } from "./loop/clock.js";
 export { askForChanges } from "./loop/default-policy.js";
 export type { AuditEntry, Policy, PolicyCall, PolicyContext, PolicyDecision } from "./policy-port.js";

@@ -1,0 +1,211 @@
+import * as v from "valibot";
+import { describe, expect, it } from "vitest";
+import type { AgentOptions, Policy, Tool } from "../../src/index.js";
+import { createScriptedModel, parseScript, type ScriptInput } from "../../src/scripted.js";
+import { contextOf, of, resultsOf, takeTurn, toolNamed } from "../take-turn.js";
+
+type Reply = ScriptInput["turns"][number]["steps"][number]["reply"];
+
+/** One step with these calls, then a last word. */
+const calling = (reply: Reply, tools: readonly Tool[], more: Partial<AgentOptions> = {}): AgentOptions => ({
+  resolveModel: () =>
+    createScriptedModel(parseScript({ turns: [{ steps: [{ reply }, { reply: [{ text: "ok" }] }] }] })),
+  tools,
+  ...more,
+});
+
+const echo = toolNamed("echo", async (input) => ({ success: true, output: JSON.stringify(input) }));
+
+describe("tool calls", () => {
+  it("are announced together before any of them runs", async () => {
+    const events = await takeTurn(
+      calling(
+        [
+          { call: "echo", args: { n: 1 } },
+          { call: "ECHO", args: { n: 2 } },
+        ],
+        [echo],
+      ),
+    );
+    const order = events.map((event) => event.type).filter((type) => type === "tool_call" || type === "tool_result");
+    expect(order).toEqual(["tool_call", "tool_call", "tool_result", "tool_result"]);
+    expect(of(events, "tool_call").map((call) => [call.tool, call.args])).toEqual([
+      ["echo", { n: 1 }],
+      ["echo", { n: 2 }],
+    ]);
+  });
+
+  it("of reading tools run side by side, those that change things one after the other and in order", async () => {
+    const log: string[] = [];
+    const timed = async (name: string) => {
+      log.push(`+${name}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      log.push(`-${name}`);
+      return { success: true, output: name };
+    };
+    const read = toolNamed("read", (input) => timed(String(input["n"])));
+    const write = toolNamed("write", (input) => timed(String(input["n"])), { parallel: false, kind: "edit" });
+    await takeTurn(
+      calling(
+        [
+          { call: "read", args: { n: "a" } },
+          { call: "read", args: { n: "b" } },
+          { call: "write", args: { n: "c" } },
+          { call: "write", args: { n: "d" } },
+          { call: "read", args: { n: "e" } },
+        ],
+        [read, write],
+      ),
+    );
+    expect(log).toEqual(["+a", "+b", "-a", "-b", "+c", "-c", "+d", "-d", "+e", "-e"]);
+  });
+
+  it("go back to the model in words when they cannot run", async () => {
+    const strict = toolNamed("strict", echo.run, { input: v.object({ path: v.string() }) });
+    const thrower = toolNamed("thrower", async () => {
+      throw new Error("disk on fire");
+    });
+    const rude = toolNamed("rude", () => {
+      throw new Error("not even a promise");
+    });
+    const vague = toolNamed("vague", echo.run, {
+      describe: () => {
+        throw new Error("cannot say");
+      },
+    });
+    const events = await takeTurn(
+      calling(
+        [
+          { call: "nothing" },
+          { call: "strict", args: { path: 7 } },
+          { call: "echo", args: '{"path": ' },
+          { call: "echo", args: "[1]" },
+          { call: "thrower" },
+          { call: "rude" },
+          { call: "vague" },
+          { call: "" },
+        ],
+        [strict, echo, thrower, rude, vague],
+      ),
+    );
+    const results = resultsOf(events);
+    expect(results.map((result) => result.success)).toEqual(Array(8).fill(false));
+    const outputs = results.map((result) => result.output);
+    expect(outputs[0]).toMatch(/no tool named "nothing".*strict, echo/s);
+    expect(outputs[1]).toMatch(/path.*string/is);
+    expect(outputs[2]).toMatch(/not valid JSON/);
+    expect(outputs[3]).toMatch(/JSON object/);
+    expect(outputs[4]).toMatch(/disk on fire/);
+    expect(outputs[5]).toMatch(/not even a promise/);
+    expect(outputs[6]).toMatch(/cannot say/);
+    expect(events.at(-1)?.metadata).toMatchObject({ success: true, tool_calls_total: 8 });
+  });
+
+  it("get ids that are unique in the conversation, whatever the model sends", async () => {
+    const history = [
+      { role: "user", text: "before" },
+      { role: "assistant", text: "", tools: [{ id: "call_1", name: "echo", args: {} }] },
+      { role: "tool", id: "call_1", name: "echo", output: "x", success: true },
+    ] as const;
+    const reply: Reply = [
+      { call: "echo", id: "call_1" },
+      { call: "echo", id: "call_1" },
+      { call: "echo", id: "" },
+      { call: "echo", id: "bad id/with spaces" },
+      { call: "echo", id: "fine-1" },
+    ];
+    const options = calling(reply, [echo]);
+    const script = parseScript({ turns: [{ steps: [{ reply: [] }] }, { steps: [{ reply }, { reply: [] }] }] });
+    const events = await takeTurn({ ...options, resolveModel: () => createScriptedModel(script) }, { history });
+    const ids = of(events, "tool_call").map((call) => call.call_id);
+    expect(ids).not.toContain("call_1");
+    expect(ids[4]).toBe("fine-1");
+    for (const id of ids) expect(id).toMatch(/^[\w-]{1,40}$/);
+  });
+
+  it("are limited to the tools the turn allows, by any of their names", async () => {
+    const named = toolNamed("Read", echo.run, { aliases: ["read_file"] });
+    const events = await takeTurn(calling([{ call: "read_file" }, { call: "echo" }], [named, echo]), {
+      settings: { allowedTools: ["READ_FILE"] },
+    });
+    expect(resultsOf(events).map((result) => result.success)).toEqual([true, false]);
+  });
+
+  it("cannot flood the model", async () => {
+    const loud = toolNamed("loud", async () => ({ success: true, output: "x".repeat(5_000_000) }));
+    const events = await takeTurn(calling([{ call: "loud" }], [loud]));
+    expect(of(events, "tool_result")[0]?.output.length).toBeLessThan(201_000);
+  });
+
+  it("make up the plan, until a todo list does", async () => {
+    const plain = await takeTurn(calling([{ call: "echo" }], [echo]));
+    expect(of(plain, "plan").map((plan) => plan.entries.map((entry) => entry.status))).toEqual([
+      ["in_progress"],
+      ["completed"],
+    ]);
+    const todo = toolNamed("todo", async (_input, context) => {
+      context.emit({ type: "plan", metadata: { entries: [{ content: "mine", priority: "high", status: "pending" }] } });
+      return { success: true, output: "noted" };
+    });
+    const planned = await takeTurn(calling([{ call: "todo" }], [todo]));
+    expect(of(planned, "plan").at(-1)?.entries).toEqual([{ content: "mine", priority: "high", status: "pending" }]);
+  });
+});
+
+describe("permissions", () => {
+  const change = toolNamed("change", async () => ({ success: true, output: "changed" }), {
+    kind: "edit",
+    parallel: false,
+  });
+  const asking = { settings: { autoApproveWrites: false } };
+
+  it("are asked for after the call was taken by whoever reads the events", async () => {
+    const seen: string[] = [];
+    const ask = async ({ call_id }: { call_id: string }) => {
+      expect(seen).toContain(call_id);
+      return { decision: "allow", by: "client" } as const;
+    };
+    const events = await takeTurn(calling([{ call: "change" }, { call: "change" }], [change]), {
+      ...asking,
+      context: { ask },
+      onEvent: (event) => {
+        if (event.type === "tool_call") seen.push(event.metadata.call_id);
+      },
+    });
+    expect(of(events, "tool_result").map((result) => result.output)).toEqual(["changed", "changed"]);
+  });
+
+  it("that are denied fail the call and not the turn", async () => {
+    const events = await takeTurn(calling([{ call: "change" }], [change]), asking);
+    expect(of(events, "tool_result")).toMatchObject([{ success: false, error: "permission_denied" }]);
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
+  });
+
+  it("are decided, remembered and audited by the policy", async () => {
+    const told: unknown[] = [];
+    const policy: Policy = {
+      decide: ({ args }) => ({ decision: args["deny"] ? "deny" : "ask", rule: "r1", why: "because", risk: "high" }),
+      remember: async ({ tool }, answer) => void told.push([tool.name, answer]),
+      audit: async ({ callId: _id, ...entry }) => void told.push([entry.decision, entry.by, entry.rule]),
+    };
+    const context = contextOf({ context: { ask: async () => ({ decision: "always", by: "client" }) } });
+    await takeTurn(calling([{ call: "change" }, { call: "change", args: { deny: true } }], [change], { policy }), {
+      context,
+    });
+    expect(told).toEqual([
+      ["change", "always"],
+      ["allow", "client", "r1"],
+      ["deny", "rule", "r1"],
+    ]);
+  });
+
+  it("that cannot be audited are not given", async () => {
+    const policy: Policy = {
+      decide: () => ({ decision: "allow", rule: null, why: "", risk: "low" }),
+      remember: async () => {},
+      audit: () => Promise.reject(new Error("disk full")),
+    };
+    const events = await takeTurn(calling([{ call: "change" }], [change], { policy }));
+    expect(of(events, "tool_result")).toMatchObject([{ success: false, output: expect.stringContaining("disk full") }]);
+  });
+});

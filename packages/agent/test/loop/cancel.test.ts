@@ -1,0 +1,126 @@
+import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createAgent } from "../../src/index.js";
+import { createScriptedModel, parseScript, type ScriptInput } from "../../src/scripted.js";
+import { createBashTool, localWorkspace } from "../../src/tools/index.js";
+import { contextOf, of, takeTurn, toolNamed, turnOf } from "../take-turn.js";
+
+const model = (steps: ScriptInput["turns"][number]["steps"]) => ({
+  resolveModel: () => createScriptedModel(parseScript({ turns: [{ steps }] })),
+});
+
+/** The wall clock a cancel may take, with some room for a busy machine beside the promised two seconds. */
+const promised = 2_000 + 500;
+
+describe("cancel", () => {
+  it("at any event of a turn ends it in time and leaves no process behind", async () => {
+    const cwd = await realpath(await mkdtemp(join(tmpdir(), "agent-cancel-")));
+    onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+    // Says its pid and its child's, ignores being asked to stop, and would stay for a minute.
+    const command =
+      "trap '' TERM INT; echo $$ >> pids; sh -c 'trap \"\" TERM INT; echo $$ >> pids; sleep 60' & echo up; wait";
+    const options = {
+      ...model([
+        { reply: [{ thought: "Hm." }, { text: "Starting now.", chunks: 2 }, { call: "Bash", args: { command } }] },
+        { reply: [{ text: "Never said." }] },
+      ]),
+      tools: [createBashTool()],
+    };
+    let last = 0;
+    for (let at = 0; at <= last; at++) {
+      const cancel = new AbortController();
+      let cancelledAt = 0;
+      const events = await takeTurn(options, {
+        context: { signal: cancel.signal, workspace: localWorkspace(cwd) },
+        onEvent: (event, index) => {
+          last = Math.max(last, index);
+          // The last event before the tool is left alone is its first output: that is as far as this turn gets by itself.
+          const stuck = event.type === "tool_progress";
+          if (index !== at && !stuck) return;
+          cancelledAt ||= performance.now();
+          cancel.abort();
+        },
+      });
+      expect(performance.now() - cancelledAt).toBeLessThan(promised);
+      expect(events.at(-2)).toEqual({ type: "turn_end", metadata: { stop_reason: "cancelled" } });
+      expect(events.at(-1)).toEqual({ type: "cancelled", metadata: { output: expect.any(String) } });
+      if (at === last) break;
+    }
+    expect(last).toBeGreaterThan(6);
+    const pids = (await readFile(join(cwd, "pids"), "utf8")).trim().split("\n").map(Number);
+    expect(pids.length).toBeGreaterThan(1);
+    await expect.poll(() => pids.filter(isAlive), { timeout: 3_000 }).toEqual([]);
+  }, 60_000);
+
+  it("leaves a tool behind that does not listen, with a failed result, and hears no more of it", async () => {
+    const cancel = new AbortController();
+    let emitLater: (() => void) | undefined;
+    const deaf = toolNamed("deaf", (_input, { emit, callId }) => {
+      emitLater = () => emit({ type: "tool_progress", metadata: { call_id: callId, stream: "stdout", chunk: "late" } });
+      setTimeout(() => cancel.abort(), 10);
+      return new Promise(() => {});
+    });
+    const options = { ...model([{ reply: [{ text: "Wait." }, { call: "deaf" }, { call: "deaf" }] }]), tools: [deaf] };
+    const events = await takeTurn(options, { context: { signal: cancel.signal } });
+    emitLater?.();
+    expect(of(events, "tool_result").map((result) => result.success)).toEqual([false, false]);
+    expect(events.at(-1)).toEqual({ type: "cancelled", metadata: { output: "Wait." } });
+  });
+
+  it("ends what else may hang: a provider, a permission, finding the tools", async () => {
+    const hang = () => new Promise<never>(() => {});
+    const change = toolNamed("change", async () => ({ success: true, output: "" }), { kind: "edit" });
+    const deafModel = {
+      provider: "deaf",
+      id: "deaf",
+      contextWindow: 1000,
+      price: null,
+      stream: () => ({ [Symbol.asyncIterator]: () => ({ next: hang, return: hang }) }),
+    };
+    const cases = [
+      { ...model([{ reply: [{ text: "x" }] }]), tools: hang },
+      { resolveModel: () => deafModel },
+      { ...model([{ reply: [{ call: "change" }] }]), tools: [change] },
+      model([{ reply: [{ stall: true }] }]),
+    ];
+    for (const options of cases) {
+      const cancel = new AbortController();
+      setTimeout(() => cancel.abort(), 20);
+      const context = { signal: cancel.signal, ask: hang };
+      const events = await takeTurn(options, { context, settings: { autoApproveWrites: false } });
+      expect(events.at(-1)?.type).toBe("cancelled");
+    }
+  });
+
+  it("before the turn began leaves only its end", async () => {
+    const events = await takeTurn(model([{ reply: [{ text: "x" }] }]), { context: { signal: AbortSignal.abort() } });
+    expect(events.map((event) => event.type)).toEqual(["turn_end", "cancelled"]);
+  });
+
+  it("happens by itself when nobody listens any more", async () => {
+    let tell = (): void => {};
+    const stopped = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    const slow = toolNamed("slow", async (_input, { signal, emit, callId }) => {
+      emit({ type: "tool_progress", metadata: { call_id: callId, stream: "stdout", chunk: "up" } });
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      tell();
+      return { success: true, output: "" };
+    });
+    const agent = createAgent({ ...model([{ reply: [{ call: "slow" }] }]), tools: [slow] });
+    for await (const event of agent(turnOf({}), contextOf({}))) if (event.type === "tool_progress") break;
+    await stopped;
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import { AgentError } from "../../src/index.js";
+import { createScriptedModel, parseScript, type ScriptInput } from "../../src/scripted.js";
+import { of, takeTurn, toolNamed } from "../take-turn.js";
+
+type Steps = ScriptInput["turns"][number]["steps"];
+
+const scripted = (steps: Steps, more: Partial<ScriptInput> = {}) => ({
+  resolveModel: () => createScriptedModel(parseScript({ turns: [{ steps }], ...more })),
+  tools: [toolNamed("look", async () => ({ success: true, output: "seen" }))],
+});
+
+describe("a turn ends", () => {
+  it("with end_turn when the model stops", async () => {
+    const events = await takeTurn(scripted([{ reply: [{ text: "Hello there", chunks: 3 }] }]));
+    expect(events.at(-2)).toEqual({ type: "turn_end", metadata: { stop_reason: "end_turn" } });
+    expect(events.at(-1)?.metadata).toEqual({
+      output: "Hello there",
+      steps: 1,
+      tool_calls_total: 0,
+      cost: 0,
+      success: true,
+      error: null,
+    });
+  });
+
+  it("with the last step's text as its output after tools ran", async () => {
+    const events = await takeTurn(
+      scripted([{ reply: [{ text: "Looking." }, { call: "look" }] }, { reply: [{ text: "Done." }] }]),
+    );
+    expect(events.at(-1)?.metadata).toMatchObject({ output: "Done.", steps: 2, tool_calls_total: 1, success: true });
+  });
+
+  it.each([
+    ["max_tokens", "max_tokens"],
+    ["refusal", "refusal"],
+  ] as const)("with %s as the model says, running none of that reply's calls", async (stop, reason) => {
+    const events = await takeTurn(scripted([{ reply: [{ text: "Par" }, { call: "look" }], stop }]));
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: reason }]);
+    expect(of(events, "tool_call")).toEqual([]);
+    expect(events.at(-1)?.metadata).toMatchObject({ output: "Par", success: false, error: expect.any(String) });
+  });
+
+  it("with max_turn_requests at the step limit", async () => {
+    const steps: Steps = Array.from({ length: 5 }, () => ({ reply: [{ call: "look" }] }));
+    const events = await takeTurn(scripted(steps), { settings: { maxSteps: 3 } });
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "max_turn_requests" }]);
+    expect(events.at(-1)?.metadata).toMatchObject({ steps: 3, tool_calls_total: 3, success: false });
+  });
+
+  it("with an error event when the model fails for good, keeping what was said", async () => {
+    const events = await takeTurn(scripted([{ reply: [{ text: "Half a sen" }, { cut: true }] }]));
+    expect(of(events, "error")).toEqual([{ name: "connection_lost", message: expect.any(String), retryable: true }]);
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "error" }]);
+    expect(events.at(-1)?.metadata).toMatchObject({ output: "Half a sen", success: false });
+  });
+
+  it("with an error event when there is no such model, or a part of the agent throws", async () => {
+    const resolveModel = () => Promise.reject(new AgentError("model_unavailable", "no such model"));
+    expect(of(await takeTurn({ resolveModel }), "error")).toMatchObject([{ name: "model_unavailable" }]);
+    const broken = { ...scripted([{ reply: [{ text: "x" }] }]), systemPrompt: () => Promise.reject(new Error("gone")) };
+    expect(of(await takeTurn(broken), "error")).toMatchObject([{ name: "internal", message: "gone" }]);
+  });
+});
+
+describe("a cost limit", () => {
+  const usage = { usage: { input: 1_000_000 } };
+  const spending = (): ReturnType<typeof scripted> =>
+    scripted(
+      [{ reply: [usage, { call: "look" }] }, { reply: [usage, { call: "look" }] }, { reply: [{ text: "Done." }] }],
+      {
+        price: { input: 1, output: 1 },
+      },
+    );
+
+  it("stops the turn where nobody can answer", async () => {
+    const events = await takeTurn(spending(), { settings: { maxCostUsd: 0.5 } });
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "max_tokens" }]);
+    expect(events.at(-1)?.metadata).toMatchObject({
+      steps: 1,
+      cost: 1,
+      success: false,
+      error: expect.stringContaining("cost"),
+    });
+  });
+
+  it("asks, and goes on as far as the answer allows", async () => {
+    const asked: unknown[] = [];
+    const ask = async (request: { tool: string; options?: readonly string[] }) => {
+      asked.push(request.options);
+      return { decision: "allow", by: "client" } as const;
+    };
+    const events = await takeTurn(spending(), { settings: { maxCostUsd: 1.5 }, context: { ask } });
+    expect(asked).toEqual([["allow", "deny"]]);
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
+  });
+
+  it("counts what the session spent before", async () => {
+    const events = await takeTurn(spending(), { settings: { maxCostUsd: 3, spentUsd: 2.5 } });
+    expect(of(events, "usage")).toMatchObject([{ total_usd: 3.5, input: 1_000_000, priced: true }]);
+    expect(events.at(-1)?.metadata).toMatchObject({ steps: 1, cost: 1 });
+  });
+});
+
+describe("a model that fails before its first token", () => {
+  const waits: number[] = [];
+  const clock = {
+    now: () => 0,
+    sleep: async (ms: number) => {
+      waits.push(ms);
+    },
+  };
+  const options = (error: object) => ({
+    ...scripted([{ reply: [{ error }, { text: "At last." }] }]),
+    clock,
+    random: () => 1,
+  });
+
+  it("is asked again with growing patience, and the turn says so", async () => {
+    waits.length = 0;
+    const events = await takeTurn(options({ code: "provider_failed", times: 3 }));
+    expect(waits).toEqual([1000, 2000, 4000]);
+    expect(of(events, "notice")).toHaveLength(3);
+    expect(events.at(-1)?.metadata).toMatchObject({ output: "At last.", success: true });
+  });
+
+  it("is given the time it asks for, unless that is too long", async () => {
+    waits.length = 0;
+    await takeTurn(options({ code: "rate_limited", retryAfterMs: 7, times: 1 }));
+    expect(waits).toEqual([7]);
+    const events = await takeTurn(options({ code: "rate_limited", retryAfterMs: 500_000, times: 1 }));
+    expect(of(events, "error")).toMatchObject([{ name: "rate_limited", retryable: true }]);
+  });
+
+  it("is given up in the end, and at once when asking again cannot help", async () => {
+    waits.length = 0;
+    await takeTurn(options({ code: "provider_failed" }));
+    expect(waits).toHaveLength(4);
+    const events = await takeTurn(options({ code: "unauthorized" }));
+    expect(waits).toHaveLength(4);
+    expect(of(events, "error")).toMatchObject([{ name: "unauthorized", retryable: false }]);
+  });
+});

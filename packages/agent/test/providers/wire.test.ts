@@ -1,0 +1,175 @@
+import { describe, expect, it } from "vitest";
+import { listen, of, resultsOf, takeTurn, textOf, toolNamed } from "../take-turn.js";
+import { serveWire } from "./wire-server.js";
+import { agentOn, anthropic, chat, said, type WireFormat, wires } from "./wires.js";
+
+const tools = [
+  toolNamed("look", async ({ path }) => ({ success: path !== "b.txt", output: `<${String(path)}>` }), {
+    inputSchema: { type: "object", properties: { path: { type: "string" } } },
+  }),
+];
+const converse = (wire: WireFormat, url: string) => takeTurn({ ...agentOn(wire, url), tools }, { prompt: "Look." });
+
+/** Without durations, and with the money left out: two vendors, two prices. */
+const comparable = (events: Awaited<ReturnType<typeof takeTurn>>) =>
+  events.map((event) =>
+    JSON.parse(JSON.stringify(event, (key, value) => (/^(duration_ms|total_usd|size|cost)$/.test(key) ? 0 : value))),
+  );
+
+describe.each(wires)("$name", (wire) => {
+  it("streams thoughts and text, runs both calls, hands the results back, and counts tokens", async () => {
+    const server = await serveWire([{ writes: [wire.calling] }, { writes: [wire.closing] }]);
+    const events = await converse(wire, server.url);
+    expect(of(events, "thought_delta").map((delta) => delta.text)).toEqual(said.thoughts);
+    expect(of(events, "text_delta").map((delta) => delta.text)).toEqual([...said.texts, ...said.closing]);
+    expect(of(events, "tool_call").map(({ call_id, args }) => [call_id, args])).toEqual([
+      ["call_a", { path: "a.txt" }],
+      ["call_b", { path: "b.txt" }],
+    ]);
+    expect(resultsOf(events).map((result) => result.success)).toEqual([true, false]);
+    expect(of(events, "usage").map(({ input, output, cache, used }) => [input, output, cache, used])).toEqual([
+      [40, 25, 60, 125],
+      [80, 50, 120, 125],
+    ]);
+    expect(of(events, "usage").at(-1)).toMatchObject({ priced: true, total_usd: expect.closeTo(0.0007, 2) });
+    expect(events.at(-1)?.metadata).toMatchObject({ output: "All good.\n", success: true, steps: 2 });
+    expect(server.requests.map((request) => request.path)).toEqual([wire.path, wire.path]);
+    expect(wire.resultsIn(server.requests[1]?.body ?? {})).toEqual(["<a.txt>", "<b.txt>"]);
+  });
+
+  it("reads the same from a stream torn at every byte", async () => {
+    const bytes = Buffer.from(wire.calling);
+    const cuts = Array.from({ length: bytes.length - 1 }, (_, n) => n + 1);
+    const torn = cuts.map((at) => ({ writes: [bytes.subarray(0, at), bytes.subarray(at)] }));
+    const server = await serveWire([{ writes: [wire.calling] }, ...torn]);
+    const options = { ...agentOn(wire, server.url), tools };
+    const heard = async () => JSON.stringify(comparable(await listen(options, { settings: { maxSteps: 1 } })));
+    const whole = await heard();
+    const atOnce = 8;
+    for (let done = 0; done < cuts.length; done += atOnce) {
+      for (const text of await Promise.all(Array.from({ length: atOnce }, heard))) expect(text).toBe(whole);
+    }
+    expect(server.requests.length).toBeGreaterThan(bytes.length - 1);
+    expect(server.connections()).toBeLessThan(4 * atOnce);
+  }, 60_000);
+
+  it("reads the same byte by byte, with CRLF line ends, a byte order mark and keep-alives between", async () => {
+    const alive = wire.calling.replaceAll("\n\n", `\n\n${wire.keepAlive}`);
+    const server = await serveWire([
+      { writes: [wire.calling] },
+      { writes: [wire.closing] },
+      { writes: [...Buffer.from(wire.calling)].map((byte) => Uint8Array.of(byte)) },
+      { writes: [`\uFEFF${wire.closing.replaceAll("\n", "\r\n")}`] },
+      { writes: [alive] },
+      { writes: [wire.closing] },
+    ]);
+    const whole = comparable(await converse(wire, server.url));
+    expect(comparable(await converse(wire, server.url))).toEqual(whole);
+    expect(comparable(await converse(wire, server.url))).toEqual(whole);
+  });
+
+  it("keeps 20,000 deltas in order", async () => {
+    const deltas = Array.from({ length: 20_000 }, (_, n) => `${n} `);
+    const stream = wire.text(deltas);
+    const writes = stream.match(/[\s\S]{1,30000}/g) ?? [];
+    const server = await serveWire([{ writes }]);
+    const events = await takeTurn(agentOn(wire, server.url));
+    expect(of(events, "text_delta")).toHaveLength(20_000);
+    expect(textOf(events)).toBe(deltas.join(""));
+  });
+
+  it.each([
+    [
+      "429 with Retry-After",
+      { status: 429, headers: { "retry-after": "1" }, writes: ['{"error":{"message":"slow down"}}'] },
+    ],
+    ["a 503", { status: 503, writes: ["<html>no</html>"] }],
+    ["a reported overload", { writes: [wire.failing] }],
+    ["a connection cut before the first token", { writes: [": hello\n\n"], after: "cut" as const }],
+    ["a stream that ends before it began", { writes: [] }],
+  ])("asks again after %s", async (_name, reply) => {
+    const server = await serveWire([reply, reply, { writes: [wire.closing] }]);
+    const events = await takeTurn(agentOn(wire, server.url));
+    expect(of(events, "notice")).toHaveLength(2);
+    expect(textOf(events)).toBe(said.closing.join(""));
+  });
+
+  it.each([
+    ["a cut connection", { writes: [wire.opening("Half")], after: "cut" as const }, "connection_lost"],
+    ["a stream that just ends", { writes: [wire.opening("Half")] }, "connection_lost"],
+    ["a reported overload", { writes: [wire.opening("Half") + wire.failing] }, "provider_failed"],
+    ["an event that is not JSON", { writes: [`${wire.opening("Half")}data: {oops\n\n`] }, "bad_reply"],
+    ["a stall", { writes: [wire.opening("Half")], after: "hang" as const }, "stalled"],
+  ])("never says anything twice after %s", async (_name, reply, name) => {
+    const server = await serveWire([reply]);
+    const events = await takeTurn(agentOn(wire, server.url, 200));
+    expect(of(events, "text_delta")).toEqual([{ text: "Half" }]);
+    expect(of(events, "error")).toMatchObject([{ name }]);
+    expect(events.at(-1)?.metadata).toMatchObject({ output: "Half", success: false });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ["refusal", wire.refusing],
+    ["max_tokens", wire.tooLong],
+  ])("ends with %s as the vendor says it", async (stop_reason, stream) => {
+    const server = await serveWire([{ writes: [stream] }]);
+    expect(of(await takeTurn(agentOn(wire, server.url)), "turn_end")).toEqual([{ stop_reason }]);
+  });
+
+  it("does not wait for a connection that stays open after the last event, and reuses one that closed its reply", async () => {
+    const server = await serveWire([{ writes: [wire.closing], after: "hang" }, { writes: [wire.closing] }]);
+    const options = agentOn(wire, server.url, 60_000);
+    await takeTurn(options);
+    await takeTurn(options);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await takeTurn(options);
+    expect(server.connections()).toBe(2);
+  });
+
+  it("is not asked again when it says who we are is wrong", async () => {
+    const server = await serveWire([
+      { status: 401, writes: ['{"error":{"type":"authentication_error","message":"bad key"}}'] },
+    ]);
+    const events = await takeTurn(agentOn(wire, server.url));
+    expect(of(events, "error")).toEqual([{ name: "unauthorized", message: "401 bad key", retryable: false }]);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("makes room when the conversation is too long, and says so", async () => {
+    const { status, body } = wire.overflow;
+    const server = await serveWire([
+      { status, writes: [body] },
+      { writes: [wire.text(["They said hi."])] },
+      { writes: [wire.closing] },
+    ]);
+    const history = [
+      { role: "user", text: "hi" },
+      { role: "assistant", text: "hello", tools: [] },
+    ] as const;
+    const events = await takeTurn(agentOn(wire, server.url), { history, number: 1 });
+    expect(of(events, "compaction")).toEqual([{ summary: expect.stringContaining("They said hi."), from_turn: 1 }]);
+    expect(textOf(events)).toBe(said.closing.join(""));
+  });
+
+  it("lets go of the connection at once when the turn is cancelled", async () => {
+    const server = await serveWire([{ writes: [wire.opening("Half")], after: "hang" }]);
+    const cancel = new AbortController();
+    const events = await takeTurn(agentOn(wire, server.url), {
+      context: { signal: cancel.signal },
+      onEvent: (event) => event.type === "text_delta" && cancel.abort(),
+    });
+    expect(events.at(-1)).toEqual({ type: "cancelled", metadata: { output: "Half" } });
+    await expect.poll(server.open).toBe(0);
+  });
+});
+
+it("gives the same events for the same conversation, whoever serves it", async () => {
+  const turns = await Promise.all(
+    [anthropic, chat].map(async (wire) => {
+      const server = await serveWire([{ writes: [wire.calling] }, { writes: [wire.closing] }]);
+      return comparable(await converse(wire, server.url));
+    }),
+  );
+  expect(turns[0]).toEqual(turns[1]);
+});

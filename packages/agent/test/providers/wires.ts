@@ -1,0 +1,169 @@
+/** The same conversation in each vendor's wire format, as its service would send it. */
+import { type AgentOptions, anthropicFirst } from "../../src/index.js";
+import { createModels, createPost, type Env } from "../../src/providers/index.js";
+
+export interface WireFormat {
+  readonly name: string;
+  readonly path: string;
+  readonly model: string;
+  env(url: string): Env;
+  /** Thinks, speaks, and calls two tools at once. */
+  readonly calling: string;
+  /** Speaks and stops. */
+  readonly closing: string;
+  text(deltas: readonly string[]): string;
+  /** The first piece of a text, and nothing after it. */
+  opening(text: string): string;
+  readonly refusing: string;
+  readonly tooLong: string;
+  /** An error the service reports inside a stream. */
+  readonly failing: string;
+  readonly overflow: { readonly status: number; readonly body: string };
+  readonly keepAlive: string;
+  /** What the request says about the results of the two calls, in order. */
+  resultsIn(body: Record<string, unknown>): unknown[];
+}
+
+const json = JSON.stringify;
+
+/** What both formats say, piece by piece. */
+export const said = {
+  thoughts: ["I should ", "look – 見る."],
+  texts: ["Reading ", "both ", "files 📁 "],
+  calls: [
+    { id: "call_a", name: "look", pieces: ['{"pa', 'th":"a.txt"', "}"] },
+    { id: "call_b", name: "look", pieces: ['{"path":', '"b.txt"}'] },
+  ],
+  closing: ["All ", "good.\n"],
+};
+
+const event = (value: { type: string } & Record<string, unknown>): string =>
+  `event: ${value.type}\ndata: ${json(value)}\n\n`;
+const messageStart = event({
+  type: "message_start",
+  message: {
+    id: "m",
+    role: "assistant",
+    content: [],
+    usage: { input_tokens: 40, cache_read_input_tokens: 60, output_tokens: 1 },
+  },
+});
+const block = (index: number, content_block: object, deltas: readonly object[]): string =>
+  event({ type: "content_block_start", index, content_block }) +
+  deltas.map((delta) => event({ type: "content_block_delta", index, delta })).join("") +
+  event({ type: "content_block_stop", index });
+const textBlock = (index: number, texts: readonly string[]): string =>
+  block(
+    index,
+    { type: "text", text: "" },
+    texts.map((text) => ({ type: "text_delta", text })),
+  );
+const messageEnd = (stop_reason: string, output_tokens = 25): string =>
+  event({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens } }) +
+  event({ type: "message_stop" });
+
+export const anthropic: WireFormat = {
+  name: "anthropic",
+  path: "/v1/messages",
+  model: "claude-sonnet-4-6",
+  env: (url) => ({ ANTHROPIC_API_KEY: "key-a", ANTHROPIC_BASE_URL: url }),
+  calling:
+    messageStart +
+    block(0, { type: "thinking", thinking: "", signature: "" }, [
+      ...said.thoughts.map((thinking) => ({ type: "thinking_delta", thinking })),
+      { type: "signature_delta", signature: "c2lnbmVk" },
+    ]) +
+    event({ type: "ping" }) +
+    textBlock(1, said.texts) +
+    said.calls
+      .map(({ id, name, pieces }, n) =>
+        block(2 + n, { type: "tool_use", id, name, input: {} }, [
+          { type: "input_json_delta", partial_json: "" },
+          ...pieces.map((partial_json) => ({ type: "input_json_delta", partial_json })),
+        ]),
+      )
+      .join("") +
+    messageEnd("tool_use"),
+  closing: messageStart + textBlock(0, said.closing) + messageEnd("end_turn"),
+  text: (deltas) => messageStart + textBlock(0, deltas) + messageEnd("end_turn"),
+  opening: (text) =>
+    messageStart +
+    event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }) +
+    event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } }),
+  refusing: messageStart + textBlock(0, ["I can't."]) + messageEnd("refusal"),
+  tooLong: messageStart + textBlock(0, ["And so on and"]) + messageEnd("max_tokens"),
+  failing: event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }),
+  overflow: {
+    status: 400,
+    body: json({
+      type: "error",
+      error: { type: "invalid_request_error", message: "prompt is too long: 200001 tokens" },
+    }),
+  },
+  keepAlive: event({ type: "ping" }),
+  resultsIn: (body) => {
+    const last = (body["messages"] as { content: { type: string; content: { text: string }[] }[] }[]).at(-1);
+    return (last?.content ?? []).filter((part) => part.type === "tool_result").map((part) => part.content[0]?.text);
+  },
+};
+
+const chunk = (delta: object, finish_reason: string | null = null): string =>
+  `data: ${json({ id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+const chatUsage = `data: ${json({
+  id: "c",
+  choices: [],
+  usage: { prompt_tokens: 100, completion_tokens: 25, prompt_tokens_details: { cached_tokens: 60 } },
+})}\n\n`;
+const chatStart = chunk({ role: "assistant", content: "" });
+const chatEnd = (finish: string): string => `${chunk({}, finish)}${chatUsage}data: [DONE]\n\n`;
+
+export const chat: WireFormat = {
+  name: "chat completions",
+  path: "/v1/chat/completions",
+  model: "gpt-4o",
+  env: (url) => ({ OPENAI_API_KEY: "key-o", OPENAI_BASE_URL: `${url}/v1/` }),
+  calling:
+    chatStart +
+    said.thoughts.map((reasoning_content) => chunk({ reasoning_content })).join("") +
+    said.texts.map((content) => chunk({ content })).join("") +
+    said.calls
+      .flatMap(({ id, name, pieces }, index) => [
+        chunk({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }),
+        ...pieces.map((piece) => chunk({ tool_calls: [{ index, function: { arguments: piece } }] })),
+      ])
+      .join("") +
+    chatEnd("tool_calls"),
+  closing: chatStart + said.closing.map((content) => chunk({ content })).join("") + chatEnd("stop"),
+  text: (deltas) => chatStart + deltas.map((content) => chunk({ content })).join("") + chatEnd("stop"),
+  opening: (text) => chatStart + chunk({ content: text }),
+  refusing: chatStart + chunk({ content: "I can't." }) + chatEnd("content_filter"),
+  tooLong: chatStart + chunk({ content: "And so on and" }) + chatEnd("length"),
+  failing: `data: ${json({ error: { message: "Overloaded", type: "server_error", code: null } })}\n\n`,
+  overflow: {
+    status: 400,
+    body: json({
+      error: {
+        message: "maximum context length is 128000",
+        type: "invalid_request_error",
+        code: "context_length_exceeded",
+      },
+    }),
+  },
+  keepAlive: ": still here\n\n",
+  resultsIn: (body) =>
+    (body["messages"] as { role: string; content: unknown }[])
+      .filter((message) => message.role === "tool")
+      .map((message) => message.content),
+};
+
+export const wires = [anthropic, chat];
+
+/** An agent on that wire; nobody waits between retries. */
+export function agentOn(wire: WireFormat, url: string, idleMs = 5_000): AgentOptions {
+  const models = createModels({ env: wire.env(url), chain: anthropicFirst, post: createPost({ idleMs }) });
+  return {
+    resolveModel: () => models(wire.model),
+    clock: { now: () => performance.now(), sleep: async () => {} },
+    systemPrompt: "You are a test.",
+  };
+}

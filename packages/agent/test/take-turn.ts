@@ -1,0 +1,133 @@
+/** Takes one turn with an agent, collects its events, and holds every turn to the rules that all turns keep. */
+import { type AgentEvent, endsTurn, metadata, type RecordType } from "@chimera/acp-schema/events";
+import * as v from "valibot";
+import { expect } from "vitest";
+import {
+  type AgentContext,
+  type AgentOptions,
+  createAgent,
+  type Tool,
+  type Turn,
+  type TurnSettings,
+} from "../src/index.js";
+
+export interface TurnRequest {
+  readonly prompt?: string;
+  readonly content?: Turn["prompt"]["content"];
+  readonly history?: Turn["history"];
+  readonly number?: number;
+  readonly settings?: Partial<TurnSettings>;
+  readonly context?: Partial<AgentContext>;
+  /** Told of each event before the next one is asked for. */
+  readonly onEvent?: (event: AgentEvent, index: number) => void;
+}
+
+export const settings: TurnSettings = {
+  model: "test",
+  agent: "build",
+  autoApproveWrites: true,
+  autoApproveExecute: true,
+  readOnly: false,
+  maxSteps: 50,
+  maxCostUsd: null,
+  spentUsd: 0,
+  allowedTools: null,
+  mcpServers: [],
+};
+
+export async function takeTurn(options: AgentOptions, request: TurnRequest = {}): Promise<AgentEvent[]> {
+  const events = await listen(options, request);
+  checkRules(events);
+  return events;
+}
+
+/** Takes a turn without looking at its rules: for those that are taken thousands of times. */
+export async function listen(options: AgentOptions, request: TurnRequest = {}): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = [];
+  for await (const event of createAgent(options)(turnOf(request), contextOf(request))) {
+    events.push(event);
+    request.onEvent?.(event, events.length - 1);
+  }
+  return events;
+}
+
+export function turnOf({ prompt = "go", content, history = [], number = 0, settings: changed }: TurnRequest): Turn {
+  return {
+    sessionId: "s",
+    number,
+    prompt: { text: prompt, ...(content ? { content } : {}) },
+    history,
+    settings: { ...settings, ...changed },
+  };
+}
+
+export function contextOf({ context }: TurnRequest): AgentContext {
+  return {
+    ask: async () => ({ decision: "deny", by: "timeout" }),
+    workspace: {
+      cwd: "/nowhere",
+      directories: [],
+      readText: async () => "",
+      writeText: async () => {},
+      willWrite: async () => {},
+      willRun: async () => async () => {},
+    },
+    signal: new AbortController().signal,
+    ...context,
+  };
+}
+
+/** Every event fits its schema; one result per call; one last record, right after the turn's end. */
+export function checkRules(events: readonly AgentEvent[]): void {
+  for (const event of events) v.parse(metadata[event.type] as v.GenericSchema, event.metadata);
+  const calls = of(events, "tool_call").map((call) => call.call_id);
+  const results = of(events, "tool_result").map((result) => result.call_id);
+  expect(new Set(calls).size).toBe(calls.length);
+  expect(results.toSorted()).toEqual(calls.toSorted());
+  for (const id of calls) {
+    const called = events.findIndex((event) => event.type === "tool_call" && event.metadata.call_id === id);
+    expect(called).toBeLessThan(
+      events.findIndex((event) => event.type === "tool_result" && event.metadata.call_id === id),
+    );
+  }
+  expect(events.filter((event) => endsTurn(event.type))).toHaveLength(1);
+  expect(endsTurn(events.at(-1)?.type ?? "")).toBe(true);
+  expect(events.at(-2)?.type).toBe("turn_end");
+  expect(of(events, "step_start").length).toBe(of(events, "step_end").length);
+}
+
+/** The metadata of all events of a type. */
+export function of<T extends RecordType>(events: readonly AgentEvent[], type: T) {
+  return events
+    .filter((event) => event.type === type)
+    .map((event) => event.metadata as Extract<AgentEvent, { type: T }>["metadata"]);
+}
+
+/** The results in the order of their calls: those that run side by side end in any order. */
+export function resultsOf(events: readonly AgentEvent[]) {
+  const results = of(events, "tool_result");
+  return of(events, "tool_call").flatMap((call) => results.filter((result) => result.call_id === call.call_id));
+}
+
+export function textOf(events: readonly AgentEvent[]): string {
+  return of(events, "text_delta")
+    .map((delta) => delta.text)
+    .join("");
+}
+
+/** A tool that takes any object. */
+export function toolNamed(name: string, run: Tool<Record<string, unknown>>["run"], more: Partial<Tool> = {}): Tool {
+  const input = v.record(v.string(), v.unknown());
+  return {
+    name,
+    aliases: [],
+    description: `The tool ${name}.`,
+    input,
+    inputSchema: { type: "object" },
+    kind: "read",
+    parallel: true,
+    describe: () => ({ title: name, locations: [], touches: { reads: [], writes: [] } }),
+    run: run as Tool["run"],
+    ...more,
+  };
+}
