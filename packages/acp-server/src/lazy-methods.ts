@@ -1,0 +1,24 @@
+/**
+ * A table whose rows are known by name now and loaded when the first of them is called. Schemas and handlers are most of a
+ * dialect's weight, and `initialize` needs none of them.
+ */
+import type { MethodRow, Methods, StandardSchema } from "@chimera/ndjson-rpc";
+
+export function lazyMethods(names: readonly string[], load: () => Promise<Methods>): Methods {
+  let loaded: Promise<Methods> | undefined;
+  const rowOf = async (name: string): Promise<MethodRow> => {
+    loaded ??= load();
+    return (await loaded)[name]!;
+  };
+  const rows = names.map((name): [string, MethodRow] => {
+    const params: StandardSchema = {
+      "~standard": {
+        version: 1,
+        vendor: "chimera",
+        validate: async (value) => (await rowOf(name)).params?.["~standard"].validate(value) ?? { value },
+      },
+    };
+    return [name, { params, handle: async (given, context) => (await rowOf(name)).handle?.(given as never, context) }];
+  });
+  return Object.fromEntries(rows);
+}
