@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "tsup";
+import type { Options } from "tsup";
 
 const packages = join(dirname(fileURLToPath(import.meta.url)), "..", "packages");
 
@@ -20,7 +20,7 @@ function sourceOf(specifier: string): string {
   return join(folder, entry.default.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
 }
 
-export const bundleApp = defineConfig({
+const options: Options = {
   entry: { cli: "src/main.ts" },
   format: ["esm"],
   target: "node20",
@@ -41,4 +41,6 @@ export const bundleApp = defineConfig({
         build.onResolve({ filter: /^@chimera\// }, ({ path }) => ({ path: sourceOf(path), sideEffects: false })),
     },
   ],
-});
+};
+
+export default options;

@@ -92,8 +92,8 @@ async function listen(run: TurnRun): Promise<Heard> {
   const consume = async () => {
     for await (const event of run.agent(turn, context)) {
       if (left) return;
-      take(event);
-      if (ending) return;
+      // What comes after an agent's last word is not heard, but it is let finish.
+      if (!ending) take(event);
     }
   };
 

@@ -75,9 +75,9 @@ async function send(via: Transport, url: URL, request: PostRequest, watch: Watch
     const sent = via.request(url, {
       method: "POST",
       agent: via.agent,
-      signal: request.signal,
       headers: { ...request.headers, "content-length": String(Buffer.byteLength(request.body)) },
     });
+    cutOnAbort(sent, request.signal);
     watch.guard(sent);
     try {
       const reply = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -94,6 +94,16 @@ async function send(via: Transport, url: URL, request: PostRequest, watch: Watch
       throw connectionError(error, url);
     }
   }
+}
+
+/**
+ * Node's own `signal` option outlives the exchange and would destroy the connection after it went back to the pool, where
+ * nobody listens for its error.
+ */
+function cutOnAbort(sent: ClientRequest, signal: AbortSignal): void {
+  const cut = (): void => void sent.destroy(signal.reason as Error);
+  signal.addEventListener("abort", cut, { once: true });
+  sent.once("close", () => signal.removeEventListener("abort", cut));
 }
 
 async function* read(reply: IncomingMessage, watch: Watch): AsyncGenerator<string, void, undefined> {

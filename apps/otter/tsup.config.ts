@@ -1,1 +1,0 @@
-export { bundleApp as default } from "../../scripts/bundle-app.js";
