@@ -1,4 +1,55 @@
-/** `@chimera/acp-schema/ferret`: the native dialect of ferret, a superset of otter's. */
+/** `@chimera/acp-schema/ferret`: the native dialect of ferret; what it has from otter is the same object. */
+
+export { strict } from "../define/mode.js";
+export { ApplicationErrorData, errorCodes } from "../otter/error.js";
+export {
+  AgentCapabilities,
+  InitializeRequest,
+  OTTER_ACP_DEFAULT_HISTORY_SIZE,
+  OTTER_ACP_PROTOCOL_VERSION,
+  OTTER_PROTOCOL_VERSION,
+  ServerInfo,
+} from "../otter/initialize.js";
+export {
+  PermissionReply,
+  PermissionRespondResponse,
+  ToolApproveRequest,
+  ToolApproveResponse,
+} from "../otter/permission.js";
+export {
+  ForkSessionRequest,
+  ForkSessionResponse,
+  GetSessionResponse,
+  ListedSession,
+  ListSessionsRequest,
+  ListSessionsResponse,
+  LoadSessionResponse,
+  NewSessionRequest,
+  NewSessionResponse,
+  SessionRef,
+  SessionState,
+  SetModelRequest,
+  SetModeRequest,
+} from "../otter/session.js";
+export {
+  CancelResponse,
+  MessageRequest,
+  MessageResponse,
+  ResumeRequest,
+  ResumeResponse,
+  TurnRequest,
+} from "../otter/turn.js";
+export {
+  ErrorRecord,
+  StepEndRecord,
+  StepStartRecord,
+  TextDeltaRecord,
+  ToolCallRecord,
+  ToolResultRecord,
+  TurnEndRecord,
+  turnNotifications,
+} from "../otter/turn-notification.js";
+export { ToolCall, ToolResult, UsageUpdate } from "../otter/update.js";
 export { Capabilities, FERRET_PROTOCOL_VERSION, InitializeResponse } from "./initialize.js";
 export { agentMethods, clientMethods } from "./methods.js";
 export { PermissionRespondRequest } from "./permission.js";

@@ -1,4 +1,24 @@
 /** `@chimera/acp-schema/http`: request and response bodies of the HTTP routes. */
+
+export { strict } from "../define/mode.js";
+export { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.js";
+export { ErrorReply } from "./error.js";
+export { PermissionBody, PermissionReply, ToolApproveBody, ToolApproveReply } from "./permission.js";
+export { CostTotals, RunCostRow, RunRow, RunsCostReply, RunsQuery, RunsReply } from "./report.js";
+export { type Route, routes } from "./routes.js";
+export {
+  AgentManifest,
+  AgentsReply,
+  CreateRunBody,
+  MessagePart,
+  Run,
+  RunEvent,
+  RunEventsReply,
+  RunMessage,
+  RunMode,
+  RunStatus,
+} from "./run.js";
+export { AliveReply, HealthReply, InfoReply, ProvidersReply, ToolsReply } from "./server.js";
 export {
   CreateRunningSessionBody,
   CreateRunningSessionReply,
@@ -18,3 +38,6 @@ export {
   TurnBody,
   TurnReply,
 } from "./session.js";
+export { ShareBody, ShareReply, TranscriptFormat, TranscriptQuery } from "./share.js";
+export { EndData, sessionStream } from "./stream.js";
+export { RewindBody, RewindReply, Snapshot, SnapshotDiffReply, SnapshotsReply } from "./undo.js";

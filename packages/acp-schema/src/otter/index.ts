@@ -1,4 +1,6 @@
 /** `@chimera/acp-schema/otter`: the native dialect of otter. */
+
+export { strict } from "../define/mode.js";
 export { ApplicationErrorData, errorCodes } from "./error.js";
 export {
   AgentCapabilities,
@@ -35,13 +37,13 @@ export {
 } from "./session.js";
 export { CancelResponse, MessageRequest, MessageResponse, ResumeRequest, ResumeResponse, TurnRequest } from "./turn.js";
 export {
-  StepEnd,
-  StepStart,
-  TextDelta,
+  ErrorRecord,
+  StepEndRecord,
+  StepStartRecord,
+  TextDeltaRecord,
   ToolCallRecord,
   ToolResultRecord,
-  TurnEnd,
-  TurnError,
+  TurnEndRecord,
   turnNotifications,
 } from "./turn-notification.js";
 export {

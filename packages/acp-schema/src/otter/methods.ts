@@ -22,13 +22,13 @@ import {
 } from "./session.js";
 import { CancelResponse, MessageRequest, MessageResponse, ResumeRequest, ResumeResponse, TurnRequest } from "./turn.js";
 import {
-  StepEnd,
-  StepStart,
-  TextDelta,
+  ErrorRecord,
+  StepEndRecord,
+  StepStartRecord,
+  TextDeltaRecord,
   ToolCallRecord,
   ToolResultRecord,
-  TurnEnd,
-  TurnError,
+  TurnEndRecord,
 } from "./turn-notification.js";
 import { SessionNotification } from "./update.js";
 
@@ -52,11 +52,11 @@ export const agentMethods = methodsOf("agent", {
 
 export const clientMethods = methodsOf("client", {
   "session/update": [SessionNotification, null],
-  textDelta: [TextDelta, null],
+  textDelta: [TextDeltaRecord, null],
   toolCall: [ToolCallRecord, null],
   toolResult: [ToolResultRecord, null],
-  stepStart: [StepStart, null],
-  stepEnd: [StepEnd, null],
-  turnEnd: [TurnEnd, null],
-  error: [TurnError, null],
+  stepStart: [StepStartRecord, null],
+  stepEnd: [StepEndRecord, null],
+  turnEnd: [TurnEndRecord, null],
+  error: [ErrorRecord, null],
 });

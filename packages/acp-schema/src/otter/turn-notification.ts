@@ -19,10 +19,10 @@ export const turnNotifications = {
 // @__NO_SIDE_EFFECTS__
 const carrying = <T extends RecordType>(type: T) => plain(() => ({ sessionId: v.string(), ...recordEntries(type) }));
 
-export const TextDelta = carrying("text_delta");
+export const TextDeltaRecord = carrying("text_delta");
 export const ToolCallRecord = carrying("tool_call");
 export const ToolResultRecord = carrying("tool_result");
-export const StepStart = carrying("step_start");
-export const StepEnd = carrying("step_end");
-export const TurnEnd = carrying("turn_end");
-export const TurnError = carrying("error");
+export const StepStartRecord = carrying("step_start");
+export const StepEndRecord = carrying("step_end");
+export const TurnEndRecord = carrying("turn_end");
+export const ErrorRecord = carrying("error");

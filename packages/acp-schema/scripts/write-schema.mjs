@@ -1,0 +1,72 @@
+// Writes schema/*.json: each entry's schemas as JSON Schema, in their writing mode, for those who do not use TypeScript.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { toJsonSchemaDefs } from "@valibot/to-json-schema";
+import * as events from "../dist/events/index.js";
+import * as ferret from "../dist/ferret/index.js";
+import * as http from "../dist/http/index.js";
+import * as acp from "../dist/index.js";
+import * as otter from "../dist/otter/index.js";
+import * as unstable from "../dist/unstable/index.js";
+
+const folder = new URL("../schema/", import.meta.url);
+const entries = { acp, "acp.unstable": unstable, otter, ferret, events, http };
+
+mkdirSync(folder, { recursive: true });
+for (const [name, exports] of Object.entries(entries)) {
+  writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(describe(name, exports), null, 2)}\n`);
+}
+
+function describe(name, exports) {
+  const schemas = {
+    ...Object.fromEntries(Object.entries(exports).filter(([, value]) => value?.kind === "schema")),
+    ...nested(exports.metadata),
+    ...nested(exports.sessionStream),
+  };
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: `@chimera/acp-schema ${name}`,
+    ...(exports.agentMethods && { "x-methods": methods(exports, schemas) }),
+    ...(exports.routes && { "x-routes": routes(exports.routes, schemas) }),
+    $defs: toJsonSchemaDefs(schemas, {
+      typeMode: "input",
+      errorMode: "ignore",
+      target: "draft-2020-12",
+      overrideSchema,
+    }),
+  };
+}
+
+/** What JSON Schema says in its own way: free-form objects, enums that may grow. */
+function overrideSchema({ valibotSchema, jsonSchema }) {
+  if (valibotSchema.type === "custom") return { type: "object" };
+  if (valibotSchema.words)
+    return { anyOf: [...valibotSchema.words.map((word) => ({ const: word })), { type: "string" }] };
+  return jsonSchema;
+}
+
+function nested(table = {}) {
+  return Object.fromEntries(Object.entries(table).filter(([, value]) => value?.kind === "schema"));
+}
+
+function methods({ agentMethods, clientMethods, protocolMethods, proxyMethods }, schemas) {
+  return [agentMethods, clientMethods, protocolMethods, proxyMethods]
+    .flatMap((table) => Object.values(table ?? {}))
+    .map(({ params, result, ...row }) => ({ ...row, params: ref(params, schemas), result: ref(result, schemas) }));
+}
+
+function routes(table, schemas) {
+  return Object.entries(table).map(([route, { query, body, reply, ...row }]) => ({
+    route,
+    ...row,
+    query: ref(query, schemas),
+    body: ref(body, schemas),
+    reply: ref(reply, schemas),
+  }));
+}
+
+function ref(schema, schemas) {
+  if (!schema) return undefined;
+  const name = Object.keys(schemas).find((key) => schemas[key] === schema);
+  if (!name) throw new Error("a method or route uses a schema that its entry does not export");
+  return { $ref: `#/$defs/${name}` };
+}

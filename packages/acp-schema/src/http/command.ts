@@ -1,0 +1,31 @@
+/** Custom slash commands over HTTP. */
+import * as v from "valibot";
+import { plain, record } from "../define/shape.js";
+
+const text = v.string();
+
+/** `GET /commands`. */
+export const CommandsReply = plain(() => ({
+  commands: v.array(
+    plain(() => ({
+      name: text,
+      description: text,
+      args: v.array(plain(() => ({ name: text, description: text }))),
+      /** The file it comes from. */
+      source: text,
+    })),
+  ),
+}));
+export type CommandsReply = v.InferOutput<typeof CommandsReply>;
+
+/** `POST /commands/{name}/invoke`: `args` fill `$1`, `$2` …, `kwargs` fill `$NAME` whatever its case. */
+export const InvokeCommandBody = plain(() => ({
+  session_id: text,
+  args: v.optional(v.array(text)),
+  kwargs: v.optional(record(text)),
+}));
+export type InvokeCommandBody = v.InferOutput<typeof InvokeCommandBody>;
+
+/** 202. */
+export const InvokeCommandReply = plain(() => ({ message_id: text, name: text, rendered: text }));
+export type InvokeCommandReply = v.InferOutput<typeof InvokeCommandReply>;

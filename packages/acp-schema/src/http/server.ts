@@ -1,0 +1,36 @@
+/** What the server says about itself. */
+import * as v from "valibot";
+import { json, plain } from "../define/shape.js";
+
+const text = v.string();
+
+/** `GET /healthz` and `GET /ping`. */
+export const AliveReply = plain(() => ({ status: v.literal("ok") }));
+export type AliveReply = v.InferOutput<typeof AliveReply>;
+
+/** `GET /health`. */
+export const HealthReply = plain(() => ({ status: v.literal("ok"), version: text, started_at: text }));
+export type HealthReply = v.InferOutput<typeof HealthReply>;
+
+/** `GET /info`. */
+export const InfoReply = plain(() => ({
+  version: text,
+  model: text,
+  provider: text,
+  tools: v.array(text),
+  cwd: text,
+}));
+export type InfoReply = v.InferOutput<typeof InfoReply>;
+
+/** `GET /providers`. */
+export const ProvidersReply = plain(() => ({
+  active: plain(() => ({ provider: text, model: text })),
+  available: v.array(plain(() => ({ name: text, configured: v.boolean() }))),
+}));
+export type ProvidersReply = v.InferOutput<typeof ProvidersReply>;
+
+/** `GET /tools`. */
+export const ToolsReply = plain(() => ({
+  tools: v.array(plain(() => ({ name: text, description: text, input_schema: json() }))),
+}));
+export type ToolsReply = v.InferOutput<typeof ToolsReply>;
