@@ -2,8 +2,7 @@
 
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { type Clock, systemClock } from "./loop/clock.js";
-import { openConversation } from "./loop/conversation.js";
-import { askForChanges } from "./loop/default-policy.js";
+import { openModelContext } from "./loop/model-context.js";
 import { createOutbox, type Outbox } from "./loop/outbox.js";
 import { createPlan } from "./loop/plan.js";
 import type { Run } from "./loop/run.js";
@@ -20,7 +19,7 @@ export interface AgentOptions {
   readonly resolveModel: (name: string) => Model | Promise<Model>;
   /** @defaultValue none */
   readonly tools?: readonly Tool[] | ((turn: Turn, context: AgentContext) => Promise<readonly Tool[]>);
-  /** @defaultValue reading is free, everything else is asked for */
+  /** @defaultValue `createPolicy()` of `@chimera/agent/policy`: reading the workspace is free, the rest is asked for */
   readonly policy?: Policy;
   /** @defaultValue none */
   readonly systemPrompt?: string | ((turn: Turn, workspace: Workspace) => string | Promise<string>);
@@ -62,12 +61,13 @@ async function openRun(
   context: AgentContext,
   outbox: Outbox<AgentEvent>,
 ): Promise<Run> {
-  const { tools = [], systemPrompt = "", policy = askForChanges, spill } = options;
+  const { tools = [], systemPrompt = "", spill } = options;
   const { workspace, signal, ask } = context;
-  const [model, offered, system] = await Promise.all([
+  const [model, offered, system, policy] = await Promise.all([
     options.resolveModel(turn.settings.model),
     typeof tools === "function" ? tools(turn, context) : tools,
     typeof systemPrompt === "function" ? systemPrompt(turn, workspace) : systemPrompt,
+    options.policy ?? import("./policy/policy.js").then(({ createPolicy }) => createPolicy()),
   ]);
   signal.throwIfAborted();
   return {
@@ -89,7 +89,7 @@ async function openRun(
     random: options.random ?? Math.random,
     plan: createPlan(outbox.push, keepsTodo(turn)),
     spending: createSpending(model, turn.settings.spentUsd),
-    conversation: openConversation(turn),
+    context: openModelContext(turn),
     ...(spill ? { spill: (name: string, text: string) => spill(turn, name, text) } : {}),
   };
 }

@@ -1,8 +1,13 @@
 /** `@chimera/agent`: a coding agent without a server around it. This file is the whole public surface of the root entry. */
 export { type AgentOptions, createAgent } from "./create-agent.js";
+export {
+  type Conversation,
+  type ConversationOptions,
+  createConversation,
+  defaultSettings,
+} from "./create-conversation.js";
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
 export { type Clock, systemClock } from "./loop/clock.js";
-export { askForChanges } from "./loop/default-policy.js";
 export type { AuditEntry, Policy, PolicyCall, PolicyContext, PolicyDecision } from "./policy-port.js";
 export type { Agent, AgentContext, Ask, ClientTerminal, McpServer, Turn, TurnSettings, Workspace } from "./port.js";
 export { createModels, type ModelsOptions } from "./providers/models.js";

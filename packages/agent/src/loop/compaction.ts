@@ -1,6 +1,6 @@
 /** Making room when the conversation outgrows the model's context window. */
 import type { ModelMessage } from "../providers/model.js";
-import { estimatedTokens } from "./conversation.js";
+import { estimatedTokens } from "./model-context.js";
 import type { Run } from "./run.js";
 import { createDraft, streamStep } from "./step.js";
 
@@ -12,8 +12,8 @@ const shortResult = 400;
 const elided = "[This output was left out to make room. Call the tool again if you need it.]";
 
 /** Whether the next request should not be sent as it is. */
-export function isCrowded({ model, conversation, system, spending }: Run): boolean {
-  const estimate = Math.max(spending.used, estimatedTokens(conversation.messages) + Math.ceil(system.length / 4));
+export function isCrowded({ model, context, system, spending }: Run): boolean {
+  const estimate = Math.max(spending.used, estimatedTokens(context.messages) + Math.ceil(system.length / 4));
   return estimate > model.contextWindow * 0.9;
 }
 
@@ -25,16 +25,17 @@ export async function makeRoom(run: Run): Promise<boolean> {
 // --- internal ---
 
 async function summariseHistory(run: Run): Promise<boolean> {
-  const { conversation, model, turn } = run;
-  const history = conversation.messages.slice(0, conversation.turnStart);
-  if (!history.some((message) => message.role === "assistant")) return false;
+  const { context, model, turn } = run;
+  const history = context.messages.slice(0, context.turnStart);
+  if (context.summarised || !history.some((message) => message.role === "assistant")) return false;
+  context.summarised = true;
   const text = `Summary of the conversation so far:\n${await summaryOf(run, history)}`;
   const recent = lastTurns(history);
   const kept = estimatedTokens(recent) < model.contextWindow / 4 ? recent : [];
-  const current = conversation.messages.slice(conversation.turnStart);
+  const current = context.messages.slice(context.turnStart);
   // The recent turns are in the summary too: later turns get the summary alone, and must miss nothing.
-  conversation.messages = [{ role: "summary", text }, ...kept.filter(said), ...current];
-  conversation.turnStart = conversation.messages.length - current.length;
+  context.messages = [{ role: "summary", text }, ...kept.filter(said), ...current];
+  context.turnStart = context.messages.length - current.length;
   run.emit({ type: "compaction", metadata: { summary: text, from_turn: turn.number } });
   return true;
 }
@@ -80,18 +81,19 @@ function summaryRequest(transcript: string) {
   };
 }
 
-/** Fits a third of the window whatever the history holds: each message is cut, then the oldest go. */
+/** Fits a third of the window whatever the history holds: messages are cut to a fair share, then the oldest go. */
 function transcriptOf(history: readonly ModelMessage[], contextWindow: number): string {
+  const room = Math.floor((contextWindow * 4) / 3);
+  const share = Math.max(200, Math.floor(room / history.length));
   const lines = history.map((message) => {
-    if (message.role === "tool")
-      return `[${message.name}: ${message.success ? "" : "failed: "}${cut(message.output, 500)}]`;
-    const calls =
-      message.role === "assistant"
-        ? message.tools.map((use) => `\n[calls ${use.name} ${cut(JSON.stringify(use.args), 300)}]`)
-        : [];
-    return `${message.role}: ${cut(message.text, 4_000)}${calls.join("")}`;
+    if (message.role === "tool") {
+      return `[${message.name}: ${message.success ? "" : "failed: "}${cut(message.output, Math.min(share, 500))}]`;
+    }
+    const uses = message.role === "assistant" ? message.tools : [];
+    const calls = uses.map((use) => `\n[calls ${use.name} ${cut(JSON.stringify(use.args), 200)}]`);
+    return `${message.role}: ${cut(message.text, share)}${calls.join("")}`;
   });
-  return lines.join("\n").slice(-Math.floor((contextWindow * 4) / 3));
+  return lines.join("\n").slice(-room);
 }
 
 function cut(text: string, length: number): string {
@@ -99,11 +101,11 @@ function cut(text: string, length: number): string {
 }
 
 function elideResults(run: Run): boolean {
-  const { conversation } = run;
-  const results = conversation.messages.filter((message) => message.role === "tool");
+  const { context } = run;
+  const results = context.messages.filter((message) => message.role === "tool");
   const old = new Set(results.slice(0, -keptResults).filter((message) => message.output.length > shortResult));
   if (old.size === 0) return false;
-  conversation.messages = conversation.messages.map((message) =>
+  context.messages = context.messages.map((message) =>
     message.role === "tool" && old.has(message) ? { ...message, output: elided, images: [] } : message,
   );
   const text = `The context window is full: the output of ${old.size} earlier calls is no longer shown to the model.`;

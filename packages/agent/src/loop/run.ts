@@ -26,12 +26,14 @@ export interface Run {
   readonly spill?: (name: string, text: string) => Promise<string>;
   readonly plan: Plan;
   readonly spending: Spending;
-  readonly conversation: Conversation;
+  readonly context: ModelContext;
 }
 
 /** The messages of the next request. */
-export interface Conversation {
+export interface ModelContext {
   messages: ModelMessage[];
   /** Where this turn's own messages begin. */
   turnStart: number;
+  /** Once a turn: what is left after that is this turn's own. */
+  summarised: boolean;
 }

@@ -58,7 +58,7 @@ function failure(thrown: unknown, emit: Run["emit"]): Ending {
 async function runSteps(run: Run, progress: Progress): Promise<Ending> {
   const { maxSteps } = run.turn.settings;
   const budget = createBudget(run);
-  const ids = new Set(run.conversation.messages.flatMap((message) => (message.role === "tool" ? [message.id] : [])));
+  const ids = new Set(run.context.messages.flatMap((message) => (message.role === "tool" ? [message.id] : [])));
   for (;;) {
     if (progress.steps >= maxSteps)
       return { reason: "max_turn_requests", error: `the limit of ${maxSteps} steps is reached` };
@@ -92,18 +92,18 @@ function endingOf({ stop, calls }: Draft): Ending | null {
 }
 
 async function act(run: Run, draft: Draft, ids: Set<string>): Promise<void> {
-  const { conversation, toolbox, workspace, turn } = run;
+  const { context, toolbox, workspace, turn } = run;
   const calls = await Promise.all(
     draft.calls.map((call) => prepareCall(call, uniqueId(call.id, ids, turn.number), toolbox, workspace)),
   );
-  conversation.messages.push({
+  context.messages.push({
     role: "assistant",
     text: draft.text,
     thought: draft.thought,
     sealed: draft.sealed,
     tools: calls.map(({ id, name, args }) => ({ id, name, args })),
   });
-  conversation.messages.push(...(await runCalls(run, calls)));
+  context.messages.push(...(await runCalls(run, calls)));
 }
 
 /** The model's whole reply; what it cost and said is on record even when it was interrupted. */
@@ -111,9 +111,9 @@ async function replyOf(run: Run, progress: Progress): Promise<Draft> {
   if (isCrowded(run)) await makeRoom(run);
   for (;;) {
     const draft = createDraft();
-    const { system, signal, conversation, toolbox } = run;
+    const { system, signal, context, toolbox } = run;
     try {
-      await streamStep(run, { system, messages: conversation.messages, tools: toolbox.tools, signal }, draft);
+      await streamStep(run, { system, messages: context.messages, tools: toolbox.tools, signal }, draft);
       return draft;
     } catch (error) {
       if (!isAgentError(error) || error.code !== "context_overflow" || draft.text) throw error;

@@ -3,13 +3,13 @@ import type { Message } from "@chimera/acp-schema/events";
 import type { Turn } from "../port.js";
 import type { ModelMessage } from "../providers/model.js";
 import { budgetTool } from "./budget.js";
-import type { Conversation } from "./run.js";
+import type { ModelContext } from "./run.js";
 
-export function openConversation({ history, prompt }: Pick<Turn, "history" | "prompt">): Conversation {
+export function openModelContext({ history, prompt }: Pick<Turn, "history" | "prompt">): ModelContext {
   const messages = wellFormed(history);
   const turnStart = messages.length;
   messages.push({ role: "user", ...prompt });
-  return { messages, turnStart };
+  return { messages, turnStart, summarised: false };
 }
 
 /** Roughly: four characters to a token. */
