@@ -73,10 +73,10 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
   const outbox = createOutbox(output, {
     highWaterBytes: limits.highWaterBytes,
     onFailure: () => void shut("output_failed"),
-    onProgress: resumeInput,
+    onBuffered: throttleInput,
   });
   const incoming = createIncoming({
-    send,
+    send: outbox.send,
     onError,
     onIdle: () => {
       if (inputEnded) void shut("input_ended");
@@ -84,18 +84,14 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
   });
   if (options.methods) incoming.use(options.methods, options.mapError);
 
-  function send(line: string): void {
-    outbox.send(line);
-    if (!paused && outbox.bufferedBytes > limits.pauseInputBytes) {
+  function throttleInput(buffered: number): void {
+    if (!paused && buffered > limits.pauseInputBytes) {
       paused = true;
       input.pause();
+    } else if (paused && !closing && buffered < limits.highWaterBytes) {
+      paused = false;
+      input.resume();
     }
-  }
-
-  function resumeInput(): void {
-    if (!paused || outbox.bufferedBytes > limits.highWaterBytes) return;
-    paused = false;
-    input.resume();
   }
 
   function receive(frame: Frame): void {
@@ -112,7 +108,7 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
         else incoming.notification(frame);
         break;
       case "invalid":
-        send(encodeError(frame.idText, frame));
+        outbox.send(encodeError(frame.idText, frame));
     }
   }
 
@@ -147,9 +143,11 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
   async function call(method: string, params: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     if (closing || inputEnded) throw new ConnectionError("closed", "The connection is closed");
     if (signal?.aborted) throw new ConnectionError("aborted", "The request was aborted", { cause: signal.reason });
-    const { id, answer } = calls.open(signal, (aborted) => send(encodeNotification(CANCEL, { requestId: aborted })));
+    const { id, answer } = calls.open(signal, (aborted) =>
+      outbox.send(encodeNotification(CANCEL, { requestId: aborted })),
+    );
     try {
-      send(encodeRequest(id, method, params));
+      outbox.send(encodeRequest(id, method, params));
     } catch (error) {
       calls.drop(id, error as Error);
     }
@@ -160,8 +158,8 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
 
   return {
     request: (method, params, { signal } = {}) => call(method, params, signal) as Promise<never>,
-    notify: (method, params) => send(encodeNotification(method, params)),
-    notifyEncoded: send,
+    notify: (method, params) => outbox.send(encodeNotification(method, params)),
+    notifyEncoded: outbox.send,
     use: incoming.use,
     get bufferedBytes() {
       return outbox.bufferedBytes;

@@ -62,14 +62,23 @@ function invalidRequest(idText: string, reason: string): InvalidFrame {
 function idTextOf(id: RequestId | undefined, line: string): string {
   if (typeof id === "string") return JSON.stringify(id);
   if (typeof id !== "number") return "null";
-  // What nearly every client writes, recognised without a scan.
-  const canonical = `{"jsonrpc":"2.0","id":${id}`;
-  if (line.startsWith(canonical) && Number.isSafeInteger(id)) {
-    const next = line.charCodeAt(canonical.length);
-    if (next === 0x2c || next === 0x7d) return String(id);
-  }
-  return numericIdText(line) ?? String(id);
+  return startsWithPlainId(line, id) ? String(id) : (numericIdText(line) ?? String(id));
 }
+
+/** Recognises, without a scan of the whole line, what nearly every client writes. */
+function startsWithPlainId(line: string, id: number): boolean {
+  if (!line.startsWith(USUAL_START)) return false;
+  let value = 0;
+  for (let i = USUAL_START.length; i < USUAL_START.length + MAX_PLAIN_DIGITS; i++) {
+    const code = line.charCodeAt(i);
+    if (code >= 0x30 && code <= 0x39) value = value * 10 + code - 0x30;
+    else return (code === 0x2c || code === 0x7d) && value === id;
+  }
+  return false;
+}
+
+const USUAL_START = '{"jsonrpc":"2.0","id":';
+const MAX_PLAIN_DIGITS = 15;
 
 /** An own `__proto__` key is harmless until somebody copies the object with assignment: it goes before handlers see it. */
 function dropProtoKeys(value: object): void {

@@ -3,13 +3,12 @@ const BACKSLASH = 0x5c;
 
 /** Whether objects and arrays nest deeper than `maxDepth`; linear, and safe on text that is not JSON. */
 export function exceedsDepth(text: string, maxDepth: number): boolean {
-  // Every level needs an opening and a closing character.
-  if (text.length < 2 * maxDepth + 2) return false;
+  if (isTooShortFor(maxDepth + 1, text) || roomAfter(text, "[", roomAfter(text, "{", maxDepth)) >= 0) return false;
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === QUOTE) i = endOfString(text, i);
-    // 0x7b { and 0x5b [ differ from their closers 0x7d and 0x5d by 2, and from each other by one bit.
+    // `{` and `[`, then `}` and `]`, differ by one bit.
     else if ((code | 0x20) === 0x7b) {
       if (++depth > maxDepth) return true;
     } else if ((code | 0x20) === 0x7d) depth--;
@@ -46,12 +45,40 @@ export function numericIdText(text: string): string | undefined {
 
 const NUMBER = /-?\d[\d.eE+-]*/y;
 
-/** Index of the quote that closes the string opened at `open`, or the text's length. */
+/** An array level takes 2 characters, an object level 5 (`{"":}`): most frames are cleared by their length alone. */
+function isTooShortFor(levels: number, text: string): boolean {
+  const arraysNeeded = Math.ceil((5 * levels - text.length) / 3);
+  return arraysNeeded > 0 && (arraysNeeded > levels || roomAfter(text, "[", arraysNeeded - 1) >= 0);
+}
+
+/** What is left of `room` after all occurrences of `character`; negative as soon as there are more. */
+function roomAfter(text: string, character: string, room: number): number {
+  let left = room;
+  for (let i = text.indexOf(character); i !== -1 && left >= 0; i = text.indexOf(character, i + 1)) left--;
+  return left;
+}
+
+/**
+ * Index of the quote that closes the string opened at `open`, or the text's length. Short strings and strings full of
+ * escapes are walked; long plain ones are jumped over.
+ */
 function endOfString(text: string, open: number): number {
-  for (let i = text.indexOf('"', open + 1); i !== -1; i = text.indexOf('"', i + 1)) {
+  let i = open + 1;
+  let walkTo = i + 64;
+  while (i < text.length) {
+    if (i < walkTo) {
+      const code = text.charCodeAt(i);
+      if (code === QUOTE) return i;
+      i += code === BACKSLASH ? 2 : 1;
+      continue;
+    }
+    const quote = text.indexOf('"', i);
+    if (quote === -1) break;
     let backslashes = 0;
-    while (text.charCodeAt(i - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return i;
+    while (quote - backslashes > i && text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return quote;
+    i = quote + 1;
+    walkTo = i + 64;
   }
   return text.length;
 }

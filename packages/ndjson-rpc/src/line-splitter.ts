@@ -17,7 +17,8 @@ export interface LineSplitter {
 }
 
 const LF = 0x0a;
-const KEPT_CAPACITY = 64 * 1024;
+const COPIED_BELOW = 1024;
+const TAIL_BYTES = 16 * 1024;
 
 /**
  * Bytes to lines in linear time whatever the chunking. Only LF ends a line: a CR before it is JSON white space, and
@@ -25,40 +26,54 @@ const KEPT_CAPACITY = 64 * 1024;
  */
 export function createLineSplitter(options: LineSplitterOptions): LineSplitter {
   const { maxLineBytes, onLine, onFault } = options;
-  // A partial line is copied here rather than kept as a list of chunks: a peer that writes single bytes would
-  // otherwise cost a Buffer object for each of them.
-  let partial = Buffer.alloc(0);
-  let used = 0;
+  // A partial line is a list of chunks, joined once. Small ones are first copied together: a peer that writes single
+  // bytes would otherwise cost a Buffer object for each of them.
+  let chunks: Buffer[] = [];
+  let tail = Buffer.alloc(0);
+  let tailUsed = 0;
+  let kept = 0;
   let skipping = false;
 
   function keep(bytes: Buffer): void {
     if (skipping || bytes.length === 0) return;
-    if (used + bytes.length > maxLineBytes) {
+    kept += bytes.length;
+    if (kept > maxLineBytes) {
       skipping = true;
-      release();
+      forget();
       onFault("too_long");
-      return;
+    } else if (bytes.length >= COPIED_BELOW) {
+      sealTail();
+      chunks.push(bytes);
+    } else {
+      if (tailUsed + bytes.length > tail.length) {
+        sealTail();
+        tail = Buffer.allocUnsafe(TAIL_BYTES);
+      }
+      bytes.copy(tail, tailUsed);
+      tailUsed += bytes.length;
     }
-    if (used + bytes.length > partial.length) {
-      const grown = Buffer.allocUnsafe(Math.max(used + bytes.length, partial.length * 2, 4096));
-      partial.copy(grown, 0, 0, used);
-      partial = grown;
-    }
-    bytes.copy(partial, used);
-    used += bytes.length;
   }
 
-  function release(): void {
-    used = 0;
-    if (partial.length > KEPT_CAPACITY) partial = Buffer.alloc(0);
+  function sealTail(): void {
+    if (tailUsed === 0) return;
+    chunks.push(tail.subarray(0, tailUsed));
+    tail = tail.subarray(tailUsed);
+    tailUsed = 0;
+  }
+
+  function forget(): void {
+    chunks = [];
+    tailUsed = 0;
+    kept = 0;
   }
 
   function finishPartial(): void {
-    const line = partial.subarray(0, used);
-    const skipped = skipping;
+    const complete = !skipping && kept > 0;
+    if (complete && chunks.length > 0) sealTail();
+    const line = chunks.length === 0 ? tail.subarray(0, tailUsed) : Buffer.concat(chunks, kept);
     skipping = false;
-    if (!skipped && used > 0) decodeLine(line);
-    release();
+    forget();
+    if (complete) decodeLine(line);
   }
 
   /** Complete lines that lie together in one chunk are validated and decoded together: that is the hot path. */
@@ -95,7 +110,7 @@ export function createLineSplitter(options: LineSplitterOptions): LineSplitter {
     push(chunk) {
       const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       let start = 0;
-      if (used > 0 || skipping) {
+      if (kept > 0 || skipping) {
         const end = bytes.indexOf(LF);
         if (end === -1) return keep(bytes);
         keep(bytes.subarray(0, end));

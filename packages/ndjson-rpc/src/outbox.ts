@@ -10,8 +10,8 @@ export interface OutboxOptions {
   readonly highWaterBytes: number;
   /** The output is gone (EPIPE, closed by the peer); called at most once. */
   onFailure(error: Error | undefined): void;
-  /** Something left the buffer. */
-  onProgress(): void;
+  /** The output took or gave back bytes: this many are buffered now. Not called for every line. */
+  onBuffered(bytes: number): void;
 }
 
 export interface Outbox {
@@ -46,6 +46,7 @@ export function createOutbox(output: OutputStream, options: OutboxOptions): Outb
       if (error) fail(error);
       else settle();
     });
+    options.onBuffered(inFlight);
   }
 
   function settle(): void {
@@ -54,7 +55,7 @@ export function createOutbox(output: OutputStream, options: OutboxOptions): Outb
       waiting = [];
       for (const resolve of ready) resolve();
     }
-    options.onProgress();
+    options.onBuffered(queue.length + inFlight);
   }
 
   function fail(error?: Error): void {
