@@ -125,12 +125,17 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
     if (closing) return;
     closing = true;
     clearTimeout(grace);
+    // A reader that is alive but stalled must not keep a closed connection open.
+    const stalled = setTimeout(() => resolveClosed(reason), limits.endGraceMs);
     const error = new ConnectionError("closed", "The connection is closed");
     incoming.abortAll(error);
     calls.rejectAll(error);
     input.pause();
     options.onClose?.(reason);
+    // Handlers that end on the abort still get their answers out.
+    await new Promise((resolve) => setImmediate(resolve));
     await outbox.close();
+    clearTimeout(stalled);
     resolveClosed(reason);
   }
 
@@ -166,7 +171,7 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
     },
     drained: outbox.drained,
     close: async () => {
-      await shut("closed");
+      void shut("closed");
       await closed;
     },
     closed,

@@ -30,16 +30,12 @@ export interface Incoming {
   readonly open: number;
 }
 
-interface OpenRequest {
-  abort(reason: unknown): void;
-}
-
 export function createIncoming(options: IncomingOptions): Incoming {
   const { send, onError, onIdle } = options;
-  const openRequests = new Set<OpenRequest>();
+  const openRequests = new Set<LazyAbort>();
   // The newest of several requests that reuse an id is the one that can be cancelled.
-  const byId = new Map<RequestId, OpenRequest>();
-  const closing = lazyAbort();
+  const byId = new Map<RequestId, LazyAbort>();
+  const closing = createLazyAbort();
   let table: Methods = {};
   let mapError: MapError = internalError;
   let unknown: UnknownMethod = notFound;
@@ -61,31 +57,36 @@ export function createIncoming(options: IncomingOptions): Incoming {
 
   function openRequest(frame: RequestFrame): RequestContext {
     const { id, idText, method } = frame;
-    const aborting = lazyAbort();
-    const entry: OpenRequest = aborting;
-    openRequests.add(entry);
-    byId.set(id, entry);
+    const aborting = createLazyAbort();
+    openRequests.add(aborting);
+    byId.set(id, aborting);
 
-    function answer(encode: () => string): void {
-      if (!openRequests.delete(entry)) return;
-      if (byId.get(id) === entry) byId.delete(id);
-      send(encodeOrFail(encode, idText, (error) => onError(error, { method })));
+    function answer(encode: (idText: string, value: unknown) => string, value: unknown): void {
+      if (!openRequests.delete(aborting)) return;
+      if (byId.get(id) === aborting) byId.delete(id);
+      let line: string;
+      try {
+        line = encode(idText, value);
+      } catch (error) {
+        // An answer that cannot be encoded is still an answer.
+        onError(error, { method });
+        line = encodeError(idText, { code: ErrorCode.internalError, message: "Internal error" });
+      }
+      send(line);
       if (openRequests.size === 0) onIdle();
     }
 
-    return {
+    function encodeFailure(idText: string, error: unknown): string {
+      return encodeError(idText, isAbort(error, aborting) ? cancelledError : describe(error, method));
+    }
+
+    return createContext(
       id,
       method,
-      get signal() {
-        return aborting.signal();
-      },
-      reply: (result) => answer(() => encodeResult(idText, result)),
-      fail: (error) =>
-        answer(() => {
-          const cancelled = aborting.aborted() && isAbort(error, aborting.signal());
-          return encodeError(idText, cancelled ? cancelledError : describe(error, method));
-        }),
-    };
+      aborting,
+      (result) => answer(encodeResult, result),
+      (error) => answer(encodeFailure, error),
+    );
   }
 
   return {
@@ -112,23 +113,15 @@ export function createIncoming(options: IncomingOptions): Incoming {
         onError(new ConnectionError("unhandled", "No handler for this notification"), { method });
         return;
       }
-      const context: RequestContext = {
-        id: null,
-        method,
-        get signal() {
-          return closing.signal();
-        },
-        reply: ignore,
-        fail: (error) => onError(error, { method }),
-      };
+      const context = createContext(null, method, closing, ignore, (error) => onError(error, { method }));
       run(row, frame.params, context, context.fail, ignore);
     },
     cancel(id) {
-      if (typeof id === "string" || typeof id === "number") byId.get(id)?.abort(cancelledReason());
+      if (typeof id === "string" || typeof id === "number") abort(byId.get(id), cancelledReason());
     },
     abortAll(reason) {
-      closing.abort(reason);
-      for (const entry of openRequests) entry.abort(reason);
+      abort(closing, reason);
+      for (const entry of openRequests) abort(entry, reason);
     },
     get open() {
       return openRequests.size;
@@ -153,20 +146,6 @@ function notFound(method: string): RpcError {
 function internalError(error: unknown): RpcErrorObject {
   const message = error instanceof Error ? error.message : String(error);
   return { code: ErrorCode.internalError, message: "Internal error", data: { message } };
-}
-
-function isAbort(error: unknown, signal: AbortSignal): boolean {
-  return error === signal.reason || (error instanceof Error && error.name === "AbortError");
-}
-
-/** An answer that cannot be encoded is still an answer. */
-function encodeOrFail(encode: () => string, idText: string, onError: (error: unknown) => void): string {
-  try {
-    return encode();
-  } catch (error) {
-    onError(error);
-    return encodeError(idText, { code: ErrorCode.internalError, message: "Internal error" });
-  }
 }
 
 /** Validates and calls the handler; stays synchronous as long as schema and handler do. */
@@ -214,22 +193,48 @@ function invalidParams(issues: ReturnType<typeof invalidPaths>): RpcError {
 }
 
 /** An AbortController made only when somebody looks at the signal: most requests never do, and it is not cheap. */
-function lazyAbort() {
-  let controller: AbortController | undefined;
-  let abortedWith: { reason: unknown } | undefined;
-  return {
-    aborted: () => abortedWith !== undefined,
-    signal(): AbortSignal {
-      if (!controller) {
-        controller = new AbortController();
-        if (abortedWith) controller.abort(abortedWith.reason);
-      }
-      return controller.signal;
-    },
-    abort(reason: unknown): void {
-      if (abortedWith) return;
-      abortedWith = { reason };
-      controller?.abort(reason);
-    },
-  };
+interface LazyAbort {
+  controller: AbortController | undefined;
+  aborted: boolean;
+  reason: unknown;
+}
+
+function createLazyAbort(): LazyAbort {
+  return { controller: undefined, aborted: false, reason: undefined };
+}
+
+function abort(target: LazyAbort | undefined, reason: unknown): void {
+  if (!target || target.aborted) return;
+  target.aborted = true;
+  target.reason = reason;
+  target.controller?.abort(reason);
+}
+
+function signalOf(target: LazyAbort): AbortSignal {
+  if (!target.controller) {
+    target.controller = new AbortController();
+    if (target.aborted) target.controller.abort(target.reason);
+  }
+  return target.controller.signal;
+}
+
+function isAbort(error: unknown, { aborted, reason }: LazyAbort): boolean {
+  return aborted && (error === reason || (error instanceof Error && error.name === "AbortError"));
+}
+
+// The getter lives on a prototype: in an object literal it would cost every request a slow property definition.
+const contextPrototype = {
+  get signal(): AbortSignal {
+    return signalOf((this as unknown as { aborting: LazyAbort }).aborting);
+  },
+};
+
+function createContext(
+  id: RequestId,
+  method: string,
+  aborting: LazyAbort,
+  reply: (result: unknown) => void,
+  fail: (error: unknown) => void,
+): RequestContext {
+  return { __proto__: contextPrototype, id, method, aborting, reply, fail } as unknown as RequestContext;
 }

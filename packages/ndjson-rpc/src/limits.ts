@@ -8,7 +8,7 @@ export interface Limits {
   readonly highWaterBytes: number;
   /** Output above this pauses the input, so a peer that never reads cannot grow this process. @defaultValue 16 MiB */
   readonly pauseInputBytes: number;
-  /** How long requests may still run after the input ended, before they are aborted. @defaultValue 1000 */
+  /** How long requests may still run after the input ended, and then how long the last output may take. @defaultValue 1000 */
   readonly endGraceMs: number;
 }
 

@@ -90,7 +90,7 @@ export function createLineSplitter(options: LineSplitterOptions): LineSplitter {
     }
     let start = 0;
     for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
-      if (end > start) deliver(text.slice(start, end));
+      deliver(text.slice(start, end));
       start = end + 1;
     }
   }
@@ -102,7 +102,7 @@ export function createLineSplitter(options: LineSplitterOptions): LineSplitter {
   }
 
   function deliver(line: string): void {
-    if (line.charCodeAt(0) <= 0x20 && isBlank(line)) return;
+    if (line === "" || (line.charCodeAt(0) <= 0x20 && isBlank(line))) return;
     onLine(line);
   }
 

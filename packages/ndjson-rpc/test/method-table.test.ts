@@ -1,0 +1,197 @@
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { defineMethods, mergeMethods, notification, RpcError, request, type StandardSchema } from "../src/index.js";
+import { createPair } from "../src/testing.js";
+import { createRawPeer } from "./raw-peer.js";
+
+/** A schema by hand: any library that implements Standard Schema fits the same way. */
+function objectWith<K extends string>(key: K, delayed = false): StandardSchema<Record<K, string>, Record<K, string>> {
+  const validate = (value: unknown) => {
+    const field = (value as Record<string, unknown>)[key];
+    if (typeof field === "string") return { value: { [key]: field.trim() } as Record<K, string> };
+    return { issues: [{ message: `expected a string, got ${field}`, path: [{ key }] }] };
+  };
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: (value) => (delayed ? Promise.resolve(validate(value)) : validate(value)),
+    },
+  };
+}
+
+const protocol = {
+  greet: request({ params: objectWith("name"), result: objectWith("text") }),
+  log: notification({ params: objectWith("line") }),
+};
+
+describe("a declaration", () => {
+  it("types the handler and the caller", async () => {
+    const { left, right } = createPair(
+      { peer: protocol },
+      {
+        methods: defineMethods({
+          greet: request({
+            ...protocol.greet,
+            handle(params) {
+              expectTypeOf(params).toEqualTypeOf<Record<"name", string>>();
+              return { text: `hello ${params.name}` };
+            },
+          }),
+        }),
+      },
+    );
+    const answer = await left.request("greet", { name: "  Ada " });
+    expectTypeOf(answer).toEqualTypeOf<Record<"text", string>>();
+    expect(answer).toEqual({ text: "hello Ada" });
+    // @ts-expect-error: no such method at the peer
+    await expect(left.request("leave")).rejects.toMatchObject({ code: -32601 });
+    // @ts-expect-error: params of the wrong type
+    await expect(left.request("greet", { name: 1 })).rejects.toMatchObject({ code: -32602 });
+    await right.close();
+  });
+
+  it("validates what the peer answers", async () => {
+    const { left } = createPair({ peer: protocol }, { methods: { greet: { handle: () => ({ text: 5 }) } } });
+    await expect(left.request("greet", { name: "x" })).rejects.toMatchObject({
+      code: "invalid_result",
+      cause: { issues: [{ path: "/text" }] },
+    });
+    await left.close();
+  });
+});
+
+describe("invalid params", () => {
+  it.each([false, true])(
+    "are answered -32602 with the paths that failed (asynchronous schema: %s)",
+    async (delayed) => {
+      const peer = createRawPeer({
+        methods: defineMethods({ greet: request({ params: objectWith("name", delayed), handle: (params) => params }) }),
+      });
+      await peer.send(
+        '{"jsonrpc":"2.0","id":1,"method":"greet","params":{"name":5}}',
+        '{"jsonrpc":"2.0","id":2,"method":"greet"}',
+        '{"jsonrpc":"2.0","id":3,"method":"greet","params":null}',
+        '{"jsonrpc":"2.0","id":4,"method":"greet","params":"name"}',
+        '{"jsonrpc":"2.0","id":5,"method":"greet","params":{"name":"x"}}',
+      );
+      const answers = peer
+        .lines()
+        .map((line) => JSON.parse(line))
+        .sort((a, b) => a.id - b.id);
+      expect(answers.map((answer) => answer.error?.code)).toEqual([-32602, -32602, -32602, -32602, undefined]);
+      expect(answers[0].error.data.issues).toEqual([{ path: "/name", message: "expected a string, got 5" }]);
+    },
+  );
+});
+
+describe("a table", () => {
+  const named = (name: string) => request({ handle: () => name });
+  const call = '{"jsonrpc":"2.0","id":1,"method":"who"}';
+
+  it("merges with an extension, whose rows win", async () => {
+    const peer = createRawPeer({
+      methods: mergeMethods(defineMethods({ who: named("base"), other: named("other") }), { who: named("extension") }),
+    });
+    await peer.send(call, '{"jsonrpc":"2.0","id":2,"method":"other"}');
+    expect(peer.lines().map((line) => JSON.parse(line).result)).toEqual(["extension", "other"]);
+  });
+
+  it("can be replaced, with its error mapping, by a handler of the old one", async () => {
+    const peer = createRawPeer({
+      methods: defineMethods({
+        latch: request({
+          handle: () => {
+            peer.connection.use(
+              {
+                who: {
+                  handle: () => {
+                    throw new Error("later");
+                  },
+                },
+              },
+              (error) => ({ code: -32000, message: String(error), data: { name: "x" } }),
+            );
+            return "latched";
+          },
+        }),
+      }),
+    });
+    await peer.send(call, '{"jsonrpc":"2.0","id":2,"method":"latch"}', call);
+    const answers = peer.lines().map((line) => JSON.parse(line));
+    expect(answers.map(({ error, result }) => error?.code ?? result)).toEqual([-32601, "latched", -32000]);
+    expect(answers[2].error).toEqual({ code: -32000, message: "Error: later", data: { name: "x" } });
+  });
+
+  it("runs a request row for a notification without an answer, and answers a notification row that came with an id", async () => {
+    const seen: string[] = [];
+    const peer = createRawPeer({
+      methods: defineMethods({
+        ask: request({ handle: () => void seen.push("ask") }),
+        tell: notification({ handle: () => void seen.push("tell") }),
+      }),
+    });
+    await peer.send('{"jsonrpc":"2.0","method":"ask"}', '{"jsonrpc":"2.0","id":1,"method":"tell"}');
+    expect(seen).toEqual(["ask", "tell"]);
+    expect(peer.lines()).toEqual(['{"jsonrpc":"2.0","id":1,"result":null}']);
+  });
+});
+
+describe("a handler that fails", () => {
+  it.each([
+    ["throws", () => Promise.resolve().then(() => JSON.parse("{"))],
+    ["throws nothing useful", () => Promise.reject(undefined)],
+    ["returns what JSON cannot hold", () => ({ big: 1n })],
+    [
+      "returns a cycle",
+      () => {
+        const cycle: Record<string, unknown> = {};
+        cycle["self"] = cycle;
+        return cycle;
+      },
+    ],
+    [
+      "throws what JSON cannot hold",
+      () => {
+        throw new RpcError(-32001, "x", { big: 1n });
+      },
+    ],
+  ])("because it %s gets -32603", async (_name, handle) => {
+    const peer = createRawPeer({ methods: { fail: { handle } } });
+    await peer.send('{"jsonrpc":"2.0","id":1,"method":"fail"}');
+    expect(JSON.parse(peer.lines()[0] ?? "{}")).toMatchObject({ id: 1, error: { code: -32603 } });
+  });
+
+  it("in a notification is reported, not answered", async () => {
+    const reported: unknown[] = [];
+    const peer = createRawPeer({
+      onError: (error, { method }) => reported.push(method, (error as Error).message),
+      methods: defineMethods({
+        tell: notification({
+          handle: async () => {
+            throw new Error("lost");
+          },
+        }),
+      }),
+    });
+    await peer.send('{"jsonrpc":"2.0","method":"tell"}', '{"jsonrpc":"2.0","method":"nobody"}');
+    expect(reported).toEqual(["nobody", "No handler for this notification", "tell", "lost"]);
+    expect(peer.lines()).toEqual([]);
+  });
+
+  it("even in its error mapping is answered", async () => {
+    const peer = createRawPeer({
+      methods: {
+        fail: {
+          handle: () => {
+            throw new Error("first");
+          },
+        },
+      },
+      mapError: () => {
+        throw new Error("second");
+      },
+    });
+    await peer.send('{"jsonrpc":"2.0","id":1,"method":"fail"}');
+    expect(JSON.parse(peer.lines()[0] ?? "{}")).toMatchObject({ error: { code: -32603, data: { message: "first" } } });
+  });
+});
