@@ -1,1 +1,11 @@
-export {};
+/** `@chimera/agent/mcp`: tools of MCP servers, over stdio and streamable HTTP. */
+export { connectMcp, type McpCallOptions, type McpClient, type McpClientOptions, type McpTool } from "./client.js";
+export {
+  type ConfiguredServer,
+  loadMcpConfig,
+  type McpConfig,
+  type McpConfigOptions,
+  parseMcpConfig,
+} from "./config.js";
+export { createMcpPool, type McpPool, type McpPoolOptions, type McpRequest } from "./pool.js";
+export { adaptTool, mcpToolName } from "./tool-adapter.js";

@@ -1,0 +1,126 @@
+/** Which MCP servers there are: the files of the user, of the project, and one named by hand. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { McpServer } from "../port.js";
+
+/** A server as configured; the time limit is for connecting and for each call. */
+export type ConfiguredServer = McpServer & { readonly timeoutMs?: number };
+
+export interface McpConfig {
+  readonly servers: readonly ConfiguredServer[];
+  /** What was left out and why, in words for a person. */
+  readonly notices: readonly string[];
+}
+
+export interface McpConfigOptions {
+  readonly home: string;
+  readonly cwd: string;
+  /** A file named by hand: it comes last and must be readable. */
+  readonly file?: string;
+  /**
+   * Whether servers that the project's own files name may be started. They are programs that somebody else chose: without
+   * the user's word they are only reported. @defaultValue false
+   */
+  readonly trustProject?: boolean;
+}
+
+/** Later files win over earlier ones by name; a bad entry is reported and costs only itself. */
+export async function loadMcpConfig({ home, cwd, file, trustProject = false }: McpConfigOptions): Promise<McpConfig> {
+  const user = await readServers(join(home, ".opencode", "config.json"));
+  const project =
+    (await readServers(join(cwd, ".opencode", "mcp.json"))) ??
+    (await readServers(join(cwd, ".opencode", "config.json")));
+  const named = file === undefined ? null : await readServers(file, true);
+  const notices = [user, project, named].flatMap((config) => config?.notices ?? []);
+  const untrusted = trustProject ? [] : (project?.servers ?? []);
+  if (untrusted.length > 0) {
+    const names = untrusted.map(({ name }) => name).join(", ");
+    notices.push(
+      `The project names MCP servers that were not started: ${names}. Name their file yourself to trust them.`,
+    );
+  }
+  const chosen = [user, trustProject ? project : null, named].flatMap((config) => config?.servers ?? []);
+  return { servers: [...new Map(chosen.map((server) => [server.name, server])).values()], notices };
+}
+
+export function parseMcpConfig(text: string, source: string): McpConfig {
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch (error) {
+    return { servers: [], notices: [`${source} is not valid JSON: ${(error as Error).message}`] };
+  }
+  const servers: ConfiguredServer[] = [];
+  const notices: string[] = [];
+  for (const [name, entry] of Object.entries(serverMap(document))) {
+    if (isObject(entry) && entry["enabled"] === false) continue;
+    const server = parseServer(name, entry);
+    if (typeof server === "string") notices.push(`${source}: the MCP server ${JSON.stringify(name)} ${server}`);
+    else servers.push(server);
+  }
+  return { servers, notices };
+}
+
+// --- internal ---
+
+async function readServers(path: string, required = false): Promise<McpConfig | null> {
+  try {
+    return parseMcpConfig(await readFile(path, "utf8"), path);
+  } catch (error) {
+    if (!required && (error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    return { servers: [], notices: [`${path} cannot be read: ${(error as Error).message}`] };
+  }
+}
+
+/** Under one of three keys, or the document itself when everything in it looks like a server. */
+function serverMap(document: unknown): Record<string, unknown> {
+  if (!isObject(document)) return {};
+  for (const key of ["mcp", "mcpServers", "servers"]) if (isObject(document[key])) return document[key];
+  const entries = Object.entries(document).filter(
+    ([, entry]) => isObject(entry) && ("command" in entry || "url" in entry),
+  );
+  return Object.fromEntries(entries);
+}
+
+function parseServer(name: string, entry: unknown): ConfiguredServer | string {
+  if (!isObject(entry)) return "is not an object";
+  const timeout = entry["timeout_ms"] ?? entry["timeout"];
+  const limit = typeof timeout === "number" && timeout > 0 && timeout < 2 ** 31 ? { timeoutMs: timeout } : {};
+  if (entry["url"] !== undefined) {
+    const url = httpUrl(entry["url"]);
+    if (!url) return "has a url that is not http or https";
+    return {
+      type: entry["type"] === "sse" ? "sse" : "http",
+      name,
+      url,
+      headers: stringMap(entry["headers"]),
+      ...limit,
+    };
+  }
+  const words = commandWords(entry["command"], entry["args"]);
+  if (!words) return "has neither a command nor a url";
+  const [command, ...args] = words;
+  return { type: "stdio", name, command, args, env: stringMap(entry["environment"] ?? entry["env"]), ...limit };
+}
+
+function commandWords(command: unknown, args: unknown): [string, ...string[]] | null {
+  const words = [command, args].flat().filter((word): word is string => typeof word === "string");
+  const [first, ...rest] = words;
+  return first === undefined || first === "" ? null : [first, ...rest];
+}
+
+function httpUrl(value: unknown): string | null {
+  if (typeof value !== "string" || !URL.canParse(value)) return null;
+  return /^https?:$/.test(new URL(value).protocol) ? value : null;
+}
+
+function stringMap(value: unknown): Record<string, string> {
+  if (!isObject(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,112 @@
+/** An MCP server over streamable HTTP: every message is a POST, answered by JSON or by a stream of events. */
+import { createParser } from "eventsource-parser";
+import { AgentError } from "../errors.js";
+import type { McpServer } from "../port.js";
+import { type Channel, type ChannelEvents, deliver, type JsonObject, MAX_MESSAGE } from "./channel.js";
+
+export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse" }>, events: ChannelEvents): Channel {
+  const own = new AbortController();
+  let session: string | null = null;
+  let version: string | null = null;
+  const onMessage = (message: JsonObject) => {
+    version ??= agreedVersion(message);
+    events.onMessage(message);
+  };
+  const headers = (): Record<string, string> => ({
+    ...server.headers,
+    accept: "application/json, text/event-stream",
+    ...(session !== null && { "mcp-session-id": session }),
+    ...(version !== null && { "mcp-protocol-version": version }),
+  });
+  return {
+    send: async (message, signal) => {
+      const response = await post(server, message, headers(), AbortSignal.any([own.signal, signal]));
+      if (response.status === 404 && session !== null) events.onClose("it forgot the session");
+      await requireOk(server.name, response);
+      session ??= response.headers.get("mcp-session-id");
+      // The reply arrives while the caller already waits for it: whoever sent is not held up by a long answer.
+      void receive(response, onMessage).then(
+        // Harmless after a reply; without one the caller would wait for its time limit.
+        () => onMessage({ id: message["id"], error: { message: "the answer held no reply" } }),
+        (error: unknown) => {
+          if (!signal.aborted && !own.signal.aborted) events.onClose((error as Error).message);
+        },
+      );
+    },
+    close: async () => {
+      if (session !== null) {
+        const goodbye = {
+          method: "DELETE",
+          headers: headers(),
+          signal: AbortSignal.timeout(1000),
+          redirect: "error" as const,
+        };
+        await fetch(server.url, goodbye).then(
+          (response) => response.body?.cancel(),
+          () => {},
+        );
+      }
+      own.abort();
+    },
+  };
+}
+
+// --- internal ---
+
+async function post(
+  server: McpServer & { url: string },
+  message: JsonObject,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+) {
+  const init = {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(message),
+    signal,
+    // Credentials in the headers are for this address and no other.
+    redirect: "error" as const,
+  };
+  return fetch(server.url, init).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw new AgentError("mcp_connect", `The MCP server ${server.name} cannot be reached: ${reasonOf(cause)}`, {
+      cause,
+    });
+  });
+}
+
+async function requireOk(name: string, response: Response): Promise<void> {
+  if (response.ok) return;
+  await response.body?.cancel();
+  throw new AgentError(
+    "mcp_connect",
+    `The MCP server ${name} answered ${response.status} ${response.statusText}`.trim(),
+  );
+}
+
+/** The reply to the handshake names the version that every later request must carry. */
+function agreedVersion({ result }: JsonObject): string | null {
+  const version = (result as JsonObject | undefined)?.["protocolVersion"];
+  return typeof version === "string" ? version : null;
+}
+
+async function receive(response: Response, onMessage: ChannelEvents["onMessage"]): Promise<void> {
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+  const parser = createParser({ onEvent: ({ data }) => deliver(data, onMessage) });
+  const decoder = new TextDecoder();
+  const whole: string[] = [];
+  let size = 0;
+  for await (const bytes of response.body ?? []) {
+    const text = decoder.decode(bytes, { stream: true });
+    size += text.length;
+    if (size > MAX_MESSAGE) throw new AgentError("mcp_call", "the answer is too large");
+    if (isStream) parser.feed(text);
+    else whole.push(text);
+  }
+  if (!isStream && size > 0) deliver(whole.join(""), onMessage);
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? cause.message || message : message;
+}

@@ -1,0 +1,134 @@
+/** The MCP servers of each session: started when a turn first needs them, ended with the session. */
+import type { Tool } from "../tool.js";
+import type { McpClient } from "./client.js";
+import type { ConfiguredServer } from "./config.js";
+
+export interface McpPoolOptions {
+  /** The environment that servers pick from; secrets in it do not reach them. @defaultValue a path and a home only */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface McpRequest {
+  readonly sessionId: string;
+  readonly servers: readonly ConfiguredServer[];
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+  /** Told what was left out, once per session and reason. */
+  readonly notice: (text: string) => void;
+}
+
+export interface McpPool {
+  /** The tools of all servers that answer; a server that does not costs a notice, never the turn. */
+  tools(request: McpRequest): Promise<Tool[]>;
+  /** Ends the servers of one session. */
+  close(sessionId: string): Promise<void>;
+  closeAll(): Promise<void>;
+}
+
+export function createMcpPool({ env = {} }: McpPoolOptions = {}): McpPool {
+  const sessions = new Map<string, SessionServers>();
+  const close = async (sessionId: string) => {
+    const session = sessions.get(sessionId);
+    sessions.delete(sessionId);
+    await Promise.all(
+      [...(session?.clients.values() ?? [])].map((client) =>
+        client.then(
+          (open) => open.close(),
+          () => {},
+        ),
+      ),
+    );
+  };
+  return {
+    tools: async (request) => {
+      const session = sessions.get(request.sessionId) ?? { clients: new Map(), told: new Set() };
+      if (request.servers.length === 0 && session.clients.size === 0) return [];
+      sessions.set(request.sessionId, session);
+      await endUnlisted(session, request.servers);
+      const lists = await Promise.all(request.servers.map((server) => toolsOf(server, session, request, env)));
+      return unique(lists.flat(), (text) => tell(session, request, text));
+    },
+    close,
+    closeAll: async () => {
+      await Promise.all([...sessions.keys()].map(close));
+    },
+  };
+}
+
+// --- internal ---
+
+interface SessionServers {
+  /** By what the server is, so that a changed configuration is another server. */
+  readonly clients: Map<string, Promise<McpClient>>;
+  readonly told: Set<string>;
+}
+
+async function toolsOf(
+  server: ConfiguredServer,
+  session: SessionServers,
+  request: McpRequest,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Tool[]> {
+  if (server.type === "sse") {
+    tell(session, request, `The MCP server ${server.name} was skipped: the SSE transport is not supported.`);
+    return [];
+  }
+  const key = keyOf(server);
+  try {
+    const client = await connection(key, server, session, request, env);
+    const { adaptTool } = await import("./tool-adapter.js");
+    return (await client.tools()).map((tool) => adaptTool(server.name, tool, client));
+  } catch (error) {
+    session.clients.delete(key);
+    request.signal.throwIfAborted();
+    tell(session, request, (error as Error).message);
+    return [];
+  }
+}
+
+async function connection(
+  key: string,
+  server: ConfiguredServer,
+  session: SessionServers,
+  { cwd, signal }: McpRequest,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<McpClient> {
+  const known = await session.clients.get(key)?.catch(() => null);
+  if (known && !known.closed) return known;
+  const connecting = import("./client.js").then(({ connectMcp }) => connectMcp(server, { cwd, env, signal }));
+  session.clients.set(key, connecting);
+  return connecting;
+}
+
+async function endUnlisted({ clients }: SessionServers, servers: readonly ConfiguredServer[]): Promise<void> {
+  const listed = new Set(servers.map(keyOf));
+  const leaving = [...clients].filter(([key]) => !listed.has(key));
+  for (const [key] of leaving) clients.delete(key);
+  await Promise.all(
+    leaving.map(([, client]) =>
+      client.then(
+        (open) => open.close(),
+        () => {},
+      ),
+    ),
+  );
+}
+
+function keyOf(server: ConfiguredServer): string {
+  return JSON.stringify(server);
+}
+
+function tell({ told }: SessionServers, { notice }: McpRequest, text: string): void {
+  if (told.has(text)) return;
+  told.add(text);
+  notice(text);
+}
+
+function unique(tools: readonly Tool[], notice: (text: string) => void): Tool[] {
+  const byName = new Map<string, Tool>();
+  for (const tool of tools) {
+    if (byName.has(tool.name)) notice(`Two MCP tools are called ${tool.name}; the first is used.`);
+    else byName.set(tool.name, tool);
+  }
+  return [...byName.values()];
+}

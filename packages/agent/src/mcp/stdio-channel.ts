@@ -1,0 +1,95 @@
+/** An MCP server as a child process: one JSON message a line, in a process group that is ended with the channel. */
+import { StringDecoder } from "node:string_decoder";
+import { AgentError } from "../errors.js";
+import type { McpServer } from "../port.js";
+import { cleanEnvironment } from "../tools/environment.js";
+import { spawnGroup } from "../tools/process-group.js";
+import { type Channel, type ChannelEvents, deliver, MAX_MESSAGE } from "./channel.js";
+
+export interface StdioOptions {
+  readonly cwd: string;
+  /** The environment to pick from; secrets in it do not reach the server. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const MAX_COMPLAINT = 2000;
+/** A server is asked to leave by the end of its input before it is made to. */
+const FAREWELL_MS = 300;
+
+export function openStdioChannel(
+  server: Extract<McpServer, { type: "stdio" }>,
+  { cwd, env }: StdioOptions,
+  events: ChannelEvents,
+): Channel {
+  const group = spawnGroup(server.command, server.args, {
+    cwd,
+    env: { ...cleanEnvironment(env), ...server.env },
+    input: true,
+  });
+  const { child } = group;
+  let complaint = "";
+  let closed = false;
+  const close = (reason: string) => {
+    if (closed) return;
+    closed = true;
+    events.onClose(complaint.trim() === "" ? reason : `${reason}: ${complaint.trim()}`);
+  };
+  const gone = new Promise<void>((resolve) => {
+    child.once("close", () => resolve());
+    child.once("error", () => resolve());
+  });
+  child.once("error", (error) => close(`it could not be started: ${error.message}`));
+  child.once("close", (code, signal) => close(`it ended with ${signal ?? `exit code ${code}`}`));
+  child.stdin?.on("error", () => {});
+  child.stderr?.on("data", (bytes: Buffer) => {
+    complaint = (complaint + bytes.toString()).slice(-MAX_COMPLAINT);
+  });
+  const overflow = () => {
+    close("it sent a message that is too large");
+    void group.end();
+  };
+  readLines(child.stdout, (line) => deliver(line, events.onMessage), overflow);
+  return {
+    send: (message) =>
+      new Promise((resolve, reject) => {
+        const fail = (cause?: unknown) =>
+          reject(new AgentError("mcp_closed", `The MCP server ${server.name} is gone.`, { cause }));
+        if (closed || !child.stdin?.writable) return fail();
+        child.stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? fail(error) : resolve()));
+      }),
+    close: async () => {
+      closed = true;
+      child.stdin?.end();
+      const patience = new Promise((resolve) => {
+        setTimeout(resolve, FAREWELL_MS).unref();
+      });
+      await Promise.race([gone, patience]);
+      await group.end();
+    },
+  };
+}
+
+// --- internal ---
+
+/** Fragments are joined once a line, so that a long line costs its length and not its square. */
+function readLines(stream: NodeJS.ReadableStream | null, onLine: (line: string) => void, onOverflow: () => void): void {
+  const decoder = new StringDecoder("utf8");
+  let fragments: string[] = [];
+  let size = 0;
+  stream?.on("error", () => {});
+  stream?.on("data", (bytes: Buffer) => {
+    const [first = "", ...others] = decoder.write(bytes).split("\n");
+    fragments.push(first);
+    size += first.length;
+    for (const next of others) {
+      const line = fragments.join("");
+      if (line.trim() !== "") onLine(line);
+      fragments = [next];
+      size = next.length;
+    }
+    if (size <= MAX_MESSAGE) return;
+    fragments = [];
+    size = 0;
+    onOverflow();
+  });
+}

@@ -1,0 +1,102 @@
+/** A tool of an MCP server as a tool of ours. */
+import { createHash } from "node:crypto";
+import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";
+import { capOutput } from "../tools/cap-output.js";
+import { progress } from "../tools/define.js";
+import type { JsonObject } from "./channel.js";
+import type { McpClient, McpTool } from "./client.js";
+
+const MAX_NAME = 64;
+const MAX_DESCRIPTION = 4000;
+
+/** What a server says about its own tools is not trusted: every one of them asks. */
+export function adaptTool(server: string, tool: McpTool, client: McpClient): Tool<Record<string, unknown>> {
+  const title = `${server}: ${tool.title ?? tool.name}`.slice(0, 120);
+  return {
+    name: mcpToolName(server, tool.name),
+    aliases: [],
+    description: (tool.description ?? `${tool.name} of the MCP server ${server}`).slice(0, MAX_DESCRIPTION),
+    input: anyObject,
+    inputSchema: schemaOf(tool.inputSchema),
+    kind: "other",
+    parallel: false,
+    describe: () => ({ title, locations: [], touches: { reads: [], writes: [] } }),
+    run: async (input, context) => {
+      context.signal.throwIfAborted();
+      const options = { signal: context.signal, onProgress: (text: string) => progress(context, "stdout", text) };
+      try {
+        return await outcomeOf(await client.call(tool.name, input, options), context);
+      } catch (error) {
+        context.signal.throwIfAborted();
+        const { message } = error as Error;
+        return { success: false, output: message, error: message };
+      }
+    },
+  };
+}
+
+/** `mcp__server__tool` in the characters and length that every model provider takes. */
+export function mcpToolName(server: string, tool: string): string {
+  const full = `mcp__${clean(server)}__${clean(tool)}`;
+  if (full.length <= MAX_NAME) return full;
+  const mark = createHash("sha256").update(`${server}\0${tool}`).digest("hex").slice(0, 8);
+  return `${full.slice(0, MAX_NAME - mark.length - 1)}_${mark}`;
+}
+
+// --- internal ---
+
+const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+const anyObject: InputSchema<Record<string, unknown>> = {
+  "~standard": {
+    version: 1,
+    vendor: "chimera",
+    validate: (value) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? { value: value as Record<string, unknown> }
+        : { issues: [{ message: "expected an object" }] },
+  },
+};
+
+function clean(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]/g, "_");
+}
+
+function schemaOf(schema: unknown): JsonSchema {
+  const isSchema = typeof schema === "object" && schema !== null && (schema as JsonSchema)["type"] === "object";
+  return isSchema ? (schema as JsonSchema) : { type: "object" };
+}
+
+async function outcomeOf(result: JsonObject, context: ToolContext): Promise<ToolOutcome> {
+  const blocks = Array.isArray(result["content"]) ? (result["content"] as unknown[]).filter(isBlock) : [];
+  const structured = result["structuredContent"];
+  const text =
+    blocks.length === 0 && structured !== undefined ? JSON.stringify(structured) : blocks.map(textOf).join("\n");
+  const output = await capOutput(text, context, `${context.callId}.txt`);
+  const images = blocks.flatMap(pictureOf);
+  const shown = images.length > 0 ? { images } : {};
+  if (result["isError"] !== true) return { success: true, output, ...shown };
+  return { success: false, output, error: output.slice(0, 500) || "The tool failed.", ...shown };
+}
+
+type Block = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+function isBlock(value: unknown): value is Block {
+  return typeof value === "object" && value !== null && typeof (value as Block).type === "string";
+}
+
+function textOf(block: Block): string {
+  if (block.type === "text") return String(block["text"] ?? "");
+  if (block.type === "resource") {
+    const { uri, text } = (block["resource"] ?? {}) as Record<string, unknown>;
+    return typeof text === "string" ? text : `[resource: ${String(uri)}]`;
+  }
+  return block.type === "resource_link" ? `[resource: ${String(block["uri"])}]` : `[${block.type}]`;
+}
+
+function pictureOf(block: Block): ToolImage[] {
+  const { type, data, mimeType } = block as Block & { data?: unknown; mimeType?: unknown };
+  if (type !== "image" || typeof data !== "string" || typeof mimeType !== "string" || !PICTURES.has(mimeType))
+    return [];
+  return [{ mimeType, data }];
+}

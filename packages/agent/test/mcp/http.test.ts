@@ -1,0 +1,134 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Tool } from "../../src/index.js";
+import { createMcpPool } from "../../src/mcp/index.js";
+import { bench } from "../tools/bench.js";
+
+interface Seen {
+  readonly method: string | undefined;
+  readonly headers: IncomingMessage["headers"];
+  readonly message: { id?: number; method?: string; params?: Record<string, unknown> };
+}
+
+type Behaviour = (seen: Seen, response: ServerResponse) => void;
+
+/** Answers by JSON, except that calls are answered by a stream of events in pieces. */
+const plain: Behaviour = ({ message }, response) => {
+  const reply = (result: unknown) => JSON.stringify({ jsonrpc: "2.0", id: message.id, result });
+  if (message.method === "initialize") {
+    response.setHeader("mcp-session-id", "session-7");
+    response.setHeader("content-type", "application/json");
+    response.end(reply({ protocolVersion: "2025-03-26", capabilities: {}, serverInfo: {} }));
+  } else if (message.method === "tools/list") {
+    response.setHeader("content-type", "application/json; charset=utf-8");
+    response.end(reply({ tools: [{ name: "echo" }] }));
+  } else if (message.method === "tools/call") {
+    response.setHeader("content-type", "text/event-stream");
+    const text = `: hello\n\nevent: message\ndata: ${reply({ content: [{ type: "text", text: "grüße" }] })}\n\n`;
+    for (const byte of Buffer.from(text)) response.write(Buffer.of(byte));
+    response.end();
+  } else response.writeHead(202).end();
+};
+
+async function listening(behaviour: Behaviour) {
+  const seen: Seen[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const text = Buffer.concat(chunks).toString();
+      const one: Seen = {
+        method: request.method,
+        headers: request.headers,
+        message: text === "" ? {} : JSON.parse(text),
+      };
+      seen.push(one);
+      behaviour(one, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const pool = createMcpPool();
+  onTestFinished(() => pool.closeAll());
+  const notices: string[] = [];
+  const place = await bench();
+  const list = () =>
+    pool.tools({
+      sessionId: "s",
+      servers: [{ type: "http", name: "web", url, headers: { authorization: "Bearer t" } }],
+      cwd: place.cwd,
+      signal: new AbortController().signal,
+      notice: (text) => void notices.push(text),
+    });
+  return { ...place, seen, pool, notices, list };
+}
+
+describe("an MCP server over HTTP", () => {
+  test("carries headers, session and agreed version, takes JSON and event streams, and says goodbye", async () => {
+    const { list, run, seen, pool } = await listening(plain);
+    const [echo] = await list();
+    expect(echo?.name).toBe("mcp__web__echo");
+    expect(await run(echo as Tool, { text: "x" })).toEqual({ success: true, output: "grüße" });
+    await pool.close("s");
+    expect(seen.map(({ method, message }) => [method, message.method])).toEqual([
+      ["POST", "initialize"],
+      ["POST", "notifications/initialized"],
+      ["POST", "tools/list"],
+      ["POST", "tools/call"],
+      ["DELETE", undefined],
+    ]);
+    for (const { headers } of seen) expect(headers.authorization).toBe("Bearer t");
+    for (const { headers } of seen.slice(1)) {
+      expect(headers["mcp-session-id"]).toBe("session-7");
+      expect(headers["mcp-protocol-version"]).toBe("2025-03-26");
+    }
+  });
+
+  test.each<[string, Behaviour, RegExp]>([
+    ["refuses", (_, response) => response.writeHead(401).end("no"), /answered 401/],
+    [
+      "redirects",
+      (_, response) => response.writeHead(302, { location: "http://127.0.0.1:9/" }).end(),
+      /cannot be reached/,
+    ],
+    ["hangs up", (_, response) => response.destroy(), /cannot be reached/],
+    ["answers something else", (_, response) => response.end("<html>"), /held no reply/],
+  ])("a server that %s is a notice", async (_, behaviour, notice) => {
+    const { list, notices } = await listening(behaviour);
+    expect(await list()).toEqual([]);
+    expect(notices.join()).toMatch(notice);
+  });
+
+  test("a session that the server forgot is opened anew by the next turn", async () => {
+    let forgetful = false;
+    const { list, run, seen } = await listening((one, response) => {
+      if (forgetful && one.message.method === "tools/call") {
+        forgetful = false;
+        response.writeHead(404).end();
+      } else plain(one, response);
+    });
+    const [echo] = await list();
+    forgetful = true;
+    expect(await run(echo as Tool, {})).toMatchObject({ success: false });
+    const [again] = await list();
+    expect(await run(again as Tool, {})).toMatchObject({ success: true });
+    expect(seen.filter(({ message }) => message.method === "initialize")).toHaveLength(2);
+  });
+
+  test("an error of the protocol is an answer", async () => {
+    const { list, run } = await listening((one, response) => {
+      if (one.message.method !== "tools/call") return plain(one, response);
+      response.setHeader("content-type", "application/json");
+      response.end(
+        JSON.stringify({ jsonrpc: "2.0", id: one.message.id, error: { code: -32602, message: "bad arguments" } }),
+      );
+    });
+    const [echo] = await list();
+    expect(await run(echo as Tool, {})).toMatchObject({ success: false, error: "web: bad arguments" });
+  });
+});
