@@ -31,10 +31,9 @@ export async function checkBrowserEntries(root) {
 
 // --- internal ---
 
-/** The build's own table says which source an entry is made of. */
+/** What is built mirrors what it is built from. */
 function sourceOf(owner, name) {
-  const built = owner.entries[name].replace(/^\.\/dist\/|\.js$/g, "");
-  return join(owner.path, owner.manifest.tsup.entry[built]);
+  return join(owner.path, owner.entries[name].replace("./dist/", "src/").replace(/\.js$/, ".ts"));
 }
 
 async function bundle(root, owner, entry) {

@@ -1,5 +1,5 @@
 /** The official schema, closed: as published it lets custom keys pass at the root of every type, which the protocol forbids. */
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 
 /** The parts of a JSON Schema that this reads. */
 export interface JsonSchema {
@@ -19,8 +19,11 @@ export interface OfficialSchema {
 }
 
 /** A validator per definition, compiled when first asked for. */
-export function createClosedSchema({ $defs }: OfficialSchema): (definition: string) => ValidateFunction {
-  const ajv = new Ajv2020({ strict: false, formats });
+export function createClosedSchema(
+  Ajv: typeof Ajv2020,
+  { $defs }: OfficialSchema,
+): (definition: string) => ValidateFunction {
+  const ajv = new Ajv({ strict: false, formats });
   ajv.addSchema({
     $id: "acp",
     $defs: Object.fromEntries(Object.entries($defs).map(([name, one]) => [name, inside(one)])),

@@ -31,8 +31,12 @@ export interface Conversation {
 
 /** Needs `ajv` and `@agentclientprotocol/sdk`, for its schema file alone. */
 export function createOracle({ unstable = false, allow = [] }: OracleOptions = {}): Oracle {
-  const official = readOfficial(unstable);
-  const validator = createClosedSchema(official);
+  // Both are for tests only, so they are looked for when a test asks, not when the module is imported.
+  const require = createRequire(import.meta.url);
+  const { Ajv2020 } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
+  const file = unstable ? "schema.unstable.json" : "schema.json";
+  const official = require(`@agentclientprotocol/sdk/schema/v1/${file}`) as OfficialSchema;
+  const validator = createClosedSchema(Ajv2020, official);
   const definitions = definitionsByMethod(official);
   const passes = (method: string) => method.startsWith("_") || allow.includes(method);
 
@@ -117,11 +121,6 @@ function parse(line: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function readOfficial(unstable: boolean): OfficialSchema {
-  const file = unstable ? "schema.unstable.json" : "schema.json";
-  return createRequire(import.meta.url)(`@agentclientprotocol/sdk/schema/v1/${file}`) as OfficialSchema;
 }
 
 function definitionsByMethod({ $defs }: OfficialSchema): Map<string, string> {
