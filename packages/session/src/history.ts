@@ -16,6 +16,8 @@ export interface TurnState {
   stopReason: StopReason | null;
   /** What the turn ended with; null until then. */
   result: TurnResult | null;
+  /** The failure it reported, if any. */
+  failure: { readonly name: string; readonly message: string } | null;
   /** Tokens of this turn alone. */
   usage: TurnUsage;
   readonly messages: Message[];
@@ -55,6 +57,8 @@ export interface History {
   redoable(): TurnState[];
   /** Turn numbers hidden from `session/load`. */
   hidden(): Set<number>;
+  /** How many records of the given types there are: what a dialect's event ids are counted from. */
+  count(types: ReadonlySet<string>): number;
   readonly openCalls: ReadonlyMap<string, RecordOf<"tool_call">>;
   readonly openPermissions: ReadonlySet<string>;
   readonly facts: Facts;
@@ -89,6 +93,7 @@ export function createHistory(): History {
   let cleared = 0;
   let summary: { text: string; fromTurn: number } | null = null;
   const draft = createDraft();
+  const counts = new Map<string, number>();
 
   const turnOf = (record: SessionRecord): TurnState | undefined =>
     record.turn === null ? undefined : turns[record.turn];
@@ -118,7 +123,13 @@ export function createHistory(): History {
       const kept = visible.filter((turn) => turn.number >= from.fromTurn);
       return [{ role: "summary", text: from.text }, ...kept.flatMap((turn) => turn.messages)];
     },
+    count(types) {
+      let sum = 0;
+      for (const type of types) sum += counts.get(type) ?? 0;
+      return sum;
+    },
     apply(record) {
+      counts.set(record.type, (counts.get(record.type) ?? 0) + 1);
       const turn = turnOf(record);
       switch (record.type) {
         case "user_message": {
@@ -134,6 +145,7 @@ export function createHistory(): History {
             steps: 0,
             stopReason: null,
             result: null,
+            failure: null,
             usage: { input: 0, output: 0, cache: 0, reasoning: 0 },
             messages: [content ? { role: "user", text, content } : { role: "user", text }],
           };
@@ -193,6 +205,9 @@ export function createHistory(): History {
           break;
         case "title_changed":
           facts.title = record.metadata.title;
+          break;
+        case "error":
+          if (turn) turn.failure = { name: record.metadata.name, message: record.metadata.message };
           break;
         case "compaction":
           summary = { text: record.metadata.summary, fromTurn: record.metadata.from_turn };

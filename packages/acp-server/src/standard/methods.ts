@@ -1,5 +1,4 @@
 /** The rows of standard ACP v1. */
-import { isAbsolute } from "node:path";
 import {
   agentMethods,
   type ClientCapabilities,
@@ -7,11 +6,12 @@ import {
   type McpServer as WireMcpServer,
 } from "@chimera/acp-schema";
 import { parseCursor } from "@chimera/event-store";
-import { deferred, type Methods, type RequestContext, RpcError } from "@chimera/ndjson-rpc";
+import { deferred, type Methods, type RequestContext } from "@chimera/ndjson-rpc";
 import { type McpServer, parseMode, type RewindOptions, type Session } from "@chimera/session";
 import * as v from "valibot";
 import type { Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
+import { requireDirectories } from "../directory.js";
 import { promptInput } from "./prompt-content.js";
 import { replayRaw, replayVisible } from "./replay.js";
 import { configOptions, modeState, setConfigOption } from "./settings.js";
@@ -77,7 +77,7 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     ...row("authenticate", () => ({})),
     ...row("logout", () => ({})),
     ...row("session/new", async ({ cwd, mcpServers, additionalDirectories }) => {
-      requireAbsolute(cwd, ...(additionalDirectories ?? []));
+      await requireDirectories([cwd, ...(additionalDirectories ?? [])]);
       const engine = await context.engine();
       const session = await engine.sessions.create({
         cwd,
@@ -204,12 +204,6 @@ async function listSessions(engine: Engine, cwd: string | null, cursor: string |
     updatedAt: new Date(touched).toISOString(),
   }));
   return { sessions, ...(after !== null && { nextCursor: after }) };
-}
-
-function requireAbsolute(...paths: string[]): void {
-  for (const path of paths) {
-    if (!isAbsolute(path)) throw new RpcError(-32602, `${JSON.stringify(path)} is not an absolute path`);
-  }
 }
 
 function mcpServer(server: WireMcpServer): McpServer {

@@ -1,5 +1,12 @@
 /** ACP on this process's stdin and stdout. */
-import { type AcpServer, type Engine, serveAcp, standardDialect } from "@chimera/acp-server";
+import {
+  type AcpServer,
+  type Engine,
+  ferretDialect,
+  otterDialect,
+  serveAcp,
+  standardDialect,
+} from "@chimera/acp-server";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
 import type { Log } from "../log.js";
 import type { Profile } from "../profile.js";
@@ -20,7 +27,7 @@ export function startAcp(options: {
     output,
     engine,
     program: { name: profile.name, title: profile.title, version: profile.version },
-    dialects: { acp: standardDialect, otter: standardDialect, ferret: standardDialect },
+    dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
     native: profile.native,
     forced: settings.forced,
     keyVariables: KEY_VARIABLES,

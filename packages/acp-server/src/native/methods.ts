@@ -1,0 +1,178 @@
+/** The rows of the native dialects. ferret's are otter's with its extensions' merged in. */
+import { resolve } from "node:path";
+import type { Decision } from "@chimera/acp-schema/events";
+import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
+import { agentMethods } from "@chimera/acp-schema/otter";
+import { parseCursor } from "@chimera/event-store";
+import { deferred, ErrorCode, type Methods, type RequestContext, RpcError } from "@chimera/ndjson-rpc";
+import { isSessionError, type PromptInput, type Session } from "@chimera/session";
+import type * as v from "valibot";
+import type { Engine } from "../context.js";
+import type { DialectContext } from "../dialect.js";
+import { requireDirectories } from "../directory.js";
+import type { NativeProjection } from "../project/native.js";
+import { promptInput } from "../standard/prompt-content.js";
+import { replayNative } from "./resume.js";
+import { type NativeView, nativeView } from "./view.js";
+
+type Rows = typeof agentMethods;
+
+export function nativeMethods(context: DialectContext, projection: NativeProjection, historyLimit: number): Methods {
+  const { connection, open } = context;
+  const views = new WeakMap<Session, NativeView>();
+
+  const show = (session: Session, from?: number) =>
+    open.open(
+      session,
+      (opened) => {
+        const view = nativeView(opened, projection);
+        views.set(opened, view);
+        return view;
+      },
+      from === undefined ? {} : { from },
+    );
+  const load = async (id: string): Promise<{ engine: Engine; session: Session }> => {
+    const engine = await context.engine();
+    const session = open.get(id) ?? (await engine.sessions.load(id).catch(refuseUnknown(id)));
+    return { engine, session };
+  };
+  const sessionOf = async (id: string) => {
+    const loaded = await load(id);
+    show(loaded.session);
+    return loaded;
+  };
+  const row = <K extends keyof Rows>(
+    name: K,
+    handle: (params: v.InferOutput<Rows[K]["params"]>, request: RequestContext) => unknown,
+  ) => ({ [name]: { params: agentMethods[name].params, handle } }) as Methods;
+  const prompt = async (id: string, input: PromptInput, request: RequestContext, turnClient: boolean) => {
+    const { session } = await sessionOf(id);
+    if (turnClient) views.get(session)?.useTurnNotifications();
+    open.prompt(session, input, request);
+    return deferred;
+  };
+  /** Native permission ids are answered without naming the session. */
+  const respond = async (permissionId: string, decision: Decision, sessionId?: string) => {
+    const engine = await context.engine();
+    const candidates = sessionId === undefined ? engine.sessions.live() : [(await load(sessionId)).session];
+    const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
+    if (!session) throw new RpcError(ErrorCode.invalidParams, `no open permission ${permissionId}`, { permissionId });
+    await session.answer(permissionId, decision);
+    return { ok: true };
+  };
+
+  return {
+    ...row("session/new", async ({ cwd, working_dir, model, mode }) => {
+      const directory = resolve(context.defaultCwd, cwd ?? working_dir ?? ".");
+      await requireDirectories([directory]);
+      const { sessions } = await context.engine();
+      const settings = { ...(model !== undefined && { model }), ...(mode !== undefined && { agent: mode }) };
+      const session = await sessions.create({ cwd: directory, settings });
+      show(session, 0);
+      return { sessionId: session.id, cwd: directory };
+    }),
+    ...row("session/load", async ({ sessionId }) => {
+      const { session } = await sessionOf(sessionId);
+      const { agent, model } = session.settings;
+      const lastEventId = session.history.count(projection.types);
+      return { sessionId, cwd: session.cwd, agent, model, state: session.state, lastEventId };
+    }),
+    ...row("session/list", async () => {
+      const { sessions } = await context.engine();
+      const { sessions: rows } = await sessions.list({ limit: 100 });
+      return {
+        sessions: rows.map(({ id, summary, touched }) => ({
+          sessionId: id,
+          cwd: summary.cwd,
+          title: summary.title,
+          updatedAt: new Date(touched).toISOString(),
+          model: summary.model,
+          state: sessions.find(id)?.state ?? null,
+        })),
+      };
+    }),
+    ...row("session/get", async ({ sessionId }) => {
+      const { engine, session } = await load(sessionId);
+      const events = [];
+      for await (const { event } of engine.sessions.storeOf(sessionId).read(sessionId)) events.push(event);
+      const { state } = session;
+      const step_count = session.history.facts.steps;
+      return {
+        sessionId,
+        session_id: sessionId,
+        summary: session.summary(),
+        events,
+        state,
+        step_count,
+        event_count: session.lastSeq,
+      };
+    }),
+    ...row("session/message", (params, request) => prompt(params.sessionId, messageInput(params), request, false)),
+    ...row("session/turn", ({ sessionId, prompt: text }, request) => prompt(sessionId, { text }, request, true)),
+    ...row("session/cancel", async ({ sessionId }) => {
+      const { session } = await load(sessionId);
+      return { sessionId, cancelled: session.cancel() };
+    }),
+    ...row("session/setMode", async ({ sessionId, mode }) => {
+      const { engine, session } = await sessionOf(sessionId);
+      if (!engine.agents().some((agent) => agent.id === mode)) {
+        const agents = engine.agents().map((agent) => agent.id);
+        throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(mode)}`, { agents });
+      }
+      session.setAgent(mode);
+      return { sessionId, mode };
+    }),
+    ...row("session/setModel", async ({ sessionId, model }) => {
+      (await sessionOf(sessionId)).session.setModel(model);
+      return { sessionId, model };
+    }),
+    ...row("session/fork", async ({ sessionId, turn }) => {
+      const { engine } = await load(sessionId);
+      const child = await engine.sessions.fork(sessionId, turn === undefined ? {} : { turn });
+      show(child);
+      return { sessionId: child.id, parentId: sessionId };
+    }),
+    ...row("session/resume", async (params) => {
+      const { engine, session } = await load(params.sessionId);
+      const head = session.lastSeq;
+      const since = parseCursor(params.sinceEventId);
+      const store = engine.sessions.storeOf(session.id);
+      const reply = await replayNative({ connection, store, session, projection, since, historyLimit, head });
+      show(session, head);
+      return reply;
+    }),
+    "permission/respond": {
+      params: ferretMethods["permission/respond"].params,
+      handle: (params) => {
+        const answer = params as v.InferOutput<(typeof ferretMethods)["permission/respond"]["params"]>;
+        return "requestId" in answer
+          ? respond(answer.requestId, answer.reply)
+          : respond(answer.id, answer.decision, answer.sessionId);
+      },
+    },
+    ...row("tool/approve", async (params) => {
+      const permissionId = "permissionId" in params ? params.permissionId : params.permission_id;
+      const decision = "decision" in params ? params.decision : params.reply;
+      await respond(permissionId, decision === "approve" || decision === "allow" ? "allow" : "deny", params.sessionId);
+      return { sessionId: params.sessionId, permissionId, applied: true };
+    }),
+  };
+}
+
+// --- internal ---
+
+function messageInput(params: v.InferOutput<Rows["session/message"]["params"]>): PromptInput {
+  if ("message" in params) return { text: params.message };
+  if ("text" in params) return { text: params.text };
+  const { content } = params;
+  if (typeof content === "string") return { text: content };
+  return promptInput(Array.isArray(content) ? content : [content]);
+}
+
+/** An unknown session is the caller's fault here; everything else stays what it was. */
+function refuseUnknown(sessionId: string) {
+  return (error: unknown): never => {
+    if (!isSessionError(error) || error.code !== "session_not_found") throw error;
+    throw new RpcError(ErrorCode.invalidParams, error.message, { sessionId });
+  };
+}

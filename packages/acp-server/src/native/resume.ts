@@ -1,0 +1,36 @@
+/** `session/resume`: the updates after a cursor, as far back as the history of the dialect reaches. */
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { EventStore } from "@chimera/event-store";
+import type { Connection } from "@chimera/ndjson-rpc";
+import type { Session, Summary } from "@chimera/session";
+import type { NativeProjection } from "../project/native.js";
+import { frameHead, nativeFrame } from "./view.js";
+
+export async function replayNative(options: {
+  readonly connection: Connection;
+  readonly store: EventStore<SessionEvent, Summary>;
+  readonly session: Session;
+  readonly projection: NativeProjection;
+  readonly since: number;
+  /** How many updates are kept for resuming. */
+  readonly historyLimit: number;
+  readonly head: number;
+}): Promise<object> {
+  const { connection, store, session, projection, since, head } = options;
+  const lastEventId = session.history.count(projection.types);
+  const oldest = Math.max(1, lastEventId - options.historyLimit + 1);
+  const from = Math.max(since, oldest - 1);
+  const prefix = frameHead(session.id);
+  let eventId = 0;
+  let replayed = 0;
+  for await (const entry of store.read(session.id, { to: head })) {
+    if (from >= lastEventId) break;
+    if (!projection.types.has(entry.type)) continue;
+    eventId++;
+    if (eventId <= from) continue;
+    connection.notifyEncoded(nativeFrame(prefix, eventId, projection, entry.event));
+    replayed++;
+    await connection.drained();
+  }
+  return { sessionId: session.id, replayed, lastEventId, truncated: lastEventId > 0 && since < oldest - 1 };
+}

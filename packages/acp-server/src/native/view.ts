@@ -1,0 +1,74 @@
+/** One session as a native dialect shows it: counted updates, or bare records for clients of `session/turn`. */
+import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { Session } from "@chimera/session";
+import type { NativeProjection } from "../project/native.js";
+import type { SessionView } from "../view.js";
+
+/** Record type -> the notification a client of `session/turn` gets in place of `session/update`. */
+const TURN_METHODS: Readonly<Partial<Record<SessionEvent["type"], string>>> = {
+  text_delta: "textDelta",
+  tool_call: "toolCall",
+  tool_result: "toolResult",
+  step_start: "stepStart",
+  step_end: "stepEnd",
+  turn_end: "turnEnd",
+  error: "error",
+};
+
+export interface NativeView extends SessionView {
+  /** From here on this client gets camelCase notifications for this session. */
+  useTurnNotifications(): void;
+}
+
+export function nativeView(session: Session, projection: NativeProjection): NativeView {
+  const head = frameHead(session.id);
+  let eventId = session.history.count(projection.types);
+  let turnClient = false;
+
+  return {
+    useTurnNotifications() {
+      turnClient = true;
+    },
+    frames(entry) {
+      if (projection.types.has(entry.type)) eventId++;
+      if (turnClient && entry.type !== "permission_request") {
+        const method = TURN_METHODS[entry.type as SessionEvent["type"]];
+        // The record's own line is the payload; only the session's id joins it.
+        return method
+          ? [
+              `{"jsonrpc":"2.0","method":"${method}","params":{"sessionId":${JSON.stringify(session.id)},${entry.line.slice(1)}}`,
+            ]
+          : [];
+      }
+      return projection.types.has(entry.type) ? [nativeFrame(head, eventId, projection, entry.event)] : [];
+    },
+    answer(turn) {
+      const state = session.history.turns[turn];
+      const result = state?.result;
+      const stopReason = result?.cancelled ? "cancelled" : (state?.stopReason ?? "end_turn");
+      if (stopReason === "error") return { error: failureOf(state?.failure ?? null, result?.error ?? null) };
+      return { result: { sessionId: session.id, stopReason, output: result?.output ?? "" } };
+    },
+  };
+}
+
+export function frameHead(sessionId: string): string {
+  return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":${JSON.stringify(sessionId)},"eventId":`;
+}
+
+export function nativeFrame(
+  head: string,
+  eventId: number,
+  projection: NativeProjection,
+  record: SessionRecord,
+): string {
+  return `${head}${eventId},${JSON.stringify(projection.params(record)).slice(1)}}`;
+}
+
+// --- internal ---
+
+function failureOf(failure: { name: string; message: string } | null, message: string | null): Error {
+  const error = new Error(failure?.message ?? message ?? "the turn failed");
+  error.name = failure?.name ?? "AgentError";
+  return error;
+}

@@ -1,0 +1,67 @@
+/**
+ * Record -> the update of native otter. Which record types notify is frozen for this version of the dialect, one update
+ * each: an event id is how many of them the log holds up to a record, the same for ever.
+ */
+
+import type { Decision, RecordOf, SessionRecord } from "@chimera/acp-schema/events";
+import type { SessionUpdate } from "@chimera/acp-schema/otter";
+import type { NativeProjection } from "./native.js";
+
+type Notifying = "text_delta" | "tool_call" | "tool_result" | "usage" | "permission_request" | "cancelled";
+
+const updates: { [T in Notifying]: (record: RecordOf<T>) => SessionUpdate } = {
+  text_delta: ({ metadata }) => ({
+    sessionUpdate: "agent_message_chunk",
+    content: { type: "text", text: metadata.text },
+  }),
+  tool_call: ({ metadata }) => ({
+    sessionUpdate: "tool_call",
+    callId: metadata.call_id,
+    tool: metadata.tool,
+    input: metadata.args,
+  }),
+  tool_result: ({ metadata }) => ({
+    sessionUpdate: "tool_result",
+    callId: metadata.call_id,
+    success: metadata.success,
+    output: metadata.output,
+    ...(metadata.error && { error: metadata.error }),
+  }),
+  usage: ({ metadata: { input, output, cache, reasoning, total_usd } }) => ({
+    sessionUpdate: "usage_update",
+    input,
+    output,
+    cache,
+    reasoning,
+    total_usd,
+  }),
+  permission_request: ({ metadata }) => ({
+    sessionUpdate: "permission_request",
+    requestId: metadata.permission_id,
+    tool: metadata.tool,
+    input: metadata.args,
+    options: metadata.options.filter(isReply),
+  }),
+  cancelled: ({ metadata }) => ({
+    sessionUpdate: "agent_message_chunk",
+    content: { type: "text", text: metadata.output },
+    cancelled: true,
+  }),
+};
+
+export const otterProjection: NativeProjection = {
+  types: new Set(Object.keys(updates)),
+  params: (record) => ({ update: otterUpdate(record) }),
+};
+
+/** Null for a record that notifies nothing. */
+export function otterUpdate(record: SessionRecord): SessionUpdate | null {
+  const project = Object.hasOwn(updates, record.type) ? updates[record.type as Notifying] : undefined;
+  return (project as ((record: SessionRecord) => SessionUpdate) | undefined)?.(record) ?? null;
+}
+
+// --- internal ---
+
+function isReply(decision: Decision): decision is Exclude<Decision, "never"> {
+  return decision !== "never";
+}
