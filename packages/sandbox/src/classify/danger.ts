@@ -1,0 +1,141 @@
+import { resolve } from "node:path";
+import { isSensitive } from "./paths.js";
+import { type Invocation, programName } from "./unfold.js";
+
+export type Risk = "low" | "medium" | "high" | "critical";
+
+const ORDER: readonly Risk[] = ["low", "medium", "high", "critical"];
+
+export function worse(a: Risk, b: Risk): Risk {
+  return ORDER.indexOf(a) >= ORDER.indexOf(b) ? a : b;
+}
+
+/** Directories whose loss takes the machine or the person's work with it. */
+const VITAL = new Set(
+  "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /usr/bin /usr/lib /usr/local /var /var/lib /Users /System /Library /Applications".split(
+    " ",
+  ),
+);
+
+const DISK = /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|dm-|md|loop|mapper\/|mem|kmem|port|zram)/;
+const KERNEL_SWITCH = /^\/proc\/(sysrq-trigger|sys\/kernel\/core_pattern)/;
+const VITAL_FILE = /^\/(etc\/(passwd|shadow|group|sudoers|fstab)|boot\/.*)$/;
+
+/** Why nobody should be asked about this at all, or undefined. `directories` are those the command could run in. */
+export function catastrophe(invocation: Invocation, directories: readonly string[]): string | undefined {
+  const { argv, writes } = invocation;
+  for (const target of writes) {
+    if (target && (DISK.test(target) || KERNEL_SWITCH.test(target) || VITAL_FILE.test(target)))
+      return `overwrites ${target}`;
+  }
+  const name = programName(argv[0]);
+  const args = argv.slice(1).map((word) => word ?? "");
+  const vital = args.find((word) => isVital(word, directories));
+  const recursive = hasFlag(args, "rR", "recursive");
+  switch (name) {
+    case "rm":
+      if (args.includes("--no-preserve-root")) return "removes everything";
+      return recursive && vital ? `removes ${vital}` : undefined;
+    case "chmod":
+    case "chown":
+    case "chgrp":
+      return recursive && vital ? `changes the access of ${vital}` : undefined;
+    case "mv":
+      return vital ? `moves ${vital}` : undefined;
+    case "find":
+      return vital &&
+        args.some((word) => word === "-delete" || /^-(exec|execdir|ok|okdir)$/.test(word)) &&
+        args.some((word) => ["-delete", "rm", "shred"].includes(word))
+        ? `removes what is below ${vital}`
+        : undefined;
+    case "rsync":
+      return vital && args.some((word) => word.startsWith("--delete")) ? `removes what is below ${vital}` : undefined;
+    case "dd":
+      return args.some((word) => word.startsWith("of=") && DISK.test(word.slice(3))) ? "overwrites a disk" : undefined;
+    case "shred":
+    case "tee":
+    case "cp":
+    case "truncate":
+    case "cat":
+    case "blkdiscard":
+    case "wipefs":
+    case "sgdisk":
+    case "badblocks":
+    case "parted":
+    case "pvremove":
+    case "sfdisk":
+      return name !== "cat" && args.some((word) => DISK.test(word)) && !(name === "cp" && !DISK.test(args.at(-1) ?? ""))
+        ? "overwrites a disk"
+        : undefined;
+    case "kill":
+    case "pkill":
+      return args.includes("-1") && args.some((word) => /^-(9|KILL|SIGKILL|s)$/.test(word))
+        ? "ends every process"
+        : undefined;
+    case "shutdown":
+    case "reboot":
+    case "halt":
+    case "poweroff":
+      return "stops the machine";
+    case "init":
+    case "telinit":
+      return ["0", "6"].includes(args[0] ?? "") ? "stops the machine" : undefined;
+    case "systemctl":
+      return args.some((word) => ["poweroff", "reboot", "halt", "kexec"].includes(word))
+        ? "stops the machine"
+        : undefined;
+  }
+  return /^(mkfs|mke2fs|mkswap)(\.|$)/.test(name) && args.some((word) => word.startsWith("/dev/"))
+    ? "formats a disk"
+    : undefined;
+}
+
+/** How bad it would be to say yes by mistake. */
+export function riskOf(invocation: Invocation): Risk {
+  const { argv, writes } = invocation;
+  const words = argv.map((word) => word ?? "");
+  const [name, args] = [programName(argv[0]), words.slice(1)];
+  let risk: Risk = "medium";
+  const raise = (to: Risk, when: boolean): void => {
+    if (when) risk = worse(risk, to);
+  };
+  const recursive = hasFlag(args, "rR", "recursive");
+  raise("high", name === "rm" && recursive);
+  raise("critical", name === "rm" && recursive && hasFlag(args, "f", "force"));
+  raise("high", ["sudo", "doas", "su", "pkexec", "dd"].includes(name));
+  raise("high", name === "chmod" && args.some((word) => /^0?777$/.test(word)));
+  if (name === "git") {
+    raise("high", args.includes("push") && args.some((word) => /^(-f|--force.*|--mirror|--delete|\+.+)$/.test(word)));
+    raise("high", args.includes("reset") && args.includes("--hard"));
+    raise("high", args.includes("clean") && hasFlag(args, "f", "force"));
+    raise("high", args.includes("branch") && args.includes("-D"));
+  }
+  raise(
+    "critical",
+    words.some((word) => /\b(DROP|TRUNCATE) (TABLE|DATABASE|SCHEMA)\b|\bDELETE FROM\b/.test(word)),
+  );
+  for (const word of [...words, ...writes.map((target) => target ?? "")]) {
+    raise("high", word.startsWith("/etc/") || isSensitive(word));
+    raise("critical", /(^|\/)\.(ssh|gnupg|aws)(\/|$)|(credentials|secrets|tokens)\.(json|ya?ml|toml)$/.test(word));
+  }
+  return risk;
+}
+
+// --- internal ---
+
+function isVital(word: string, directories: readonly string[]): boolean {
+  if (word === "" || word.startsWith("-")) return false;
+  // `/*` and `/.*` stand for everything below.
+  const spelled = word.replace(/^\$\{HOME\}|^\$HOME/, "~").replace(/(^|\/)\.?[*?{}[\]]+$/, "$1") || ".";
+  if (/^~[^/]*\/?$/.test(spelled)) return true;
+  return directories.some((directory) => VITAL.has(resolve(directory, spelled)));
+}
+
+function hasFlag(args: readonly string[], letters: string, long: string): boolean {
+  return args.some(
+    (word) =>
+      (/^-[A-Za-z]+$/.test(word) && [...letters].some((letter) => word.includes(letter))) ||
+      // GNU accepts any unambiguous beginning of a long option.
+      (word.length > 3 && `--${long}`.startsWith(word)),
+  );
+}

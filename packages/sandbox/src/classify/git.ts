@@ -1,0 +1,186 @@
+import { type OptionTable, parseOptions } from "./options.js";
+import { type Place, pathConcern } from "./paths.js";
+import type { PlainWord } from "./plain-script.js";
+
+interface GitReader extends OptionTable {
+  /** Words after the options: revisions and paths, nothing at all, or only one of these. */
+  readonly operands?: "any" | "none" | readonly string[];
+  /** Operands are allowed only with one of these: without, the command creates. */
+  readonly operandsNeed?: readonly string[];
+}
+
+const DIFF_LONG = [
+  ..."stat shortstat numstat name-only name-status oneline patch no-patch cached staged color no-color abbrev-commit summary".split(
+    " ",
+  ),
+  ..."no-renames find-renames check exit-code quiet word-diff color-words diff-filter ignore-all-space ignore-space-change".split(
+    " ",
+  ),
+  ..."unified minimal patience histogram relative raw full-index abbrev no-prefix merge-base function-context dirstat".split(
+    " ",
+  ),
+];
+const LOG_LONG = [
+  ..."graph decorate no-decorate all branches tags remotes since until after before author committer grep format pretty follow".split(
+    " ",
+  ),
+  ..."merges no-merges first-parent reverse date max-count skip topo-order date-order left-right cherry-pick invert-grep".split(
+    " ",
+  ),
+  ..."no-walk source ancestry-path boundary count".split(" "),
+];
+
+const diff: GitReader = { flags: "pszwbRaMC", values: "US", long: DIFF_LONG };
+const log: GitReader = { flags: "pszwbRaiEFPMCcm", values: "nSGLU", long: [...DIFF_LONG, ...LOG_LONG], counts: true };
+
+/** Subcommands that only read when used with these options. */
+const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
+  blame: { flags: "wslefntbMC", values: "L", long: ["porcelain", "line-porcelain", "date", "since", "show-email"] },
+  branch: {
+    flags: "arv",
+    long: [
+      "list",
+      "all",
+      "remotes",
+      "show-current",
+      "verbose",
+      "merged",
+      "no-merged",
+      "contains",
+      "no-contains",
+      "sort",
+      "format",
+      "color",
+      "no-color",
+    ],
+    operandsNeed: ["--list", "--contains", "--no-contains", "--merged", "--no-merged"],
+  },
+  "cat-file": { flags: "ptse" },
+  "check-ignore": { flags: "vqn", long: ["verbose", "quiet", "no-index"] },
+  "count-objects": { flags: "vH", long: ["verbose", "human-readable"], operands: "none" },
+  describe: { long: ["tags", "always", "dirty", "abbrev", "long", "all", "match", "exact-match", "contains"] },
+  diff,
+  "for-each-ref": { long: ["format", "sort", "count", "contains", "merged"] },
+  grep: {
+    flags: "aEFGHILPchilnoqvwpW",
+    values: "eABCm",
+    long: [
+      "cached",
+      "untracked",
+      "line-number",
+      "ignore-case",
+      "count",
+      "files-with-matches",
+      "name-only",
+      "heading",
+      "break",
+      "and",
+      "or",
+      "not",
+    ],
+  },
+  log,
+  "ls-files": {
+    flags: "cdmostuz",
+    long: [
+      "cached",
+      "deleted",
+      "modified",
+      "others",
+      "ignored",
+      "stage",
+      "exclude-standard",
+      "unmerged",
+      "full-name",
+      "error-unmatch",
+    ],
+  },
+  "ls-tree": { flags: "drtlz", long: ["name-only", "name-status", "full-tree", "long", "object-only"] },
+  "merge-base": { flags: "a", long: ["all", "is-ancestor", "octopus", "fork-point"] },
+  reflog: { flags: "pn", long: ["oneline", "date", "all", "max-count"], operands: ["show", "HEAD"], counts: true },
+  remote: { flags: "v", long: ["verbose"], operands: ["get-url", "origin", "upstream"] },
+  "rev-list": log,
+  "rev-parse": {
+    flags: "q",
+    long: [
+      "show-toplevel",
+      "show-prefix",
+      "abbrev-ref",
+      "short",
+      "verify",
+      "git-dir",
+      "is-inside-work-tree",
+      "is-bare-repository",
+      "symbolic-full-name",
+      "quiet",
+      "git-common-dir",
+    ],
+  },
+  shortlog: { flags: "sne", long: [...LOG_LONG, "summary", "numbered", "email"] },
+  show: log,
+  "show-ref": { flags: "dhs", long: ["heads", "tags", "head", "verify", "hash"] },
+  stash: { operands: ["list"] },
+  status: {
+    // `-uno` and `-uall` attach a word to the letter.
+    flags: "sbvzunoal",
+    long: [
+      "short",
+      "branch",
+      "porcelain",
+      "untracked-files",
+      "ignored",
+      "show-stash",
+      "ahead-behind",
+      "verbose",
+      "long",
+      "column",
+      "no-renames",
+    ],
+  },
+  tag: {
+    flags: "ln123456789",
+    long: ["list", "sort", "contains", "merged", "no-merged", "points-at", "format", "column"],
+    operandsNeed: ["-l", "--list"],
+  },
+  whatchanged: log,
+  worktree: { long: ["porcelain"], operands: ["list"] },
+};
+
+/** Why this git command is more than a read of the repository, or undefined. */
+export function gitConcern(args: readonly PlainWord[], place: Place): string | undefined {
+  const rest = [...args];
+  while (rest[0] && ["--no-pager", "-P", "--no-optional-locks"].includes(rest[0].text)) rest.shift();
+  const name = rest.shift()?.text ?? "";
+  if (!Object.hasOwn(SUBCOMMANDS, name)) return `git ${name} is not known to only read`;
+  // A directory below the workspace can pose as a repository whose configuration runs programs.
+  if (!place.roots.includes(place.cwd)) return "git runs outside the workspace's own repository";
+  const table = SUBCOMMANDS[name]!;
+  const parsed = parseOptions(rest, table);
+  if (typeof parsed === "string") return `git ${name}: ${parsed} is not known to only read`;
+  const { operands, seen } = parsed;
+  if (operands.length > 0) {
+    if (table.operands === "none") return `git ${name} with an argument is not known to only read`;
+    if (table.operandsNeed && !table.operandsNeed.some((option) => seen.has(option)))
+      return `git ${name} creates something`;
+    if (Array.isArray(table.operands)) {
+      const odd = operands.find((word) => !(table.operands as readonly string[]).includes(word.text));
+      if (odd) return `git ${name} ${odd.text} is not known to only read`;
+    }
+  } else if (name === "stash" || name === "worktree") {
+    return `git ${name} is not known to only read`;
+  }
+  return operandConcern(operands, place);
+}
+
+// --- internal ---
+
+/** An operand is a revision or a path, or `revision:path`; whatever looks like a path must be an ordinary one. */
+function operandConcern(operands: readonly PlainWord[], place: Place): string | undefined {
+  for (const word of operands) {
+    for (const text of new Set([word.text, word.text.slice(word.text.indexOf(":") + 1)])) {
+      const concern = text === "" ? undefined : pathConcern({ text, glob: word.glob }, place);
+      if (concern) return concern;
+    }
+  }
+  return undefined;
+}

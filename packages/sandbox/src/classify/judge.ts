@@ -1,0 +1,171 @@
+import { resolve } from "node:path";
+import type { Workspace } from "../sandbox.js";
+import { catastrophe, type Risk, riskOf, worse } from "./danger.js";
+import { type Place, pathConcern } from "./paths.js";
+import { type PlainCommand, readPlainScript } from "./plain-script.js";
+import { readConcern } from "./readers.js";
+import { type CommandRules, couldMatch, matchRule } from "./rules.js";
+import { readScript } from "./script.js";
+import { unfold } from "./unfold.js";
+
+export type Decision = "allow" | "ask" | "deny";
+
+export interface Verdict {
+  readonly decision: Decision;
+  readonly risk: Risk;
+  /** For the person who is asked: what makes the command more than a read. */
+  readonly reason: string;
+}
+
+export interface ClassifyOptions {
+  /** Where the command would run. @defaultValue the workspace's directory */
+  readonly cwd?: string;
+  readonly workspace: Workspace;
+  readonly rules?: CommandRules;
+}
+
+/** Longer commands are never judged, only asked about. */
+export const MAX_COMMAND_BYTES = 16 * 1024;
+const MAX_COMMANDS = 50;
+/** Bounds on what a reader of the grammar has to keep in mind; they hold the time of any judgement down. */
+const BOUNDS: readonly { readonly what: RegExp; readonly most: number; readonly name: string }[] = [
+  { what: /[({`]|<</g, most: 60, name: "nested parts" },
+  { what: /[;|&\n]/g, most: 200, name: "parts" },
+  { what: /[ \t]+/g, most: 400, name: "words" },
+  { what: /\$/g, most: 100, name: "variables" },
+];
+
+/**
+ * Judges a shell command without running it: `allow` for what only reads the workspace (or what a rule allows), `deny` for
+ * catastrophes and what a rule denies, `ask` for everything else, unclear text included. It is a courtesy to the person, not the
+ * wall: that is the operating system's.
+ */
+export function classify(command: string, options: ClassifyOptions): Verdict {
+  if (Buffer.byteLength(command) > MAX_COMMAND_BYTES) return ask("high", "the command is too long to judge");
+  const hidden = hiddenCharacter(command);
+  if (hidden) return ask("high", `the command contains ${hidden}`);
+  const excess = BOUNDS.find(({ what, most }) => (command.match(what)?.length ?? 0) > most);
+  if (excess) return ask("high", `the command has too many ${excess.name} to judge`);
+  if (command.trim() === "") return ask("medium", "the command is empty");
+  const script = readScript(command);
+  if (!script) return ask("high", "the command does not parse");
+
+  const { invocations, unclear, multiplies } = unfold(script);
+  if (multiplies) return { decision: "deny", risk: "critical", reason: "starts itself without end" };
+  const directories = [resolve(options.workspace.cwd, options.cwd ?? ".")];
+  for (const { argv } of invocations)
+    if (argv[0] === "cd" && argv[1]) directories.push(resolve(directories[0]!, argv[1]));
+  let risk: Risk = unclear ? "high" : "medium";
+  for (const invocation of invocations) {
+    const reason = catastrophe(invocation, directories);
+    if (reason) return { decision: "deny", risk: "critical", reason };
+    risk = worse(risk, riskOf(invocation));
+  }
+  const rules = options.rules ?? {};
+  for (const { argv } of invocations) {
+    const rule = rules.deny?.find((pattern) => couldMatch(pattern, argv));
+    if (rule) return { decision: "deny", risk: worse(risk, "medium"), reason: `denied by the rule ${rule}` };
+  }
+  if (script.commands.length > 0 && feedsShell(script.plain)) risk = "critical";
+  if (script.obstacle) return ask(risk, script.obstacle);
+
+  const plain = readPlainScript(command);
+  if (!plain || !sameWords(plain, script.plain)) return ask(risk, "the command is not plain enough to judge");
+  if (plain.length > MAX_COMMANDS) return ask(risk, "the command has too many parts to judge");
+  const concern = firstConcern(plain, options);
+  return concern
+    ? ask(risk, concern)
+    : { decision: "allow", risk: "low", reason: "only reads the workspace, or is allowed by a rule" };
+}
+
+// --- internal ---
+
+function ask(risk: Risk, reason: string): Verdict {
+  return { decision: "ask", risk, reason };
+}
+
+/** Characters that make the text shown to a person differ from the text the shell gets. */
+function hiddenCharacter(command: string): string | undefined {
+  for (const character of command) {
+    const code = character.codePointAt(0)!;
+    if (code === 10 || code === 9 || (code >= 32 && code < 127)) continue;
+    if (code < 160 || !/[\p{L}\p{N}\p{M}\p{P}\p{S}]/u.test(character)) {
+      return `the hidden character U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+    }
+  }
+  return undefined;
+}
+
+/** Two readers that share no code must see the same words. */
+function sameWords(plain: readonly PlainCommand[], parsed: readonly (readonly string[])[] | undefined): boolean {
+  return (
+    parsed?.length === plain.length &&
+    plain.every(({ words }, index) => {
+      const other = parsed[index]!;
+      return other.length === words.length && words.every((word, at) => word.text === other[at]);
+    })
+  );
+}
+
+/** Something is downloaded or decoded straight into an interpreter. */
+function feedsShell(plain: readonly (readonly string[])[] | undefined): boolean {
+  const names = plain?.map((argv) => argv[0] ?? "") ?? [];
+  return names
+    .slice(1)
+    .some(
+      (name, index) =>
+        /^(ba|z|da|k)?sh$|^(python3?|node|perl|ruby)$/.test(name) && /^(curl|wget|base64|nc|xxd)$/.test(names[index]!),
+    );
+}
+
+function firstConcern(plain: readonly PlainCommand[], options: ClassifyOptions): string | undefined {
+  const roots = [options.workspace.cwd, ...(options.workspace.directories ?? [])].map((path) => resolve(path));
+  // A `cd` may succeed or not: what follows must be harmless from every directory it could run in.
+  let places: Place[] = [{ cwd: resolve(options.workspace.cwd, options.cwd ?? "."), roots }];
+  for (const command of plain) {
+    const argv = command.words.map((word) => word.text);
+    for (const place of places) {
+      const concern = redirectConcern(command, place) ?? commandConcern(command, argv, place, options.rules ?? {});
+      if (concern) return concern;
+    }
+    if (argv[0] === "cd")
+      places = places.flatMap((place) => [place, { ...place, cwd: resolve(place.cwd, argv[1] ?? ".") }]);
+    if (places.length > 8) return "the command changes directory too often to judge";
+  }
+  return undefined;
+}
+
+function commandConcern(
+  command: PlainCommand,
+  argv: readonly string[],
+  place: Place,
+  rules: CommandRules,
+): string | undefined {
+  const asked = rules.ask?.find((pattern) => couldMatch(pattern, argv));
+  if (asked) return `the rule ${asked} asks`;
+  const globbed = command.words.some((word) => word.glob);
+  if (!globbed && rules.allow?.some((pattern) => matchRule(pattern, argv))) return undefined;
+  if (argv[0] === "cd") return changeDirectoryConcern(command, place);
+  return readConcern(command.words, place);
+}
+
+function changeDirectoryConcern(command: PlainCommand, place: Place): string | undefined {
+  const [, target, ...more] = command.words;
+  if (!target || more.length > 0 || target.glob || target.text.startsWith("-"))
+    return "cd goes to an unknown directory";
+  return pathConcern(target, place);
+}
+
+function redirectConcern(command: PlainCommand, place: Place): string | undefined {
+  for (const { operator, target } of command.redirects) {
+    if (operator === "<") {
+      const concern = target.glob ? "a redirection from a pattern" : pathConcern(target, place);
+      if (concern) return concern;
+    } else if (operator === ">&" || operator === "<&") {
+      if (!/^[0-9]$/.test(target.text)) return `writes ${target.text}`;
+    } else if (target.text !== "/dev/null" || operator === "<>") {
+      return `writes ${target.text}`;
+    }
+  }
+  return undefined;
+}

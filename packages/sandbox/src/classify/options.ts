@@ -1,0 +1,81 @@
+import type { PlainWord } from "./plain-script.js";
+
+/** The options under which a program only reads. Whatever is not listed, abbreviations included, is not a read. */
+export interface OptionTable {
+  /** Letters that take no value. */
+  readonly flags?: string;
+  /** Letters that take a value. */
+  readonly values?: string;
+  /** Letters whose value is a file to read. */
+  readonly files?: string;
+  /** Long names, alone or with `=value`; a value given as the next word is judged as an operand. */
+  readonly long?: readonly string[];
+  /** No option of the program, listed or not, can write, run or reach anything. */
+  readonly inert?: boolean;
+  /** `-20` and `+20` are counts. */
+  readonly counts?: boolean;
+}
+
+export interface ParsedOptions {
+  readonly operands: readonly PlainWord[];
+  /** Words given to `files` options. */
+  readonly files: readonly PlainWord[];
+  /** Every option seen, as `-x` or `--name`. */
+  readonly seen: ReadonlySet<string>;
+}
+
+/** Splits arguments by the table; a string says which option is not known to be harmless. */
+export function parseOptions(args: readonly PlainWord[], table: OptionTable): ParsedOptions | string {
+  const operands: PlainWord[] = [];
+  const files: PlainWord[] = [];
+  const seen = new Set<string>();
+  for (let index = 0; index < args.length; index += 1) {
+    const word = args[index]!;
+    const { text } = word;
+    // A file may be called `-o`; that matters only to a program with an option that does harm.
+    if (word.glob && !table.inert && /^[*?[]/.test(text)) return `${text}, which can become an option`;
+    if (text === "--") {
+      operands.push(...args.slice(index + 1));
+      break;
+    }
+    if (table.counts && /^[-+]\d+$/.test(text)) continue;
+    if (!text.startsWith("-") || text === "-") {
+      operands.push(word);
+      continue;
+    }
+    if (text.startsWith("--")) {
+      const name = text.slice(2).replace(/=.*$/s, "");
+      if (!table.long?.includes(name)) return `option --${name}`;
+      seen.add(`--${name}`);
+      continue;
+    }
+    const rest = readCluster(text, table, seen);
+    if (typeof rest === "string") return rest;
+    if (rest.needs) {
+      if (!rest.value) index += 1;
+      const value = rest.value ?? args[index];
+      if (!value) return `option ${text} without a value`;
+      if (rest.needs === "file") files.push(value);
+    }
+  }
+  return { operands, files, seen };
+}
+
+// --- internal ---
+
+function readCluster(
+  text: string,
+  table: OptionTable,
+  seen: Set<string>,
+): { needs?: "value" | "file"; value?: PlainWord } | string {
+  for (let at = 1; at < text.length; at += 1) {
+    const letter = text[at]!;
+    seen.add(`-${letter}`);
+    if (table.flags?.includes(letter)) continue;
+    const needs = table.values?.includes(letter) ? "value" : table.files?.includes(letter) ? "file" : undefined;
+    if (!needs) return `option -${letter}`;
+    const rest = text.slice(at + 1);
+    return rest === "" ? { needs } : { needs, value: { text: rest, glob: false } };
+  }
+  return {};
+}

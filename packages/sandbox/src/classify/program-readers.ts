@@ -1,0 +1,155 @@
+import { parseOptions } from "./options.js";
+import { type Place, pathConcern } from "./paths.js";
+import type { PlainWord } from "./plain-script.js";
+
+/** `find` with tests and printing only; `-exec`, `-delete`, `-fprint` and their kind are not listed. */
+export function findConcern(args: readonly PlainWord[], place: Place): string | undefined {
+  let index = 0;
+  while (["-H", "-L", "-P"].includes(args[index]?.text ?? "")) index += 1;
+  for (; index < args.length && !/^[-(!]/.test(args[index]!.text); index += 1) {
+    const start = args[index]!;
+    if (start.glob && /^[*?[]/.test(start.text)) return `find: ${start.text}, which can become an option`;
+    const concern = pathConcern(start, place);
+    if (concern) return concern;
+  }
+  for (; index < args.length; index += 1) {
+    const { text, glob } = args[index]!;
+    if (glob) return `find: ${text} is not quoted`;
+    if (FIND_PLAIN.has(text)) continue;
+    if (!FIND_VALUED.has(text)) return `find: ${text} is not known to only read`;
+    index += 1;
+    const value = args[index];
+    if (!value || value.glob) return `find: ${text} without a fixed value`;
+    if (FIND_FILES.has(text)) {
+      const concern = pathConcern(value, place);
+      if (concern) return concern;
+    }
+  }
+  return undefined;
+}
+
+/** `sed` that prints or substitutes to standard output: no `w`, `e`, `r`, no in-place editing, no script file. */
+export function sedConcern(args: readonly PlainWord[], place: Place): string | undefined {
+  const scripts: string[] = [];
+  const rest: PlainWord[] = [];
+  for (let index = 0; index < args.length; index += 1) {
+    const word = args[index]!;
+    if (/^-[nErsuz]+$/.test(word.text) || ["--quiet", "--silent", "--regexp-extended"].includes(word.text)) continue;
+    if (word.text === "-e" || word.text === "--expression") {
+      index += 1;
+      scripts.push(args[index]?.text ?? "");
+    } else if (word.text.startsWith("-") && word.text !== "-")
+      return `sed: option ${word.text} is not known to only read`;
+    else rest.push(word);
+  }
+  if (scripts.length === 0) scripts.push(rest.shift()?.text ?? "");
+  const odd = scripts.find((script) => !isPrintingSed(script));
+  if (odd !== undefined) return `sed: the script ${odd} is not known to only print`;
+  return firstPath(rest, place, "sed");
+}
+
+/** `awk` programs of the form `pattern { print … }`. */
+export function awkConcern(args: readonly PlainWord[], place: Place): string | undefined {
+  const rest = [...args];
+  while (rest[0]?.text.startsWith("-F")) {
+    const option = rest.shift()!;
+    if (option.text === "-F" && !rest.shift()) return "awk: -F without a value";
+  }
+  const program = rest.shift();
+  if (!program || !AWK_PRINT.test(program.text)) return "awk: the program is not known to only print";
+  // `name=value` operands assign variables; only file names are left.
+  if (rest.some((word) => word.text.includes("="))) return "awk: assigns a variable";
+  return firstPath(rest, place, "awk");
+}
+
+/** `jq` filters that see only their input: no environment, no modules, no files besides the operands. */
+export function jqConcern(args: readonly PlainWord[], place: Place): string | undefined {
+  const parsed = parseOptions(args, {
+    flags: "acCeMnrRsSj",
+    long: [
+      "compact-output",
+      "exit-status",
+      "null-input",
+      "raw-output",
+      "raw-input",
+      "slurp",
+      "sort-keys",
+      "tab",
+      "color-output",
+      "monochrome-output",
+    ],
+  });
+  if (typeof parsed === "string") return `jq: ${parsed} is not known to only read`;
+  const [filter, ...files] = parsed.operands;
+  if (
+    !filter ||
+    /\$ENV|\$__|\b(env|import|include|modulemeta|get_search_list|input_filename|halt_error)\b/.test(filter.text)
+  ) {
+    return "jq: the filter can reach beyond its input";
+  }
+  return firstPath(files, place, "jq");
+}
+
+/** Process lists without their environments, which `e` would add. */
+export function psConcern(args: readonly PlainWord[]): string | undefined {
+  const known = new Set(["aux", "ax", "-e", "-ef", "-A", "-f", "-aux", "-u", "x", "u"]);
+  return args.every((word) => known.has(word.text)) ? undefined : "ps can print other programs' environments";
+}
+
+/** `test` and `[`; `-v` and `-R` would evaluate a subscript. */
+export function testConcern(args: readonly PlainWord[], place: Place): string | undefined {
+  for (const [index, word] of args.entries()) {
+    if (word.glob) return "test: an unquoted pattern can become an operator";
+    if (word.text === "-v" || word.text === "-R") return "test: evaluates a variable name";
+    if (/^-[bcdefghkprstuwxLSON]$/.test(args[index - 1]?.text ?? "") && word.text !== "]") {
+      const concern = pathConcern(word, place);
+      if (concern?.includes("credentials")) return concern;
+    }
+  }
+  return undefined;
+}
+
+// --- internal ---
+
+const FIND_PLAIN = new Set(
+  "! -not ( ) -a -and -o -or , -print -print0 -prune -quit -empty -ls -depth -xdev -mount -follow -true -false -executable -readable -writable -nouser -nogroup -daystart -noleaf".split(
+    " ",
+  ),
+);
+const FIND_VALUED = new Set(
+  "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -maxdepth -mindepth -size -mtime -mmin -atime -amin -ctime -cmin -perm -user -group -uid -gid -links -inum -lname -ilname -printf -newer -anewer -cnewer -samefile -newermt -fstype".split(
+    " ",
+  ),
+);
+const FIND_FILES = new Set(["-newer", "-anewer", "-cnewer", "-samefile"]);
+
+// Blanks are bounded, so that no text makes these expressions slow.
+const SED_ADDRESS = String.raw`(?:\d+|\$|/(?:[^/\\\n]|\\[^\n])*/I?|\d+~\d+)`;
+const SED_SUBSTITUTE = ["/", "|", "#"].map(
+  (mark) => String.raw`s(?:${mark === "|" ? "\\|" : mark}(?:[^${mark}\\\n]|\\[^\n])*){2}[${mark}][gpiI0-9]*`,
+);
+const SED_COMMAND = String.raw`(?:${SED_ADDRESS}(?:, ?(?:${SED_ADDRESS}|\+\d+))?)? ?!? ?(?:[pdqQ=]|${SED_SUBSTITUTE.join("|")})`;
+const SED_SCRIPT = new RegExp(`^ ?${SED_COMMAND}(?: ?; ?${SED_COMMAND})* ?;? ?$`);
+
+/** A bracket may hold the delimiter without ending the pattern, so only brackets without one are understood. */
+const SED_BRACKET = /\[\^?[\w .,:-]+\]/g;
+
+function isPrintingSed(script: string): boolean {
+  const plain = script.replace(SED_BRACKET, "x");
+  return script.length <= 400 && !plain.includes("[") && SED_SCRIPT.test(plain);
+}
+
+const AWK_VALUE = String.raw`(?:\$(?:\d+|NF)|\$\(NF-\d\)|NR|NF|FNR|FILENAME|"[^"\\]*"|,)`;
+const AWK_PRINT = new RegExp(
+  String.raw`^ ?(?:(?:NR|NF|FNR|\$\d+) ?(?:[<>!=]=|[<>]) ?(?:\d+|"[^"\\]*") ?|/[^/\\]*/ ?)?(?:\{ ?print(?: ?${AWK_VALUE})* ?\})?$`,
+);
+
+function firstPath(paths: readonly PlainWord[], place: Place, program: string): string | undefined {
+  for (const path of paths) {
+    if (path.glob && /^[*?[]/.test(path.text)) return `${program}: ${path.text}, which can become an option`;
+    if (path.text.startsWith("-") && path.text !== "-") return `${program}: ${path.text} is an option`;
+    const concern = pathConcern(path, place);
+    if (concern) return concern;
+  }
+  return undefined;
+}

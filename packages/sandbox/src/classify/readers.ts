@@ -1,0 +1,225 @@
+import { gitConcern } from "./git.js";
+import { type OptionTable, parseOptions } from "./options.js";
+import { type Place, pathConcern } from "./paths.js";
+import type { PlainWord } from "./plain-script.js";
+import { awkConcern, findConcern, jqConcern, psConcern, sedConcern, testConcern } from "./program-readers.js";
+
+/** Says why the arguments make the program more than a read, or undefined. */
+export type Concern = (args: readonly PlainWord[], place: Place) => string | undefined;
+
+interface Reader extends OptionTable {
+  /** What the words that are not options mean. @defaultValue paths */
+  readonly operands?: "paths" | "text" | "pattern" | "none" | "anything";
+  /** More operands than this would be outputs. */
+  readonly atMost?: number;
+}
+
+const hash: Reader = { flags: "bctwz", long: ["check", "tag", "quiet", "status", "binary", "text"], inert: true };
+
+const grep: Reader = {
+  flags: "aEFGPHILRZbchilnoqrsvwxyz",
+  values: "ABCdDem",
+  files: "f",
+  long: [
+    ..."extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp line-regexp count color colour".split(
+      " ",
+    ),
+    ..."files-with-matches files-without-match only-matching quiet silent no-messages line-number with-filename".split(
+      " ",
+    ),
+    ..."no-filename recursive text null binary-files no-ignore-case include exclude exclude-dir context max-count".split(
+      " ",
+    ),
+    ..."after-context before-context regexp".split(" "),
+  ],
+  operands: "pattern",
+  inert: true,
+  counts: true,
+};
+
+/** Programs that only read when used with these options and operands. */
+const READERS: Readonly<Record<string, Reader>> = {
+  ":": { operands: "anything" },
+  arch: { operands: "none" },
+  base32: { flags: "di", values: "w", long: ["decode"], inert: true },
+  base64: { flags: "di", values: "w", long: ["decode", "wrap"], inert: true },
+  basename: { flags: "az", values: "s", operands: "text" },
+  b2sum: hash,
+  cal: { flags: "13jmy", operands: "text" },
+  cat: { flags: "AbeEnstTuv", long: ["number", "show-all", "number-nonblank", "squeeze-blank"], inert: true },
+  cksum: { inert: true },
+  cmp: { flags: "bls", values: "in", long: ["silent", "quiet", "verbose", "bytes"] },
+  column: { flags: "txe", values: "sco", long: ["table", "separator"] },
+  comm: { flags: "123z", inert: true },
+  cut: {
+    flags: "nsz",
+    values: "bcdf",
+    long: ["complement", "only-delimited", "output-delimiter", "delimiter", "fields"],
+    inert: true,
+  },
+  date: {
+    flags: "uR",
+    values: "d",
+    long: ["utc", "universal", "iso-8601", "rfc-3339", "date", "rfc-email"],
+    operands: "text",
+  },
+  df: { flags: "ahHiklPT", values: "t", long: ["human-readable", "total", "inodes", "type"], operands: "text" },
+  diff: {
+    flags: "abBcdeEiNnpqrsTtuwyZ",
+    values: "CUWxF",
+    long: "brief unified context recursive ignore-all-space ignore-case new-file side-by-side color stat exclude".split(
+      " ",
+    ),
+    counts: true,
+  },
+  dirname: { flags: "z", operands: "text" },
+  du: {
+    flags: "0abcDhHkLlmPsSx",
+    values: "dBt",
+    long: ["human-readable", "summarize", "max-depth", "all", "total", "exclude"],
+    inert: true,
+  },
+  echo: { operands: "anything" },
+  egrep: grep,
+  expand: { flags: "i", values: "t", inert: true },
+  false: { operands: "anything" },
+  fgrep: grep,
+  file: { flags: "bhiLkN0", long: ["brief", "mime", "mime-type", "mime-encoding", "dereference", "no-dereference"] },
+  fmt: { flags: "cstu", values: "wp", inert: true },
+  fold: { flags: "bs", values: "w", inert: true },
+  free: { flags: "bkmghtlw", operands: "none" },
+  grep,
+  groups: { operands: "none" },
+  head: { flags: "qvz", values: "nc", long: ["lines", "bytes", "quiet", "verbose"], counts: true, inert: true },
+  hexdump: { flags: "bcCdovx", values: "ns", inert: true },
+  hostname: { flags: "sI", operands: "none" },
+  id: { flags: "Ggnru", operands: "text" },
+  join: { flags: "iz", values: "aeotv12j", inert: true },
+  ls: {
+    flags: "1aAbBcCdfFgGhHikLlmnNopqQrRsStuUvxXZ",
+    values: "IwT",
+    long: [
+      ..."all almost-all human-readable recursive reverse size sort time color colour directory classify inode".split(
+        " ",
+      ),
+      ..."group-directories-first full-time time-style file-type indicator-style no-group numeric-uid-gid ignore hide width".split(
+        " ",
+      ),
+    ],
+    inert: true,
+  },
+  md5sum: hash,
+  nl: { flags: "p", values: "bfhilnsvw", inert: true },
+  nproc: { long: ["all", "ignore"], operands: "none" },
+  od: { flags: "abcdfiloxsv", values: "AjNSt", inert: true },
+  paste: { flags: "sz", values: "d", inert: true },
+  printf: { operands: "text" },
+  pwd: { flags: "LP", operands: "none" },
+  readlink: { flags: "efmnqz", long: ["canonicalize"], inert: true },
+  realpath: { flags: "eLmPqsz", long: ["relative-to", "relative-base", "no-symlinks"], inert: true },
+  rev: { inert: true },
+  rg: {
+    flags: "aFHILNPSUchilnopqsuvwx0.",
+    values: "ABCEMegjmrtTd",
+    files: "f",
+    long: [
+      ..."files hidden no-ignore ignore-case smart-case case-sensitive fixed-strings word-regexp line-regexp count multiline".split(
+        " ",
+      ),
+      ..."count-matches files-with-matches files-without-match only-matching line-number no-line-number heading no-heading".split(
+        " ",
+      ),
+      ..."column color json stats type-list vimgrep pcre2 invert-match with-filename no-filename pretty trim sort follow".split(
+        " ",
+      ),
+      ..."no-messages quiet text null crlf passthru max-count max-depth glob iglob type type-not context".split(" "),
+      ..."after-context before-context replace regexp max-columns max-filesize".split(" "),
+    ],
+    operands: "pattern",
+  },
+  seq: { flags: "w", values: "fs", operands: "text" },
+  sha1sum: hash,
+  sha256sum: hash,
+  sha512sum: hash,
+  sort: {
+    flags: "bcCdfgGhiMmnrRsuVz",
+    values: "kt",
+    long: "reverse numeric-sort unique human-numeric-sort version-sort ignore-case field-separator key stable check".split(
+      " ",
+    ),
+  },
+  stat: { flags: "fLtx", values: "c", long: ["format", "printf", "terse", "dereference"], inert: true },
+  strings: { flags: "afo", values: "net", inert: true },
+  tac: { flags: "br", values: "s", inert: true },
+  tail: { flags: "qvz", values: "nc", long: ["lines", "bytes", "quiet", "verbose"], counts: true, inert: true },
+  tr: { flags: "cCdst", long: ["delete", "squeeze-repeats", "complement"], operands: "text" },
+  tree: {
+    flags: "aCdDfFghiJlnNpqQrsStuUvxX",
+    values: "ILP",
+    long: ["dirsfirst", "noreport", "prune", "gitignore", "filelimit", "du", "si", "matchdirs", "ignore-case"],
+  },
+  true: { operands: "anything" },
+  tsort: { inert: true },
+  tty: { flags: "s", operands: "none" },
+  type: { flags: "aptP", operands: "text" },
+  uname: { flags: "aimnoprsv", long: ["all"], operands: "none" },
+  unexpand: { flags: "a", values: "t", inert: true },
+  uniq: { flags: "cdDiuz", values: "fsw", long: ["count", "repeated", "unique", "ignore-case"], atMost: 1 },
+  uptime: { flags: "ps", operands: "none" },
+  wc: { flags: "clLmw", long: ["lines", "words", "bytes", "chars", "max-line-length"], inert: true },
+  whereis: { flags: "bms", operands: "text" },
+  which: { flags: "as", operands: "text" },
+  whoami: { operands: "none" },
+  xxd: { flags: "bCeEipPuU", values: "clgsno", atMost: 1 },
+};
+
+/** Programs whose version may be asked for; others let the project choose which program answers. */
+const VERSIONED = new Set(["bash", "gcc", "git", "java", "make", "node", "npm", "python", "python3", "ruby"]);
+
+/** Programs whose arguments are a small language. */
+const SPECIAL: Readonly<Record<string, Concern>> = {
+  "[": testConcern,
+  awk: awkConcern,
+  command: (args) => (args[0]?.text === "-v" && args.length === 2 ? undefined : "runs another command"),
+  find: findConcern,
+  git: gitConcern,
+  jq: jqConcern,
+  ps: psConcern,
+  sed: sedConcern,
+  test: testConcern,
+};
+
+/** Why this command is more than a read of the workspace, or undefined when it is exactly that. */
+export function readConcern(words: readonly PlainWord[], place: Place): string | undefined {
+  const [name, ...args] = words;
+  if (!name || name.glob) return "the command name is not fixed";
+  if (VERSIONED.has(name.text) && args.length === 1 && ["--version", "-v", "-V"].includes(args[0]!.text)) {
+    return name.text === "bash" && args[0]!.text !== "--version" ? `${name.text} runs a script` : undefined;
+  }
+  if (Object.hasOwn(SPECIAL, name.text)) return SPECIAL[name.text]!(args, place);
+  if (!Object.hasOwn(READERS, name.text)) return `${name.text} is not known to only read`;
+  const reader = READERS[name.text]!;
+  if (reader.operands === "anything") return undefined;
+  const parsed = parseOptions(args, reader);
+  if (typeof parsed === "string") return `${name.text}: ${parsed} is not known to only read`;
+  const kind = reader.operands ?? "paths";
+  let operands = parsed.operands;
+  if (kind === "none" && operands.length > 0) return `${name.text} with an argument can change the system`;
+  if (reader.atMost !== undefined && operands.length > reader.atMost) return `${name.text} writes its second file`;
+  if (kind === "pattern" && !["-e", "-f", "--regexp", "--files"].some((option) => parsed.seen.has(option))) {
+    operands = operands.slice(1);
+  }
+  if (name.text === "date" && operands.some((word) => !word.text.startsWith("+"))) return "date sets the clock";
+  const paths = kind === "text" ? parsed.files : [...parsed.files, ...operands];
+  return firstConcern(paths, place);
+}
+
+// --- internal ---
+
+function firstConcern(paths: readonly PlainWord[], place: Place): string | undefined {
+  for (const path of paths) {
+    const concern = pathConcern(path, place);
+    if (concern) return concern;
+  }
+  return undefined;
+}

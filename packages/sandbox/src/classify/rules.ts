@@ -1,0 +1,73 @@
+/** A person's own rules. `deny` beats `ask` beats `allow`; what none matches is judged by the built-in policy. */
+export interface CommandRules {
+  readonly allow?: readonly string[];
+  readonly ask?: readonly string[];
+  readonly deny?: readonly string[];
+}
+
+/**
+ * Whether a rule matches one parsed command, given as its words. `*` stands for any text; at the end it stops at a word boundary:
+ * `git status*` matches `git status -s` and not `git statusx`. Words that hold blanks never pass for several words.
+ */
+export function matchRule(pattern: string, argv: readonly string[]): boolean {
+  const rule = pattern.trim().replace(/\s+/g, " ");
+  const text = argv.map((word) => (/^\S+$/.test(word) ? word : JSON.stringify(word))).join(" ");
+  if (rule === "*") return argv.length > 0;
+  if (!rule.endsWith("*")) return globMatches(rule, text);
+  const stem = rule.slice(0, -1).trimEnd();
+  return globMatches(stem, text) || globMatches(`${stem} *`, text);
+}
+
+/**
+ * Whether a rule that forbids could mean this command: the program may be written with its path, options may stand between the
+ * words, and words that are not known match nothing.
+ */
+export function couldMatch(pattern: string, argv: readonly (string | undefined)[]): boolean {
+  const words = argv.map((word, index) => (index === 0 ? (word ?? "").replace(/^.*\//, "") : (word ?? "\0")));
+  const wanted = pattern.trim().split(/\s+/);
+  const trailing = wanted.at(-1) ?? "";
+  const steps = trailing === "*" ? wanted.slice(0, -1) : [...wanted.slice(0, -1), trailing.replace(/\*$/, "")];
+  const open = trailing.endsWith("*");
+  return matchRule(pattern, words) || stepsMatch(steps, words, open);
+}
+
+// --- internal ---
+
+/** The steps in order, with nothing but options and their values between them. */
+function stepsMatch(steps: readonly string[], words: readonly string[], open: boolean): boolean {
+  const [first, ...rest] = steps;
+  if (first === undefined || !globMatches(first, words[0] ?? "")) return false;
+  let at = 1;
+  for (const step of rest) {
+    while (at < words.length && !globMatches(step, words[at]!)) {
+      const skippable = words[at]!.startsWith("-") || (at > 1 && words[at - 1]!.startsWith("-"));
+      if (!skippable) return false;
+      at += 1;
+    }
+    if (at >= words.length) return false;
+    at += 1;
+  }
+  return open || at >= words.length;
+}
+
+/** Linear in practice: on a mismatch only the last star moves on. */
+function globMatches(pattern: string, text: string): boolean {
+  let [at, star, mark, index] = [0, -1, 0, 0];
+  while (index < text.length) {
+    if (at < pattern.length && pattern[at] === "*") {
+      [star, mark] = [at, index];
+      at += 1;
+    } else if (at < pattern.length && pattern[at] === text[index]) {
+      at += 1;
+      index += 1;
+    } else if (star >= 0) {
+      at = star + 1;
+      mark += 1;
+      index = mark;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[at] === "*") at += 1;
+  return at >= pattern.length;
+}

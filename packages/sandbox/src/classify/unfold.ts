@@ -1,0 +1,88 @@
+import { basename } from "node:path";
+import { type FoundCommand, type FoundScript, readScript } from "./script.js";
+
+/** A command that a script runs directly or through a wrapper, a shell string, `find -exec` and the like. */
+export interface Invocation {
+  readonly argv: readonly (string | undefined)[];
+  readonly writes: readonly (string | undefined)[];
+}
+
+export interface Unfolded {
+  readonly invocations: readonly Invocation[];
+  /** Some nested text did not parse, or there was too much of it to look through. */
+  readonly unclear: boolean;
+  readonly multiplies: boolean;
+}
+
+const MAX_DEPTH = 8;
+const MAX_INVOCATIONS = 400;
+const MAX_WRAPPED_WORDS = 64;
+
+/** Programs that run the rest of their command line; where it begins is not worth knowing, every suffix is looked at. */
+const WRAPPERS = new Set(
+  "builtin busybox chroot chrt command coproc doas env exec find firejail flock ionice ltrace nice nohup nsenter parallel pkexec proot rlwrap run0 runuser script setarch setpriv setsid ssh stdbuf strace su sudo systemd-run taskset time timeout toybox unbuffer unshare watch xargs".split(
+    " ",
+  ),
+);
+
+/** Programs that take shell text, as an argument or on standard input. */
+const SHELLS = new Set(
+  "ash bash busybox csh dash eval fish ksh mksh parallel script sh source ssh su tcsh toybox trap watch xargs zsh .".split(
+    " ",
+  ),
+);
+
+/** Follows a script into everything it would start, so that a rule cannot be dodged by a prefix. */
+export function unfold(script: FoundScript): Unfolded {
+  const invocations: Invocation[] = [];
+  let unclear = false;
+  let multiplies = script.multiplies;
+
+  const follow = (command: FoundCommand, depth: number): void => {
+    if (depth > MAX_DEPTH || invocations.length > MAX_INVOCATIONS) {
+      unclear = true;
+      return;
+    }
+    invocations.push({ argv: command.argv, writes: command.writes });
+    const name = programName(command.argv[0]);
+    const wraps = WRAPPERS.has(name);
+    if (wraps && command.argv.length > MAX_WRAPPED_WORDS) unclear = true;
+    const wrapped = wraps ? command.argv.slice(0, MAX_WRAPPED_WORDS) : command.argv;
+    for (let start = 0; start < (wraps ? wrapped.length : 1); start += 1) {
+      const argv = wrapped.slice(start);
+      if (start > 0) invocations.push({ argv, writes: [] });
+      if (SHELLS.has(programName(argv[0]))) {
+        for (const text of shellTexts(argv, command.input)) followText(text, depth + 1);
+      }
+    }
+    for (const word of command.argv) {
+      const alias = word === undefined ? undefined : /^alias\.[^=]*=!(.*)$/s.exec(word)?.[1];
+      if (alias !== undefined) followText(alias, depth + 1);
+    }
+  };
+  const followText = (text: string, depth: number): void => {
+    const inner = readScript(text);
+    if (!inner) {
+      unclear = true;
+      return;
+    }
+    multiplies ||= inner.multiplies;
+    for (const command of inner.commands) follow(command, depth);
+  };
+  for (const command of script.commands) follow(command, 0);
+  return { invocations, unclear, multiplies };
+}
+
+/** `/usr/bin/git` and `git` are one program to a rule that forbids it. */
+export function programName(word: string | undefined): string {
+  return word === undefined ? "" : basename(word);
+}
+
+// --- internal ---
+
+function shellTexts(argv: readonly (string | undefined)[], input: string | undefined): string[] {
+  const words = argv.slice(1).filter((word): word is string => word !== undefined);
+  const texts = words.filter((word) => /\s/.test(word));
+  const joined = words.filter((word) => !word.startsWith("-")).join(" ");
+  return [...new Set([...texts, joined, ...(input === undefined ? [] : [input])])].filter((text) => text.trim() !== "");
+}
