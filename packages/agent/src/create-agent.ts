@@ -1,4 +1,5 @@
 /** An agent from its parts: a way to find models, tools, a policy, and a system prompt. */
+import { setMaxListeners } from "node:events";
 
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { type Clock, systemClock } from "./loop/clock.js";
@@ -37,6 +38,8 @@ export interface AgentOptions {
 export function createAgent(options: AgentOptions): Agent {
   return (turn, context) => {
     const own = new AbortController();
+    // Each call of a step listens, and so does what it starts: more listeners than Node takes for sane.
+    setMaxListeners(0, own.signal);
     const cancel = (): void => own.abort(context.signal.reason);
     const produce = async (outbox: Outbox<AgentEvent>): Promise<void> => {
       if (context.signal.aborted) cancel();

@@ -6,6 +6,7 @@ import {
   type AgentContext,
   type AgentOptions,
   createAgent,
+  defaultSettings,
   type Tool,
   type Turn,
   type TurnSettings,
@@ -22,18 +23,7 @@ export interface TurnRequest {
   readonly onEvent?: (event: AgentEvent, index: number) => void;
 }
 
-export const settings: TurnSettings = {
-  model: "test",
-  agent: "build",
-  autoApproveWrites: true,
-  autoApproveExecute: true,
-  readOnly: false,
-  maxSteps: 50,
-  maxCostUsd: null,
-  spentUsd: 0,
-  allowedTools: null,
-  mcpServers: [],
-};
+const settings: TurnSettings = { ...defaultSettings, model: "test", autoApproveWrites: true, autoApproveExecute: true };
 
 export async function takeTurn(options: AgentOptions, request: TurnRequest = {}): Promise<AgentEvent[]> {
   const events = await listen(options, request);

@@ -23,7 +23,7 @@ export interface Runnable {
 }
 
 /** The model is told, and may try again. */
-export interface Broken {
+interface Broken {
   readonly problem: string;
 }
 

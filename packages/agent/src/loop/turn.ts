@@ -60,7 +60,8 @@ async function runSteps(run: Run, progress: Progress): Promise<Ending> {
   const budget = createBudget(run);
   const ids = new Set(run.context.messages.flatMap((message) => (message.role === "tool" ? [message.id] : [])));
   for (;;) {
-    if (progress.steps >= maxSteps)
+    // Written so that a limit that is not a number ends the turn instead of never being reached.
+    if (!(progress.steps < maxSteps))
       return { reason: "max_turn_requests", error: `the limit of ${maxSteps} steps is reached` };
     const ending = await runStep(run, progress, budget, ids);
     if (ending) return ending;

@@ -12,6 +12,7 @@ export type {
 export { createModels, type ModelsOptions } from "./models.js";
 export { createOfflineModel } from "./offline/model.js";
 export { createPost, type Post, type PostOptions, type PostReply, type PostRequest } from "./post.js";
+export { pricesDate } from "./prices.gen.js";
 export { findPrice, type PriceListing } from "./prices.js";
 export { defaultModel, listProviders, type ModelAddress, resolveModel, suggestModels } from "./resolve.js";
 export { anthropicFirst, type Chain, type Env, openaiFirst, type ProviderName } from "./table.js";

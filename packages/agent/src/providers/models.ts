@@ -12,7 +12,7 @@ export interface ModelsOptions {
   readonly post?: Post;
 }
 
-/** The `resolveModel` of an agent, for the providers in the table. Opened models are kept. */
+/** The `resolveModel` of an agent, for the providers in the table. The models last opened are kept. */
 export function createModels({ env, chain, post }: ModelsOptions): (name: string) => Promise<Model> {
   const opened = new Map<string, Promise<Model>>();
   let shared: Promise<Post> | undefined = post && Promise.resolve(post);
@@ -24,7 +24,11 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
     const known = opened.get(name);
     if (known) return known;
     const address = resolveModel(name, env, chain);
-    const model = openers[address.wire](address, env, sharedPost);
+    const { open, keep } = openers[address.wire];
+    const model = open(address, env, sharedPost);
+    if (!keep) return model;
+    // Names come from clients: a picker gone wild must not fill the memory.
+    if (opened.size >= mostKept) opened.delete(opened.keys().next().value as string);
     opened.set(name, model);
     model.catch(() => opened.delete(name));
     return model;
@@ -33,31 +37,42 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
 
 // --- internal ---
 
-type Opener = (address: ModelAddress, env: Env, post: () => Promise<Post>) => Promise<Model>;
+const mostKept = 64;
+
+interface Opener {
+  open(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model>;
+  /** A script is read anew for every turn: an edit counts at once, and its failures start over. */
+  readonly keep: boolean;
+}
 
 const openers: Readonly<Record<ModelAddress["wire"], Opener>> = {
-  async anthropic(address, env, post) {
-    const { createAnthropicModel } = await import("./anthropic/model.js");
-    const [known, opened] = await Promise.all([listing(address), post()]);
-    const maxOutput = outputLimit(address.model);
-    const thinkingBudget = Math.min(thinking(env).budget, maxOutput / 2);
-    return createAnthropicModel({ ...address, ...known, maxOutput, thinkingBudget, post: opened });
-  },
-  async chat(address, env, post) {
-    const { createChatModel } = await import("./chat/model.js");
-    const [known, opened] = await Promise.all([listing(address), post()]);
-    return createChatModel({ ...address, ...known, effort: thinking(env).effort, post: opened });
-  },
-  async offline() {
-    const { createOfflineModel } = await import("./offline/model.js");
-    return createOfflineModel();
-  },
-  async scripted(address) {
-    const { readScript } = await import("./scripted/script.js");
-    const { createScriptedModel } = await import("./scripted/model.js");
-    return createScriptedModel(await readScript(address.model));
-  },
+  anthropic: { open: openAnthropic, keep: true },
+  chat: { open: openChat, keep: true },
+  offline: { open: async () => (await import("./offline/model.js")).createOfflineModel(), keep: true },
+  scripted: { open: openScripted, keep: false },
 };
+
+async function openAnthropic(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
+  const { createAnthropicModel } = await import("./anthropic/model.js");
+  const [known, opened] = await Promise.all([listing(address), post()]);
+  const maxOutput = outputLimit(address.model);
+  const thinkingBudget = Math.min(thinking(env).budget, maxOutput / 2);
+  return createAnthropicModel({ ...address, ...known, maxOutput, thinkingBudget, post: opened });
+}
+
+async function openChat(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
+  const { createChatModel } = await import("./chat/model.js");
+  const [known, opened] = await Promise.all([listing(address), post()]);
+  return createChatModel({ ...address, ...known, effort: thinking(env).effort, post: opened });
+}
+
+async function openScripted({ model: path }: ModelAddress): Promise<Model> {
+  const [{ readScript }, { createScriptedModel }] = await Promise.all([
+    import("./scripted/script.js"),
+    import("./scripted/model.js"),
+  ]);
+  return createScriptedModel(await readScript(path));
+}
 
 async function listing({
   provider,

@@ -131,6 +131,25 @@ describe("tool calls", () => {
     expect(resultsOf(events).map((result) => result.success)).toEqual([true, false]);
   });
 
+  it("may be many at once without Node complaining of listeners", async () => {
+    const warnings: Error[] = [];
+    const hear = (warning: Error): void => void warnings.push(warning);
+    process.on("warning", hear);
+    const patient = toolNamed("patient", async (_input, { signal }) => {
+      for (let n = 0; n < 5; n++) signal.addEventListener("abort", () => {});
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return { success: true, output: "" };
+    });
+    await takeTurn(
+      calling(
+        Array.from({ length: 20 }, () => ({ call: "patient" })),
+        [patient],
+      ),
+    );
+    process.off("warning", hear);
+    expect(warnings).toEqual([]);
+  });
+
   it("cannot flood the model", async () => {
     const loud = toolNamed("loud", async () => ({ success: true, output: "x".repeat(5_000_000) }));
     const events = await takeTurn(calling([{ call: "loud" }], [loud]));

@@ -84,6 +84,8 @@ describe("a script", () => {
     await writeFile(file, JSON.stringify({ turns: [say("from a file")] }));
     const options = { resolveModel: createModels({ env: {}, chain: anthropicFirst }) };
     expect(textOf(await takeTurn(options, { settings: { model: `scripted:${file}` } }))).toBe("from a file");
+    await writeFile(file, JSON.stringify({ turns: [say("edited")] }));
+    expect(textOf(await takeTurn(options, { settings: { model: `scripted:${file}` } }))).toBe("edited");
     const missing = await takeTurn(options, { settings: { model: `scripted:${file}.no` } });
     expect(of(missing, "error")).toMatchObject([
       { name: "script", message: expect.stringContaining("cannot be read") },

@@ -98,16 +98,23 @@ export function parseScript(value: unknown): Script {
   const parsed = v.safeParse(Script, value);
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
-  throw new AgentError("script", `the script is wrong at ${v.getDotPath(issue) ?? "its top"}: ${issue.message}`);
+  // Not what was received: a client may name any file as its script, and must not be told what is in it.
+  throw new AgentError(
+    "script",
+    `the script is wrong at ${v.getDotPath(issue) ?? "its top"}: expected ${issue.expected}`,
+  );
 }
 
 export async function readScript(path: string): Promise<Script> {
   const { readFile } = await import("node:fs/promises");
+  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    throw new AgentError("script", `the script ${path} cannot be read: ${cause.code}`, { cause });
+  });
   let value: unknown;
   try {
-    value = JSON.parse(await readFile(path, "utf8"));
-  } catch (cause) {
-    throw new AgentError("script", `the script ${path} cannot be read: ${(cause as Error).message}`, { cause });
+    value = JSON.parse(text);
+  } catch {
+    throw new AgentError("script", `the script ${path} is not JSON`);
   }
   return parseScript(value);
 }
