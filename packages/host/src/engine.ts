@@ -6,7 +6,7 @@ import type { Engine } from "@chimera/acp-server";
 import { createAgent } from "@chimera/agent";
 import { createModels, defaultModel, suggestModels } from "@chimera/agent/providers";
 import { builtinTools, localWorkspace } from "@chimera/agent/tools";
-import { createMemoryStore, type Durability } from "@chimera/event-store";
+import { createFileStore, createMemoryStore, type Durability } from "@chimera/event-store";
 import {
   type Agent,
   createSessions,
@@ -40,7 +40,11 @@ export interface RunningEngine extends Engine {
 export async function createEngine(options: EngineOptions): Promise<RunningEngine> {
   const { profile, env, paths, log } = options;
   const chain = await profile.chain();
-  const store = createMemoryStore<SessionEvent, Summary>();
+  const store = createFileStore<SessionEvent, Summary>({
+    root: paths.root,
+    durability: options.durability,
+    onDamage: (session, { where, reason }) => log.warn("damaged record skipped", { session, where, reason }),
+  });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createSnapshotStore({ root: paths.snapshots });
   const model = options.settings.model || defaultModel(env, chain);
