@@ -27,7 +27,13 @@ const PARENT_CHECK_MS = 1000;
 export function takeOverStdio(target: StdioProcess = process): Stdio {
   const { stdin, stdout } = target;
   const realWrite = stdout.write;
-  stdout.write = ((...args: Parameters<typeof stdout.write>) => target.stderr.write(...args)) as typeof stdout.write;
+  let guarded = false;
+  stdout.write = ((...args: Parameters<typeof stdout.write>) => {
+    // Nobody may be reading stderr; that is no reason to die. Only now, because a process that stays quiet need not open it.
+    if (!guarded) target.stderr.on("error", () => {});
+    guarded = true;
+    return target.stderr.write(...args);
+  }) as typeof stdout.write;
 
   const parent = target.ppid;
   const watch = setInterval(() => {

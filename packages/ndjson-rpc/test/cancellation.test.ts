@@ -56,7 +56,7 @@ describe("$/cancel_request", () => {
     setTimeout(() => controller.abort(new Error("enough")), 5);
     await expect(call).rejects.toMatchObject({ code: "aborted", cause: { message: "enough" } });
     await expect(left.request("wait", {}, { signal: controller.signal })).rejects.toMatchObject({ code: "aborted" });
-    await expect.poll(() => aborted).toBe(true);
+    await expect.poll(() => aborted, { timeout: 10_000 }).toBe(true);
     await right.close();
   });
 });

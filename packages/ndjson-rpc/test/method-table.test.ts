@@ -122,6 +122,17 @@ describe("a table", () => {
     expect(answers[2].error).toEqual({ code: -32000, message: "Error: later", data: { name: "x" } });
   });
 
+  it("says what a request without a row is answered with", async () => {
+    const peer = createRawPeer();
+    peer.connection.use({ who: named("row") }, undefined, (method) => new RpcError(-32600, `not yet: ${method}`));
+    await peer.send(call, '{"jsonrpc":"2.0","id":2,"method":"session/new"}');
+    const answers = peer.lines().map((line) => JSON.parse(line));
+    expect(answers.map(({ error, result }) => error ?? result)).toEqual([
+      "row",
+      { code: -32600, message: "not yet: session/new" },
+    ]);
+  });
+
   it("runs a request row for a notification without an answer, and answers a notification row that came with an id", async () => {
     const seen: string[] = [];
     const peer = createRawPeer({

@@ -63,7 +63,7 @@ describe("the writer", () => {
     await turn();
     expect(input.isPaused()).toBe(true);
     release();
-    await expect.poll(() => input.isPaused()).toBe(false);
+    await expect.poll(() => input.isPaused(), { timeout: 10_000 }).toBe(false);
     expect(connection.bufferedBytes).toBe(0);
   });
 

@@ -29,7 +29,7 @@ describe("a server on stdio", () => {
     server.child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"flood","params":{"count":1000}}\n');
     const code = await new Promise((resolve) => server.child.once("exit", resolve));
     expect(code).toBe(0);
-    await expect.poll(server.stderr).toContain("closed: output_failed");
+    await expect.poll(server.stderr, { timeout: 10_000 }).toContain("closed: output_failed");
   });
 
   it("writes a flood whole and in order through a real pipe", async () => {
@@ -55,9 +55,9 @@ describe("a server on stdio", () => {
     maker.stderr.on("data", (chunk) => {
       stderr += chunk;
     });
-    await expect.poll(() => pid).toMatch(/^\d+\n$/);
+    await expect.poll(() => pid, { timeout: 10_000 }).toMatch(/^\d+\n$/);
     await expect.poll(() => stderr, { timeout: 10_000 }).toContain("closed: input_ended");
-    await expect.poll(() => isRunning(Number(pid)), { timeout: 5000 }).toBe(false);
+    await expect.poll(() => isRunning(Number(pid)), { timeout: 10_000 }).toBe(false);
     maker.stdin.destroy();
   });
 });
