@@ -38,8 +38,8 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
     for (const dir of dirs.values()) dir.close();
     dirs.clear();
   };
+  const unsynced: number[] = [];
   try {
-    const unsynced: number[] = [];
     for (const [index, op] of ops.entries()) {
       if (op.to.kind === "absent") continue;
       const { root } = roots.locate(op.path)!;
@@ -50,8 +50,9 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
       if (fd !== null) unsynced.push(fd);
       if (unsynced.length === SYNCED_AT_ONCE) await syncAndClose(unsynced.splice(0));
     }
-    await syncAndClose(unsynced);
+    await syncAndClose(unsynced.splice(0));
   } catch (error) {
+    for (const fd of unsynced) closeSync(fd);
     close();
     throw error;
   }

@@ -1,10 +1,18 @@
-// Turns a directory into a symlink to OUT and back, COUNT times: node flip.mjs DIR OUT COUNT
-import { renameSync, symlinkSync, unlinkSync } from "node:fs";
+// Turns a directory into a symlink to OUT and back until COUNT flips succeeded: node flip.mjs DIR OUT COUNT
+import { renameSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
 
 const [dir, out, count] = process.argv.slice(2);
-for (let i = 0; i < Number(count); i += 1) {
-  renameSync(dir, `${dir}.real`);
-  symlinkSync(out, dir);
-  unlinkSync(dir);
-  renameSync(`${dir}.real`, dir);
+for (let flips = 0; flips < Number(count); ) {
+  try {
+    renameSync(dir, `${dir}.real`);
+    symlinkSync(out, dir);
+    unlinkSync(dir);
+    renameSync(`${dir}.real`, dir);
+    flips += 1;
+  } catch {
+    // A restore made the directory anew in the moment it was away: clear the place and go on.
+    rmSync(dir, { recursive: true, force: true });
+    rmSync(`${dir}.real`, { recursive: true, force: true });
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
 }

@@ -1,0 +1,114 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, test } from "vitest";
+import { createSnapshotStore } from "../../src/index.js";
+import { fiftyFiles } from "../fifty-files.js";
+import { type Fixture, fixture } from "../workspace.js";
+import { tally } from "./tally.js";
+
+const script = fileURLToPath(new URL("../children/restore.mjs", import.meta.url));
+
+beforeAll(() => {
+  if (spawnSync("strace", ["-V"]).status === 0) return;
+  execFileSync("apt-get", ["install", "-y", "-q", "strace"], { stdio: "inherit" });
+});
+
+/** Runs one undo under strace; with `inject`, a fault at one system call. One pool thread, since strace counts per thread. */
+function traced(f: Fixture, syscall: string, inject?: string) {
+  const log = join(f.base, "strace.log");
+  const rules = inject === undefined ? [] : ["-e", `inject=${syscall}:${inject}`];
+  const args = [
+    "-f",
+    "-qq",
+    "-o",
+    log,
+    "-e",
+    `trace=${syscall}`,
+    ...rules,
+    process.execPath,
+    script,
+    f.root,
+    f.ws,
+    "undo",
+  ];
+  const result = spawnSync("strace", args, {
+    env: { PATH: process.env["PATH"], UV_THREADPOOL_SIZE: "1" },
+    encoding: "utf8",
+  });
+  const calls = readFileSync(log, "utf8")
+    .split("\n")
+    .filter((line) => line.includes(`${syscall}(`));
+  return { ...result, calls: calls.length };
+}
+
+for (const syscall of ["rename", "unlink", "rmdir", "mkdir", "symlink", "fsync"]) {
+  test(`kill at every ${syscall} of a fifty-file undo: all or nothing after the next start`, async () => {
+    const f = fixture();
+    const turn = await fiftyFiles(f);
+    const total = traced(f, syscall).calls;
+    expect(f.tree()).toEqual(turn.old);
+    const cases = tally(`kill at ${syscall}`, total);
+    const ends = { undone: 0, untouched: 0 };
+    for (let at = 1; at <= total; at += 1) {
+      turn.reset();
+      const killed = traced(f, syscall, `signal=SIGKILL:when=${at}`);
+      if (killed.signal !== "SIGKILL" && killed.status !== 137) continue;
+      await createSnapshotStore({ root: f.root }).recover();
+      const tree = f.tree();
+      const undone = JSON.stringify(tree) === JSON.stringify(turn.old);
+      expect(tree, `killed at ${syscall} ${at}`).toEqual(undone ? turn.old : turn.new);
+      expect(await f.reopened().depth()).toEqual(undone ? { undo: 0, redo: 1 } : { undo: 1, redo: 0 });
+      ends[undone ? "undone" : "untouched"] += 1;
+      cases.done();
+    }
+    console.log(`kill at ${syscall}: ${ends.undone} finished, ${ends.untouched} taken back`);
+    cases.close();
+  });
+}
+
+for (const [syscall, error] of [
+  ["rename", "EIO"],
+  ["rename", "EACCES"],
+  ["unlink", "EROFS"],
+  ["mkdir", "ENOSPC"],
+  ["fchmod", "EPERM"],
+] as const) {
+  test(`${syscall} failing with ${error} at every call: nothing is restored, and undo works afterwards`, async () => {
+    const f = fixture();
+    const turn = await fiftyFiles(f);
+    const total = traced(f, syscall).calls;
+    const cases = tally(`${syscall} fails with ${error}`, total);
+    for (let at = 1; at <= total; at += 1) {
+      turn.reset();
+      const failed = traced(f, syscall, `error=${error}:when=${at}`);
+      const undone = failed.status === 0;
+      const tree = f.tree();
+      const recovered = await createSnapshotStore({ root: f.root }).recover();
+      const after = f.tree();
+      if (recovered.length === 0) expect(tree).toEqual(after);
+      expect(after, `${syscall} ${at}: ${failed.stderr}`).toEqual(undone ? turn.old : turn.new);
+      if (!undone) expect(await f.reopened().undo()).toMatchObject({ turns: 1, conflicts: [] });
+      expect(f.tree()).toEqual(turn.old);
+      cases.done();
+    }
+    cases.close();
+  });
+}
+
+test("fsync failing at every call: nothing is restored on content that may not be on the disk", async () => {
+  const f = fixture();
+  const turn = await fiftyFiles(f);
+  const total = traced(f, "fsync").calls;
+  const cases = tally("fsync fails with EIO", total);
+  for (let at = 1; at <= total; at += 1) {
+    turn.reset();
+    const failed = traced(f, "fsync", `error=EIO:when=${at}`);
+    const tree = f.tree();
+    const undone = JSON.stringify(tree) === JSON.stringify(turn.old);
+    expect(tree, `fsync ${at}: ${failed.stderr}`).toEqual(undone ? turn.old : turn.new);
+    cases.done();
+  }
+  cases.close();
+});
