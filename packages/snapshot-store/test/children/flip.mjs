@@ -10,9 +10,12 @@ for (let flips = 0; flips < Number(count); ) {
     renameSync(`${dir}.real`, dir);
     flips += 1;
   } catch {
-    // A restore made the directory anew in the moment it was away: clear the place and go on.
-    rmSync(dir, { recursive: true, force: true });
-    rmSync(`${dir}.real`, { recursive: true, force: true });
+    // A restore made the directory anew in the moment it was away: clear the place, wait for the next one.
+    for (const path of [dir, `${dir}.real`]) {
+      try {
+        rmSync(path, { recursive: true, force: true });
+      } catch {}
+    }
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }
