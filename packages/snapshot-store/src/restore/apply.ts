@@ -128,8 +128,7 @@ function deleteFile(op: FileOp, place: Workplace): string | null {
     const now = standing(op, address, place);
     if (now === "done") return null;
     if (now === "changed" || !parent.inPlace()) return "changed_meanwhile";
-    unlinkSync(address);
-    return null;
+    return unlessMoved(() => unlinkSync(address));
   });
 }
 
@@ -143,11 +142,24 @@ function putFile(op: FileOp, stage: Stage, place: Workplace): string | null {
     if (now === "done") return null;
     const blocked = now === "changed" || (isAbsentAsFile(op.from) && isThere(address));
     if (blocked || !parent.inPlace()) return "changed_meanwhile";
-    keepOwner(stage.address(op), statIfAny(address) ?? lstatSync(parent.at(".")));
-    renameSync(stage.address(op), address);
-    return null;
+    return unlessMoved(() => {
+      keepOwner(stage.address(op), statIfAny(address) ?? lstatSync(parent.at(".")));
+      renameSync(stage.address(op), address);
+    });
   });
   return reached ? reason : "parent_not_a_directory";
+}
+
+/** Somebody took the place away in the last moment: this file is theirs, the others go on. */
+function unlessMoved(work: () => void): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    const code = errnoOf(error) ?? "";
+    if (["ENOENT", "ENOTDIR", "EISDIR", "EEXIST", "ENOTEMPTY"].includes(code)) return "changed_meanwhile";
+    throw error;
+  }
 }
 
 function isThere(address: string | Buffer): boolean {
@@ -185,7 +197,7 @@ function mkdirIfMissing(address: string | Buffer, mode: number): void {
   try {
     mkdirSync(address, { mode });
   } catch (error) {
-    if (errnoOf(error) !== "EEXIST") throw error;
+    if (errnoOf(error) !== "EEXIST" && errnoOf(error) !== "ENOENT") throw error;
   }
 }
 
