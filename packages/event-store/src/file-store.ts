@@ -39,7 +39,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
   const eventlog = join(root, "eventlog");
   const heartbeat = createHeartbeat(join(root, "run"));
   const openFiles = createOpenFiles();
-  const disk = createDiskSync();
+  const disk = createDiskSync(openFiles);
   const tick = createTick();
   const index = createSessionIndex<S>(eventlog);
   const directoryOf = (id: string): string => join(eventlog, id);
@@ -59,6 +59,8 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     return directory;
   };
 
+  const take = (directory: string): Claim => openFiles.withRoom(() => claim(join(directory, "claim"), { heartbeat }));
+
   /** Makes the directory, its claim and its summary; whoever makes the directory has created the session. */
   const makeSession = (id: string, summary: S): Claim => {
     usable(id);
@@ -70,9 +72,9 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw storageError(error, `cannot create session ${id}`);
       throw new StoreError("exists", `session ${id} exists`);
     }
-    const held = claim(join(directory, "claim"), { heartbeat });
+    const held = take(directory);
     try {
-      replaceFileSync(join(directory, "summary.json"), formatSummary(summary));
+      openFiles.withRoom(() => replaceFileSync(join(directory, "summary.json"), formatSummary(summary)));
       return held;
     } catch (error) {
       held.release();
@@ -111,7 +113,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
   };
 
   const segmentsOf = (directory: string, held: Claim, report?: (damage: Damage) => void) => {
-    const end = inspectLog(directory, report);
+    const end = openFiles.withRoom(() => inspectLog(directory, report));
     // A directory that lost its claim files in a crash starts counting anew; its segments must not.
     const fence = Math.max(held.fence, end.chain.fence + 1);
     return { end, segments: createSegmentLog({ directory, fence, end, openFiles }) };
@@ -131,7 +133,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
     async open(id) {
       const directory = existing(id);
-      const held = claim(join(directory, "claim"), { heartbeat });
+      const held = take(directory);
       try {
         const { end, segments } = segmentsOf(directory, held, (damage) => onDamage?.(id, damage));
         // Whoever did not release may still write: a segment of our own makes that invisible.
@@ -190,13 +192,15 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
     async lastSeq(id) {
       const directory = existing(id);
-      return live.get(id)?.writer?.writtenSeq ?? inspectLog(directory).lastSeq;
+      return live.get(id)?.writer?.writtenSeq ?? openFiles.withRoom(() => inspectLog(directory)).lastSeq;
     },
 
     async readSummary(id) {
       usable(id);
       try {
-        return parseSummary<S>(await readFile(join(directoryOf(id), "summary.json"), "utf8"));
+        return parseSummary<S>(
+          await openFiles.withRoomAsync(() => readFile(join(directoryOf(id), "summary.json"), "utf8")),
+        );
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
         throw storageError(error, `cannot read the summary of ${id}`);
@@ -207,7 +211,9 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       const path = join(existing(id), "summary.json");
       const text = formatSummary(summary);
       // One after the other, so that the last call's summary is the one that stays.
-      const write = (summaryWrites.get(id) ?? Promise.resolve()).then(() => replaceFile(path, text, disk));
+      const write = (summaryWrites.get(id) ?? Promise.resolve()).then(() =>
+        openFiles.replacements.run(() => openFiles.withRoomAsync(() => replaceFile(path, text, disk))),
+      );
       const settled = write.catch(() => {});
       summaryWrites.set(id, settled);
       void settled.then(() => {
@@ -235,7 +241,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       const directory = directoryOf(id);
       if (!existsSync(directory)) return live.end(id);
       const writer = live.get(id)?.writer;
-      const held = writer?.claim ?? claim(join(directory, "claim"), { heartbeat });
+      const held = writer?.claim ?? take(directory);
       writer?.abandon();
       live.end(id);
       await summaryWrites.get(id);

@@ -17,7 +17,9 @@ export const LIMITS = {
   /** Files that idle and active writers hold open; the longest idle one is closed first. */
   openWriterFiles: 192,
   /** Files that replays hold open; further ones wait. Together with the writers: 256. */
-  openReaderFiles: 64,
+  openReaderFiles: 56,
+  /** Summaries that are replaced at the same time. */
+  replacements: 8,
   /** `fdatasync` calls in flight per process: more would only take threads from everybody else. */
   syncsInFlight: 2,
   /** How often another process's session is looked at while it is followed. */

@@ -12,7 +12,7 @@ export async function replaceFile(path: string, text: string, disk: DiskSync): P
     const file = await open(temp, "wx", 0o600);
     try {
       await file.writeFile(text);
-      await disk.data(file.fd);
+      await disk.data(() => file.fd);
     } finally {
       await file.close();
     }

@@ -62,7 +62,7 @@ function generations(path: string): number[] {
     .map((name) => Number(name.slice(prefix.length)));
 }
 
-/** Null when the generation was released or is gone. */
+/** Null when the generation was released, is gone, or was lost. */
 function readHolder(path: string, generation: number): Holder | null {
   let text: string;
   try {
@@ -71,6 +71,8 @@ function readHolder(path: string, generation: number): Holder | null {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
+  // Only a complete file is ever linked, so one without content lost it when the machine went down, and its owner with it.
+  if (/^\0*$/.test(text)) return null;
   try {
     const value = JSON.parse(text) as Partial<Holder> & { released?: boolean };
     if (value.released === true) return null;

@@ -109,9 +109,14 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     const point = segments.syncPoint();
     try {
       for (const file of point.files) {
-        const fd = file.fd();
-        openFiles.pin(file.key);
-        await disk.data(fd).finally(() => openFiles.unpin(file.key));
+        let pinned = false;
+        const acquire = (): number => {
+          const fd = file.fd();
+          openFiles.pin(file.key);
+          pinned = true;
+          return fd;
+        };
+        await disk.data(acquire).finally(() => pinned && openFiles.unpin(file.key));
       }
       for (const path of paths) await disk.path(path);
     } catch (cause) {

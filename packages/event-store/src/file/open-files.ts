@@ -1,5 +1,6 @@
 import { closeSync } from "node:fs";
 import { LIMITS } from "../limits.js";
+import { createSlots, type Slots } from "./slots.js";
 
 /** The files this process holds open for sessions, bounded. */
 export interface OpenFiles {
@@ -10,8 +11,13 @@ export interface OpenFiles {
   unpin(key: object): void;
   /** Closes the key's descriptor, at once or when it is unpinned. */
   drop(key: object): void;
-  /** Waits for one of the places for replays; the returned function gives it back. */
-  enter(): Promise<() => void>;
+  /** Runs work that opens files of its own; when the process is out of descriptors, closes idle ones and tries again. */
+  withRoom<T>(work: () => T): T;
+  withRoomAsync<T>(work: () => Promise<T>): Promise<T>;
+  /** Places for replays, each of which holds one file open. */
+  readonly replays: Slots;
+  /** Places for files that are being replaced. */
+  readonly replacements: Slots;
 }
 
 interface Held {
@@ -26,8 +32,6 @@ export function createOpenFiles(
 ): OpenFiles {
   // In order of last use: a Map iterates as it was filled.
   const held = new Map<object, Held>();
-  const waiting: (() => void)[] = [];
-  let reading = 0;
 
   const closeIdle = (): boolean => {
     for (const [key, file] of held) {
@@ -39,20 +43,24 @@ export function createOpenFiles(
     return false;
   };
 
-  const openWithRoom = (open: () => number): number => {
-    try {
-      return open();
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if ((code !== "EMFILE" && code !== "ENFILE") || !closeIdle()) throw error;
-      return open();
-    }
+  /** True when the error was a lack of descriptors and some could be given back: half of the idle ones, at least one. */
+  const makeRoom = (error: unknown): boolean => {
+    const { code, cause } = error as NodeJS.ErrnoException;
+    const reason = code === "io" ? (cause as NodeJS.ErrnoException | undefined)?.code : code;
+    if (reason !== "EMFILE" && reason !== "ENFILE") return false;
+    let closed = false;
+    for (let rest = Math.ceil(held.size / 2); rest > 0 && closeIdle(); rest--) closed = true;
+    return closed;
   };
 
-  const leave = (): void => {
-    const next = waiting.shift();
-    if (next === undefined) reading--;
-    else next();
+  const withRoom = <T>(work: () => T): T => {
+    for (;;) {
+      try {
+        return work();
+      } catch (error) {
+        if (!makeRoom(error)) throw error;
+      }
+    }
   };
 
   return {
@@ -61,7 +69,7 @@ export function createOpenFiles(
       if (file !== undefined) held.delete(key);
       else {
         while (held.size >= writers && closeIdle()) {}
-        file = { fd: openWithRoom(open), pins: 0, dropped: false };
+        file = { fd: withRoom(open), pins: 0, dropped: false };
       }
       held.set(key, file);
       return file.fd;
@@ -87,15 +95,17 @@ export function createOpenFiles(
       held.delete(key);
       closeSync(file.fd);
     },
-    async enter() {
-      if (reading < readers) reading++;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      let left = false;
-      return () => {
-        if (left) return;
-        left = true;
-        leave();
-      };
+    withRoom,
+    async withRoomAsync(work) {
+      for (;;) {
+        try {
+          return await work();
+        } catch (error) {
+          if (!makeRoom(error)) throw error;
+        }
+      }
     },
+    replays: createSlots(readers),
+    replacements: createSlots(LIMITS.replacements),
   };
 }

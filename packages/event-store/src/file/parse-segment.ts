@@ -28,7 +28,16 @@ export interface SegmentParserOptions {
   readonly onDamage?: ((damage: Damage) => void) | undefined;
 }
 
+interface BadLine {
+  readonly at: number;
+  readonly end: number;
+  readonly head: string;
+  readonly endsRecord: boolean;
+}
+
 const LF = 10;
+/** Enough of a line to see which record it was. */
+const HEAD_BYTES = 48;
 const RECORD_START = '{"seq":';
 const RECORD_END = 'Z"}';
 /** A run of missing numbers longer than this is one report. */
@@ -44,7 +53,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
   /** Set while an unfinished line is longer than any record: it is passed over up to its line break. */
   let overlong = false;
   /** Unreadable lines since the last record. */
-  let bad: { at: number; end: number; starts: boolean; ends: boolean }[] = [];
+  let bad: BadLine[] = [];
 
   const report = (seq: number | null, at: number, reason: string): void => {
     onDamage?.({ seq, where: `${name}@${at}`, reason });
@@ -84,9 +93,12 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       validBytes = at + (end - start) + 1;
       return;
     }
-    const starts = bytes.toString("latin1", start, Math.min(end, start + RECORD_START.length)) === RECORD_START;
-    const ends = bytes.toString("latin1", Math.max(start, end - RECORD_END.length), end) === RECORD_END;
-    bad.push({ at, end: at + (end - start) + 1, starts, ends });
+    bad.push({
+      at,
+      end: at + (end - start) + 1,
+      head: bytes.toString("latin1", start, Math.min(end, start + HEAD_BYTES)),
+      endsRecord: bytes.toString("latin1", Math.max(start, end - RECORD_END.length), end) === RECORD_END,
+    });
   };
 
   /** A damaged line break glues records together: finds the whole ones inside. */
@@ -120,7 +132,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     carryBytes += rest.length;
     if (carryBytes <= LIMITS.recordBytes * 4) return;
     overlong = true;
-    bad.push({ at: offset - carryBytes, end: offset, starts: false, ends: false });
+    bad.push({ at: offset - carryBytes, end: offset, head: "", endsRecord: false });
     takeCarried();
   };
 
@@ -172,12 +184,13 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
         if (accept(line, 0, line.length, at, entries)) validBytes = offset;
         else torn = true;
       }
-      // A whole line that looks like a record was acknowledged once: its number is not given out again.
-      const kept = keptPlaces(bad);
+      // A damaged line that is the next record was acknowledged once: its number is not given out again.
+      const kept = keptPlaces(bad, expected);
+      if (kept.lines < bad.length) torn = true;
       if (kept.count > 0) {
-        validBytes = kept.end;
+        validBytes = bad[kept.lines - 1]!.end;
         settleBad(expected + kept.count, offset);
-      } else if (bad.length > 0) torn = true;
+      }
       bad = [];
       return { entries, torn };
     },
@@ -197,16 +210,22 @@ function recordStarts(bytes: Buffer, start: number, end: number): number[] {
   return starts;
 }
 
-/** How many numbers the unreadable lines at the end of a log stand for; a record broken in two by a flipped bit is one. */
-function keptPlaces(bad: readonly { end: number; starts: boolean; ends: boolean }[]): { count: number; end: number } {
+/** How many numbers the unreadable lines at the end of a log stand for, from `expected` on, and how many lines those are. */
+function keptPlaces(bad: readonly BadLine[], expected: number): { count: number; lines: number } {
   let count = 0;
-  let end = 0;
-  let open = false;
-  for (const line of bad) {
-    if (!line.starts && !line.ends) continue;
-    if (line.starts || !open) count++;
-    open = line.starts && !line.ends;
-    end = line.end;
+  let lines = 0;
+  for (; lines < bad.length; lines++) {
+    const { head, endsRecord } = bad[lines]!;
+    if (isNearly(head, `${RECORD_START}${expected + count},"id":"evt-`)) count++;
+    // A flipped bit that looks like a line break makes two lines of one record.
+    else if (count === 0 || bad[lines - 1]!.endsRecord || !endsRecord) break;
   }
-  return { count, end };
+  return { count, lines };
+}
+
+/** True when a text starts as it should, but for one damaged character. */
+function isNearly(text: string, start: string): boolean {
+  let differences = text.length < start.length ? 2 : 0;
+  for (let i = 0; i < start.length && differences < 2; i++) if (text[i] !== start[i]) differences++;
+  return differences < 2;
 }

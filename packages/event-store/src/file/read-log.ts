@@ -21,7 +21,7 @@ export async function* readLog<E extends EventBody>(
   range: ReadRange,
   openFiles: OpenFiles,
 ): AsyncGenerator<readonly Entry<E>[]> {
-  const { files, segments, damage } = loadChain(directory);
+  const { files, segments, damage } = openFiles.withRoom(() => loadChain(directory));
   if (range.onDamage !== undefined && range.from === 0) damage.forEach(range.onDamage);
   yield* batches(readEventFiles<E>(directory, files, range));
   const begin = Math.max(
@@ -67,7 +67,7 @@ export function readEntries<E extends EventBody>(
 
 /** Records of each type up to `upTo`: the counts in a segment's header and a short scan. */
 export async function countTypes(directory: string, upTo: number, openFiles: OpenFiles): Promise<Counts> {
-  const { segments } = loadChain(directory);
+  const { segments } = openFiles.withRoom(() => loadChain(directory));
   const base = segments.findLast((segment) => segment.header !== null && segment.first <= upTo + 1);
   const counts = createCounts(base?.header?.counts);
   const from = base === undefined ? 0 : base.first - 1;
@@ -94,9 +94,9 @@ async function* readSegment<E extends EventBody>(
       if (one.seq === null ? range.from === 0 : inRange(one.seq)) range.onDamage?.(one);
     },
   });
-  const leave = await openFiles.enter();
+  const leave = await openFiles.replays.enter();
   try {
-    const file = await open(join(directory, segment.name), "r");
+    const file = await openFiles.withRoomAsync(() => open(join(directory, segment.name), "r"));
     try {
       const chunk = Buffer.allocUnsafe(LIMITS.readBytes);
       const limit = segment.limit ?? Number.POSITIVE_INFINITY;

@@ -1,0 +1,178 @@
+// Cuts, fills and flips bytes of finished logs: exactly what was damaged is missing, and reported.
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createFileStore } from "../dist/index.js";
+
+const ID = "fault-20260101T000000-00000000";
+const OTHER = "fault-20260101T000001-00000001";
+
+async function makeLog(records, durability = "none") {
+  const root = await mkdtemp(join(tmpdir(), "faults-damage-"));
+  const store = createFileStore({ root, durability });
+  for (const id of [ID, OTHER]) {
+    const writer = await store.create(id, { run_id: id });
+    for (let i = 0; i < records; i++) {
+      writer.append([{ type: i % 3 === 0 ? "tool_call" : "text_delta", turn: 0, metadata: { text: `n ${i} é "q"` } }]);
+    }
+    await writer.close();
+  }
+  await store.close();
+  const directory = join(root, "eventlog", ID);
+  const name = (await readdir(directory)).find((file) => file.endsWith(".ndjson"));
+  const path = join(directory, name);
+  const bytes = await readFile(path);
+  const pristine = `${root}-pristine`;
+  await cp(root, pristine, { recursive: true });
+  return {
+    root,
+    path,
+    bytes,
+    /** Back to the undamaged log, without what the last trial's writer added. */
+    async restore() {
+      for (const file of await readdir(directory)) await rm(join(directory, file), { force: true });
+      await cp(join(pristine, "eventlog", ID), directory, { recursive: true });
+    },
+    dispose: () => Promise.all([root, pristine].map((dir) => rm(dir, { recursive: true, force: true }))),
+  };
+}
+
+async function readBack(store) {
+  const seqs = [];
+  const damage = [];
+  for await (const entry of store.read(ID, { onDamage: (one) => damage.push(one) })) {
+    JSON.parse(entry.line);
+    seqs.push(entry.seq);
+  }
+  return { seqs, damage };
+}
+
+/** Lines of a segment as [start, end) with the number of the record, 0 for the header. */
+function linesOf(bytes) {
+  const lines = [];
+  for (let start = 0, seq = 0; start < bytes.length; seq++) {
+    const end = bytes.indexOf(10, start) + 1;
+    lines.push({ seq, start, end });
+    start = end;
+  }
+  return lines;
+}
+
+/** The last records of a 50-record log cut at every byte offset, and tails of zeros, old and random bytes. */
+export async function tornTails({ offsets }) {
+  const log = await makeLog(50);
+  const lines = linesOf(log.bytes);
+  const failures = [];
+  let executed = 0;
+  const from = Math.max(1, log.bytes.length - offsets);
+  const trials = [];
+  for (let cut = from; cut < log.bytes.length; cut++)
+    trials.push({ what: `cut at ${cut}`, cut, tail: Buffer.alloc(0) });
+  for (const cut of lines.slice(-5).map((line) => line.start)) {
+    trials.push({ what: `zeros at ${cut}`, cut, tail: Buffer.alloc(300) });
+    trials.push({ what: `old bytes at ${cut}`, cut, tail: log.bytes.subarray(lines[3].start + 5, lines[6].start + 9) });
+    const noise = Buffer.from(Array.from({ length: 300 }, () => Math.floor(Math.random() * 256)));
+    trials.push({ what: `noise at ${cut}`, cut, tail: noise });
+  }
+  for (const { what, cut, tail } of trials) {
+    await writeFile(log.path, Buffer.concat([log.bytes.subarray(0, cut), tail]));
+    // A record without its line break is whole.
+    const whole = lines.filter((line) => line.seq > 0 && line.end - 1 <= cut).length;
+    const reports = [];
+    const store = createFileStore({
+      root: log.root,
+      durability: "none",
+      onDamage: (_id, damage) => reports.push(damage),
+    });
+    try {
+      const before = await readBack(store);
+      if (before.seqs.length !== whole) failures.push(`${what}: ${before.seqs.length} of ${whole} records`);
+      const writer = await store.open(ID);
+      if (writer.lastSeq !== whole) failures.push(`${what}: opened at ${writer.lastSeq}, ${whole} are whole`);
+      const clean = tail.length === 0 && lines.some((line) => cut === line.end || cut === line.end - 1);
+      if (reports.length !== (clean ? 0 : 1)) failures.push(`${what}: ${reports.length} reports`);
+      writer.append([{ type: "next" }]);
+      await writer.close();
+      const after = await readBack(store);
+      if (after.seqs.length !== whole + 1 || after.seqs.at(-1) !== whole + 1) failures.push(`${what}: append was lost`);
+      const listed = (await store.list()).sessions.length;
+      if (listed !== 2) failures.push(`${what}: ${listed} of 2 sessions listed`);
+    } catch (error) {
+      failures.push(`${what}: ${error.stack}`);
+    }
+    await store.close();
+    await log.restore();
+    executed++;
+  }
+  await log.dispose();
+  return { name: "torn tails", executed, expected: trials.length, failures };
+}
+
+/** Single bits flipped anywhere in a segment: only the record hit is missing, and it is the one reported. */
+export async function bitFlips({ flips }) {
+  const log = await makeLog(200);
+  const lines = linesOf(log.bytes);
+  const failures = [];
+  let executed = 0;
+  const store = createFileStore({ root: log.root, durability: "none" });
+  for (let i = 0; i < flips; i++) {
+    const at = Math.floor(Math.random() * log.bytes.length);
+    const bit = 1 << Math.floor(Math.random() * 8);
+    const bytes = Buffer.from(log.bytes);
+    bytes[at] ^= bit;
+    await writeFile(log.path, bytes);
+    const hit = lines.find((line) => at >= line.start && at < line.end);
+    const breakHit = at === hit.end - 1;
+    const lost = hit.seq === 0 || breakHit ? [] : [hit.seq];
+    const what = `bit ${bit} of byte ${at} (record ${hit.seq}${breakHit ? ", its line break" : ""})`;
+    try {
+      const { seqs, damage } = await readBack(store);
+      const missing = lines
+        .slice(1)
+        .filter((line) => !seqs.includes(line.seq))
+        .map((line) => line.seq);
+      if (missing.join() !== lost.join()) failures.push(`${what}: missing ${missing}`);
+      const reported = damage.flatMap((one) => one.seq ?? []);
+      if (reported.join() !== lost.join()) failures.push(`${what}: reported ${JSON.stringify(damage)}`);
+      if ((await store.lastSeq(ID)) !== 200) failures.push(`${what}: the last number is ${await store.lastSeq(ID)}`);
+    } catch (error) {
+      failures.push(`${what}: ${error.stack}`);
+    }
+    executed++;
+  }
+  await store.close();
+  await log.dispose();
+  return { name: "bit flips", executed, expected: flips, failures };
+}
+
+/** Each file of a session in turn zeroed or emptied: other sessions stay, and the process lives. */
+export async function zeroedFiles() {
+  const log = await makeLog(20);
+  const directory = join(log.root, "eventlog", ID);
+  const failures = [];
+  let executed = 0;
+  let expected = 0;
+  for (const file of await readdir(directory)) {
+    for (const fill of [(size) => Buffer.alloc(size), () => Buffer.alloc(0)]) {
+      expected++;
+      const bytes = await readFile(join(directory, file));
+      await writeFile(join(directory, file), fill(bytes.length));
+      const store = createFileStore({ root: log.root, durability: "none" });
+      const marked = [];
+      try {
+        const { sessions } = await store.list({ onDamage: (damage) => marked.push(damage) });
+        if (!sessions.some((session) => session.id === OTHER)) failures.push(`${file}: the other session is hidden`);
+        if (file === "summary.json" && marked.length !== 1) failures.push(`${file}: not marked`);
+        const { seqs } = await readBack(store);
+        if (file !== log.path.split("/").at(-1) && seqs.length !== 20) failures.push(`${file}: ${seqs.length} records`);
+      } catch (error) {
+        failures.push(`${file}: ${error.stack}`);
+      }
+      await store.close();
+      await log.restore();
+      executed++;
+    }
+  }
+  await log.dispose();
+  return { name: "zeroed files", executed, expected, failures };
+}
