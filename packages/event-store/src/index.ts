@@ -4,6 +4,7 @@ export { isStoreError, StoreError, type StoreErrorCode } from "./errors.js";
 export { type Claim, claim, claimHolder } from "./file/claim.js";
 export { createHeartbeat, type Heartbeat } from "./file/heartbeat.js";
 export type { Holder } from "./file/identity.js";
+export { writeEventFiles } from "./file/write-event-files.js";
 export { createFileStore, type FileStoreOptions } from "./file-store.js";
 export { LIMITS } from "./limits.js";
 export { createMemoryStore, type MemoryStoreOptions } from "./memory-store.js";

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parsedEntry } from "../record/entry.js";
@@ -47,11 +46,6 @@ export function* readEventFiles<E extends EventBody>(
     if (event === null) range.onDamage?.({ seq: file.seq, where: file.name, reason: "not a readable event" });
     else yield parsedEntry(event);
   }
-}
-
-/** The id for an event file that does not bring one, stable for the same body. */
-export function eventFileHex(line: string): string {
-  return createHash("sha256").update(line).digest("hex").slice(0, 8);
 }
 
 // --- internal ---

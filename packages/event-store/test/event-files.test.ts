@@ -1,0 +1,131 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createFileStore, type Damage, type EventBody, type EventStore, writeEventFiles } from "../src/index.js";
+
+interface Note extends EventBody {
+  readonly metadata?: Record<string, unknown>;
+}
+
+const ID = "otter-20260425T120300-aaaa1111";
+let root: string;
+let directory: string;
+let store: EventStore<Note, object>;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "event-files-"));
+  directory = join(root, "eventlog", ID);
+  await mkdir(directory, { recursive: true });
+  store = createFileStore<Note, object>({ root });
+});
+afterEach(async () => {
+  await store.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+const file = (index: number, hex: string, body: unknown): Promise<void> =>
+  writeFile(
+    join(directory, `event-${String(index).padStart(6, "0")}-${hex}.json`),
+    typeof body === "string" ? body : JSON.stringify(body, null, 2),
+  );
+
+async function readAll(
+  damage: Damage[] = [],
+): Promise<{ seq: number; type: string; id: string; ts: string; metadata?: object }[]> {
+  const events = [];
+  for await (const entry of store.read(ID, { onDamage: (one) => damage.push(one) })) events.push(entry.event);
+  return events;
+}
+
+describe("directories with one file per event", () => {
+  it("are read when they count from 0 and carry a monotonic time stamp", async () => {
+    await file(0, "0a0b0c0d", {
+      idx: 0,
+      event_id: "0a0b0c0d",
+      type: "user_message",
+      timestamp: 12.5,
+      metadata: { content: "hi" },
+    });
+    await file(1, "11111111", {
+      idx: 1,
+      event_id: "11111111",
+      type: "agent_result",
+      timestamp: 13.5,
+      metadata: { steps: 1 },
+    });
+    const time = new Date("2026-04-25T12:03:04.000Z");
+    await utimes(join(directory, "event-000000-0a0b0c0d.json"), time, time);
+    const events = await readAll();
+    expect(events.map((event) => event.seq)).toEqual([1, 2]);
+    expect(events[0]).toEqual({
+      seq: 1,
+      id: "evt-0a0b0c0d",
+      type: "user_message",
+      metadata: { content: "hi" },
+      ts: "2026-04-25T12:03:04.000Z",
+    });
+  });
+
+  it("are read when they count from 1 and carry ids and times", async () => {
+    await file(1, "0a0b0c0d", { id: "evt-0a0b0c0d", type: "user_message", metadata: {}, ts: "2026-04-25T12:03:04Z" });
+    const [event] = await readAll();
+    expect(event).toMatchObject({ seq: 1, id: "evt-0a0b0c0d", ts: "2026-04-25T12:03:04.000Z" });
+    expect(await store.counts(ID, 1)).toEqual({ user_message: 1 });
+    expect(await store.lastSeq(ID)).toBe(1);
+  });
+
+  it("report gaps and unreadable files and skip them", async () => {
+    await file(1, "00000001", { type: "a" });
+    await file(2, "00000002", "{");
+    await file(4, "00000004", { type: "d" });
+    await file(5, "00000005", "[]");
+    await writeFile(join(directory, "event-7-short.json"), "{}");
+    const damage: Damage[] = [];
+    const events = await readAll(damage);
+    expect(events.map((event) => event.seq)).toEqual([1, 4]);
+    expect(damage.map((one) => one.seq)).toEqual([2, 3, 5]);
+  });
+
+  it("are continued in segments, followed, and copied with checksums of their own", async () => {
+    await file(0, "00000001", { type: "a", metadata: { n: 1 } });
+    await file(1, "00000002", { type: "b", metadata: { n: 2 } });
+    const writer = await store.open(ID);
+    const seen: number[] = [];
+    store.subscribe(ID, { from: 0 }, (batch) => {
+      for (const entry of batch) seen.push(entry.seq);
+    });
+    expect(writer.lastSeq).toBe(2);
+    writer.append([{ type: "c" }]);
+    await writer.close();
+    expect((await readAll()).map((event) => event.type)).toEqual(["a", "b", "c"]);
+    expect(await store.counts(ID, 3)).toEqual({ a: 1, b: 1, c: 1 });
+    await expect.poll(() => seen).toEqual([1, 2, 3]);
+    const copy = await store.copy(ID, "copy", { upTo: 3, summary: {} });
+    await copy.close();
+    const copied = [];
+    for await (const entry of store.read("copy")) copied.push(entry.event);
+    expect(copied.map((event) => event.metadata)).toEqual([{ n: 1 }, { n: 2 }, undefined]);
+  });
+
+  it("are written from a log and read back the same", async () => {
+    const writer = await store.create("source", { run_id: "source" });
+    writer.append([{ type: "user_message", metadata: { text: "hi" } }, { type: "agent_result" }]);
+    await writer.close();
+    expect(await writeEventFiles(store, "source", join(root, "eventlog", "export"))).toBe(2);
+    const names = (await readdir(join(root, "eventlog", "export"))).sort();
+    expect(names).toEqual([
+      expect.stringMatching(/^event-000001-[0-9a-f]{8}\.json$/),
+      expect.stringMatching(/^event-000002-[0-9a-f]{8}\.json$/),
+      "summary.json",
+    ]);
+    const body = JSON.parse(await readFile(join(root, "eventlog", "export", names[0]!), "utf8")) as object;
+    expect(Object.keys(body)).toEqual(["id", "type", "metadata", "ts"]);
+    const lines = async (id: string): Promise<string[]> => {
+      const found = [];
+      for await (const entry of store.read(id)) found.push(JSON.stringify(entry.event));
+      return found;
+    };
+    expect(await lines("export")).toEqual(await lines("source"));
+  });
+});
