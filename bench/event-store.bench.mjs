@@ -1,5 +1,16 @@
 // The log against what it is made of: raw batched writes, raw parsing, and one file per event.
-import { closeSync, fdatasync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fdatasync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,7 +22,11 @@ const work = mkdtempSync(join(tmpdir(), "bench-event-store-"));
 const store = createFileStore({ root: join(work, "home") });
 let count = 0;
 const nextId = () => makeSessionId("bench", Date.UTC(2026, 0, 1) + 1000 * ++count);
-const event = (i) => ({ type: "text_delta", turn: 0, metadata: { text: `delta number ${i} with some more text in it` } });
+const event = (i) => ({
+  type: "text_delta",
+  turn: 0,
+  metadata: { text: `delta number ${i} with some more text in it` },
+});
 const perSecond = (events, ms) => (events / ms) * 1000;
 
 /** So many callers that each append one event and wait for the disk, again and again. */
@@ -83,8 +98,22 @@ async function append() {
     { ours: () => storeAppend(256, 40_000), floor: () => rawAppend(256, 40_000), files: () => filePerEvent(300) },
     { runs: 5 },
   );
-  row({ name: "append, 256 in flight", ours: median(ours), floor: median(floor), unit: "events/s", target: 0.5, better: "higher" });
-  row({ name: "append against one file per event", ours: median(ours), floor: median(files), unit: "events/s", target: 20, better: "higher" });
+  row({
+    name: "append, 256 in flight",
+    ours: median(ours),
+    floor: median(floor),
+    unit: "events/s",
+    target: 0.5,
+    better: "higher",
+  });
+  row({
+    name: "append against one file per event",
+    ours: median(ours),
+    floor: median(files),
+    unit: "events/s",
+    target: 20,
+    better: "higher",
+  });
 }
 
 /** Appends of one turn's stream, in bursts, to so many readers. The floor calls them in a plain loop with parsed text ready. */
@@ -135,7 +164,13 @@ async function delivery(readers, events) {
     return perSecond(events * readers, ms);
   };
   const samples = await interleave({ ours, floor }, { runs: 5 });
-  row({ name: `delivery to ${readers} readers`, ours: median(samples.ours), floor: median(samples.floor), unit: "events/s", target: 0.4, better: "higher" });
+  row({
+    name: `delivery to ${readers} readers`,
+    ours: median(samples.ours),
+    floor: median(samples.floor),
+    unit: "events/s",
+    better: "higher",
+  });
 }
 
 async function replay(events) {
@@ -166,8 +201,22 @@ async function replay(events) {
     });
   const samples = await interleave({ parsed, asLines, floor }, { runs: 5 });
   const rate = (name) => perSecond(events, median(samples[name]));
-  row({ name: "replay of 100,000, parsed", ours: rate("parsed"), floor: rate("floor"), unit: "events/s", target: 0.5, better: "higher" });
-  row({ name: "replay of 100,000, as lines", ours: rate("asLines"), floor: rate("floor"), unit: "events/s", target: 0.5, better: "higher" });
+  row({
+    name: "replay of 100,000, parsed",
+    ours: rate("parsed"),
+    floor: rate("floor"),
+    unit: "events/s",
+    target: 0.5,
+    better: "higher",
+  });
+  row({
+    name: "replay of 100,000, as lines",
+    ours: rate("asLines"),
+    floor: rate("floor"),
+    unit: "events/s",
+    target: 0.5,
+    better: "higher",
+  });
   await writer.close();
   const opening = async () => {
     let opened;
@@ -177,7 +226,12 @@ async function replay(events) {
     await opened.close();
     return ms;
   };
-  row({ name: "opening that session", ours: median((await interleave({ opening }, { runs: 5 })).opening), unit: "ms", target: "50 ms" });
+  row({
+    name: "opening that session",
+    ours: median((await interleave({ opening }, { runs: 5 })).opening),
+    unit: "ms",
+    target: "50 ms",
+  });
 }
 
 async function listing(sessions) {
@@ -186,7 +240,10 @@ async function listing(sessions) {
   for (let i = 0; i < sessions; i++) {
     const id = makeSessionId("bench", Date.UTC(2026, 0, 1) + 1000 * i);
     mkdirSync(join(root, "eventlog", id), { recursive: true });
-    writeFileSync(join(root, "eventlog", id, "summary.json"), JSON.stringify({ run_id: id, prompt: "a prompt of usual length", cost_usd: 0.1 }));
+    writeFileSync(
+      join(root, "eventlog", id, "summary.json"),
+      JSON.stringify({ run_id: id, prompt: "a prompt of usual length", cost_usd: 0.1 }),
+    );
   }
   const cold = await milliseconds(() => many.list());
   const samples = await interleave(
@@ -201,20 +258,24 @@ async function listing(sessions) {
       },
       floor: () =>
         milliseconds(() => {
-          for (let i = 0; i < sessions; i++) {
-            const id = makeSessionId("bench", Date.UTC(2026, 0, 1) + 1000 * i, "00000000");
-            try {
-              JSON.parse(readFileSync(join(root, "eventlog", id, "summary.json"), "utf8"));
-            } catch {}
+          for (const id of readdirSync(join(root, "eventlog"))) {
+            if (id.startsWith("bench-")) JSON.parse(readFileSync(join(root, "eventlog", id, "summary.json"), "utf8"));
           }
         }),
     },
     { runs: 3 },
   );
   row({ name: "first list of 10,000 sessions, no index", ours: cold, unit: "ms" });
-  row({ name: "list of 10,000 sessions", ours: median(samples.rollup), unit: "ms", target: "150 ms" });
-  row({ name: "the same in a new process", ours: median(samples.restarted), unit: "ms", target: "300 ms" });
-  row({ name: "newest 20 of 10,000", ours: median(samples.page), unit: "ms", target: "40 ms" });
+  const floor = median(samples.floor);
+  row({
+    name: "list of 10,000 against reading each summary",
+    ours: median(samples.rollup),
+    floor,
+    unit: "ms",
+    target: 0.7,
+  });
+  row({ name: "the same in a new process", ours: median(samples.restarted), floor, unit: "ms", target: 1 });
+  row({ name: "newest 20 of 10,000", ours: median(samples.page), floor, unit: "ms", target: 0.2 });
   await many.close();
 }
 

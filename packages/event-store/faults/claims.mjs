@@ -1,11 +1,12 @@
 // Processes that fight for one claim and are killed while they hold it: never two owners at once.
 import { spawn } from "node:child_process";
-import { appendFileSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { appendFileSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { claim, createHeartbeat } from "../dist/index.js";
+import { claim, createFileStore, createHeartbeat, LIMITS } from "../dist/index.js";
 
+const WRITER = new URL("./writer.mjs", import.meta.url).pathname;
 const SELF = new URL(import.meta.url).pathname;
 
 /** Claims, marks entry and exit in a shared file, releases or waits to be killed; forever. */
@@ -124,6 +125,42 @@ export async function claimStarters({ starters }) {
   rmSync(root, { recursive: true, force: true });
   const failures = winners === 1 && refused === starters - 1 ? [] : [`${winners} winners, ${refused} refused`];
   return { name: "starters for one claim", executed: winners + refused, expected: starters, failures };
+}
+
+/** A holder frozen past its heartbeat, succeeded meanwhile, and woken: it must notice before it writes. */
+export async function frozenHolder() {
+  const root = mkdtempSync(join(tmpdir(), "faults-frozen-"));
+  const failures = [];
+  const child = spawn(process.execPath, [WRITER, root, "1"], { stdio: ["ignore", "pipe", "inherit"] });
+  const closed = gone(child);
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk) => {
+    text = (text + chunk).slice(-200_000);
+  });
+  while (text === "") await delay(10);
+  const id = text.split(" ")[0];
+  child.kill("SIGSTOP");
+  // Its claim is made to look like a dead process's, which is what 30 s of silence would prove too.
+  const held = join(root, "eventlog", id, "claim.1");
+  writeFileSync(held, JSON.stringify({ ...JSON.parse(readFileSync(held, "utf8")), start: "1" }));
+  const store = createFileStore({ root });
+  const writer = await store.open(id);
+  writer.append([{ type: "successor" }]);
+  await writer.durable();
+  await delay(LIMITS.heartbeatLateMs + 1_000);
+  child.kill("SIGCONT");
+  const deadline = Date.now() + 10_000;
+  while (!text.includes("refused fenced") && Date.now() < deadline) await delay(50);
+  child.kill("SIGKILL");
+  await closed;
+  if (!text.includes("refused fenced")) failures.push("the frozen holder wrote on");
+  const types = [];
+  for await (const entry of store.read(id, { onDamage: (one) => failures.push(JSON.stringify(one)) }))
+    types.push(entry.type);
+  if (types.at(-1) !== "successor" || types.length !== writer.lastSeq) failures.push("the log is not the successor's");
+  await store.close();
+  rmSync(root, { recursive: true, force: true });
+  return { name: "frozen holder", executed: 1, expected: 1, failures };
 }
 
 if (process.argv[1] === SELF) await (process.argv[2] === "churn" ? churn : start)(...process.argv.slice(3));

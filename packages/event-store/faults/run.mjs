@@ -1,5 +1,5 @@
 // Every fault, for real. `--smoke` runs the part that needs neither root nor strace. A fault that cannot run here fails.
-import { claimChurn, claimStarters } from "./claims.mjs";
+import { claimChurn, claimStarters, frozenHolder } from "./claims.mjs";
 import { bitFlips, tornTails, zeroedFiles } from "./damage.mjs";
 import { killRounds } from "./kill.mjs";
 
@@ -23,6 +23,7 @@ async function whole() {
     () => killAtCalls({ upTo: 200 }),
     () => claimChurn({ processes: 8, seconds: 20 }),
     () => claimStarters({ starters: 100 }),
+    () => frozenHolder(),
     () => killRounds({ rounds: 1000 }),
   ];
 }

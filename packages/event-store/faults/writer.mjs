@@ -32,6 +32,7 @@ async function work(n) {
       writeSync(1, `${id} ${seq}\n`);
     } catch (error) {
       writeSync(1, `${id} refused ${error.code}\n`);
+      if (error.code === "fenced") break;
     }
     if (i % 7 === 0) await store.writeSummary(id, { run_id: id, steps: i }).catch(() => {});
   }

@@ -228,9 +228,10 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       if (closed) throw new StoreError("closed", "the store is closed");
       const ids = index.ids();
       // A page of the newest by id needs no more than its own rows.
-      if (listOptions.limit === undefined || listOptions.order === "touched") await index.refresh(ids);
+      const refreshed = listOptions.limit === undefined || listOptions.order === "touched";
+      if (refreshed) await index.refresh(ids);
       const rowOf = (id: string) => {
-        const row = index.row(id, listOptions.onDamage);
+        const row = index.row(id, refreshed, listOptions.onDamage);
         return row === null ? null : { ...row, touched: Math.max(row.touched, live.get(id)?.touched ?? 0) };
       };
       return pageOf(ids, rowOf, listOptions);

@@ -33,13 +33,25 @@ export function sessionPrefix(id: string): string {
 export function sessionTime(id: string): number {
   const match = CANONICAL.exec(id);
   if (match === null) return Number.NaN;
-  const [, , year, month, day, hour, minute, second] = match;
-  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  const [year, month, day, hour, minute, second] = match.slice(2, 8).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59) return Number.NaN;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** Refuses an id that could leave its directory or not exist on some platform. At most 128 characters. */
+/** True for an id that is a directory name on every platform. At most 128 characters. */
+export function isStorableId(id: unknown): id is string {
+  return typeof id === "string" && SAFE_NAME.test(id) && !WINDOWS_DEVICE.test(id);
+}
+
+/** Refuses an id that could leave its directory or not exist on some platform. */
 export function assertStorableId(id: string): void {
-  if (typeof id !== "string" || !SAFE_NAME.test(id) || WINDOWS_DEVICE.test(id)) {
-    throw new StoreError("invalid_id", `not usable as a session id: ${JSON.stringify(String(id).slice(0, 140))}`);
-  }
+  if (isStorableId(id)) return;
+  throw new StoreError("invalid_id", `not usable as a session id: ${JSON.stringify(String(id).slice(0, 140))}`);
 }

@@ -35,6 +35,9 @@ interface Followed<E extends EventBody> extends LiveLog<E> {
   tail: Tail<E> | null;
 }
 
+/** About 8 MiB of a log that grew faster than it was looked at; the rest waits, so that others get their turn. */
+const POLLS_PER_LOOK = 8;
+
 export function createLiveLogs<E extends EventBody>(
   directoryOf: (id: string) => string,
   openFiles: OpenFiles,
@@ -62,8 +65,11 @@ export function createLiveLogs<E extends EventBody>(
   const look = (): void => {
     for (const [id, log] of [...logs]) {
       try {
-        const found = log.tail?.poll() ?? [];
-        if (found.length > 0) log.broadcast.publish(found);
+        for (let round = 0; round < POLLS_PER_LOOK; round++) {
+          const found = log.tail?.poll() ?? [];
+          if (found.length === 0) break;
+          log.broadcast.publish(found);
+        }
       } catch (error) {
         // A deleted session ends its readers; anything else may pass, as a lack of descriptors does.
         if ((error as NodeJS.ErrnoException).code === "ENOENT") end(id);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { hex8 } from "../record/line.js";
-import { assertStorableId } from "../session-id.js";
+import { isStorableId } from "../session-id.js";
 import type { Damage, ListedSession } from "../types.js";
 import { replaceFileSync } from "./atomic-file.js";
 
@@ -14,8 +14,11 @@ import { replaceFileSync } from "./atomic-file.js";
 export interface SessionIndex<S> {
   /** Every session directory. */
   ids(): string[];
-  /** The row of a session, read again if its summary changed; null without a readable summary. */
-  row(id: string, onDamage?: (damage: Damage) => void): ListedSession<S> | null;
+  /**
+   * The row of a session; null without a readable summary. `checked` rows were just refreshed; others are read again if their
+   * summary changed.
+   */
+  row(id: string, checked: boolean, onDamage?: (damage: Damage) => void): ListedSession<S> | null;
   /** Brings many rows up to date, giving way to other work in between, and saves them when much changed. */
   refresh(ids: readonly string[]): Promise<void>;
 }
@@ -71,17 +74,15 @@ export function createSessionIndex<S extends object>(directory: string): Session
   return {
     ids() {
       try {
-        return readdirSync(directory, { withFileTypes: true })
-          .filter((entry) => entry.isDirectory() && isStorable(entry.name))
-          .map((entry) => entry.name);
+        return readdirSync(directory).filter((name) => name !== INDEX_NAME && isStorableId(name));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
         throw error;
       }
     },
-    row(id, onDamage) {
-      const row = current(id);
-      if (row === null) return null;
+    row(id, checked, onDamage) {
+      const row = checked ? loaded().get(id) : current(id);
+      if (row == null) return null;
       if (row.summary === null) {
         onDamage?.({ seq: null, where: `${id}/summary.json`, reason: "the summary is not a JSON object" });
         return null;
@@ -111,15 +112,6 @@ export function parseSummary<S extends object>(text: string): S | null {
 }
 
 // --- internal ---
-
-function isStorable(name: string): boolean {
-  try {
-    assertStorableId(name);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** One line per session, its checksum first. */
 function formatRow<S>([id, row]: readonly [string, Row<S>]): string {

@@ -12,9 +12,10 @@ export function encodeBatch<E extends EventBody>(
 ): Entry<E>[] {
   if (events.length === 0) throw new StoreError("empty_batch", "an append needs at least one event");
   const bodies = events.map(encodeBody);
+  const ts = stamp();
   return events.map((event, i) => {
     const seq = lastSeq + 1 + i;
-    return appendedEntry(seq, formatLine(seq, bodies[i]!, stamp()), event);
+    return appendedEntry(seq, formatLine(seq, bodies[i]!, ts), event);
   });
 }
 

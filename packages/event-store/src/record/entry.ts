@@ -3,14 +3,19 @@ import { lineId, lineTs, lineType } from "./line.js";
 
 interface LazyEntry {
   readonly seq: number;
-  readonly type: string;
   readonly line: string;
+  kind: string | undefined;
   body: object | undefined;
   decoded: object | undefined;
 }
 
 // A prototype in place of a getter per object: replays make these by the hundred thousand.
 const ENTRY = {
+  get type(): string {
+    const entry = this as unknown as LazyEntry;
+    entry.kind ??= lineType(entry.line);
+    return entry.kind;
+  },
   get event(): object {
     const entry = this as unknown as LazyEntry;
     entry.decoded ??= entry.body === undefined ? (JSON.parse(entry.line) as object) : stamped(entry, entry.body);
@@ -25,7 +30,7 @@ export function appendedEntry<E extends EventBody>(seq: number, line: string, bo
 
 /** An entry read back: `event` is parsed on first use. */
 export function replayedEntry<E extends EventBody>(seq: number, line: string): Entry<E> {
-  return lazy(seq, lineType(line), line, undefined) as unknown as Entry<E>;
+  return lazy(seq, undefined, line, undefined) as unknown as Entry<E>;
 }
 
 /** An entry of another layout, already parsed. */
@@ -41,6 +46,6 @@ function stamped(entry: LazyEntry, body: object): object {
   return Object.assign({}, stamps, body, stamps, { ts: lineTs(entry.line) });
 }
 
-function lazy(seq: number, type: string, line: string, body: object | undefined): LazyEntry {
-  return { __proto__: ENTRY, seq, type, line, body, decoded: undefined } as LazyEntry;
+function lazy(seq: number, kind: string | undefined, line: string, body: object | undefined): LazyEntry {
+  return { __proto__: ENTRY, seq, line, kind, body, decoded: undefined } as LazyEntry;
 }

@@ -1,0 +1,271 @@
+import { spawn } from "node:child_process";
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createFileStore, type Damage, type EventBody, type EventStore, type FileStoreOptions } from "../src/index.js";
+
+interface Note extends EventBody {
+  readonly text?: string;
+}
+
+const ID = "otter-20260425T120300-aaaa1111";
+let root: string;
+let stores: EventStore<Note, object>[];
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "file-store-"));
+  stores = [];
+});
+afterEach(async () => {
+  for (const store of stores) await store.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+function openStore(options: Partial<FileStoreOptions> = {}): EventStore<Note, object> {
+  const store = createFileStore<Note, object>({ root, ...options });
+  stores.push(store);
+  return store;
+}
+
+const directory = (): string => join(root, "eventlog", ID);
+
+async function segments(): Promise<string[]> {
+  return (await readdir(directory())).filter((name) => name.endsWith(".ndjson")).sort();
+}
+
+async function texts(store: EventStore<Note, object>, damage: Damage[] = []): Promise<(string | undefined)[]> {
+  const found = [];
+  for await (const entry of store.read(ID, { onDamage: (one) => damage.push(one) })) found.push(entry.event.text);
+  return found;
+}
+
+describe("the layout on disk", () => {
+  it("is private, named by first number, and starts with a header", async () => {
+    const store = openStore();
+    const writer = await store.create(ID, { run_id: ID });
+    writer.append([{ type: "note", text: "a" }]);
+    await writer.durable();
+    const [name] = await segments();
+    expect(name).toMatch(/^event-000001-[0-9a-f]{8}\.ndjson$/);
+    expect((await stat(directory())).mode & 0o777).toBe(0o700);
+    expect((await stat(join(directory(), name!))).mode & 0o777).toBe(0o600);
+    const [header, record] = (await readFile(join(directory(), name!), "utf8")).split("\n");
+    expect(JSON.parse(header!)).toMatchObject({ segment: 1, fence: 1, prev: null, counts: {} });
+    expect(JSON.parse(record!)).toMatchObject({ seq: 1, type: "note", text: "a" });
+    expect(JSON.parse(await readFile(join(directory(), "summary.json"), "utf8"))).toEqual({ run_id: ID });
+  });
+
+  it("rolls at 4 MiB and reads across, with counts in each header", async () => {
+    const store = openStore({ durability: "none" });
+    const writer = await store.create(ID, {});
+    for (let i = 0; i < 90; i++) writer.append([{ type: i % 2 ? "odd" : "even", text: "x".repeat(100_000) }]);
+    await writer.written();
+    const names = await segments();
+    expect(names.length).toBeGreaterThanOrEqual(3);
+    for (const name of names) expect((await stat(join(directory(), name))).size).toBeLessThan(4.3 * 1024 * 1024);
+    const first = Number(names[1]!.slice(6, 12));
+    const header = JSON.parse((await readFile(join(directory(), names[1]!), "utf8")).split("\n", 1)[0]!);
+    expect(header.prev).toMatchObject({ name: names[0] });
+    expect(header.counts.odd + header.counts.even).toBe(first - 1);
+    const seqs = [];
+    for await (const entry of store.read(ID, { from: 50, to: 80 })) seqs.push(entry.seq);
+    expect(seqs).toEqual(Array.from({ length: 30 }, (_, i) => 51 + i));
+    expect(await store.counts(ID, 61)).toEqual({ even: 31, odd: 30 });
+  });
+
+  it("makes no file for a session that is opened and not written", async () => {
+    const store = openStore();
+    await (await store.create(ID, {})).close();
+    await (await store.open(ID)).close();
+    expect(await segments()).toEqual([]);
+  });
+
+  it("refuses a newer format with a clear message", async () => {
+    const store = openStore();
+    await (await store.create(ID, {})).close();
+    await writeFile(join(directory(), "event-000001-00000000.ndjson"), '{"segment":2,"fence":1}\n');
+    await expect(store.open(ID)).rejects.toMatchObject({ code: "unsupported_format", message: /format 2/ });
+    await expect(texts(store)).rejects.toMatchObject({ code: "unsupported_format" });
+  });
+
+  it("reads on when a header is damaged", async () => {
+    const store = openStore();
+    for (const text of ["a", "b", "c"]) {
+      const writer = await (text === "a" ? store.create(ID, {}) : store.open(ID));
+      writer.append([{ type: "note", text }]);
+      await writer.close();
+    }
+    const [, middle] = await segments();
+    const path = join(directory(), middle!);
+    await writeFile(path, (await readFile(path, "utf8")).replace('"fence"', '"fXnce"'));
+    const damage: Damage[] = [];
+    expect(await texts(store, damage)).toEqual(["a", "b", "c"]);
+    expect(damage.length).toBeGreaterThan(0);
+    expect(damage.every((one) => one.seq === null)).toBe(true);
+    expect(await store.lastSeq(ID)).toBe(3);
+  });
+});
+
+describe("succession", () => {
+  it("ignores what a superseded writer still writes", async () => {
+    const first = openStore();
+    const old = await first.create(ID, {});
+    old.append([{ type: "note", text: "before" }]);
+    await old.durable();
+    // As if the holder's process had died and its number been given to another.
+    const claim = join(directory(), "claim.1");
+    await writeFile(claim, JSON.stringify({ ...JSON.parse(await readFile(claim, "utf8")), start: "1" }));
+    const second = openStore();
+    const heir = await second.open(ID);
+    expect(heir.fence).toBeGreaterThan(old.fence);
+    old.append([{ type: "note", text: "zombie" }]);
+    await old.written();
+    heir.append([{ type: "note", text: "heir" }]);
+    await heir.durable();
+    expect(await texts(second)).toEqual(["before", "heir"]);
+    expect(await texts(openStore())).toEqual(["before", "heir"]);
+  });
+
+  it("takes over at once from a killed process, with all it acknowledged", async () => {
+    const writer = new URL("../faults/writer.mjs", import.meta.url).pathname;
+    const child = spawn(process.execPath, [writer, root, "1"], { stdio: ["ignore", "pipe", "inherit"] });
+    const closed = new Promise((resolve) => child.once("close", resolve));
+    const ack = await new Promise<string>((resolve) => child.stdout.once("data", (chunk) => resolve(String(chunk))));
+    child.kill("SIGKILL");
+    await closed;
+    const [id, seq] = ack.trim().split("\n").at(-1)!.split(" ");
+    const heir = await openStore().open(id!);
+    expect(heir.lastSeq).toBeGreaterThanOrEqual(Number(seq));
+  });
+
+  it("reports a torn tail once, and never again", async () => {
+    const reports: Damage[] = [];
+    const store = openStore({ onDamage: (_id, damage) => reports.push(damage) });
+    const writer = await store.create(ID, {});
+    writer.append([{ type: "note", text: "a" }]);
+    await writer.close();
+    await appendFile(join(directory(), (await segments())[0]!), '{"seq":2,"id":"evt-0000');
+    for (const text of ["b", "c"]) {
+      const next = await store.open(ID);
+      next.append([{ type: "note", text }]);
+      await next.close();
+    }
+    expect(reports).toEqual([
+      { seq: null, where: expect.stringContaining("@"), reason: expect.stringContaining("torn") },
+    ]);
+    expect(await texts(store)).toEqual(["a", "b", "c"]);
+  });
+});
+
+describe("a write that fails", () => {
+  const restore = async (): Promise<void> => {
+    await mkdir(directory());
+    await writeFile(join(directory(), "summary.json"), "{}");
+  };
+
+  it("is told to whoever waits, takes its numbers back, and is followed by the first write that succeeds", async () => {
+    const store = openStore();
+    const writer = await store.create(ID, {});
+    const seen: number[] = [];
+    store.subscribe(ID, { from: 0 }, (batch) => {
+      for (const entry of batch) seen.push(entry.seq);
+    });
+    await rm(directory(), { recursive: true });
+    writer.append([{ type: "note", text: "lost" }]);
+    await expect(writer.durable()).rejects.toMatchObject({ code: "io", message: /ENOENT/ });
+    expect(writer.lastSeq).toBe(0);
+    expect(() => writer.append([{ type: "note" }])).toThrow(/ENOENT/);
+    await restore();
+    expect(writer.append([{ type: "note", text: "kept" }])[0]?.seq).toBe(1);
+    await writer.durable();
+    expect(await texts(store)).toEqual(["kept"]);
+    await expect.poll(() => seen).toEqual([1]);
+  });
+
+  it("is told by the next append when nobody waited", async () => {
+    const store = openStore();
+    const writer = await store.create(ID, {});
+    await rm(directory(), { recursive: true });
+    writer.append([{ type: "note" }]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await restore();
+    expect(() => writer.append([{ type: "note" }])).toThrow(/ENOENT/);
+    expect(writer.append([{ type: "note" }])[0]?.seq).toBe(1);
+    await writer.durable();
+  });
+});
+
+describe("followers", () => {
+  it("in another process see an append within 250 ms", async () => {
+    const writer = await openStore().create(ID, {});
+    const follower = openStore();
+    const delays: number[] = [];
+    let sent = 0;
+    follower.subscribe(ID, { from: 0 }, () => {
+      delays.push(performance.now() - sent);
+    });
+    for (let i = 1; i <= 3; i++) {
+      sent = performance.now();
+      writer.append([{ type: "note" }]);
+      await expect.poll(() => delays.length, { interval: 5, timeout: 5_000 }).toBe(i);
+    }
+    expect(Math.min(...delays)).toBeLessThan(250);
+  });
+
+  it("pass over many segments that appear at once", async () => {
+    const writer = await openStore({ durability: "none" }).create(ID, {});
+    const seqs: number[] = [];
+    openStore().subscribe(ID, { from: 0 }, (batch) => {
+      for (const entry of batch) seqs.push(entry.seq);
+    });
+    for (let i = 0; i < 60; i++) writer.append([{ type: "note", text: "é".repeat(100_000) }]);
+    await writer.written();
+    await expect.poll(() => seqs.length, { timeout: 10_000 }).toBe(60);
+    expect(seqs).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
+  });
+});
+
+describe("time stamps and lists", () => {
+  it("never go back, whatever the clock does", async () => {
+    const times = [1_000_000, 999_000, 1_000_500, 5, 1_000_501];
+    const store = openStore({ now: () => times.shift() ?? 0 });
+    const writer = await store.create(ID, {});
+    for (let i = 0; i < 5; i++) writer.append([{ type: "note" }]);
+    await writer.close();
+    const again = await store.open(ID);
+    again.append([{ type: "note" }]);
+    await again.close();
+    const stamps = [];
+    for await (const entry of store.read(ID)) stamps.push(entry.event.ts);
+    expect(stamps).toEqual([...stamps].sort());
+    expect(stamps).toHaveLength(6);
+  });
+
+  it("survive a missing, stale or damaged index, and leave out what has no summary", async () => {
+    const ids = Array.from(
+      { length: 300 },
+      (_, i) => `otter-20260425T12${String(10 + Math.floor(i / 60))}${String(i % 60).padStart(2, "0")}-0000aaaa`,
+    );
+    for (const id of ids) {
+      await mkdir(join(root, "eventlog", id), { recursive: true });
+      await writeFile(join(root, "eventlog", id, "summary.json"), JSON.stringify({ id }));
+    }
+    await mkdir(join(root, "eventlog", "empty"));
+    await writeFile(join(root, "eventlog", ids[0]!, "summary.json"), "not json");
+    const titles = async (): Promise<number> => {
+      const { sessions } = await openStore().list();
+      for (const { id, summary } of sessions) expect(summary).toMatchObject({ id });
+      return sessions.length;
+    };
+    expect(await titles()).toBe(299);
+    const index = join(root, "eventlog", "index.ndjson");
+    const saved = await readFile(index, "utf8");
+    await writeFile(index, saved.replaceAll(ids[5]!, ids[6]!));
+    expect(await titles()).toBe(299);
+    await writeFile(index, "\u0000".repeat(500));
+    expect(await titles()).toBe(299);
+    await rm(join(root, "eventlog", ids[1]!), { recursive: true });
+    expect(await titles()).toBe(298);
+  });
+});
