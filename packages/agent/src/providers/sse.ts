@@ -61,26 +61,26 @@ export function providerError(status: number, type: string, message: string, ret
 const overflow =
   /context.{0,20}(length|window|size)|prompt is too long|too many (input )?tokens|maximum context|exceeds? the (available )?context/i;
 
-const byType: Readonly<Record<string, AgentErrorCode>> = {
-  overloaded_error: "provider_failed",
-  api_error: "provider_failed",
-  server_error: "provider_failed",
-  timeout_error: "provider_failed",
-  rate_limit_error: "rate_limited",
-  rate_limit_exceeded: "rate_limited",
-  authentication_error: "unauthorized",
-  permission_error: "unauthorized",
-  invalid_api_key: "unauthorized",
+const byType: ReadonlyMap<string, AgentErrorCode> = new Map([
+  ["overloaded_error", "provider_failed"],
+  ["api_error", "provider_failed"],
+  ["server_error", "provider_failed"],
+  ["timeout_error", "provider_failed"],
+  ["rate_limit_error", "rate_limited"],
+  ["rate_limit_exceeded", "rate_limited"],
+  ["authentication_error", "unauthorized"],
+  ["permission_error", "unauthorized"],
+  ["invalid_api_key", "unauthorized"],
   // Retrying does not fill an account.
-  insufficient_quota: "unauthorized",
-  billing_error: "unauthorized",
-  context_length_exceeded: "context_overflow",
-  request_too_large: "context_overflow",
-  invalid_request_error: "bad_request",
-};
+  ["insufficient_quota", "unauthorized"],
+  ["billing_error", "unauthorized"],
+  ["context_length_exceeded", "context_overflow"],
+  ["request_too_large", "context_overflow"],
+  ["invalid_request_error", "bad_request"],
+]);
 
 function codeOf(status: number, type: string, message: string): AgentErrorCode {
-  const named = byType[type];
+  const named = byType.get(type);
   if ((named ?? "bad_request") === "bad_request" && (status === 413 || overflow.test(message)))
     return "context_overflow";
   if (named) return named;
@@ -126,7 +126,7 @@ function describeBody(body: string): { type: string; message: string } {
     if (typeof error === "string") return { type: "error", message: error };
     const { type, code, message } = error as { type?: unknown; code?: unknown; message?: unknown };
     const names = [code, type].filter((name) => typeof name === "string");
-    return { type: names.find((name) => name in byType) ?? names[0] ?? "error", message: String(message ?? "") };
+    return { type: names.find((name) => byType.has(name)) ?? names[0] ?? "error", message: String(message ?? "") };
   } catch {
     return { type: "", message: "" };
   }

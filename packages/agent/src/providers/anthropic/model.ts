@@ -1,7 +1,7 @@
 /** A model that speaks Anthropic Messages. */
-import type { Model, ModelEvent } from "../model.js";
+import type { Model } from "../model.js";
 import type { Post } from "../post.js";
-import { postForEvents } from "../sse.js";
+import { postAndRead } from "../wire-reader.js";
 import { createAnthropicReader } from "./reply.js";
 import { type AnthropicSettings, anthropicBody } from "./request.js";
 
@@ -19,20 +19,9 @@ export function createAnthropicModel(options: AnthropicModelOptions): Model {
     id: model,
     contextWindow,
     price,
-    async *stream(request) {
-      const read = createAnthropicReader();
+    stream: (request) => {
       const body = anthropicBody(options, request);
-      for await (const events of postForEvents(post, { url, headers, body, signal: request.signal })) {
-        const out: ModelEvent[] = [];
-        try {
-          for (const event of events) read(event, out);
-        } catch (error) {
-          if (out.length > 0) yield out;
-          throw error;
-        }
-        if (out.length > 0) yield out;
-        if (out.at(-1)?.type === "stop") return;
-      }
+      return postAndRead(post, { url, headers, body, signal: request.signal }, createAnthropicReader());
     },
   };
 }

@@ -2,9 +2,7 @@
 import type { AgentError } from "../../errors.js";
 import type { ModelEvent, ModelStop, Usage } from "../model.js";
 import { providerError } from "../sse.js";
-
-/** Reads one event at a time, appending to `out`; throws what the provider reported as an error. */
-export type ReadEvent = (event: unknown, out: ModelEvent[]) => void;
+import { asText, type WireReader } from "../wire-reader.js";
 
 interface WireEvent {
   type?: string;
@@ -39,14 +37,14 @@ interface OpenBlock {
   readonly whole: unknown;
 }
 
-const stops: Readonly<Record<string, ModelStop>> = {
-  tool_use: "calls",
-  max_tokens: "max_tokens",
-  model_context_window_exceeded: "max_tokens",
-  refusal: "refusal",
-};
+const stops: ReadonlyMap<string, ModelStop> = new Map([
+  ["tool_use", "calls"],
+  ["max_tokens", "max_tokens"],
+  ["model_context_window_exceeded", "max_tokens"],
+  ["refusal", "refusal"],
+]);
 
-export function createAnthropicReader(): ReadEvent {
+export function createAnthropicReader(): WireReader {
   const open = new Map<number, OpenBlock>();
   let usage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
   let stop: ModelStop = "end";
@@ -57,23 +55,33 @@ export function createAnthropicReader(): ReadEvent {
       out.push({ type: "usage", usage });
     },
     content_block_start({ index = 0, content_block: block = {} }, out) {
-      const { type = "", id = "", name = "", text = "" } = block;
+      const type = asText(block.type);
+      const text = asText(block.text);
       if (type === "text" && text) out.push({ type: "text", text });
       const given = type === "tool_use" && hasKeys(block.input) ? JSON.stringify(block.input) : "";
-      open.set(index, { type, id, name, text: given, signature: "", whole: block });
+      open.set(index, {
+        type,
+        id: asText(block.id),
+        name: asText(block.name),
+        text: given,
+        signature: "",
+        whole: block,
+      });
     },
     content_block_delta({ index = 0, delta = {} }, out) {
       if (delta.type === "text_delta") {
-        if (typeof delta.text === "string" && delta.text) out.push({ type: "text", text: delta.text });
+        const text = asText(delta.text);
+        if (text) out.push({ type: "text", text });
         return;
       }
       const block = open.get(index);
       if (!block) return;
-      if (delta.type === "thinking_delta" && typeof delta.thinking === "string" && delta.thinking) {
+      if (delta.type === "signature_delta") block.signature += asText(delta.signature);
+      else if (delta.type === "input_json_delta") block.text += asText(delta.partial_json);
+      else if (delta.type === "thinking_delta" && asText(delta.thinking)) {
         block.text += delta.thinking;
-        out.push({ type: "thought", text: delta.thinking });
-      } else if (delta.type === "signature_delta") block.signature += delta.signature ?? "";
-      else if (delta.type === "input_json_delta") block.text += delta.partial_json ?? "";
+        out.push({ type: "thought", text: asText(delta.thinking) });
+      }
     },
     content_block_stop({ index = 0 }, out) {
       const block = open.get(index);
@@ -86,7 +94,7 @@ export function createAnthropicReader(): ReadEvent {
       } else if (block.type === "redacted_thinking") out.push({ type: "sealed", block: block.whole });
     },
     message_delta(event, out) {
-      stop = stops[event.delta?.stop_reason ?? ""] ?? "end";
+      stop = stops.get(event.delta?.stop_reason ?? "") ?? "end";
       usage = merge(usage, event.usage);
       out.push({ type: "usage", usage });
     },
@@ -98,10 +106,13 @@ export function createAnthropicReader(): ReadEvent {
     },
   };
 
-  return (event, out) => {
-    if (typeof event !== "object" || event === null) return;
-    const { type = "" } = event as WireEvent;
-    if (Object.hasOwn(rows, type)) rows[type]?.(event as WireEvent, out);
+  return {
+    read(event, out) {
+      if (typeof event !== "object" || event === null) return;
+      const { type = "" } = event as WireEvent;
+      if (Object.hasOwn(rows, type)) rows[type]?.(event as WireEvent, out);
+    },
+    finish() {},
   };
 }
 

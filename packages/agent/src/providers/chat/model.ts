@@ -1,7 +1,7 @@
 /** A model that speaks OpenAI Chat Completions: OpenAI itself and every server compatible with it. */
-import type { Model, ModelEvent } from "../model.js";
+import type { Model } from "../model.js";
 import type { Post } from "../post.js";
-import { postForEvents } from "../sse.js";
+import { postAndRead } from "../wire-reader.js";
 import { createChatReader } from "./reply.js";
 import { type ChatSettings, chatBody } from "./request.js";
 
@@ -19,22 +19,9 @@ export function createChatModel(options: ChatModelOptions): Model {
     id: model,
     contextWindow,
     price,
-    async *stream(request) {
-      const reader = createChatReader();
+    stream: (request) => {
       const body = chatBody(options, request);
-      for await (const chunks of postForEvents(post, { url, headers, body, signal: request.signal })) {
-        const out: ModelEvent[] = [];
-        try {
-          for (const chunk of chunks) reader.read(chunk, out);
-        } catch (error) {
-          if (out.length > 0) yield out;
-          throw error;
-        }
-        if (out.length > 0) yield out;
-      }
-      const last: ModelEvent[] = [];
-      reader.finish(last);
-      if (last.length > 0) yield last;
+      return postAndRead(post, { url, headers, body, signal: request.signal }, createChatReader());
     },
   };
 }

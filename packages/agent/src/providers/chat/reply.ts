@@ -1,6 +1,7 @@
 /** The chunks of a Chat Completions stream, read into model events. */
-import type { ModelEvent, ModelStop, Usage } from "../model.js";
+import type { ModelStop, Usage } from "../model.js";
 import { providerError } from "../sse.js";
+import { asText, type WireReader } from "../wire-reader.js";
 
 interface WireChunk {
   choices?: readonly {
@@ -36,20 +37,14 @@ interface WireUsage {
   completion_tokens_details?: { reasoning_tokens?: number } | null;
 }
 
-const stops: Readonly<Record<string, ModelStop>> = {
-  tool_calls: "calls",
-  function_call: "calls",
-  length: "max_tokens",
-  content_filter: "refusal",
-};
+const stops: ReadonlyMap<string, ModelStop> = new Map([
+  ["tool_calls", "calls"],
+  ["function_call", "calls"],
+  ["length", "max_tokens"],
+  ["content_filter", "refusal"],
+]);
 
-export interface ChatReader {
-  read(chunk: unknown, out: ModelEvent[]): void;
-  /** Called when the stream has ended: the usage chunk comes after the finish, so the stop is only known now. */
-  finish(out: ModelEvent[]): void;
-}
-
-export function createChatReader(): ChatReader {
+export function createChatReader(): WireReader {
   const calls: Call[] = [];
   const open = new Map<number, Call>();
   let stop: ModelStop | undefined;
@@ -64,9 +59,9 @@ export function createChatReader(): ChatReader {
       calls.push(call);
       open.set(index, call);
     }
-    call.id ||= fragment.id ?? "";
-    call.name ||= fragment.function?.name ?? "";
-    call.args += fragment.function?.arguments ?? "";
+    call.id ||= asText(fragment.id);
+    call.name ||= asText(fragment.function?.name);
+    call.args += asText(fragment.function?.arguments);
   };
 
   return {
@@ -78,19 +73,22 @@ export function createChatReader(): ChatReader {
       if (choice) {
         const { delta } = choice;
         if (delta) {
-          if (typeof delta.content === "string" && delta.content) out.push({ type: "text", text: delta.content });
-          const thought = delta.reasoning_content ?? delta.reasoning;
-          if (typeof thought === "string" && thought) out.push({ type: "thought", text: thought });
-          if (typeof delta.refusal === "string" && delta.refusal) {
+          const text = asText(delta.content);
+          if (text) out.push({ type: "text", text });
+          const thought = asText(delta.reasoning_content ?? delta.reasoning);
+          if (thought) out.push({ type: "thought", text: thought });
+          const refusal = asText(delta.refusal);
+          if (refusal) {
             refused = true;
-            out.push({ type: "text", text: delta.refusal });
+            out.push({ type: "text", text: refusal });
           }
           if (Array.isArray(delta.tool_calls)) delta.tool_calls.forEach(addCall);
         }
-        if (choice.finish_reason) stop = stops[choice.finish_reason] ?? "end";
+        if (choice.finish_reason) stop = stops.get(choice.finish_reason) ?? "end";
       }
       if (usage) out.push({ type: "usage", usage: usageOf(usage) });
     },
+    // The usage comes after the finish, so the reply is complete only when the stream has ended.
     finish(out) {
       if (!stop) return;
       for (const call of calls) out.push({ type: "call", ...call });
