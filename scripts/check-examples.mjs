@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Examples in the documents are programs: every ```js fence whose first line is `// example` is run and must exit 0.
+// Examples check themselves, and the exit code is the verdict: every examples/*/main.mjs is run, and so is every ```js fence
+// of a document whose first line is `// example`.
 // `node scripts/check-examples.mjs [root]`
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,16 +12,24 @@ const timeout = 60_000;
 
 /** @returns {Promise<{ problems: string[], summary: string }>} */
 export async function checkExamples(root) {
-  const examples = listFiles(root, ".", [".md"]).flatMap((path) =>
-    extractExamples(readFileSync(join(root, path), "utf8")).map((example) => ({ path, ...example })),
+  const fences = listFiles(root, ".", [".md"]).flatMap((path) =>
+    extractExamples(readFileSync(join(root, path), "utf8")).map(({ line, code }) => ({
+      place: `${path}:${line}`,
+      // A program on stdin resolves imports from the working directory: a package's own name, or the root's dependencies.
+      cwd: join(root, path.startsWith("docs/") ? "." : dirname(path)),
+      args: ["--input-type=module", "-"],
+      input: code,
+    })),
   );
-  const problems = await mapConcurrently(examples, 2, async ({ path, line, code }) => {
-    // A program on stdin resolves imports from the working directory: a package's own name, or the root's dependencies.
-    const cwd = join(root, path.startsWith("docs/") ? "." : dirname(path));
-    const ended = await run(process.execPath, ["--input-type=module", "-"], { cwd, input: code, timeout });
-    return ended.code === 0
-      ? []
-      : [`${path}:${line} the example ended with ${ended.code ?? "a time-out"}\n${ended.output}`];
+  const programs = listFiles(root, "examples", ["main.mjs"]).map((path) => ({
+    place: `${path}:1`,
+    cwd: join(root, dirname(path)),
+    args: ["main.mjs"],
+  }));
+  const examples = [...fences, ...programs];
+  const problems = await mapConcurrently(examples, 2, async ({ place, cwd, args, input }) => {
+    const { code, output } = await run(process.execPath, args, { cwd, input, timeout });
+    return code === 0 ? [] : [`${place} the example ended with ${code ?? "a time-out"}\n${output}`];
   });
   return { problems: problems.flat(), summary: `${examples.length} examples run` };
 }

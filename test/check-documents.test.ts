@@ -18,6 +18,13 @@ test("an example sees the package of its own README", () => {
   expect(runScript("check-examples.mjs", root)).toMatchObject({ code: 0, stderr: "" });
 });
 
+test("a program below examples/ that fails is named", () => {
+  const root = scratchTree({ "examples/a/main.mjs": "process.exit(3);\n", "examples/b/main.mjs": "" });
+  const { code, stderr } = runScript("check-examples.mjs", root);
+  expect(stderr).toBe("examples/a/main.mjs:1 the example ended with 3\n\n");
+  expect(code).toBe(1);
+});
+
 test("an example that fails is named by file and line, with what it said", () => {
   const root = scratchTree({ "docs/a.md": '# A\n\n```js\n// example\nthrow new Error("stale");\n```\n' });
   const { code, stderr } = runScript("check-examples.mjs", root);
