@@ -17,7 +17,7 @@ const gates = {
   "types: packages": ["pnpm", "exec", "turbo", "run", "typecheck", "--continue", "--output-logs=errors-only"],
   "examples in documents": script("check-examples.mjs"),
   "types: repository tests": [tool("tsc"), "-p", "test"],
-  "unused files, exports and dependencies": [tool("knip")],
+  "unused files, exports and dependencies": [tool("knip"), "--no-config-hints"],
   "format and lint": [tool("biome"), "ci", "."],
   "layers and cycles": script("check-layers.mjs"),
   "browser entries": script("check-browser-entries.mjs"),
