@@ -1,0 +1,158 @@
+/**
+ * The whole coding agent, put together: built-in and MCP tools, agent definitions, project instructions, permission rules,
+ * memory and audit around the loop. For fewer parts, or others, use `createAgent`.
+ */
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { type AgentOptions, createAgent } from "../create-agent.js";
+import { loadMcpConfig } from "../mcp/config.js";
+import { createMcpPool } from "../mcp/pool.js";
+import { createAudit } from "../policy/audit.js";
+import { type Classify, createPolicy } from "../policy/policy.js";
+import { loadProjectRules } from "../policy/project-rules.js";
+import { createRemembered } from "../policy/remembered.js";
+import { loadRuleset } from "../policy/ruleset.js";
+import type { Policy } from "../policy-port.js";
+import type { Agent, AgentContext, Turn, TurnSettings } from "../port.js";
+import type { Tool } from "../tool.js";
+import type { BashOptions } from "../tools/bash.js";
+import { builtinTools } from "../tools/builtin-tools.js";
+import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
+import { loadInstructions } from "./instructions.js";
+import { loadAgents } from "./load-agents.js";
+import { opening } from "./opening.js";
+import { systemPrompt } from "./system-prompt.js";
+
+export interface CodingAgentOptions extends Pick<AgentOptions, "resolveModel" | "spill" | "clock" | "random"> {
+  /** Where the user's own `.opencode` files are. */
+  readonly home: string;
+  /** The user's permission rules; a missing file is an empty one. */
+  readonly permissionsFile: string;
+  /** Where lasting answers are kept, outside of any workspace. */
+  readonly rememberedDirectory: string;
+  /** Where decisions are written down, outside of any workspace. */
+  readonly auditDirectory: string;
+  /** The environment that commands and MCP servers pick from, without its secrets. @defaultValue a path and a home only */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly confine?: BashOptions["confine"];
+  readonly classify?: Classify;
+  /** Tools besides the built-in ones. */
+  readonly tools?: readonly Tool[];
+  /** The last word on permissions, for presets that narrow what the rules say. */
+  readonly narrow?: (policy: Policy) => Policy;
+  /** Whether configured MCP servers are used; those a client hands over always are. @defaultValue true */
+  readonly mcp?: boolean;
+  /** A file of MCP servers named by hand. */
+  readonly mcpFile?: string;
+  /** Whether MCP servers named by project files may be started. @defaultValue false */
+  readonly trustProject?: boolean;
+  /** Whether AGENTS.md and rule files join the system prompt. @defaultValue true */
+  readonly instructions?: boolean;
+}
+
+export interface CodingAgent {
+  readonly agent: Agent;
+  /** The built-in tools and the added ones; those of MCP servers are known only in a session. */
+  readonly tools: readonly Tool[];
+  /** The agent definitions that a project in `cwd` can use. */
+  agents(cwd: string): Promise<readonly AgentDefinition[]>;
+  /** Ends what a session started. */
+  closeSession(sessionId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
+  const { env = {}, confine, home } = options;
+  const tools = [...builtinTools({ bash: { env, ...(confine && { confine }) } }), ...(options.tools ?? [])];
+  const pool = createMcpPool({ env });
+  const audit = createAudit({ directory: options.auditDirectory });
+  const remembered = createRemembered({ directory: options.rememberedDirectory });
+  const prepare = async (turn: Turn, context: AgentContext) => {
+    const { cwd } = context.workspace;
+    const notices: string[] = [];
+    const [{ agents, problems }, projectRules, rules] = await Promise.all([
+      loadAgents({ home, cwd }),
+      loadProjectRules(cwd),
+      loadRuleset(options.permissionsFile),
+    ]);
+    // What is wrong with files is said once, at the beginning of a session.
+    if (turn.number === 0) notices.push(...problems, ...projectRules.problems, ...rules.problems);
+    const definition = definitionOf(turn.settings.agent, agents, notices);
+    const policy = createPolicy({
+      rules: () => loadRuleset(options.permissionsFile),
+      projectRules: () => projectRules,
+      agent: () => permissionOf(definition),
+      remembered,
+      audit,
+      ...(options.classify && { classify: options.classify }),
+    });
+    const offered = [...tools, ...(await mcpTools(turn, context, options, pool, notices))];
+    const instructions = options.instructions === false ? "" : await loadInstructions({ home, cwd });
+    const { directories } = context.workspace;
+    const inner = createAgent({
+      ...options,
+      tools: toolsOf(definition, offered),
+      policy: options.narrow?.(policy) ?? policy,
+      systemPrompt: systemPrompt({ agent: definition, cwd, directories, platform: process.platform, instructions }),
+    });
+    return {
+      first: notices.map(noticeOf),
+      rest: inner({ ...turn, settings: settingsFor(definition, turn.settings) }, context),
+    };
+  };
+  return {
+    agent: (turn, context) =>
+      opening(() => prepare(turn, context).catch((error: unknown) => failing(error, options, turn, context))),
+    tools,
+    agents: async (cwd) => (await loadAgents({ home, cwd })).agents,
+    closeSession: pool.close,
+    close: async () => {
+      await pool.closeAll();
+      await audit.close();
+    },
+  };
+}
+
+// --- internal ---
+
+function definitionOf(name: string, agents: readonly AgentDefinition[], notices: string[]): AgentDefinition {
+  const found = agents.find((agent) => agent.name === name);
+  if (!found) notices.push(`There is no agent named ${JSON.stringify(name)}; build takes its place.`);
+  return found ?? (BUILTIN_AGENTS[0] as AgentDefinition);
+}
+
+function settingsFor({ model, maxSteps }: AgentDefinition, settings: TurnSettings): TurnSettings {
+  return {
+    ...settings,
+    model: model ?? settings.model,
+    maxSteps: Math.min(settings.maxSteps, maxSteps ?? settings.maxSteps),
+  };
+}
+
+/** A turn that is cancelled meanwhile goes on without them: the loop then ends it as it ends every cancelled turn. */
+async function mcpTools(
+  turn: Turn,
+  { workspace, signal }: AgentContext,
+  { home, mcp = true, mcpFile, trustProject = false }: CodingAgentOptions,
+  pool: ReturnType<typeof createMcpPool>,
+  notices: string[],
+): Promise<Tool[]> {
+  const { cwd } = workspace;
+  const configured = mcp ? await loadMcpConfig({ home, cwd, trustProject, ...(mcpFile && { file: mcpFile }) }) : null;
+  const servers = new Map(
+    [...(configured?.servers ?? []), ...turn.settings.mcpServers].map((server) => [server.name, server]),
+  );
+  const notice = (text: string) => void notices.push(text);
+  const request = { sessionId: turn.sessionId, servers: [...servers.values()], cwd, signal, notice };
+  if (turn.number === 0) notices.push(...(configured?.notices ?? []));
+  return pool.tools(request).catch(() => []);
+}
+
+/** What goes wrong before the loop starts ends the turn the way the loop ends one. */
+function failing(error: unknown, options: CodingAgentOptions, turn: Turn, context: AgentContext) {
+  const inner = createAgent({ ...options, tools: () => Promise.reject(error) });
+  return { first: [], rest: inner(turn, context) };
+}
+
+function noticeOf(text: string): AgentEvent {
+  return { type: "notice", metadata: { level: "warning", text } };
+}

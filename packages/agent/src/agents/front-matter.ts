@@ -1,0 +1,22 @@
+/** Markdown with a YAML head between two lines of dashes. */
+export interface FrontMatter {
+  readonly head: Readonly<Record<string, unknown>>;
+  readonly body: string;
+  /** Why the head could not be read; the whole text is then the body. */
+  readonly problem: string | null;
+}
+
+export async function parseFrontMatter(text: string): Promise<FrontMatter> {
+  const plain = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+  const end = plain.startsWith("---\n") ? plain.indexOf("\n---", 3) : -1;
+  const after = end === -1 ? "" : plain.slice(end + 4);
+  if (end === -1 || !/^[ \t]*(?:\n|$)/.test(after)) return { head: {}, body: plain.trim(), problem: null };
+  try {
+    const { parse } = await import("yaml");
+    const head: unknown = parse(plain.slice(4, end + 1), { maxAliasCount: 0 }) ?? {};
+    if (typeof head !== "object" || head === null || Array.isArray(head)) throw new Error("it is not a map");
+    return { head: head as Record<string, unknown>, body: after.replace(/^[ \t]*\n/, "").trim(), problem: null };
+  } catch (error) {
+    return { head: {}, body: plain.trim(), problem: (error as Error).message.split("\n", 1)[0] ?? "it cannot be read" };
+  }
+}

@@ -1,0 +1,29 @@
+/** Files that steer an agent, read from a project that may be hostile: never through a link that leaves it. */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { readCanonical } from "./canonical-file.js";
+import { resolvePath } from "./real-path.js";
+import { decodeText } from "./text.js";
+
+const MAX_BYTES = 256 * 1024;
+const MAX_FILES = 200;
+
+/** Null when it is not there, leads out of `root`, is too large or is no text. */
+export async function readTextBeneath(root: string, path: string): Promise<string | null> {
+  try {
+    const found = resolvePath(path, { cwd: root, directories: [] });
+    return found.inside ? decodeText(await readCanonical(found.path, MAX_BYTES), path) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The files of a directory with that ending, in order of name. */
+export async function listBeneath(root: string, directory: string, ending: string): Promise<string[]> {
+  const names = await readdir(join(root, directory)).catch(() => []);
+  return names
+    .filter((name) => name.endsWith(ending))
+    .sort()
+    .slice(0, MAX_FILES)
+    .map((name) => join(directory, name));
+}

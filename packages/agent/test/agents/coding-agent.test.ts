@@ -1,0 +1,148 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { AgentEvent, RecordType } from "@chimera/acp-schema/events";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type CodingAgentOptions, createCodingAgent } from "../../src/agents/index.js";
+import type { AgentContext } from "../../src/index.js";
+import { verifyAudit } from "../../src/policy/index.js";
+import { createScriptedModel, parseScript, type ScriptInput } from "../../src/scripted.js";
+import { contextOf, of, type TurnRequest, turnOf } from "../take-turn.js";
+import { bench } from "../tools/bench.js";
+
+const MCP_SERVER = fileURLToPath(new URL("../mcp/fixtures/server.mjs", import.meta.url));
+const CAUTIOUS = { autoApproveWrites: false, autoApproveExecute: false };
+
+type Step = ScriptInput["turns"][number]["steps"][number];
+const call = (name: string, args: Record<string, unknown>, expectation: Step["expect"] = {}): Step => ({
+  expect: expectation,
+  reply: [{ call: name, args }],
+  stop: "calls",
+});
+const end: Step = { reply: [{ text: "done" }] };
+
+async function setUp(options: Partial<CodingAgentOptions> = {}) {
+  const place = await bench();
+  const { outside: home, workspace } = place;
+  const put = async (root: string, path: string, text: string) => {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  };
+  const take = async (steps: Step[], request: TurnRequest = {}, answers: AgentContext["ask"][] = []) => {
+    const model = createScriptedModel(parseScript({ turns: [{ steps }], repeat: true }));
+    const coding = createCodingAgent({
+      resolveModel: () => model,
+      home,
+      permissionsFile: join(home, "permissions.json"),
+      rememberedDirectory: join(home, "remembered"),
+      auditDirectory: join(home, "audit"),
+      env: { PATH: process.env["PATH"] },
+      ...options,
+    });
+    onTestFinished(() => coding.close());
+    const events: AgentEvent[] = [];
+    const ask = answers[0] ? { ask: answers[0] } : {};
+    const context = contextOf({ context: { workspace, ...ask, ...request.context } });
+    for await (const event of coding.agent(turnOf(request), context)) events.push(event);
+    return { coding, events, of: <T extends RecordType>(type: T) => of(events, type) };
+  };
+  return { ...place, home, put, take };
+}
+
+describe("the coding agent", () => {
+  test("writes where it may, asks where it must, and keeps the record of both", async () => {
+    const { take, cwd, outside, home } = await setUp();
+    const steps = [
+      call("Write", { path: "a.txt", content: "hi" }),
+      call("Write", { path: join(outside, "b"), content: "" }),
+      call("Read", { path: "a.txt" }),
+      end,
+    ];
+    const asked: unknown[] = [];
+    const { of } = await take(steps, {}, [
+      async (request) => {
+        asked.push(request.args["path"]);
+        return { decision: "deny", by: "client" };
+      },
+    ]);
+    expect(await readFile(join(cwd, "a.txt"), "utf8")).toBe("hi");
+    expect(asked).toEqual([join(outside, "b")]);
+    expect(of("tool_result")).toMatchObject([{ success: true }, { success: false }, { success: true, output: "hi" }]);
+    expect(await verifyAudit(join(home, "audit"))).toMatchObject({ ok: true, entries: 3 });
+  });
+
+  test("what was allowed outside is done outside, and an answer for good is remembered", async () => {
+    const { take, home, outside } = await setUp();
+    const path = join(outside, "new.txt");
+    const steps = [call("Write", { path, content: "agreed" }), end];
+    const always = async () => ({ decision: "always", by: "client" }) as const;
+    await take(steps, { settings: CAUTIOUS }, [always]);
+    expect(await readFile(path, "utf8")).toBe("agreed");
+    const { of } = await take(steps, { settings: CAUTIOUS });
+    expect(of("tool_result")).toMatchObject([{ success: true }]);
+    expect(await readdir(join(home, "remembered"))).toHaveLength(1);
+  });
+
+  test("agents bring their tools, prompt, model and steps", async () => {
+    const { take, put, cwd, home } = await setUp();
+    await put(cwd, "AGENTS.md", "Use tabs.");
+    await put(home, ".opencode/agent/short.md", "---\nmax_steps: 1\ntools: [Read]\n---\nBe short.");
+    const expectation = { system: "Be short.", tools: ["Read"] };
+    const { of } = await take([call("Read", { path: "AGENTS.md" }, expectation), end], {
+      settings: { agent: "short" },
+    });
+    expect(of("error")).toEqual([]);
+    expect(of("turn_end")).toEqual([{ stop_reason: "max_turn_requests" }]);
+    const rules = await take([{ ...end, expect: { system: "## Project Rules\n\n<!-- source:" } }], {
+      settings: { agent: "plan" },
+    });
+    expect(rules.of("agent_result")).toMatchObject([{ success: true }]);
+  });
+
+  test("a reading agent and a read-only session change nothing", async () => {
+    const { take, cwd } = await setUp();
+    const steps = [call("Write", { path: "a", content: "" }), call("Bash", { command: "touch b" }), end];
+    await take(steps, { settings: { agent: "plan" } });
+    const { of } = await take(steps, { settings: { readOnly: true } });
+    expect(of("tool_result")).toMatchObject([{ success: false, error: "permission_denied" }, { success: false }]);
+    expect(await readdir(cwd)).toEqual([]);
+  });
+
+  test("MCP servers: the user's and the editor's are there, the project's is only named", async () => {
+    const { take, put, cwd, home } = await setUp();
+    const server = { command: process.execPath, args: [MCP_SERVER] };
+    await put(home, ".opencode/config.json", JSON.stringify({ mcp: { mine: server } }));
+    await put(cwd, ".opencode/mcp.json", JSON.stringify({ mcp: { theirs: server } }));
+    const editor = { type: "stdio", name: "editor", env: {}, ...server } as const;
+    const steps = [call("mcp__mine__echo", { text: "x" }, { tools: ["mcp__mine__echo", "mcp__editor__echo"] }), end];
+    const { of, coding } = await take(steps, { settings: { mcpServers: [editor] } });
+    expect(of("notice")).toMatchObject([{ level: "warning", text: expect.stringContaining("not started: theirs") }]);
+    expect(of("tool_result")).toMatchObject([{ success: true, output: "echo: x" }]);
+    await coding.closeSession("s");
+  });
+
+  test("files that are wrong are named once, and the turn goes on", async () => {
+    const { take, put, cwd, home } = await setUp();
+    await put(home, "permissions.json", '{"rules":[{"tool":"x"}]}');
+    await put(cwd, ".opencode/permissions.json", "{");
+    const first = await take([end], { settings: { agent: "gone" } });
+    expect(first.of("notice").map(({ text }) => text)).toEqual([
+      expect.stringContaining("not valid JSON"),
+      expect.stringContaining("rule 0 has the unknown action"),
+      expect.stringContaining("no agent named"),
+    ]);
+    expect((await take([end], { number: 1 })).of("notice")).toEqual([]);
+    expect(first.of("agent_result")).toMatchObject([{ success: true }]);
+  });
+
+  test("a preset may narrow, and a cancel before anything began still ends the turn", async () => {
+    const { take } = await setUp({
+      narrow: (policy) => ({ ...policy, decide: () => ({ decision: "deny", rule: "preset", why: "no", risk: "low" }) }),
+    });
+    expect((await take([call("Read", { path: "x" }), end])).of("tool_result")).toMatchObject([
+      { error: "permission_denied" },
+    ]);
+    const { events } = await take([end], { context: { signal: AbortSignal.abort() } });
+    expect(events.at(-1)?.type).toBe("cancelled");
+  });
+});

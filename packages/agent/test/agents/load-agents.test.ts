@@ -1,0 +1,147 @@
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { loadAgents, loadInstructions, toolsOf } from "../../src/agents/index.js";
+import { builtinTools } from "../../src/tools/index.js";
+import { bench } from "../tools/bench.js";
+
+async function places() {
+  const { cwd, outside: home } = await bench();
+  const put = async (root: string, path: string, text: string) => {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  };
+  const load = async () => loadAgents({ home, cwd });
+  const named = async (name: string) => (await load()).agents.find((agent) => agent.name === name);
+  return { cwd, home, put, load, named };
+}
+
+describe("agent definitions", () => {
+  test("the built-in ones, and what they may do", async () => {
+    const { load } = await places();
+    const { agents, problems } = await load();
+    expect(problems).toEqual([]);
+    expect(agents.map(({ name, permission }) => [name, permission])).toEqual([
+      ["build", "interactive"],
+      ["plan", "read_only"],
+      ["explore", "read_only"],
+      ["review", "read_only"],
+      ["general", "auto_approve"],
+    ]);
+    const plan = agents[1] as (typeof agents)[number];
+    expect(toolsOf(plan, builtinTools()).map(({ name }) => name)).toEqual([
+      "Read",
+      "search",
+      "list_files",
+      "think",
+      "todo",
+    ]);
+  });
+
+  test("a file says everything", async () => {
+    const { put, home, named } = await places();
+    const head =
+      "name: docs\ndescription: Writes docs\nmode: primary\ntools: [read_file, Write, 'mcp__*']\nmodel: small\nmax_steps: 7\nhidden: true\npermission:\n  edit:\n    '*': ask\n    'docs/*': allow\n  bash: deny\n  webfetch: Block";
+    await put(
+      home,
+      ".opencode/agent/file-name.md",
+      `\ufeff---\r\n${head.replaceAll("\n", "\r\n")}\r\n---\r\n\r\nYou write docs.\r\n`,
+    );
+    expect(await named("docs")).toEqual({
+      name: "docs",
+      description: "Writes docs",
+      mode: "primary",
+      tools: ["read_file", "Write", "mcp__*"],
+      permission: "interactive",
+      rules: [
+        { tool: "*", kinds: ["edit", "delete", "move"], action: "ask", source: "agent docs edit" },
+        {
+          tool: "*",
+          kinds: ["edit", "delete", "move"],
+          action: "allow",
+          argKey: "path",
+          argPattern: "docs/*",
+          source: "agent docs edit",
+        },
+        { tool: "*", kinds: ["execute"], action: "deny", source: "agent docs bash" },
+        { tool: "*", kinds: ["fetch"], action: "deny", source: "agent docs webfetch" },
+      ],
+      maxSteps: 7,
+      model: "small",
+      prompt: "You write docs.",
+      hidden: true,
+      source: "user",
+    });
+  });
+
+  test("the name is the file's where the head has none, and a bad head makes all of it the prompt", async () => {
+    const { put, cwd, load } = await places();
+    await put(cwd, ".opencode/agent/plain.md", "Just a prompt.");
+    await put(cwd, ".opencode/agent/bad.md", "---\nname: [\n---\nText");
+    await put(cwd, ".opencode/agent/bomb.md", "---\na: &a [1,1]\nb: [*a,*a,*a]\n---\nText");
+    await put(cwd, ".opencode/agent/odd.md", "---\npermission: {edit: maybe}\nmax_steps: -3\n---\nText");
+    await put(cwd, ".opencode/agent/empty.md", "\n");
+    const { agents, problems } = await load();
+    expect(agents.slice(5).map(({ name }) => name)).toEqual(["bad", "bomb", "odd", "plain"]);
+    expect(agents.find(({ name }) => name === "bad")?.prompt).toContain("name: [");
+    expect(agents.find(({ name }) => name === "odd")).toMatchObject({ rules: [], maxSteps: null });
+    expect(problems).toHaveLength(3);
+  });
+
+  test("the project's wins over the user's, but frees no agent of what bound it", async () => {
+    const { put, cwd, home, named } = await places();
+    await put(home, ".opencode/agent/build.md", "---\npermissions: read_only\ntools: [Read, search]\n---\nUser");
+    expect(await named("build")).toMatchObject({ prompt: "User", permission: "read_only", source: "user" });
+    await put(
+      cwd,
+      ".opencode/agent/build.md",
+      "---\npermissions: auto_approve\ntools: [Read, Bash]\npermission: {bash: allow}\n---\nProject",
+    );
+    await put(cwd, ".opencode/agent/plan.md", "---\npermissions: auto_approve\n---\nProject");
+    expect(await named("build")).toMatchObject({
+      prompt: "Project",
+      permission: "read_only",
+      tools: ["Read"],
+      rules: [],
+      source: "project",
+    });
+    expect(await named("plan")).toMatchObject({
+      permission: "read_only",
+      tools: ["Read", "search", "list_files", "think", "todo"],
+    });
+  });
+
+  test("a project's file that leads out of it is not read", async () => {
+    const { put, cwd, home, load } = await places();
+    await put(home, "private", "secret words");
+    await mkdir(join(cwd, ".opencode/agent"), { recursive: true });
+    await symlink(join(home, "private"), join(cwd, ".opencode/agent/spy.md"));
+    await symlink(join(home, "private"), join(cwd, "AGENTS.md"));
+    expect((await load()).agents).toHaveLength(5);
+    expect(await loadInstructions({ home, cwd })).toBe("");
+  });
+});
+
+describe("project instructions", () => {
+  test("in order, each with its source and without its head", async () => {
+    const { put, cwd, home } = await places();
+    await put(cwd, ".opencode/rules.md", "five");
+    await put(cwd, ".cursor/rules/b.mdc", "four");
+    await put(cwd, ".cursor/rules/a.mdc", "---\nglobs: '*'\n---\nthree b");
+    await put(cwd, ".cursor/rules/c.txt", "not this");
+    await put(cwd, "AGENTS.md", "three");
+    await put(home, ".config/opencode/AGENTS.md", "two");
+    await put(home, ".opencode/AGENTS.md", "one");
+    const text = await loadInstructions({ home, cwd });
+    expect(text.match(/^(?!<).+$/gm)).toEqual(["one", "two", "three", "three b", "four", "five"]);
+    expect(text).toContain(`<!-- source: ${join(cwd, "AGENTS.md")} -->\nthree\n`);
+  });
+
+  test("at most ten thousand characters, the cut marked", async () => {
+    const { put, cwd, home } = await places();
+    await put(cwd, "AGENTS.md", "x".repeat(50_000));
+    const text = await loadInstructions({ home, cwd });
+    expect(text).toHaveLength(10_000);
+    expect(text.endsWith("\n[...truncated]")).toBe(true);
+  });
+});
