@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url";
 import { AgentError } from "../errors.js";
 import type { Channel, ChannelEvents, JsonObject } from "./channel.js";
 import type { ConfiguredServer } from "./config.js";
+import { withDeadline } from "./deadline.js";
 import { openHttpChannel } from "./http-channel.js";
 import { openStdioChannel } from "./stdio-channel.js";
 
@@ -46,9 +47,9 @@ const MAX_TOOLS = 500;
 /** Connects and shakes hands; `mcp_connect` says why it could not. */
 export async function connectMcp(server: ConfiguredServer, options: McpClientOptions): Promise<McpClient> {
   const peer = createPeer(server, options);
-  const limit = AbortSignal.any([options.signal, AbortSignal.timeout(server.timeoutMs ?? CONNECT_TIMEOUT_MS)]);
+  const connectMs = server.timeoutMs ?? CONNECT_TIMEOUT_MS;
   try {
-    await peer.request("initialize", handshake(), { signal: limit });
+    await withDeadline(options.signal, connectMs, (signal) => peer.request("initialize", handshake(), { signal }));
     await peer.notify("notifications/initialized", {});
   } catch (cause) {
     await peer.close();
@@ -60,20 +61,16 @@ export async function connectMcp(server: ConfiguredServer, options: McpClientOpt
   return {
     tools: () => {
       if (peer.takeToolsChanged()) listed = null;
-      listed ??= listTools(peer, server.timeoutMs ?? CONNECT_TIMEOUT_MS).catch((error: unknown) => {
+      listed ??= listTools(peer, connectMs).catch((error: unknown) => {
         listed = null;
         throw error;
       });
       return listed;
     },
-    call: (name, args, { signal, onProgress }) => {
-      const timed = AbortSignal.any([signal, AbortSignal.timeout(server.timeoutMs ?? CALL_TIMEOUT_MS)]);
-      return peer.request(
-        "tools/call",
-        { name, arguments: args },
-        { signal: timed, ...(onProgress && { onProgress }) },
-      );
-    },
+    call: (name, args, { signal: outer, onProgress }) =>
+      withDeadline(outer, server.timeoutMs ?? CALL_TIMEOUT_MS, (signal) =>
+        peer.request("tools/call", { name, arguments: args }, { signal, ...(onProgress && { onProgress }) }),
+      ),
     get closed() {
       return peer.closed;
     },
@@ -90,12 +87,14 @@ interface Peer {
   notify(method: string, params: JsonObject): Promise<void>;
   takeToolsChanged(): boolean;
   readonly closed: boolean;
+  /** Aborts when the peer is gone. */
+  readonly lifetime: AbortSignal;
   close(): Promise<void>;
 }
 
 function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions): Peer {
   const pending = new Map<number, Pending>();
-  const never = new AbortController().signal;
+  const lifetime = new AbortController();
   let nextId = 1;
   let closed = false;
   let toolsChanged = false;
@@ -104,20 +103,24 @@ function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions): P
     const error = new AgentError("mcp_closed", `The MCP server ${server.name} is gone: ${reason}`);
     for (const { reject } of pending.values()) reject(error);
     pending.clear();
+    lifetime.abort(error);
   };
   const events: ChannelEvents = {
     onClose: fail,
     onMessage: (message) => {
       if (typeof message["method"] !== "string") settle(pending, message, server.name);
       else if (message["id"] !== undefined) {
-        channel.send({ jsonrpc: "2.0", id: message["id"], ...answerTo(message["method"], cwd) }, never).catch(() => {});
+        channel
+          .send({ jsonrpc: "2.0", id: message["id"], ...answerTo(message["method"], cwd) }, lifetime.signal)
+          .catch(() => {});
       } else if (message["method"] === "notifications/tools/list_changed") toolsChanged = true;
       else if (message["method"] === "notifications/progress") reportProgress(pending, message["params"]);
     },
   };
   const channel: Channel =
     server.type === "stdio" ? openStdioChannel(server, { cwd, env }, events) : openHttpChannel(server, events);
-  const notify = (method: string, params: JsonObject) => channel.send({ jsonrpc: "2.0", method, params }, never);
+  const notify = (method: string, params: JsonObject) =>
+    channel.send({ jsonrpc: "2.0", method, params }, lifetime.signal);
   return {
     notify,
     request: (method, params, { signal, onProgress }) => {
@@ -153,6 +156,7 @@ function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions): P
     get closed() {
       return closed;
     },
+    lifetime: lifetime.signal,
     close: async () => {
       fail("it was closed");
       await channel.close();
@@ -193,7 +197,9 @@ async function listTools(peer: Peer, timeoutMs: number): Promise<McpTool[]> {
   let cursor: unknown;
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const result = await peer.request("tools/list", params, { signal: AbortSignal.timeout(timeoutMs) });
+    const result = await withDeadline(peer.lifetime, timeoutMs, (signal) =>
+      peer.request("tools/list", params, { signal }),
+    );
     const listed: unknown[] = Array.isArray(result["tools"]) ? result["tools"] : [];
     tools.push(...listed.filter(isTool));
     cursor = result["nextCursor"];

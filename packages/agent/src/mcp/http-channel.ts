@@ -3,6 +3,7 @@ import { createParser } from "eventsource-parser";
 import { AgentError } from "../errors.js";
 import type { McpServer } from "../port.js";
 import { type Channel, type ChannelEvents, deliver, type JsonObject, MAX_MESSAGE } from "./channel.js";
+import { link } from "./deadline.js";
 
 export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse" }>, events: ChannelEvents): Channel {
   const own = new AbortController();
@@ -18,20 +19,30 @@ export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse
     ...(session !== null && { "mcp-session-id": session }),
     ...(version !== null && { "mcp-protocol-version": version }),
   });
+  const accepted = async (message: JsonObject, signal: AbortSignal): Promise<Response> => {
+    const response = await post(server, message, headers(), signal);
+    if (response.status === 404 && session !== null) events.onClose("it forgot the session");
+    await requireOk(server.name, response);
+    session ??= response.headers.get("mcp-session-id");
+    return response;
+  };
   return {
     send: async (message, signal) => {
-      const response = await post(server, message, headers(), AbortSignal.any([own.signal, signal]));
-      if (response.status === 404 && session !== null) events.onClose("it forgot the session");
-      await requireOk(server.name, response);
-      session ??= response.headers.get("mcp-session-id");
+      const linked = link(own.signal, signal);
+      const response = await accepted(message, linked.signal).catch((error: unknown) => {
+        linked.unlink();
+        throw error;
+      });
       // The reply arrives while the caller already waits for it: whoever sent is not held up by a long answer.
-      void receive(response, onMessage).then(
-        // Harmless after a reply; without one the caller would wait for its time limit.
-        () => onMessage({ id: message["id"], error: { message: "the answer held no reply" } }),
-        (error: unknown) => {
-          if (!signal.aborted && !own.signal.aborted) events.onClose((error as Error).message);
-        },
-      );
+      void receive(response, onMessage)
+        .finally(linked.unlink)
+        .then(
+          // Harmless after a reply; without one the caller would wait for its time limit.
+          () => onMessage({ id: message["id"], error: { message: "the answer held no reply" } }),
+          (error: unknown) => {
+            if (!signal.aborted && !own.signal.aborted) events.onClose((error as Error).message);
+          },
+        );
     },
     close: async () => {
       if (session !== null) {
