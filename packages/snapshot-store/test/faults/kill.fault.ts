@@ -37,13 +37,17 @@ function traced(f: Fixture, syscall: string, inject?: string) {
     env: { PATH: process.env["PATH"], UV_THREADPOOL_SIZE: "1" },
     encoding: "utf8",
   });
-  const calls = readFileSync(log, "utf8")
-    .split("\n")
-    .filter((line) => line.includes(`${syscall}(`));
-  return { ...result, calls: calls.length };
+  const perThread = new Map<string, number>();
+  const lines = readFileSync(log, "utf8").split("\n");
+  for (const line of lines.filter((each) => each.includes(`${syscall}(`))) {
+    const thread = line.split(" ")[0]!;
+    perThread.set(thread, (perThread.get(thread) ?? 0) + 1);
+  }
+  const injected = lines.some((line) => line.includes("INJECTED"));
+  return { ...result, injected, calls: Math.max(0, ...perThread.values()) };
 }
 
-for (const syscall of ["rename", "unlink", "rmdir", "mkdir", "symlink", "fsync"]) {
+for (const syscall of ["rename", "unlink", "rmdir", "mkdir", "fsync"]) {
   test(`kill at every ${syscall} of a fifty-file undo: all or nothing after the next start`, async () => {
     const f = fixture();
     const turn = await fiftyFiles(f);
@@ -91,7 +95,7 @@ for (const [syscall, error] of [
       expect(after, `${syscall} ${at}: ${failed.stderr}`).toEqual(undone ? turn.old : turn.new);
       if (!undone) expect(await f.reopened().undo()).toMatchObject({ turns: 1, conflicts: [] });
       expect(f.tree()).toEqual(turn.old);
-      cases.done();
+      if (failed.injected) cases.done();
     }
     cases.close();
   });
@@ -108,7 +112,7 @@ test("fsync failing at every call: nothing is restored on content that may not b
     const tree = f.tree();
     const undone = JSON.stringify(tree) === JSON.stringify(turn.old);
     expect(tree, `fsync ${at}: ${failed.stderr}`).toEqual(undone ? turn.old : turn.new);
-    cases.done();
+    if (failed.injected) cases.done();
   }
   cases.close();
 });
