@@ -1,6 +1,6 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { SandboxError } from "../errors.js";
-import { entryAt, isInside, realPath } from "./paths.js";
+import { entryAt, isInside, isReadable, realPath } from "./paths.js";
 import { isPlaceholder } from "./placeholders.js";
 import { HOME_STARTUP_FILES } from "./secrets.js";
 
@@ -32,7 +32,7 @@ export interface MountRequest {
 }
 
 /** Places that hold sockets and other users' files; a command gets its own, gone when it ends. */
-const SCRATCH = ["/tmp", "/var/tmp", "/run", "/dev/shm"];
+const SCRATCH = ["/tmp", "/var/tmp", "/run"];
 
 /** Below `/run` and still needed: name resolution, and the programs of NixOS. */
 const RUN_KEPT = { network: "/etc/resolv.conf", always: "/run/current-system" };
@@ -77,7 +77,8 @@ export function planMounts(request: MountRequest): MountPlan {
   }
   for (const path of request.hidden) {
     const real = realPath(path);
-    if (real && !isPlaceholder(real)) add(real, "hide");
+    // Each mount costs time; what this process cannot read, a command cannot either.
+    if (real && !isPlaceholder(real) && isReadable(real)) add(real, "hide");
     // Inside a writable root a secret must not be planted either (`authorized_keys`), so it is covered even when missing.
     const root = request.writes ? request.roots.find((candidate) => isBelow(path, candidate)) : undefined;
     if (root) walk(root, path, "hide", add, placeholders);

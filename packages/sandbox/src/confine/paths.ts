@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync, type Stats } from "node:fs";
+import { accessSync, constants, lstatSync, realpathSync, type Stats } from "node:fs";
 import { isAbsolute, relative, sep } from "node:path";
 
 /** True when `path` is `root` or lies below it; both absolute and resolved. */
@@ -13,6 +13,16 @@ export function realPath(path: string): string | undefined {
     return realpathSync.native(path);
   } catch {
     return undefined;
+  }
+}
+
+/** True when this process may read the file or list the directory. */
+export function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

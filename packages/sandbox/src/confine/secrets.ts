@@ -40,17 +40,10 @@ const HOME_SECRETS = [
 const SYSTEM_SECRETS = [
   "/etc/shadow",
   "/etc/shadow-",
-  "/etc/gshadow",
-  "/etc/gshadow-",
-  "/etc/sudoers",
-  "/etc/sudoers.d",
   "/etc/ssl/private",
   "/etc/ssh",
   "/etc/krb5.keytab",
   "/etc/kubernetes",
-  "/var/lib/docker",
-  "/var/spool/cron",
-  "/boot",
 ] as const;
 
 /** Start-up files of the home directory: writing one runs code at the next login. */
