@@ -16,14 +16,16 @@ export function realPath(path: string): string | undefined {
   }
 }
 
-/** True when this process may read the file or list the directory. */
+/** True when this process may read the file, or list or enter the directory. */
 export function isReadable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return [constants.R_OK, constants.X_OK].some((access) => {
+    try {
+      accessSync(path, access);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** The entry itself (a link is not followed), or undefined when there is none. */
