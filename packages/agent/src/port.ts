@@ -31,6 +31,8 @@ export interface TurnSettings {
   readonly spentUsd: number;
   readonly allowedTools: readonly string[] | null;
   readonly mcpServers: readonly McpServer[];
+  /** What a program's extensions added, by option id: an approval preset, for one. */
+  readonly options?: Readonly<Record<string, string | boolean>>;
 }
 
 /** An MCP server handed over by a client; its environment and headers never reach the log. */
