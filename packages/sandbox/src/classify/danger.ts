@@ -43,30 +43,26 @@ export function catastrophe(invocation: Invocation, directories: readonly string
     case "mv":
       return vital ? `moves ${vital}` : undefined;
     case "find":
-      return vital &&
-        args.some((word) => word === "-delete" || /^-(exec|execdir|ok|okdir)$/.test(word)) &&
-        args.some((word) => ["-delete", "rm", "shred"].includes(word))
+      return vital && args.some((word) => ["-delete", "rm", "shred"].includes(word))
         ? `removes what is below ${vital}`
         : undefined;
     case "rsync":
       return vital && args.some((word) => word.startsWith("--delete")) ? `removes what is below ${vital}` : undefined;
     case "dd":
       return args.some((word) => word.startsWith("of=") && DISK.test(word.slice(3))) ? "overwrites a disk" : undefined;
-    case "shred":
-    case "tee":
     case "cp":
-    case "truncate":
-    case "cat":
-    case "blkdiscard":
-    case "wipefs":
-    case "sgdisk":
+      return DISK.test(args.at(-1) ?? "") ? "overwrites a disk" : undefined;
     case "badblocks":
+    case "blkdiscard":
     case "parted":
     case "pvremove":
     case "sfdisk":
-      return name !== "cat" && args.some((word) => DISK.test(word)) && !(name === "cp" && !DISK.test(args.at(-1) ?? ""))
-        ? "overwrites a disk"
-        : undefined;
+    case "sgdisk":
+    case "shred":
+    case "tee":
+    case "truncate":
+    case "wipefs":
+      return args.some((word) => DISK.test(word)) ? "overwrites a disk" : undefined;
     case "kill":
     case "pkill":
       return args.includes("-1") && args.some((word) => /^-(9|KILL|SIGKILL|s)$/.test(word))

@@ -66,7 +66,7 @@ export function classify(command: string, options: ClassifyOptions): Verdict {
     const rule = rules.deny?.find((pattern) => couldMatch(pattern, argv));
     if (rule) return { decision: "deny", risk: worse(risk, "medium"), reason: `denied by the rule ${rule}` };
   }
-  if (script.commands.length > 0 && feedsShell(script.plain)) risk = "critical";
+  if (feedsShell(script.plain)) risk = "critical";
   if (script.obstacle) return ask(risk, script.obstacle);
 
   const plain = readPlainScript(command);

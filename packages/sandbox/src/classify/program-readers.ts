@@ -30,21 +30,25 @@ export function findConcern(args: readonly PlainWord[], place: Place): string | 
 
 /** `sed` that prints or substitutes to standard output: no `w`, `e`, `r`, no in-place editing, no script file. */
 export function sedConcern(args: readonly PlainWord[], place: Place): string | undefined {
-  const scripts: string[] = [];
+  const scripts: (PlainWord | undefined)[] = [];
   const rest: PlainWord[] = [];
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
     if (/^-[nErsuz]+$/.test(word.text) || ["--quiet", "--silent", "--regexp-extended"].includes(word.text)) continue;
     if (word.text === "-e" || word.text === "--expression") {
       index += 1;
-      scripts.push(args[index]?.text ?? "");
-    } else if (word.text.startsWith("-") && word.text !== "-")
+      scripts.push(args[index]);
+    } else if (word.text.startsWith("-") && word.text !== "-") {
       return `sed: option ${word.text} is not known to only read`;
-    else rest.push(word);
+    } else {
+      rest.push(word);
+    }
   }
-  if (scripts.length === 0) scripts.push(rest.shift()?.text ?? "");
-  const odd = scripts.find((script) => !isPrintingSed(script));
-  if (odd !== undefined) return `sed: the script ${odd} is not known to only print`;
+  if (scripts.length === 0) scripts.push(rest.shift());
+  // An unquoted pattern could become the name of a file, and that name the script.
+  if (!scripts.every((script) => script && !script.glob && isPrintingSed(script.text))) {
+    return "sed: the script is not known to only print";
+  }
   return firstPath(rest, place, "sed");
 }
 
@@ -83,6 +87,7 @@ export function jqConcern(args: readonly PlainWord[], place: Place): string | un
   const [filter, ...files] = parsed.operands;
   if (
     !filter ||
+    filter.glob ||
     /\$ENV|\$__|\b(env|import|include|modulemeta|get_search_list|input_filename|halt_error)\b/.test(filter.text)
   ) {
     return "jq: the filter can reach beyond its input";

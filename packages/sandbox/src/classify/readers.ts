@@ -5,7 +5,7 @@ import type { PlainWord } from "./plain-script.js";
 import { awkConcern, findConcern, jqConcern, psConcern, sedConcern, testConcern } from "./program-readers.js";
 
 /** Says why the arguments make the program more than a read, or undefined. */
-export type Concern = (args: readonly PlainWord[], place: Place) => string | undefined;
+type Concern = (args: readonly PlainWord[], place: Place) => string | undefined;
 
 interface Reader extends OptionTable {
   /** What the words that are not options mean. @defaultValue paths */
