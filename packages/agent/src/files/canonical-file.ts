@@ -3,7 +3,6 @@
  * check and the call makes the call fail; on Linux that is exact, because everything happens relative to an open directory
  * (`/proc/self/fd/N/name` is `openat`); elsewhere the location is checked again after the file was opened.
  */
-import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -63,7 +62,7 @@ export async function writeCanonical(path: string, text: string): Promise<void> 
     const present = await statIfPresent(target);
     if (present?.isSymbolicLink()) throw movedAway(path);
     if (present && !present.isFile()) throw new AgentError("not_a_file", `${path} is ${kindOf(present)}, not a file.`);
-    const temporary = at(`.chimera-${randomUUID()}.tmp`);
+    const temporary = at(`.chimera-${crypto.randomUUID()}.tmp`);
     try {
       await writeNew(temporary, text, present);
       await rename(temporary, target);

@@ -1,7 +1,7 @@
 /** `@chimera/agent/policy`: who may call what, what was answered before, and the record of it. */
 export { type Audit, type AuditOptions, createAudit } from "./audit.js";
 export { type AgentPermission, type Classified, decide, type Facts } from "./decide.js";
-export { type Classify, createPolicy, type PolicyOptions } from "./policy.js";
+export { type Circumstances, type Classify, createPolicy, type PolicyOptions } from "./policy.js";
 export { loadProjectRules } from "./project-rules.js";
 export { createRemembered, type LastingAnswer, type Remembered, type RememberedOptions } from "./remembered.js";
 export { riskOf } from "./risk.js";

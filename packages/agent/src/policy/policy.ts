@@ -7,11 +7,16 @@ import type { Remembered } from "./remembered.js";
 import { isAbout, isCommandRule, type Rule } from "./rule.js";
 import { NO_RULES, type Ruleset } from "./ruleset.js";
 
-/** Judges a command line; the rules are the user's own on commands, the last match to win, on each command of the line. */
-export type Classify = (
-  command: string,
-  rules: readonly { readonly pattern: string; readonly action: Rule["action"] }[],
-) => Classified | Promise<Classified>;
+/** Judges a command line by its text. */
+export type Classify = (command: string, circumstances: Circumstances) => Classified | Promise<Classified>;
+
+export interface Circumstances {
+  /** Where the command would run. */
+  readonly cwd: string;
+  readonly workspace: { readonly cwd: string; readonly directories: readonly string[] };
+  /** The rules on commands that apply, to be held against each command of the line; the last that matches wins. */
+  readonly rules: readonly { readonly pattern: string; readonly action: Rule["action"] }[];
+}
 
 export interface PolicyOptions {
   /** The user's rules; a function is asked anew for every call, so that a change counts at once. @defaultValue none */
@@ -42,7 +47,7 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
       const foreign = [...projectRules.rules, ...(agent?.trusted ? [] : (agent?.rules ?? []))];
       const own = [...rules.rules, ...(agent?.trusted ? agent.rules : [])];
       const narrowing = foreign.filter(({ action }) => action !== "allow");
-      const classified = await classifyCall(call, [...own, ...narrowing], options.classify);
+      const classified = await classifyCall(call, roots, [...own, ...narrowing], options.classify);
       return decide(call, { settings: context.settings, roots, rules, projectRules, agent, remembered, classified });
     },
     remember: async (call, answer, context) => {
@@ -68,12 +73,18 @@ function real(path: string): string {
   }
 }
 
-async function classifyCall(call: PolicyCall, rules: readonly Rule[], classify: Classify | undefined) {
-  const { command } = call.touches;
+async function classifyCall(
+  call: PolicyCall,
+  [cwd, ...directories]: readonly [string, ...string[]],
+  rules: readonly Rule[],
+  classify: Classify | undefined,
+): Promise<Classified | null> {
+  const { command, reads } = call.touches;
   if (command === undefined || !classify) return null;
   const onCommands = rules.filter((rule) => isAbout(rule, call) && isCommandRule(rule, call));
-  return classify(
-    command,
-    onCommands.map(({ argPattern = "*", action }) => ({ pattern: argPattern, action })),
-  );
+  return classify(command, {
+    cwd: reads[0] ?? cwd,
+    workspace: { cwd, directories },
+    rules: onCommands.map(({ argPattern = "*", action }) => ({ pattern: argPattern, action })),
+  });
 }

@@ -6,7 +6,7 @@ import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { capOutput } from "./cap-output.js";
 import { defineTool, failure, locate, progress, touching } from "./define.js";
 import { cleanEnvironment } from "./environment.js";
-import { type ProcessGroup, spawnGroup } from "./process-group.js";
+import type { ProcessGroup } from "./process-group.js";
 
 export interface BashOptions {
   /** The environment to pick from; secrets in it do not reach the command. @defaultValue a path and a home only */
@@ -62,6 +62,7 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
       if ("refused" in target) return failure(target.refused);
       const ran = await context.workspace.willRun(command);
       try {
+        const { spawnGroup } = await import("./process-group.js");
         const group = spawnGroup(target.file, target.args, { cwd: directory, env: target.env });
         return await supervise(group, timeout, context);
       } finally {

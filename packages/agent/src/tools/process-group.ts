@@ -1,6 +1,5 @@
 /** A child in a process group of its own, so that ending it ends everything it started. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 
 export interface GroupOptions {
@@ -23,7 +22,7 @@ const GRACE_MS = 500;
 const MARK = "CHIMERA_GROUP";
 
 export function spawnGroup(file: string, args: readonly string[], options: GroupOptions): ProcessGroup {
-  const mark = randomUUID();
+  const mark = crypto.randomUUID();
   const child = spawn(file, [...args], {
     cwd: options.cwd,
     env: { ...options.env, [MARK]: mark },

@@ -3,9 +3,7 @@ import * as v from "valibot";
 import type { Tool } from "../tool.js";
 import { MAX_OUTPUT } from "./cap-output.js";
 import { defineTool, describeFile, locate } from "./define.js";
-import { searchByWalking } from "./search-by-walking.js";
-import type { Match } from "./search-request.js";
-import { ripgrepPath, searchWithRipgrep } from "./search-with-ripgrep.js";
+import type { Match, SearchRequest } from "./search-request.js";
 
 export interface SearchOptions {
   /** @defaultValue true: used where it is installed */
@@ -40,15 +38,23 @@ export function createSearchTool({ ripgrep = true }: SearchOptions = {}): Tool<S
     },
     run: async ({ pattern, path, glob, ignore_case: ignoreCase }, context) => {
       const { path: root, shown } = locate(path, context, "reads");
-      const binary = ripgrep ? await ripgrepPath() : null;
       const request = { pattern, glob, ignoreCase, root, signal: context.signal };
-      const matches = binary === null ? searchByWalking(request) : searchWithRipgrep(binary, request);
-      return { success: true, output: await firstLines(matches, shown) };
+      return { success: true, output: await firstLines(await search(request, ripgrep), shown) };
     },
   });
 }
 
 // --- internal ---
+
+async function search(request: SearchRequest, ripgrep: boolean): Promise<AsyncGenerator<Match>> {
+  if (ripgrep) {
+    const { ripgrepPath, searchWithRipgrep } = await import("./search-with-ripgrep.js");
+    const binary = await ripgrepPath();
+    if (binary !== null) return searchWithRipgrep(binary, request);
+  }
+  const { searchByWalking } = await import("./search-by-walking.js");
+  return searchByWalking(request);
+}
 
 async function firstLines(matches: AsyncGenerator<Match>, shown: string): Promise<string> {
   const lines: string[] = [];

@@ -215,8 +215,9 @@ describe("rules on commands, without a parser", () => {
     const options: PolicyOptions = {
       rules: rules(bash("allow", "git * status"), { tool: "Read", action: "deny" }),
       projectRules: () => rules(bash("allow", "rm*"), bash("deny", "npm*")),
-      classify: (command, own) => {
+      classify: (command, { rules: own, cwd, workspace }) => {
         seen.push(own);
+        expect(cwd).toBe(workspace.cwd);
         if (command === "bad") return { decision: "deny", risk: "critical", why: "it is bad" };
         return command === "odd"
           ? { decision: "ask", risk: "high", why: "it is odd" }
