@@ -81,3 +81,17 @@ describe.each(suites)("%s", (_, file, schemas, readers) => {
     }
   });
 });
+
+test("a planted fault is found", () => {
+  const official = readOfficial("schema.json");
+  const faulty = v.object({ ...stable.PromptResponse.entries, stopReason: v.picklist(["end_turn", "cancelled"]) });
+  const sound = stable.strict(stable.PromptResponse);
+  const disagreement = fc.check(
+    fc.property(
+      bent(officialModel(official, "PromptResponse"), 2),
+      (value) => v.is(faulty, value) === v.is(sound, value),
+    ),
+    { numRuns: 60, seed: 20_261_116 },
+  );
+  expect(disagreement.failed).toBe(true);
+});

@@ -1,0 +1,92 @@
+import * as v from "valibot";
+import { describe, expect, test } from "vitest";
+import {
+  InitializeRequest,
+  NewSessionRequest,
+  PromptRequest,
+  SessionNotification,
+  SetSessionConfigOptionRequest,
+  strict,
+} from "../src/index.js";
+
+describe("reading", () => {
+  test("fills in what a client left out", () => {
+    expect(v.parse(InitializeRequest, { protocolVersion: 1 })).toEqual({
+      protocolVersion: 1,
+      clientCapabilities: {
+        fs: { readTextFile: false, writeTextFile: false },
+        terminal: false,
+        auth: { terminal: false },
+      },
+    });
+  });
+
+  test("takes a malformed capability for an absent one", () => {
+    const { clientCapabilities } = v.parse(InitializeRequest, {
+      protocolVersion: 1,
+      clientCapabilities: { fs: "yes", terminal: 1, session: { notices: true, compaction: {} } },
+    });
+    expect(clientCapabilities).toEqual({
+      fs: { readTextFile: false, writeTextFile: false },
+      terminal: false,
+      session: { compaction: {} },
+      auth: { terminal: false },
+    });
+  });
+
+  test("passes over malformed items, takes null for an empty list, and drops strangers", () => {
+    expect(v.parse(NewSessionRequest, { cwd: "/w", mcpServers: null, additionalDirectories: null, extra: 1 })).toEqual({
+      cwd: "/w",
+      mcpServers: [],
+      additionalDirectories: [],
+    });
+    const update = { sessionUpdate: "plan", entries: [{ content: "a", priority: "low", status: "pending" }, 5] };
+    expect(v.parse(SessionNotification, { sessionId: "s", update }).update).toEqual({
+      sessionUpdate: "plan",
+      entries: [{ content: "a", priority: "low", status: "pending" }],
+    });
+  });
+
+  test.each([
+    ["a list in place of an object", PromptRequest, []],
+    ["a missing session", PromptRequest, { prompt: [] }],
+    ["a prompt with one block that makes no sense", PromptRequest, { sessionId: "s", prompt: [{ type: "smell" }] }],
+    ["an update kind nobody knows", SessionNotification, { sessionId: "s", update: { sessionUpdate: "__proto__" } }],
+    [
+      "an update named like an inherited key",
+      SessionNotification,
+      { sessionId: "s", update: { sessionUpdate: "toString" } },
+    ],
+    ["a boolean option with a text", SetSessionConfigOptionRequest, { sessionId: "s", configId: "c", type: "boolean" }],
+    ["null", InitializeRequest, null],
+    ["a version that is no integer", InitializeRequest, { protocolVersion: 1.5 }],
+  ])("refuses %s", (_, schema: v.GenericSchema, value) => {
+    expect(v.is(schema, value)).toBe(false);
+  });
+
+  test("says where it failed", () => {
+    const { issues } = v.safeParse(PromptRequest, { sessionId: "s", prompt: [{ type: "image", data: "x" }] });
+    expect(issues?.map((issue) => v.getDotPath(issue))).toEqual(["prompt.0.mimeType"]);
+  });
+});
+
+describe("writing", () => {
+  test("hands back the very value, unknown keys and all", () => {
+    const value = { protocolVersion: 1, _meta: { a: 1 } };
+    expect(v.parse(strict(InitializeRequest), value)).toBe(value);
+  });
+
+  test("repairs nothing", () => {
+    expect(v.is(strict(InitializeRequest), { protocolVersion: 1, clientCapabilities: { terminal: 1 } })).toBe(false);
+    expect(v.is(strict(NewSessionRequest), { cwd: "/w", mcpServers: null })).toBe(false);
+    expect(v.is(strict(SessionNotification), { sessionId: "s", update: { sessionUpdate: "plan", entries: [5] } })).toBe(
+      false,
+    );
+  });
+
+  test("is a Standard Schema, as reading is", async () => {
+    const wrong = { protocolVersion: 1, clientCapabilities: 5 };
+    expect(await strict(InitializeRequest)["~standard"].validate(wrong)).toHaveProperty("issues.0");
+    expect(await InitializeRequest["~standard"].validate(wrong)).not.toHaveProperty("issues");
+  });
+});
