@@ -52,6 +52,6 @@ test("the whole protocol weighs at most 10 kB, any one schema at most 6 kB", asy
 });
 
 test("the editor example reads its conversation in a browser bundle", () => {
-  const example = fileURLToPath(new URL("../../../examples/ide-client/start.mjs", import.meta.url));
+  const example = fileURLToPath(new URL("../../../examples/ide-client/main.mjs", import.meta.url));
   expect(execFileSync(process.execPath, [example], { encoding: "utf8" })).toMatch(/bundle .* kB, gzip .* kB/);
 });

@@ -7,7 +7,7 @@ import { build } from "esbuild";
 
 const here = import.meta.dirname;
 const { outputFiles, metafile } = await build({
-  entryPoints: [`${here}/plugin.js`],
+  entryPoints: [`${here}/plugin.mjs`],
   absWorkingDir: `${here}/../..`,
   bundle: true,
   minify: true,
@@ -19,7 +19,7 @@ const { outputFiles, metafile } = await build({
 });
 const code = outputFiles[0].text;
 
-const foreign = Object.keys(metafile.inputs).filter((path) => !/plugin\.js$|acp-schema\/|valibot/.test(path));
+const foreign = Object.keys(metafile.inputs).filter((path) => !/plugin\.mjs$|acp-schema\/|valibot/.test(path));
 assert.deepEqual(foreign, [], "only the schemas and valibot are in the bundle");
 
 const page = createContext({});
