@@ -4,10 +4,10 @@ import { bitFlips, tornTails, zeroedFiles } from "./damage.mjs";
 import { killRounds } from "./kill.mjs";
 
 const smoke = [
-  () => tornTails({ offsets: 400 }),
-  () => bitFlips({ flips: 300 }),
+  () => tornTails({ offsets: 150 }),
+  () => bitFlips({ flips: 150 }),
   () => zeroedFiles(),
-  () => killRounds({ rounds: 12 }),
+  () => killRounds({ rounds: 6 }),
   () => claimChurn({ processes: 4, seconds: 3 }),
   () => claimStarters({ starters: 12 }),
 ];

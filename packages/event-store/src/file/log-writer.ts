@@ -1,7 +1,7 @@
 import { StoreError, storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { Tick } from "../live/tick.js";
-import { createWaiters } from "../live/waiters.js";
+import { createWaiters, type Waiters } from "../live/waiters.js";
 import { encodeBatch } from "../record/encode.js";
 import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
 import type { Claim } from "./claim.js";
@@ -33,6 +33,8 @@ export interface FileLogWriter<E extends EventBody> extends LogWriter<E> {
   abandon(): void;
   readonly claim: Claim;
 }
+
+const DONE = Promise.resolve();
 
 /**
  * The write path. Entries queue up during a tick, go out in one write at its end, and only then to the readers: what anybody
@@ -107,6 +109,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     const paths = deps.unsynced.splice(0);
     if (segments.hasNewFile && !paths.includes(deps.directory)) paths.push(deps.directory);
     const point = segments.syncPoint();
+    durableWaiters.seal();
     try {
       for (const file of point.files) {
         let pinned = false;
@@ -182,6 +185,21 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     throw failure.error;
   };
 
+  /** Not an async function: every append of a stream may come by here. */
+  const waitFor = (seq: number, done: number, waiters: Waiters): Promise<void> => {
+    try {
+      reportFailure(seq);
+      if (seq <= done) return DONE;
+      guard();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    tick.schedule(endOfTick);
+    return waiters.wait(seq, seq > lastSeq);
+  };
+
+  const written = (seq = lastSeq): Promise<void> => waitFor(seq, segments.writtenSeq, writtenWaiters);
+
   return {
     id,
     fence: claim.fence,
@@ -213,19 +231,10 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
       }
       return batch;
     },
-    async written(seq = lastSeq) {
-      reportFailure(seq);
-      if (seq <= segments.writtenSeq) return;
-      guard();
-      await writtenWaiters.wait(seq);
-    },
-    async durable(seq = lastSeq) {
-      if (durability === "none") return this.written(seq);
-      reportFailure(seq);
-      if (seq <= segments.durableSeq) return;
-      guard();
-      tick.schedule(endOfTick);
-      await durableWaiters.wait(seq);
+    written,
+    durable(seq = lastSeq) {
+      if (durability === "none") return written(seq);
+      return waitFor(seq, segments.durableSeq, durableWaiters);
     },
     async close() {
       if (state === "closed" || state === "closing") return;

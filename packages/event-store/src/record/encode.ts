@@ -11,12 +11,15 @@ export function encodeBatch<E extends EventBody>(
   stamp: () => string,
 ): Entry<E>[] {
   if (events.length === 0) throw new StoreError("empty_batch", "an append needs at least one event");
-  const bodies = events.map(encodeBody);
+  const bodies: string[] = [];
+  for (const event of events) bodies.push(encodeBody(event));
   const ts = stamp();
-  return events.map((event, i) => {
+  const entries: Entry<E>[] = [];
+  for (let i = 0; i < events.length; i++) {
     const seq = lastSeq + 1 + i;
-    return appendedEntry(seq, formatLine(seq, bodies[i]!, ts), event);
-  });
+    entries.push(appendedEntry(seq, formatLine(seq, bodies[i]!, ts), events[i]!));
+  }
+  return entries;
 }
 
 /** The entry as it stands in a segment: a record of another layout gets our line, with its number and time kept. */
