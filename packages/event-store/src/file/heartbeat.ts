@@ -10,8 +10,12 @@ export interface Heartbeat {
   readonly self: Holder;
   /** Writes the first beat and keeps beating. Idempotent; called by the first claim. */
   start(): void;
-  /** True when this process did not beat in time, so that somebody may have taken a claim of ours. */
-  isLate(): boolean;
+  /**
+   * How often this process was found not to have beaten in time, so that somebody may have taken a claim of ours: a holder
+   * that sees it change looks at its claim again before it writes. A process that was frozen beats before it does anything
+   * else, so lateness itself would go unnoticed.
+   */
+  lapses(): number;
   /** True when the given holder's beat was seen unchanged for 30 s of our own clock. The first look only starts it. */
   hasStopped(instance: string): boolean;
   stop(): void;
@@ -26,8 +30,12 @@ export function createHeartbeat(directory: string, instance: string = randomByte
   const seen = new Map<string, { mark: string; since: number }>();
   let timer: NodeJS.Timeout | null = null;
   let lastBeat = Number.NEGATIVE_INFINITY;
+  let lapses = 0;
+
+  const isLate = (): boolean => performance.now() - lastBeat > LIMITS.heartbeatLateMs;
 
   const beat = (): void => {
+    if (isLate()) lapses++;
     try {
       touch(path);
       lastBeat = performance.now();
@@ -46,8 +54,9 @@ export function createHeartbeat(directory: string, instance: string = randomByte
       timer = setInterval(beat, LIMITS.heartbeatMs);
       timer.unref();
     },
-    isLate() {
-      return performance.now() - lastBeat > LIMITS.heartbeatLateMs;
+    lapses() {
+      if (isLate()) lapses++;
+      return lapses;
     },
     hasStopped(other) {
       const mark = markOf(fileOf(directory, other));

@@ -67,6 +67,14 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     failure = { error, told: heard || heardToo };
   };
 
+  let lapses = heartbeat.lapses();
+  const assertHeld = (): void => {
+    const now = heartbeat.lapses();
+    if (now === lapses) return;
+    if (!claim.isHeld()) throw new StoreError("fenced", `session ${id} was taken over by another writer`);
+    lapses = now;
+  };
+
   const flush = (): void => {
     if (queue.length === 0) return;
     const batch = queue;
@@ -76,9 +84,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     let written = 0;
     let error: StoreError | null = null;
     try {
-      if (heartbeat.isLate() && !claim.isHeld()) {
-        throw new StoreError("fenced", `session ${id} was taken over by another writer`);
-      }
+      assertHeld();
       written = segments.write(batch, text);
       if (written < batch.length)
         error = new StoreError("storage_full", `session ${id}: short write, the disk is full`);
