@@ -20,8 +20,9 @@ export interface Choice {
 export interface Engine {
   readonly sessions: Sessions;
   readonly palette: SlashPalette;
-  readonly models: () => readonly Choice[];
-  readonly agents: () => readonly Choice[];
+  models(): readonly Choice[];
+  /** The agents a session in that directory can use: built in, the user's and the project's. */
+  agents(cwd: string): Promise<readonly Choice[]>;
 }
 
 export interface ConnectionContext {

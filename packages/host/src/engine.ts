@@ -3,22 +3,16 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Engine } from "@chimera/acp-server";
-import { createAgent } from "@chimera/agent";
+import { createCodingAgent } from "@chimera/agent/agents";
 import { createModels, defaultModel, suggestModels } from "@chimera/agent/providers";
-import { builtinTools, localWorkspace } from "@chimera/agent/tools";
+import { localWorkspace } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore, type Durability } from "@chimera/event-store";
-import {
-  type Agent,
-  createSessions,
-  createSlashPalette,
-  MODE_FLAGS,
-  type Settings,
-  type Summary,
-} from "@chimera/session";
+import { createSessions, createSlashPalette, MODE_FLAGS, type Settings, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import type { Log } from "./log.js";
 import type { Paths } from "./paths.js";
 import type { Profile } from "./profile.js";
+import { programCommands } from "./program-commands.js";
 
 export interface EngineOptions {
   readonly profile: Profile;
@@ -31,6 +25,8 @@ export interface EngineOptions {
   /** Seconds; null keeps sessions loaded. */
   readonly sessionTtl: number | null;
   readonly permissionTimeout: number;
+  /** A file of MCP servers, named by hand. */
+  readonly mcpFile?: string;
 }
 
 export interface RunningEngine extends Engine {
@@ -47,45 +43,47 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createSnapshotStore({ root: paths.snapshots });
-  const model = options.settings.model || defaultModel(env, chain);
-  const defaults: Settings = {
-    agent: "build",
-    ...MODE_FLAGS.review,
-    maxSteps: 50,
-    maxCostUsd: null,
-    allowedTools: null,
-    options: {},
-    ...options.settings,
-    model,
-  };
-  const agent: Agent = createAgent({
+  const coding = createCodingAgent({
     resolveModel: createModels({ env, chain }),
-    tools: builtinTools(),
+    home: paths.home,
+    env,
+    permissionsFile: paths.permissions,
+    rememberedDirectory: paths.remembered,
+    auditDirectory: paths.audit,
     spill: (turn, name, text) => keepAside(paths.outputs, turn.sessionId, name, text),
+    ...(options.mcpFile !== undefined && { mcpFile: options.mcpFile }),
   });
-  const palette = createSlashPalette({ home: paths.home });
-  const disk = localWorkspace("/");
+  const palette = createSlashPalette({
+    home: paths.home,
+    commands: programCommands({ tools: coding.tools, permissionsFile: paths.permissions }),
+  });
   const sessions = createSessions({
-    agent,
+    agent: coding.agent,
     store,
     ephemeral,
     snapshots,
-    disk,
+    disk: localWorkspace(paths.home),
     prefix: profile.name,
-    defaults,
+    defaults: defaultSettings(options, defaultModel(env, chain)),
     ttl: options.sessionTtl,
     permissionTimeout: options.permissionTimeout,
     coalesce: options.coalesce,
     commands: palette,
+    onUnload: coding.closeSession,
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
+  for (const { sessionId, result, message } of await snapshots.recover()) {
+    log.warn("an interrupted undo was settled", { session: sessionId, result, message });
+  }
   return {
     sessions,
     palette,
     models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
-    agents: () => ["build", "plan", "explore", "review", "general"].map((id) => ({ id, name: id })),
+    agents: async (cwd) =>
+      (await coding.agents(cwd)).map(({ name, description }) => ({ id: name, name, ...(description && { description }) })),
     async close() {
       await sessions.shutdown();
+      await coding.close();
       await store.close();
       await ephemeral.close();
     },
@@ -93,6 +91,19 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
 }
 
 // --- internal ---
+
+function defaultSettings({ settings }: EngineOptions, fallbackModel: string): Settings {
+  return {
+    agent: "build",
+    ...MODE_FLAGS.review,
+    maxSteps: 50,
+    maxCostUsd: null,
+    allowedTools: null,
+    options: {},
+    ...settings,
+    model: settings.model || fallbackModel,
+  };
+}
 
 /** Output too long for the model is kept whole in a file of its own. */
 async function keepAside(folder: string, sessionId: string, name: string, text: string): Promise<string> {

@@ -11,6 +11,7 @@ export interface Paths {
   readonly shares: string;
   readonly outputs: string;
   readonly audit: string;
+  readonly remembered: string;
   readonly permissions: string;
 }
 
@@ -25,7 +26,8 @@ export function resolvePaths(env: NodeJS.ProcessEnv): Paths {
     run: join(root, "run"),
     shares: join(root, "shares"),
     outputs: join(root, "outputs"),
-    audit: join(root, "audit.ndjson"),
+    audit: join(root, "audit"),
+    remembered: join(root, "remembered"),
     permissions: resolve(env["CHIMERA_PERMISSIONS_FILE"] || join(root, "permissions.json")),
   };
 }

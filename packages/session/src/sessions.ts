@@ -75,6 +75,8 @@ export interface SessionsDeps {
   readonly clock?: () => number;
   readonly monotonic?: () => number;
   readonly randomHex?: (bytes: number) => string;
+  /** Told when a session has left memory: closed, evicted or deleted. What was started for it ends here. */
+  readonly onUnload?: (sessionId: string) => Promise<void>;
   readonly onError?: (error: unknown, sessionId: string) => void;
 }
 
@@ -167,6 +169,15 @@ export function createSessions(deps: SessionsDeps): Sessions {
     });
   }
 
+  /** Takes a session out of memory; the log stays. */
+  const unload = async (id: string, by: "cancel" | "eviction"): Promise<void> => {
+    const session = live.get(id);
+    if (!session) return;
+    live.delete(id);
+    await session.close(by);
+    await deps.onUnload?.(id);
+  };
+
   const sessions: Sessions = {
     prefix: deps.prefix,
     defaults: deps.defaults,
@@ -239,15 +250,9 @@ export function createSessions(deps: SessionsDeps): Sessions {
       child.markForked(id, at);
       return child;
     },
-    async close(id) {
-      const session = live.get(id);
-      live.delete(id);
-      await session?.close("cancel");
-    },
+    close: (id) => unload(id, "cancel"),
     async delete(id) {
-      const session = live.get(id);
-      live.delete(id);
-      await session?.close("cancel");
+      await unload(id, "cancel");
       await deps.ephemeral.delete(id);
       await deps.store.delete(id);
       await deps.snapshots?.clear(id);
@@ -257,8 +262,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const deadline = clock() - ttl * 1000;
       for (const session of live.values()) {
         if (session.state !== "idle" || session.touchedAt > deadline) continue;
-        live.delete(session.id);
-        session.close("eviction").catch((error) => deps.onError?.(error, session.id));
+        unload(session.id, "eviction").catch((error) => deps.onError?.(error, session.id));
       }
     },
     async shutdown() {

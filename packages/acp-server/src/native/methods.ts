@@ -115,8 +115,8 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     }),
     ...row("session/setMode", async ({ sessionId, mode }) => {
       const { engine, session } = await sessionOf(sessionId);
-      if (!engine.agents().some((agent) => agent.id === mode)) {
-        const agents = engine.agents().map((agent) => agent.id);
+      const agents = (await engine.agents(session.cwd)).map((agent) => agent.id);
+      if (!agents.includes(mode)) {
         throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(mode)}`, { agents });
       }
       session.setAgent(mode);

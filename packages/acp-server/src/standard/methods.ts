@@ -14,7 +14,7 @@ import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
 import { promptInput } from "./prompt-content.js";
 import { replayRaw, replayVisible } from "./replay.js";
-import { configOptions, modeState, setConfigOption } from "./settings.js";
+import { configOptions, modeState, type SettingsShown, setConfigOption } from "./settings.js";
 import { standardView } from "./view.js";
 
 const PAGE = 50;
@@ -33,23 +33,29 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
   const booleans = capabilities.session?.configOptions?.boolean != null;
   const announced = new Set<string>();
 
-  const shown = (engine: Engine) => ({ engine, extensions: context.extensions, booleans });
-  const settingsOf = (engine: Engine, session: Session) => ({
-    modes: modeState(session),
-    configOptions: configOptions(session, shown(engine)),
+  const shownFor = async (engine: Engine, session: Session): Promise<SettingsShown> => ({
+    models: engine.models(),
+    agents: await engine.agents(session.cwd),
+    extensions: context.extensions,
+    booleans,
   });
-  const show = (engine: Engine, session: Session, from?: number) =>
+  const settingsOf = (session: Session, shown: SettingsShown) => ({
+    modes: modeState(session),
+    configOptions: configOptions(session, shown),
+  });
+  const show = (session: Session, shown: SettingsShown, from?: number) =>
     open.open(
       session,
-      (opened) => standardView(opened, { connection, capabilities, shown: shown(engine) }),
+      (opened) => standardView(opened, { connection, capabilities, shown }),
       from === undefined ? {} : { from },
     );
   /** A session this connection has open, or a stored one, opened at its head. */
-  const sessionOf = async (id: string): Promise<{ engine: Engine; session: Session }> => {
+  const sessionOf = async (id: string): Promise<{ engine: Engine; session: Session; shown: SettingsShown }> => {
     const engine = await context.engine();
     const session = open.get(id) ?? (await engine.sessions.load(id));
-    show(engine, session);
-    return { engine, session };
+    const shown = await shownFor(engine, session);
+    show(session, shown);
+    return { engine, session, shown };
   };
   const announceCommands = async (engine: Engine, session: Session) => {
     if (announced.has(session.id)) return;
@@ -84,24 +90,26 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
         directories: additionalDirectories ?? [],
         mcpServers: mcpServers.map(mcpServer),
       });
-      show(engine, session, 0);
-      return { sessionId: session.id, ...settingsOf(engine, session) };
+      const shown = await shownFor(engine, session);
+      show(session, shown, 0);
+      return { sessionId: session.id, ...settingsOf(session, shown) };
     }),
     ...row("session/load", async ({ sessionId, mcpServers }, request) => {
       const engine = await context.engine();
       const session = await engine.sessions.load(sessionId);
       session.useMcpServers(mcpServers.map(mcpServer));
+      const shown = await shownFor(engine, session);
       const head = session.lastSeq;
       await replayVisible(connection, engine.sessions, session, capabilities, head);
       // Live updates start after the reply, from where the replay ended.
-      request.reply(settingsOf(engine, session));
-      show(engine, session, head);
+      request.reply(settingsOf(session, shown));
+      show(session, shown, head);
       return deferred;
     }),
     ...row("session/resume", async ({ sessionId, mcpServers }) => {
-      const { engine, session } = await sessionOf(sessionId);
+      const { session, shown } = await sessionOf(sessionId);
       if (mcpServers) session.useMcpServers(mcpServers.map(mcpServer));
-      return settingsOf(engine, session);
+      return settingsOf(session, shown);
     }),
     ...row("session/list", async ({ cwd, cursor }) => {
       const engine = await context.engine();
@@ -114,8 +122,9 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
         const index = _meta?.["chimera.dev/messageIndex"];
         const turn = typeof index === "number" && Number.isInteger(index) ? { turn: index } : {};
         const child = await engine.sessions.fork(sessionId, turn);
-        show(engine, child);
-        return { sessionId: child.id, ...settingsOf(engine, child) };
+        const shown = await shownFor(engine, child);
+        show(child, shown);
+        return { sessionId: child.id, ...settingsOf(child, shown) };
       },
     } as Methods[string],
     ...row("session/close", async ({ sessionId }) => {
@@ -147,9 +156,9 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
       return {};
     }),
     ...row("session/set_config_option", async (params) => {
-      const { engine, session } = await sessionOf(params.sessionId);
-      setConfigOption(session, shown(engine), params.configId, params.value);
-      return { configOptions: configOptions(session, shown(engine)) };
+      const { session, shown } = await sessionOf(params.sessionId);
+      setConfigOption(session, shown, params.configId, params.value);
+      return { configOptions: configOptions(session, shown) };
     }),
     "session/set_model": {
       params: v.object({ sessionId: v.string(), modelId: v.string() }),

@@ -10,11 +10,12 @@ import {
   parseMode,
   type Session,
 } from "@chimera/session";
-import type { Choice, Engine } from "../context.js";
+import type { Choice } from "../context.js";
 import type { Extension } from "../extension.js";
 
 export interface SettingsShown {
-  readonly engine: Engine;
+  readonly models: readonly Choice[];
+  readonly agents: readonly Choice[];
   readonly extensions: readonly Extension[];
   /** Boolean options may only be sent to a client that said it shows them. */
   readonly booleans: boolean;
@@ -40,9 +41,9 @@ export function configOptions(session: Session, shown: SettingsShown): SessionCo
   const { settings } = session;
   const modes = MODES.map((id) => ({ id, ...MODE_TEXT[id] }));
   const options: SessionConfigOption[] = [
-    select({ id: "model", name: "Model", category: "model" }, settings.model, shown.engine.models()),
+    select({ id: "model", name: "Model", category: "model" }, settings.model, shown.models),
     select({ id: "mode", name: "Mode", category: "mode" }, session.mode, modes),
-    select({ id: "agent", name: "Agent" }, settings.agent, shown.engine.agents()),
+    select({ id: "agent", name: "Agent" }, settings.agent, shown.agents),
   ];
   for (const option of shown.extensions.flatMap((extension) => extension.options ?? [])) {
     const { id, name, description } = option;
@@ -66,7 +67,7 @@ export function setConfigOption(session: Session, shown: SettingsShown, id: stri
   const setters: Record<string, (value: string) => void> = {
     model: (model) => session.setModel(model),
     mode: (mode) => session.setMode(parseMode(mode)),
-    agent: (agent) => session.setAgent(requireChoice(id, agent, shown.engine.agents())),
+    agent: (agent) => session.setAgent(requireChoice(id, agent, shown.agents)),
   };
   const extension = shown.extensions.flatMap((item) => item.options ?? []).find((option) => option.id === id);
   if (extension) {

@@ -1,5 +1,6 @@
 /** `serve`: ACP on stdio, HTTP on a port, or both on the same sessions, until the peer goes or a signal comes. */
 import type { Invocation } from "../command/command.js";
+import { UsageError } from "../command/usage-error.js";
 import type { RunningEngine } from "../engine.js";
 import { createLog, type Log } from "../log.js";
 import { resolvePaths } from "../paths.js";
@@ -9,6 +10,7 @@ import { readServeSettings, type ServeSettings } from "./settings.js";
 export async function serve(invocation: Invocation): Promise<number> {
   const { profile, process } = invocation;
   const settings = readServeSettings(profile, invocation.flags, process.cwd());
+  if (settings.allowedTools) await requireTools(settings.allowedTools);
   const log = createLog({
     level: settings.logLevel,
     pretty: process.stderr.isTTY === true,
@@ -39,6 +41,16 @@ export async function serve(invocation: Invocation): Promise<number> {
 }
 
 // --- internal ---
+
+/** A tool name nobody knows is a mistake in what was typed, so it is told before anything starts. */
+async function requireTools(names: readonly string[]): Promise<void> {
+  const { builtinTools, resolveTools } = await import("@chimera/agent/tools");
+  try {
+    resolveTools(names, builtinTools());
+  } catch (error) {
+    throw new UsageError(`--allowed-tools: ${(error as Error).message}`);
+  }
+}
 
 interface LazyEngine {
   get(): Promise<RunningEngine>;
