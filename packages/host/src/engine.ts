@@ -80,7 +80,11 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     palette,
     models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
     agents: async (cwd) =>
-      (await coding.agents(cwd)).map(({ name, description }) => ({ id: name, name, ...(description && { description }) })),
+      (await coding.agents(cwd)).map(({ name, description }) => ({
+        id: name,
+        name,
+        ...(description && { description }),
+      })),
     async close() {
       await sessions.shutdown();
       await coding.close();
