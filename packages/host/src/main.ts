@@ -4,10 +4,15 @@ import type { Profile } from "./profile.js";
 
 const MINIMUM_NODE = [20, 19] as const;
 
+export interface MainOptions {
+  /** Runs when no command is named: nothing was typed, or options come first, as in `otter -p PROMPT`. Help otherwise. */
+  readonly fallback?: Command;
+}
+
 /** Exit codes: 0 ok, 1 failed, 2 usage, 70 a fault of our own. */
-export function createMain(profile: Profile, commands: readonly Command[]) {
+export function createMain(profile: Profile, commands: readonly Command[], options: MainOptions = {}) {
   return async (process: NodeJS.Process): Promise<void> => {
-    const code = await run(profile, commands, process).catch((error) => report(profile, error, process));
+    const code = await run(profile, commands, options, process).catch((error) => report(profile, error, process));
     process.exitCode = code;
     await drained(process.stdout);
     process.exit(code);
@@ -16,34 +21,48 @@ export function createMain(profile: Profile, commands: readonly Command[]) {
 
 // --- internal ---
 
-async function run(profile: Profile, commands: readonly Command[], process: NodeJS.Process): Promise<number> {
+async function run(
+  profile: Profile,
+  commands: readonly Command[],
+  { fallback }: MainOptions,
+  process: NodeJS.Process,
+): Promise<number> {
   if (tooOld(process.versions.node)) {
     const needed = MINIMUM_NODE.join(".");
     process.stderr.write(`${profile.name}: needs Node ${needed} or newer; this is ${process.version}\n`);
     return 1;
   }
-  const [name, ...rest] = process.argv.slice(2);
+  const argv = process.argv.slice(2);
+  const [name, ...rest] = argv;
   if (name === "--version" || name === "-V") {
     process.stdout.write(`${profile.name} ${profile.version}\n`);
     return 0;
   }
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+  if (name === "--help" || name === "-h" || name === "help" || (name === undefined && !fallback)) {
     const { programHelp } = await import("./command/help.js");
-    process.stdout.write(programHelp(profile, commands));
+    process.stdout.write(programHelp(profile, commands, fallback));
     return 0;
   }
   const command = commands.find((candidate) => candidate.name === name);
-  if (!command) {
-    const { nearest } = await import("./command/nearest.js");
-    const names = commands.map((candidate) => candidate.name);
-    const kind = name.startsWith("-") ? "option" : "command";
-    const close = nearest(name.replace(/^-+/, ""), names);
-    const hint = close ? `; did you mean ${close}?` : `; see ${profile.name} --help`;
-    process.stderr.write(`${profile.name}: unknown ${kind} ${JSON.stringify(name)}${hint}\n`);
-    return 2;
-  }
+  if (command) return runCommand(profile, command, rest, process);
+  if (fallback && (name === undefined || name.startsWith("-"))) return runCommand(profile, fallback, argv, process);
+  const { nearest } = await import("./command/nearest.js");
+  const kind = name!.startsWith("-") ? "option" : "command";
+  const names = commands.map((candidate) => candidate.name);
+  const close = nearest(name!.replace(/^-+/, ""), names);
+  const hint = close ? `; did you mean ${close}?` : `; see ${profile.name} --help`;
+  process.stderr.write(`${profile.name}: unknown ${kind} ${JSON.stringify(name)}${hint}\n`);
+  return 2;
+}
+
+async function runCommand(
+  profile: Profile,
+  command: Command,
+  argv: readonly string[],
+  process: NodeJS.Process,
+): Promise<number> {
   const { parseCommand } = await import("./command/parse.js");
-  const { flags, operands } = parseCommand(profile.name, command, rest);
+  const { flags, operands } = parseCommand(profile.name, command, argv);
   if (flags["help"]) {
     const { commandHelp } = await import("./command/help.js");
     process.stdout.write(commandHelp(profile, command));

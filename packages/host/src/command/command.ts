@@ -14,6 +14,7 @@ export type Flags = Readonly<Record<string, Flag>>;
 export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 export interface Command {
+  /** What is typed; empty for the command that runs when none is named. */
   readonly name: string;
   readonly summary: string;
   /** Words after the name, for the usage line: `[status | stop]`. */

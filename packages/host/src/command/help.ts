@@ -1,42 +1,54 @@
 /** Help texts, drawn from the same rows that parse the flags. */
 import type { Profile } from "../profile.js";
-import type { Command } from "./command.js";
+import type { Command, Flags } from "./command.js";
 import { COMMON_FLAGS } from "./parse.js";
 
-export function programHelp(profile: Profile, commands: readonly Command[]): string {
+export function programHelp(profile: Profile, commands: readonly Command[], fallback?: Command): string {
   const width = Math.max(...commands.map((command) => command.name.length)) + 2;
   const rows = commands.map((command) => `  ${command.name.padEnd(width)}${command.summary}`);
   return [
     `${profile.name} ${profile.version}: ${profile.tagline}`,
     "",
-    `Usage: ${profile.name} <command> [options]`,
+    ...(fallback ? [`Usage: ${profile.name} [options]   ${fallback.summary}`] : []),
+    `${fallback ? "      " : "Usage:"} ${profile.name} <command> [options]`,
     "",
     "Commands:",
     ...rows,
     "",
     "Options:",
-    "  -h, --help     Show this help, or a command's: <command> --help",
-    "      --version  Show the version",
+    ...describeFlags({ ...fallback?.flags, ...PROGRAM_FLAGS }),
+    ...(fallback ? ["", `Example: ${fallback.example}`] : []),
     "",
   ].join("\n");
 }
 
 export function commandHelp(profile: Profile, command: Command): string {
-  const flags = Object.entries({ ...command.flags, ...COMMON_FLAGS });
-  const heads = flags.map(([name, { short, value }]) => {
-    return `  ${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`;
-  });
-  const width = Math.max(...heads.map((head) => head.length)) + 2;
-  const operands = command.operands ? ` ${command.operands}` : "";
+  const words = [profile.name, command.name, command.operands, "[options]"].filter(Boolean);
   return [
     command.summary,
     "",
-    `Usage: ${profile.name} ${command.name}${operands} [options]`,
+    `Usage: ${words.join(" ")}`,
     "",
     "Options:",
-    ...flags.map(([, { help }], index) => `${heads[index]!.padEnd(width)}${help}`),
+    ...describeFlags({ ...command.flags, ...COMMON_FLAGS }),
     "",
     `Example: ${command.example}`,
     "",
   ].join("\n");
+}
+
+// --- internal ---
+
+const PROGRAM_FLAGS: Flags = {
+  help: { type: "boolean", short: "h", help: "Show this help, or a command's: <command> --help" },
+  version: { type: "boolean", short: "V", help: "Show the version" },
+};
+
+function describeFlags(flags: Flags): string[] {
+  const rows = Object.entries(flags).map(([name, { short, value, help }]) => ({
+    head: `  ${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`,
+    help,
+  }));
+  const width = Math.max(...rows.map(({ head }) => head.length)) + 2;
+  return rows.map(({ head, help }) => `${head.padEnd(width)}${help}`);
 }

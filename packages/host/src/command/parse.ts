@@ -13,6 +13,7 @@ export const COMMON_FLAGS: Flags = { help: { type: "boolean", short: "h", help: 
 
 export function parseCommand(program: string, command: Command, argv: readonly string[]): Parsed {
   const flags = { ...command.flags, ...COMMON_FLAGS };
+  const where = command.name ? `${program} ${command.name}` : program;
   const options = Object.fromEntries(
     Object.entries(flags).map(([name, { type, short, multiple }]) => [
       name,
@@ -22,10 +23,10 @@ export function parseCommand(program: string, command: Command, argv: readonly s
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
     const extra = positionals[command.maxOperands ?? 0];
-    if (extra !== undefined) throw new UsageError(`${program} ${command.name}: unexpected argument ${quote(extra)}`);
+    if (extra !== undefined) throw new UsageError(`${where}: unexpected argument ${quote(extra)}`);
     return { flags: values as FlagValues, operands: positionals };
   } catch (error) {
-    throw explain(`${program} ${command.name}`, error, Object.keys(flags));
+    throw explain(where, error, Object.keys(flags));
   }
 }
 
