@@ -16,11 +16,11 @@ export interface Program {
 }
 
 /** Starts `otter` or `ferret` in a small workspace of its own, with no model key, so that the offline model answers. */
-export function startProgram(name: "otter" | "ferret", args: string[]): Program {
+export function startProgram(name: "otter" | "ferret", args: string[], env: Record<string, string> = {}): Program {
   const cwd = scratchTree({ "README.md": "# A workspace\n", "src/main.js": "export {};\n" });
   const child = spawn(process.execPath, [join(repositoryRoot, "apps", name, "dist", "cli.js"), ...args], {
     cwd,
-    env: { PATH: process.env["PATH"], HOME: cwd, CHIMERA_HOME: scratchTree({}) },
+    env: { PATH: process.env["PATH"], HOME: cwd, CHIMERA_HOME: scratchTree({}), ...env },
   });
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text) => {

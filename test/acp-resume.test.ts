@@ -1,0 +1,42 @@
+// Resuming a native session from a cursor.
+import { expect, test } from "vitest";
+import { nativePeer, type Peer, updatesOf } from "./peer.js";
+
+async function sessionWithHistory(peer: Peer): Promise<{ sessionId: string; last: number }> {
+  const { result } = await peer.request("session/new", { cwd: peer.program.cwd });
+  await peer.request("session/message", { sessionId: result.sessionId, message: "list files and read README" });
+  return { sessionId: result.sessionId, last: updatesOf(peer, result.sessionId).length };
+}
+
+/** Resumes, and gives the reply with the frames that came before it. */
+async function resume(peer: Peer, sessionId: string, cursor: object) {
+  const before = updatesOf(peer, sessionId).length;
+  const { result } = await peer.request("session/resume", { sessionId, ...cursor });
+  return { result, replayed: updatesOf(peer, sessionId).slice(before) };
+}
+
+test("[acp.resume] [acp.resume-result] [acp.resume-same-frames] every update above the cursor comes again, as it was", async () => {
+  const peer = await nativePeer("otter");
+  const { sessionId, last } = await sessionWithHistory(peer);
+  const live = updatesOf(peer, sessionId);
+  const { result, replayed } = await resume(peer, sessionId, { sinceEventId: 2 });
+  expect(replayed).toEqual(live.slice(2));
+  expect(result).toEqual({ sessionId, replayed: last - 2, lastEventId: last, truncated: false });
+});
+
+const cursors: [cursor: string, params: object, replayed: "all" | "none"][] = [
+  ["[acp.cursor-zero] 0", { sinceEventId: 0 }, "all"],
+  ["[acp.cursor-zero] no cursor", {}, "all"],
+  ["[acp.cursor-negative] a negative one", { sinceEventId: -3 }, "all"],
+  ["[acp.cursor-not-integer] a word", { sinceEventId: "soon" }, "all"],
+  ["[acp.cursor-not-integer] a fraction", { sinceEventId: 1.5 }, "all"],
+  ["[acp.cursor-not-integer] null", { sinceEventId: null }, "all"],
+  ["[acp.cursor-at-head] one past the end", { sinceEventId: 1_000_000 }, "none"],
+];
+
+test.each(cursors)("%s is taken as documented", async (_cursor, params, amount) => {
+  const peer = await nativePeer("otter");
+  const { sessionId, last } = await sessionWithHistory(peer);
+  const { result } = await resume(peer, sessionId, params);
+  expect(result).toMatchObject({ replayed: amount === "all" ? last : 0, lastEventId: last });
+});
