@@ -15,7 +15,7 @@ const script = (name, ...args) => [process.execPath, join(root, "scripts", name)
 const gates = {
   "packages: publint, attw, install from tarballs, consumers": script("check-packages.mjs"),
   "types: packages": ["pnpm", "exec", "turbo", "run", "typecheck", "--continue", "--output-logs=errors-only"],
-  "examples in documents": script("check-examples.mjs"),
+  "examples: programs and documents": script("check-examples.mjs"),
   "types: repository tests": [tool("tsc"), "-p", "test"],
   "unused files, exports and dependencies": [tool("knip"), "--no-config-hints"],
   "format and lint": [tool("biome"), "ci", "."],
