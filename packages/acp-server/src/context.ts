@@ -31,6 +31,8 @@ export interface ConnectionContext {
   readonly open: OpenSessions;
   readonly program: ProgramInfo;
   readonly defaultCwd: string;
+  /** What this connection's prompts, answers and changes carry in the log; undefined for the session's own client. */
+  readonly origin: string | undefined;
   /** The environment variables that hold model keys, named to whoever must set one. */
   readonly keyVariables: readonly string[];
 }

@@ -28,6 +28,8 @@ interface Opened {
 
 export function createOpenSessions(deps: {
   readonly connection: () => Connection;
+  /** Set for a connection that speaks for others; several people may watch behind it, so it is shown its own prompts too. */
+  readonly origin: string | undefined;
   readonly onError: (error: unknown, sessionId: string) => void;
 }): OpenSessions {
   const opened = new Map<string, Opened>();
@@ -45,7 +47,7 @@ export function createOpenSessions(deps: {
     const connection = deps.connection();
     for (const entry of batch) {
       const turn = promptTurn(entry);
-      const own = turn !== null && open.pending.has(turn);
+      const own = turn !== null && deps.origin === undefined && open.pending.has(turn);
       for (const line of open.view.frames(entry, own)) connection.notifyEncoded(line);
       open.view.after?.(entry);
       if (turn !== null && endsTurn(entry.type)) settle(open, turn);
@@ -77,7 +79,7 @@ export function createOpenSessions(deps: {
     prompt(session, input, request) {
       const open = opened.get(session.id);
       if (!open) throw new Error(`session ${session.id} is not open on this connection`);
-      const { turn } = session.prompt(input);
+      const { turn } = session.prompt(deps.origin === undefined ? input : { ...input, origin: deps.origin });
       open.pending.set(turn, request);
     },
     close,

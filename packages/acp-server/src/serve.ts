@@ -28,6 +28,10 @@ export interface AcpServerOptions {
   readonly extensions?: readonly Extension[];
   readonly keyVariables?: readonly string[];
   readonly defaultCwd: string;
+  /** Names whoever is at the other end, when it is not the session's own client; its records carry it. */
+  readonly origin?: string;
+  /** Called before any row runs, with params that fit; throws to refuse the call. */
+  readonly admit?: (method: string, params: unknown) => void;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
 
@@ -41,6 +45,7 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
   const log = options.log ?? (() => {});
   const open = createOpenSessions({
     connection: () => connection,
+    origin: options.origin,
     onError: (error, sessionId) => log("reader failed", { sessionId, error: String(error) }),
   });
   const connection: Connection = createConnection({
@@ -57,18 +62,20 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
     extensions: options.extensions ?? [],
     defaultCwd: options.defaultCwd,
     keyVariables: options.keyVariables ?? [],
+    origin: options.origin,
   };
   const others = (name: DialectName) => Object.values(options.dialects).filter((dialect) => dialect.name !== name);
 
   const speak = (name: DialectName, params: Record<string, unknown>, revision2: boolean): object => {
     const { welcome, methods, mapError } = options.dialects[name].open(context, params, revision2);
-    const table = mergeMethods(foreignRows(others(name), methods), methods);
+    const table = mergeMethods(foreignRows(others(name), methods), admitted(methods, options.admit));
     connection.use(mergeMethods(table, { initialize: { handle: refuseSecond } }), mapError);
     return welcome;
   };
 
   const initialize = (params: unknown): object => {
     const { native, forced = null } = options;
+    options.admit?.("initialize", params);
     const choice = chooseDialect(params, { forced, native: native.name, nativeVersion: native.version });
     if (!choice.ok) throw new RpcError(ErrorCode.invalidParams, choice.message, choice.data);
     return speak(choice.dialect, (params ?? {}) as Record<string, unknown>, choice.revision2);
@@ -77,7 +84,7 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
   const early: Methods = { initialize: { handle: initialize } };
   if (options.forced && options.forced !== "acp") {
     const { methods, mapError } = options.dialects[options.forced].open(context, {}, false);
-    connection.use(mergeMethods(methods, early), mapError);
+    connection.use(mergeMethods(admitted(methods, options.admit), early), mapError);
   } else {
     connection.use(early, undefined, (method) => notYet(method));
   }
@@ -92,6 +99,20 @@ function notYet(method: string): RpcError {
 
 function refuseSecond(): never {
   throw new RpcError(ErrorCode.invalidRequest, "initialize was answered already");
+}
+
+/** The same rows, each behind the gate. */
+function admitted(methods: Methods, admit: AcpServerOptions["admit"]): Methods {
+  if (!admit) return methods;
+  const rows = Object.entries(methods).map(([name, row]) => {
+    const handle = row.handle as (params: unknown, context: unknown) => unknown;
+    const gated = (params: unknown, context: unknown) => {
+      admit(name, params);
+      return handle.call(row, params, context);
+    };
+    return [name, { ...row, handle: gated }];
+  });
+  return Object.fromEntries(rows) as Methods;
 }
 
 /** Rows that name the dialect a method belongs to, for the methods this one does not have. */

@@ -57,7 +57,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     const candidates = sessionId === undefined ? engine.sessions.live() : [(await load(sessionId)).session];
     const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
     if (!session) throw new RpcError(ErrorCode.invalidParams, `no open permission ${permissionId}`, { permissionId });
-    await session.answer(permissionId, decision);
+    await session.answer(permissionId, decision, context.origin);
     return { ok: true };
   };
 
@@ -119,11 +119,11 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       if (!agents.includes(mode)) {
         throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(mode)}`, { agents });
       }
-      session.setAgent(mode);
+      session.setAgent(mode, context.origin);
       return { sessionId, mode };
     }),
     ...row("session/setModel", async ({ sessionId, model }) => {
-      (await sessionOf(sessionId)).session.setModel(model);
+      (await sessionOf(sessionId)).session.setModel(model, context.origin);
       return { sessionId, model };
     }),
     ...row("session/fork", async ({ sessionId, turn }) => {

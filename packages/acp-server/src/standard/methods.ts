@@ -28,7 +28,7 @@ const Rewinding = v.object({
 
 /** Built once per connection, for what its client said it can do. */
 export function standardMethods(context: DialectContext, hello: unknown): Methods {
-  const { connection, open } = context;
+  const { connection, open, origin } = context;
   const capabilities: ClientCapabilities = v.parse(InitializeRequest, hello).clientCapabilities ?? {};
   const booleans = capabilities.session?.configOptions?.boolean != null;
   const announced = new Set<string>();
@@ -46,16 +46,19 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
   const show = (session: Session, shown: SettingsShown, from?: number) =>
     open.open(
       session,
-      (opened) => standardView(opened, { connection, capabilities, shown }),
+      (opened) => standardView(opened, { connection, capabilities, shown, origin }),
       from === undefined ? {} : { from },
     );
-  /** A session this connection has open, or a stored one, opened at its head. */
-  const sessionOf = async (id: string): Promise<{ engine: Engine; session: Session; shown: SettingsShown }> => {
+  const loaded = async (id: string): Promise<{ engine: Engine; session: Session; shown: SettingsShown }> => {
     const engine = await context.engine();
     const session = open.get(id) ?? (await engine.sessions.load(id));
-    const shown = await shownFor(engine, session);
-    show(session, shown);
-    return { engine, session, shown };
+    return { engine, session, shown: await shownFor(engine, session) };
+  };
+  /** A session this connection has open, or a stored one, opened at its head. */
+  const sessionOf = async (id: string) => {
+    const found = await loaded(id);
+    show(found.session, found.shown);
+    return found;
   };
   const announceCommands = async (engine: Engine, session: Session) => {
     if (announced.has(session.id)) return;
@@ -152,28 +155,30 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     }),
     ...row("session/set_mode", async ({ sessionId, modeId }) => {
       const { session } = await sessionOf(sessionId);
-      session.setMode(parseMode(modeId));
+      session.setMode(parseMode(modeId), origin);
       return {};
     }),
     ...row("session/set_config_option", async (params) => {
       const { session, shown } = await sessionOf(params.sessionId);
-      setConfigOption(session, shown, params.configId, params.value);
+      setConfigOption(session, shown, { id: params.configId, value: params.value, origin });
       return { configOptions: configOptions(session, shown) };
     }),
     "session/set_model": {
       params: v.object({ sessionId: v.string(), modelId: v.string() }),
       handle: async ({ sessionId, modelId }: { sessionId: string; modelId: string }) => {
-        (await sessionOf(sessionId)).session.setModel(modelId);
+        (await sessionOf(sessionId)).session.setModel(modelId, origin);
         return {};
       },
     } as Methods[string],
     "_chimera.dev/session/replay": {
       params: v.looseObject({ sessionId: v.string() }),
       handle: async (params: { sessionId: string; sinceEventId?: unknown }) => {
-        const { engine, session } = await sessionOf(params.sessionId);
+        const { engine, session, shown } = await loaded(params.sessionId);
         const to = session.lastSeq;
         const from = parseCursor(params.sinceEventId as string);
         const replayed = await replayRaw(connection, engine.sessions, session, capabilities, { from, to });
+        // Opened where the replay ended: a client that starts with this call sees every record once and in order.
+        show(session, shown, to);
         return { sessionId: session.id, replayed, lastEventId: to, truncated: false };
       },
     } as Methods[string],

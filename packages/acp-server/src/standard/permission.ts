@@ -1,7 +1,7 @@
 /** A permission request as ACP asks it, tied to the record that opened it and withdrawn by the one that settles it. */
 import type { PermissionOption, RequestPermissionResponse } from "@chimera/acp-schema";
 import type { Decision } from "@chimera/acp-schema/events";
-import type { Connection } from "@chimera/ndjson-rpc";
+import { type Connection, isConnectionError } from "@chimera/ndjson-rpc";
 import type { OpenPermission, Session } from "@chimera/session";
 
 export interface PermissionPrompts {
@@ -18,7 +18,11 @@ const OPTIONS: Readonly<Record<Decision, PermissionOption>> = {
   never: { optionId: "reject_always", name: "Always reject", kind: "reject_always" },
 };
 
-export function createPermissionPrompts(connection: Connection, session: Session): PermissionPrompts {
+export function createPermissionPrompts(
+  connection: Connection,
+  session: Session,
+  origin: string | undefined,
+): PermissionPrompts {
   const asked = new Map<string, AbortController>();
 
   const ask = async (permission: OpenPermission) => {
@@ -34,10 +38,10 @@ export function createPermissionPrompts(connection: Connection, session: Session
       .request("session/request_permission", params, { signal: abort.signal })
       .then((response) => decisionOf(response as RequestPermissionResponse, options))
       // A client that cannot answer means no; one that has gone leaves the question to the others.
-      .catch(() => (abort.signal.aborted ? null : ("deny" as const)));
+      .catch((error) => (abort.signal.aborted || isGone(error) ? null : ("deny" as const)));
     asked.delete(permission_id);
     // Somebody may have answered in the meantime; the first answer counts.
-    if (decision) await session.answer(permission_id, decision).catch(() => {});
+    if (decision) await session.answer(permission_id, decision, origin).catch(() => {});
   };
 
   return {
@@ -54,6 +58,10 @@ export function createPermissionPrompts(connection: Connection, session: Session
 }
 
 // --- internal ---
+
+function isGone(error: unknown): boolean {
+  return isConnectionError(error) && error.code === "closed";
+}
 
 function decisionOf(response: RequestPermissionResponse, offered: readonly Decision[]): Decision {
   const { outcome } = response;

@@ -57,22 +57,26 @@ export function configOptions(session: Session, shown: SettingsShown): SessionCo
 }
 
 /** Applies one option; an unknown id or value is the client's fault. */
-export function setConfigOption(session: Session, shown: SettingsShown, id: string, value: string | boolean): void {
+export function setConfigOption(
+  session: Session,
+  shown: SettingsShown,
+  { id, value, origin }: { readonly id: string; readonly value: string | boolean; readonly origin: string | undefined },
+): void {
   if (isFlagOption(id)) {
     if (typeof value !== "boolean") throw invalid(`${id} takes a boolean`);
-    session.setFlag(id, value);
+    session.setFlag(id, value, origin);
     return;
   }
   if (typeof value !== "string") throw invalid(`${id} takes one of its options`);
   const setters: Record<string, (value: string) => void> = {
-    model: (model) => session.setModel(model),
-    mode: (mode) => session.setMode(parseMode(mode)),
-    agent: (agent) => session.setAgent(requireChoice(id, agent, shown.agents)),
+    model: (model) => session.setModel(model, origin),
+    mode: (mode) => session.setMode(parseMode(mode), origin),
+    agent: (agent) => session.setAgent(requireChoice(id, agent, shown.agents), origin),
   };
   const extension = shown.extensions.flatMap((item) => item.options ?? []).find((option) => option.id === id);
   if (extension) {
     if (!extension.set) throw invalid(`${id} cannot be changed while the program runs`);
-    extension.set(session, requireChoice(id, value, extension.choices));
+    extension.set(session, requireChoice(id, value, extension.choices), origin);
     return;
   }
   const set = Object.hasOwn(setters, id) ? setters[id] : undefined;

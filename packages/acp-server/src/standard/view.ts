@@ -20,6 +20,7 @@ export interface StandardViewDeps {
   readonly connection: Connection;
   readonly capabilities: ClientCapabilities;
   readonly shown: SettingsShown;
+  readonly origin: string | undefined;
 }
 
 export function standardView(session: Session, deps: StandardViewDeps): SessionView {
@@ -30,7 +31,7 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
     text_delta: hotHead(head, CHUNKS.text_delta),
     thought_delta: hotHead(head, CHUNKS.thought_delta),
   };
-  const prompts = createPermissionPrompts(connection, session);
+  const prompts = createPermissionPrompts(connection, session, deps.origin);
   const effects = clientEffects(connection, session.id, capabilities);
 
   for (const permission of session.openPermissions.values()) prompts.ask(permission);
@@ -42,7 +43,7 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
         return [`${hot[entry.type]}${encodedText(entry.line)}}},"_meta":{"chimera.dev/eventId":${entry.seq}}}}`];
       }
       if (own && entry.type === "user_message") return [];
-      return frameUpdates(head, entry.seq, updatesOf(entry));
+      return frameUpdates(head, entry.event, updatesOf(entry));
     },
     after(entry) {
       if (entry.type === "permission_request") {
@@ -79,7 +80,7 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
 /** The frames of a record on replay: the same updates, without the side effects. */
 export function replayFrames(sessionId: string, record: SessionRecord, capabilities: ClientCapabilities): string[] {
   const head = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":${JSON.stringify(sessionId)},`;
-  return frameUpdates(head, record.seq, projectAcp(record, clientShows(capabilities)));
+  return frameUpdates(head, record, projectAcp(record, clientShows(capabilities)));
 }
 
 // --- internal ---
@@ -94,6 +95,10 @@ function hotHead(head: string, sessionUpdate: string): string {
   return `${head}"update":{"sessionUpdate":"${sessionUpdate}","content":{"type":"text","text":`;
 }
 
-function frameUpdates(head: string, seq: number, updates: readonly SessionUpdate[]): string[] {
-  return updates.map((update) => `${head}"update":${JSON.stringify(update)},"_meta":{"chimera.dev/eventId":${seq}}}}`);
+function frameUpdates(head: string, { seq, origin }: SessionRecord, updates: readonly SessionUpdate[]): string[] {
+  const meta = JSON.stringify({
+    "chimera.dev/eventId": seq,
+    ...(origin !== undefined && { "chimera.dev/origin": origin }),
+  });
+  return updates.map((update) => `${head}"update":${JSON.stringify(update)},"_meta":${meta}}}`);
 }
