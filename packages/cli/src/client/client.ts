@@ -1,0 +1,38 @@
+/**
+ * A conversation's end of a session: read its records by cursor, send a few commands. The engine in this process and a
+ * server far away look the same from here.
+ */
+import type { Decision, PromptBlock, SessionRecord } from "@chimera/acp-schema/events";
+
+export interface SessionClient {
+  readonly id: string;
+  /** Where the session works; null when the server does not say. */
+  readonly cwd: string | null;
+  readonly model: string;
+  /** The number of the last record when the session was opened: what comes up to it has happened before. */
+  readonly head: number;
+  /** Reads records after `from` until the signal aborts. Rejects when the session can no longer be read. */
+  follow(options: FollowOptions): Promise<void>;
+  prompt(input: { readonly text: string; readonly content?: readonly PromptBlock[] }): Promise<void>;
+  /** Ends the running turn; nothing when none runs. */
+  cancel(): Promise<void>;
+  /** False when somebody else answered first. */
+  answer(permissionId: string, decision: Decision): Promise<boolean>;
+  /** Slash commands this session knows. */
+  commands(): Promise<readonly PaletteRow[]>;
+  close(): Promise<void>;
+}
+
+export interface FollowOptions {
+  readonly from: number;
+  readonly signal: AbortSignal;
+  /** Called in order, once per record. */
+  readonly onRecord: (record: SessionRecord) => void;
+  /** Told of trouble on the way that is being dealt with: a lost connection, a wait. */
+  readonly onNotice: (text: string) => void;
+}
+
+export interface PaletteRow {
+  readonly name: string;
+  readonly description: string;
+}

@@ -1,0 +1,45 @@
+/** A session of this process's engine. */
+import { isSessionError, type Session } from "@chimera/session";
+import type { RunningEngine } from "@chimera/host";
+import type { SessionClient } from "./client.js";
+
+/** `approves`: whether somebody sits here who can be asked; without one, permissions are denied at once. */
+export function localClient(engine: RunningEngine, session: Session, approves: boolean): SessionClient {
+  const attachment = session.attach({ approves });
+  return {
+    id: session.id,
+    cwd: session.cwd,
+    get model() {
+      return session.settings.model;
+    },
+    head: session.lastSeq,
+    async follow({ from, signal, onRecord }) {
+      const subscription = session.subscribe({ from, signal }, (batch) => {
+        for (const { event } of batch) onRecord(event);
+      });
+      await subscription.ended;
+    },
+    async prompt(input) {
+      await session.prompt(input).durable;
+    },
+    async cancel() {
+      session.cancel();
+    },
+    async answer(permissionId, decision) {
+      try {
+        await session.answer(permissionId, decision);
+        return true;
+      } catch (error) {
+        if (isSessionError(error) && error.code === "already_resolved") return false;
+        throw error;
+      }
+    },
+    async commands() {
+      const custom = await engine.palette.custom(session.cwd);
+      return [...engine.palette.commands, ...custom].map(({ name, description }) => ({ name, description }));
+    },
+    async close() {
+      attachment.detach();
+    },
+  };
+}

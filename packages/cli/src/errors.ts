@@ -1,0 +1,31 @@
+/** Everything this package throws on purpose: one line for the person, and the exit code that goes with it. */
+export type CliErrorCode = "failed" | "not_found" | "unreachable" | "unauthorized";
+
+const BRAND = Symbol.for("@chimera/cli/error");
+
+export class CliError extends Error {
+  readonly [BRAND] = true;
+  readonly code: CliErrorCode;
+
+  constructor(code: CliErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "CliError";
+    this.code = code;
+  }
+}
+
+/** True for a CliError of any installed copy of this package. */
+export function isCliError(error: unknown): error is CliError {
+  return typeof error === "object" && error !== null && BRAND in error;
+}
+
+/** An id nobody knows is a mistake in what was typed; everything else is a failure of the work. */
+export const EXIT_CODES: Readonly<Record<CliErrorCode, number>> = {
+  failed: 1,
+  not_found: 2,
+  unreachable: 1,
+  unauthorized: 1,
+};
+
+/** What a shell expects of a program that Ctrl-C ended. */
+export const EXIT_INTERRUPTED = 130;

@@ -1,0 +1,139 @@
+/** `-p`: one prompt, its answer on stdout, an exit code that tells how it went. A reader of the log like every other. */
+import { createInterface } from "node:readline/promises";
+import type { Metadata } from "@chimera/acp-schema/events";
+import { UsageError, type Invocation } from "@chimera/host";
+import type { SessionClient } from "../client/client.js";
+import { localClient } from "../client/local.js";
+import { openEngineFor } from "../engine.js";
+import { EXIT_INTERRUPTED, isCliError } from "../errors.js";
+import { openSession } from "../open-session.js";
+import { complain } from "../reported.js";
+import { readRunFlags, type RunFlags } from "../run-flags.js";
+import { parseAnswer, permissionQuestion } from "../terminal/permission.js";
+import { createStyle, wantsColor } from "../terminal/style.js";
+import { type OutputFormat, parseFormat } from "./formats.js";
+import { createOutcomeFold, type Outcome } from "./outcome.js";
+import { hasInput, pipedInput } from "./piped-input.js";
+import { promptBlocks, type PromptFile, readPromptFiles } from "./prompt-files.js";
+
+export async function print(invocation: Invocation): Promise<number> {
+  const { profile, process } = invocation;
+  const flags = readRunFlags(invocation);
+  const format = parseFormat(flags.outputFormat);
+  const { text, files } = await readPrompt(invocation, flags);
+  const content = promptBlocks(text, files);
+  const engine = await openEngineFor(invocation, flags);
+  try {
+    const session = await openSession(engine, flags);
+    const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
+    const client = localClient(engine, session, somebodyIsHere);
+    const outcome = await ask(invocation, client, { text, ...(content && { content }) }, format);
+    const runId = flags.persist ? session.id : null;
+    const turn = session.history.turns.length - 1;
+    process.stdout.write(format.result(outcome, { model: client.model, runId }, turn));
+    if (outcome.error && !outcome.cancelled) complain(invocation, "", outcome.error);
+    if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${engine.paths.eventlog}/${runId}/\n`);
+    return exitCodeOf(outcome);
+  } catch (error) {
+    if (isCliError(error)) process.stdout.write(format.failure(error));
+    throw error;
+  } finally {
+    await engine.close();
+  }
+}
+
+// --- internal ---
+
+type PromptOf = Parameters<SessionClient["prompt"]>[0];
+
+function exitCodeOf(outcome: Outcome): number {
+  if (outcome.cancelled) return EXIT_INTERRUPTED;
+  if (outcome.overBudget) return 2;
+  return outcome.success ? 0 : 1;
+}
+
+/** The prompt, with what is piped in as one more file; `-p -` takes the prompt itself from stdin. */
+async function readPrompt(
+  { process, profile }: Invocation,
+  flags: RunFlags,
+): Promise<{ text: string; files: PromptFile[] }> {
+  const { stdin } = process;
+  const warn = (text: string) => void process.stderr.write(`[${profile.name}] ${text}\n`);
+  const read = (paths: readonly string[]) => readPromptFiles({ paths, cwd: process.cwd(), stdin, warn });
+  if (flags.prompt === "-") {
+    const [own] = await read(["-"]);
+    const text = own?.text.trim() ?? "";
+    if (text === "") throw new UsageError("-p -: nothing came in on stdin");
+    return { text, files: await read(flags.files.filter((path) => path !== "-")) };
+  }
+  const text = flags.prompt ?? "";
+  const named = flags.files.includes("-");
+  const piped = named ? "none" : pipedInput(stdin);
+  const takesStdin = piped === "meant" || (piped === "perhaps" && (await hasInput(stdin)));
+  const files = await read(takesStdin ? [...flags.files, "-"] : flags.files);
+  const said = files.filter((file) => named || file.path !== "-" || file.text.trim() !== "");
+  if (text.trim() === "" && said.length === 0) throw new UsageError("-p takes a prompt: -p 'what to do'");
+  return { text, files: said };
+}
+
+async function ask(
+  invocation: Invocation,
+  client: SessionClient,
+  prompt: PromptOf,
+  format: OutputFormat,
+): Promise<Outcome> {
+  const { process } = invocation;
+  const fold = createOutcomeFold();
+  const done = new AbortController();
+  let cancelling = false;
+  const onInterrupt = () => {
+    if (cancelling) process.exit(EXIT_INTERRUPTED);
+    cancelling = true;
+    void client.cancel();
+  };
+  process.on("SIGINT", onInterrupt);
+  process.on("SIGTERM", onInterrupt);
+  try {
+    const following = client.follow({
+      from: client.head,
+      signal: done.signal,
+      onNotice: () => {},
+      onRecord: (record) => {
+        process.stdout.write(format.record(record));
+        if (record.type === "permission_request") void answerAt(invocation, client, record.metadata, done.signal);
+        if (fold.apply(record)) done.abort();
+      },
+    });
+    await client.prompt(prompt);
+    await following;
+  } finally {
+    process.off("SIGINT", onInterrupt);
+    process.off("SIGTERM", onInterrupt);
+  }
+  return fold.outcome;
+}
+
+/** Asks the person at the terminal; without one the session has already said no. */
+async function answerAt(
+  { process }: Invocation,
+  client: SessionClient,
+  request: Metadata<"permission_request">,
+  signal: AbortSignal,
+): Promise<void> {
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  terminal.on("SIGINT", () => process.emit("SIGINT"));
+  const style = createStyle(wantsColor(process.env, process.stderr));
+  try {
+    let decision: ReturnType<typeof parseAnswer>;
+    while (!decision) {
+      const answer = await terminal.question(permissionQuestion(request, style), { signal });
+      decision = parseAnswer(answer, request.options);
+    }
+    await client.answer(request.permission_id, decision);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,69 @@
+/** Files given with a prompt: each in a block of its own before it, so that the model can tell them apart. */
+import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
+import type { PromptBlock } from "@chimera/acp-schema/events";
+import { UsageError } from "@chimera/host";
+
+/** Larger files are worth a warning. */
+const LARGE_BYTES = 100 * 1024;
+/** All files of a prompt together. */
+const MOST_BYTES = 500 * 1024;
+
+export interface PromptFile {
+  /** As it was typed; `-` is stdin. */
+  readonly path: string;
+  readonly text: string;
+  readonly truncated: boolean;
+}
+
+export interface PromptFilesOptions {
+  readonly paths: readonly string[];
+  readonly cwd: string;
+  readonly stdin: AsyncIterable<Buffer | string>;
+  readonly warn: (text: string) => void;
+}
+
+export async function readPromptFiles(options: PromptFilesOptions): Promise<PromptFile[]> {
+  const files: PromptFile[] = [];
+  let room = MOST_BYTES;
+  for (const path of options.paths) {
+    const source = path === "-" ? options.stdin : createReadStream(resolve(options.cwd, path));
+    const { bytes, truncated } = await readUpTo(source, room, path);
+    if (bytes.includes(0)) throw new UsageError(`-f ${path}: not a text file`);
+    if (truncated) options.warn(`${path}: cut, files of a prompt may have ${MOST_BYTES / 1024} KiB together`);
+    else if (bytes.length >= LARGE_BYTES) options.warn(`${path}: ${Math.round(bytes.length / 1024)} KiB of prompt`);
+    room -= bytes.length;
+    files.push({ path, text: bytes.toString("utf8"), truncated });
+  }
+  return files;
+}
+
+/** The prompt as blocks; undefined when it has no files, and text is all there is to say. */
+export function promptBlocks(prompt: string, files: readonly PromptFile[]): PromptBlock[] | undefined {
+  if (files.length === 0) return undefined;
+  return [...files.map((file) => ({ type: "text", text: fileBlock(file) })), { type: "text", text: prompt }];
+}
+
+// --- internal ---
+
+async function readUpTo(source: AsyncIterable<Buffer | string>, room: number, path: string) {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of source) {
+      const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+      chunks.push(bytes);
+      size += bytes.length;
+      if (size > room) break;
+    }
+  } catch (error) {
+    throw new UsageError(`-f ${path}: ${(error as Error).message}`);
+  }
+  return { bytes: Buffer.concat(chunks).subarray(0, room), truncated: size > room };
+}
+
+function fileBlock({ path, text, truncated }: PromptFile): string {
+  const lines = text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+  const end = `${text.endsWith("\n") || text === "" ? "" : "\n"}${truncated ? "<!-- truncated -->\n" : ""}`;
+  return `<file path=${JSON.stringify(path)} lines="${lines}">\n${text}${end}</file>`;
+}
