@@ -1,1 +1,2 @@
-export {};
+/** `@chimera/cli`: what a person types. Rows of commands; the code behind each is loaded when it runs. */
+export { conversationCommand } from "./rows/conversation.js";

@@ -1,4 +1,5 @@
 /** What the flags of a run mean, for `-p` and for the conversation; a value that makes no sense is a usage error. */
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Flags, type Invocation, UsageError } from "@chimera/host";
 import { plainLine } from "./terminal/plain.js";
@@ -21,7 +22,13 @@ export interface RunFlags {
 /** The rows of these flags. */
 export const RUN_FLAGS: Flags = {
   print: { type: "string", short: "p", value: "<prompt>", help: "Answer one prompt and exit; - reads it from stdin" },
-  file: { type: "string", short: "f", multiple: true, value: "<path>", help: "Put a file before the prompt; - is stdin" },
+  file: {
+    type: "string",
+    short: "f",
+    multiple: true,
+    value: "<path>",
+    help: "Put a file before the prompt; - is stdin",
+  },
   "output-format": { type: "string", value: "<format>", help: "With -p: text (default), json or stream-json" },
   resume: { type: "string", value: "<id>", help: "Go on with a session" },
   continue: { type: "boolean", short: "c", help: "Go on with the last session of this directory" },
@@ -45,7 +52,7 @@ export function readRunFlags({ flags, process }: Invocation): RunFlags {
     ...present("prompt", text("print")),
     files: (flags["file"] as readonly string[] | undefined) ?? [],
     outputFormat: text("output-format") ?? "text",
-    cwd: resolve(process.cwd(), text("cwd") ?? "."),
+    cwd: directory(resolve(process.cwd(), text("cwd") ?? ".")),
     ...present("model", text("model")),
     ...present("maxSteps", wholeNumber("max-steps", text("max-steps"))),
     ...present("maxCostUsd", amount("max-cost", text("max-cost"))),
@@ -58,6 +65,11 @@ export function readRunFlags({ flags, process }: Invocation): RunFlags {
 }
 
 // --- internal ---
+
+function directory(path: string): string {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
+  throw new UsageError(`--cwd: ${path} is no directory`);
+}
 
 function wholeNumber(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;

@@ -1,6 +1,7 @@
 /** A session of this process's engine. */
-import { isSessionError, type Session } from "@chimera/session";
+
 import type { RunningEngine } from "@chimera/host";
+import { isSessionError, type Session } from "@chimera/session";
 import type { SessionClient } from "./client.js";
 
 /** `approves`: whether somebody sits here who can be asked; without one, permissions are denied at once. */

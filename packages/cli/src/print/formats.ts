@@ -12,8 +12,6 @@ export interface RunFacts {
 export interface OutputFormat {
   record(record: SessionRecord): string;
   result(outcome: Outcome, facts: RunFacts, turn: number): string;
-  /** A run that never began. */
-  failure(error: Error): string;
 }
 
 const nothing = () => "";
@@ -22,26 +20,21 @@ const FORMATS: Readonly<Record<string, OutputFormat>> = {
   text: {
     record: nothing,
     result: ({ output }) => (output === "" || output.endsWith("\n") ? output : `${output}\n`),
-    failure: nothing,
   },
   json: {
     record: nothing,
     result: (outcome, facts) => line(resultOf(outcome, facts)),
-    failure: ({ message }) => line({ output: "", steps: 0, cost: 0, success: false, error: message }),
   },
   "stream-json": {
     record: ({ type, turn, metadata }) => line({ type, turn, data: metadata }),
     result: (outcome, facts, turn) => line({ type: "result", turn, data: resultOf(outcome, facts) }),
-    failure: ({ message, name }) => line({ type: "error", turn: 0, data: { message, exception: name } }),
   },
 };
 
 export function parseFormat(name: string): OutputFormat {
   const format = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
   if (format) return format;
-  throw new UsageError(
-    `--output-format takes one of ${Object.keys(FORMATS).join(", ")}, not ${JSON.stringify(name)}`,
-  );
+  throw new UsageError(`--output-format takes one of ${Object.keys(FORMATS).join(", ")}, not ${JSON.stringify(name)}`);
 }
 
 // --- internal ---

@@ -1,20 +1,20 @@
 /** `-p`: one prompt, its answer on stdout, an exit code that tells how it went. A reader of the log like every other. */
 import { createInterface } from "node:readline/promises";
 import type { Metadata } from "@chimera/acp-schema/events";
-import { UsageError, type Invocation } from "@chimera/host";
+import { type Invocation, resolvePaths, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
 import { localClient } from "../client/local.js";
 import { openEngineFor } from "../engine.js";
-import { EXIT_INTERRUPTED, isCliError } from "../errors.js";
+import { EXIT_INTERRUPTED } from "../errors.js";
 import { openSession } from "../open-session.js";
 import { complain } from "../reported.js";
-import { readRunFlags, type RunFlags } from "../run-flags.js";
+import { type RunFlags, readRunFlags } from "../run-flags.js";
 import { parseAnswer, permissionQuestion } from "../terminal/permission.js";
 import { createStyle, wantsColor } from "../terminal/style.js";
 import { type OutputFormat, parseFormat } from "./formats.js";
 import { createOutcomeFold, type Outcome } from "./outcome.js";
 import { hasInput, pipedInput } from "./piped-input.js";
-import { promptBlocks, type PromptFile, readPromptFiles } from "./prompt-files.js";
+import { type PromptFile, promptBlocks, readPromptFiles } from "./prompt-files.js";
 
 export async function print(invocation: Invocation): Promise<number> {
   const { profile, process } = invocation;
@@ -32,11 +32,11 @@ export async function print(invocation: Invocation): Promise<number> {
     const turn = session.history.turns.length - 1;
     process.stdout.write(format.result(outcome, { model: client.model, runId }, turn));
     if (outcome.error && !outcome.cancelled) complain(invocation, "", outcome.error);
-    if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${engine.paths.eventlog}/${runId}/\n`);
+    if (runId)
+      process.stderr.write(
+        `[${profile.name}] run saved as ${runId} at ${resolvePaths(process.env).eventlog}/${runId}/\n`,
+      );
     return exitCodeOf(outcome);
-  } catch (error) {
-    if (isCliError(error)) process.stdout.write(format.failure(error));
-    throw error;
   } finally {
     await engine.close();
   }
@@ -91,25 +91,21 @@ async function ask(
     cancelling = true;
     void client.cancel();
   };
+  // They stay: a second one while the session is being closed must not end the process with a signal.
   process.on("SIGINT", onInterrupt);
   process.on("SIGTERM", onInterrupt);
-  try {
-    const following = client.follow({
-      from: client.head,
-      signal: done.signal,
-      onNotice: () => {},
-      onRecord: (record) => {
-        process.stdout.write(format.record(record));
-        if (record.type === "permission_request") void answerAt(invocation, client, record.metadata, done.signal);
-        if (fold.apply(record)) done.abort();
-      },
-    });
-    await client.prompt(prompt);
-    await following;
-  } finally {
-    process.off("SIGINT", onInterrupt);
-    process.off("SIGTERM", onInterrupt);
-  }
+  const following = client.follow({
+    from: client.head,
+    signal: done.signal,
+    onNotice: () => {},
+    onRecord: (record) => {
+      process.stdout.write(format.record(record));
+      if (record.type === "permission_request") void answerAt(invocation, client, record.metadata, done.signal);
+      if (fold.apply(record)) done.abort();
+    },
+  });
+  await client.prompt(prompt);
+  await following;
   return fold.outcome;
 }
 

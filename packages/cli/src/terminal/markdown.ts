@@ -1,0 +1,74 @@
+/**
+ * Markdown as it streams in, lightly coloured: a line is drawn when it is complete, so nothing on the screen is ever taken
+ * back. Its marks stay readable without colours.
+ */
+import { plain } from "./plain.js";
+import type { Style } from "./style.js";
+
+export interface MarkdownStream {
+  /** Returns what can be shown now. */
+  write(text: string): string;
+  /** The rest: a last line without a newline. */
+  end(): string;
+}
+
+export function createMarkdownStream(style: Style): MarkdownStream {
+  let pending = "";
+  let fence: string | null = null;
+
+  const draw = (line: string): string => {
+    const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
+    if (mark && (fence === null || (mark.startsWith(fence) && line.trim() === mark))) {
+      fence = fence === null ? mark : null;
+      return style.dim(line);
+    }
+    return fence === null ? drawLine(line, style) : style.cyan(line);
+  };
+
+  return {
+    write(text) {
+      const lines = (pending + plain(text)).split("\n");
+      pending = lines.pop() ?? "";
+      return lines.map((line) => `${draw(line)}\n`).join("");
+    },
+    end() {
+      const rest = pending === "" ? "" : draw(pending);
+      pending = "";
+      fence = null;
+      return rest;
+    },
+  };
+}
+
+// --- internal ---
+
+const HEADING = /^(#{1,6})\s+(.*)$/;
+const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])(\s+)(.*)$/;
+const QUOTE = /^(\s*>\s?)(.*)$/;
+const RULE = /^\s*([-*_])(?:\s*\1){2,}\s*$/;
+
+function drawLine(line: string, style: Style): string {
+  const heading = HEADING.exec(line);
+  if (heading) return style.bold(drawInline(heading[2] ?? "", style));
+  if (RULE.test(line)) return style.dim(line);
+  const item = ITEM.exec(line);
+  if (item) return `${item[1]}${style.cyan(item[2] ?? "")}${item[3]}${drawInline(item[4] ?? "", style)}`;
+  const quote = QUOTE.exec(line);
+  if (quote) return style.dim(`${quote[1]}${quote[2]}`);
+  return drawInline(line, style);
+}
+
+/** Code first: what stands between backticks is not looked at again. */
+function drawInline(text: string, style: Style): string {
+  return text
+    .split(/(`[^`]+`)/)
+    .map((part, at) => (at % 2 === 1 ? style.cyan(part) : drawEmphasis(part, style)))
+    .join("");
+}
+
+function drawEmphasis(text: string, style: Style): string {
+  return text
+    .replace(/\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, inner: string) => style.bold(inner))
+    .replace(/(?<![\w*])\*(\S(?:[^*]*\S)?)\*(?![\w*])/g, (_, inner: string) => style.italic(inner))
+    .replace(/\[([^\]]+)\]\((\S+?)\)/g, (_, label: string, url: string) => `${style.underline(label)} (${url})`);
+}

@@ -1,0 +1,60 @@
+/** A person with a fresh home and a workspace, who types commands. */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
+
+export interface Typed {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Person {
+  readonly home: string;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Runs a command to its end. */
+  type(args: readonly string[], options?: { input?: string; env?: NodeJS.ProcessEnv }): Promise<Typed>;
+  start(args: readonly string[], env?: NodeJS.ProcessEnv): ChildProcessWithoutNullStreams;
+  /** A script for the scripted model; returns the model's name. */
+  script(turns: unknown, rest?: Record<string, unknown>): Promise<string>;
+}
+
+export async function createPerson(): Promise<Person> {
+  const home = await mkdtemp(join(tmpdir(), "cli-home-"));
+  const cwd = await mkdtemp(join(tmpdir(), "cli-work-"));
+  onTestFinished(() => Promise.all([home, cwd].map((path) => rm(path, { recursive: true, force: true }))) as never);
+  const env = { PATH: process.env["PATH"], HOME: home, USERPROFILE: home, CHIMERA_HOME: join(home, ".chimera") };
+  let scripts = 0;
+  const person: Person = {
+    home,
+    cwd,
+    env,
+    start: (args, more) => spawn(process.execPath, [PROGRAM, ...args], { cwd, env: { ...env, ...more } }),
+    type(args, { input = "", env: more } = {}) {
+      const child = person.start(args, more);
+      child.stdin.on("error", () => {});
+      child.stdin.end(input);
+      return ended(child);
+    },
+    async script(turns, rest = {}) {
+      const path = join(home, `script-${scripts++}.json`);
+      await writeFile(path, JSON.stringify({ ...rest, turns }));
+      return `scripted:${path}`;
+    },
+  };
+  return person;
+}
+
+export function ended(child: ChildProcessWithoutNullStreams): Promise<Typed> {
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, stdout, stderr })));
+}
