@@ -14,6 +14,7 @@ interface Manifest {
 function sourceOf(specifier: string): string {
   const [, name = "", ...rest] = specifier.split("/");
   const folder = join(packages, name);
+  if (specifier.endsWith(".json")) return join(folder, ...rest);
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
   const entry = manifest.exports[rest.length > 0 ? `./${rest.join("/")}` : "."];
   if (typeof entry !== "object") throw new Error(`${specifier} is no export of ${name}`);

@@ -1,20 +1,36 @@
-/** What an app is made of. */
-import type { ServerResponse } from "node:http";
+/** What an app is made of: plain functions and data, so that it can be mounted in any program. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
 import type { Sessions, SlashPalette } from "@chimera/session";
+import type { Caller } from "./auth/gate.js";
 
 export interface AppDeps {
   /** The program's name: otter, ferret. */
   readonly name: string;
   readonly version: string;
+  /** The engine; how long idle sessions stay loaded and where logs live is its business. */
   readonly sessions: Sessions;
   readonly palette: SlashPalette;
   /** Where sessions run when a request names no directory. */
   readonly defaultCwd: string;
+  /** Whose custom commands are listed and invoked. @defaultValue defaultCwd */
+  readonly commandsCwd?: string;
+  /** The master token. Without one every caller that passes the Host and Origin checks is the master. */
+  readonly authToken?: string;
+  /** Browser origins that may call, exactly as a browser writes them. @defaultValue none */
+  readonly cors?: readonly string[];
+  /** What a Host header may name besides loopback, without a port. @defaultValue none */
+  readonly hosts?: readonly string[];
+  /** Agent definitions a run in this directory may ask for by name. */
+  readonly agents?: (cwd: string) => Promise<readonly { readonly id: string; readonly description?: string }[]>;
+  readonly tools?: () => ToolsReply["tools"];
+  readonly providers?: () => ProvidersReply;
   readonly clock?: () => number;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
 
-/** Under Node the response itself is at hand, and event streams are written straight to it. */
+/** Under Node the request and the response themselves are at hand, and event streams are written straight to the latter. */
 export interface AppEnv {
-  Bindings: { outgoing?: ServerResponse };
+  Bindings: { readonly incoming?: IncomingMessage; readonly outgoing?: ServerResponse };
+  Variables: { caller: Caller };
 }

@@ -7,12 +7,20 @@ export class HttpError extends Error {
   readonly [BRAND] = true;
   readonly status: ContentfulStatusCode;
   readonly code: string;
+  /** Further fields of the body. */
+  readonly fields: Readonly<Record<string, unknown>>;
 
-  constructor(status: ContentfulStatusCode, code: string, message: string, options?: { cause?: unknown }) {
+  constructor(
+    status: ContentfulStatusCode,
+    code: string,
+    message: string,
+    options: { cause?: unknown; fields?: Readonly<Record<string, unknown>> } = {},
+  ) {
     super(message, options);
     this.name = "HttpError";
     this.status = status;
     this.code = code;
+    this.fields = options.fields ?? {};
   }
 }
 

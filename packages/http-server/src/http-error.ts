@@ -1,7 +1,9 @@
-/** Local errors -> status and body, in one table. Stacks stay in the log; the caller gets an id to ask about. */
+/** Local errors -> status and body, in one table each. Stacks stay in the log; the caller gets an id to ask about. */
+import { isStoreError, type StoreErrorCode } from "@chimera/event-store";
 import { isSessionError, type SessionErrorCode } from "@chimera/session";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { AppDeps, AppEnv } from "./deps.js";
 import { isHttpError } from "./errors.js";
 
 const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> = {
@@ -18,16 +20,26 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   storage_failed: 500,
 };
 
-export function errorResponse(
-  error: unknown,
-  c: Context,
-  log?: (message: string, fields?: Record<string, unknown>) => void,
-): Response {
+/** What the store throws past the engine, by the caller's names for it. */
+const STORE_ERRORS: Readonly<Partial<Record<StoreErrorCode, readonly [ContentfulStatusCode, string]>>> = {
+  not_found: [404, "session_not_found"],
+  invalid_id: [404, "session_not_found"],
+  claimed: [409, "session_claimed"],
+  unsupported_format: [409, "unsupported_format"],
+  too_large: [413, "too_large"],
+  storage_full: [507, "storage_full"],
+};
+
+export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["log"]): Response {
   const request_id = crypto.randomUUID().slice(0, 8);
-  if (isHttpError(error)) return c.json({ error: error.code, message: error.message, request_id }, error.status);
+  if (isHttpError(error)) {
+    return c.json({ error: error.code, message: error.message, ...error.fields, request_id }, error.status);
+  }
   if (isSessionError(error)) {
     return c.json({ error: error.code, message: error.message, request_id }, SESSION_STATUS[error.code]);
   }
+  const known = isStoreError(error) ? STORE_ERRORS[error.code] : undefined;
+  if (known) return c.json({ error: known[1], request_id }, known[0]);
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   log?.("request failed", { request_id, method: c.req.method, path: c.req.path, error: message, stack });
   return c.json({ error: "internal_error", request_id }, 500);

@@ -1,4 +1,6 @@
 /** `@chimera/http-server`: REST and Server-Sent Events over any session engine. */
-export { createApp } from "./app.js";
+export { type App, createApp } from "./app.js";
+export { ACCESS, type RouteName, type Tier } from "./auth/access.js";
 export type { AppDeps, AppEnv } from "./deps.js";
 export { HttpError, isHttpError } from "./errors.js";
+export { LIMITS } from "./limits.js";

@@ -88,6 +88,10 @@ export interface Session {
   idle(): Promise<void>;
   /** Cancels, denies what is open, drops the queue and releases the log. */
   close(by: Extract<ResolvedBy, "cancel" | "eviction">): Promise<void>;
+  /** Resolves when the session has been closed, by whomever. */
+  readonly ended: Promise<void>;
+  /** What undo works from; null where files are not kept. */
+  readonly snapshots: Pick<SessionSnapshots, "list" | "edits"> | null;
 }
 
 export interface SessionDeps {
@@ -133,6 +137,10 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
   const queue: Queued[] = [];
   const attached = new Set<{ approves: boolean; effects?: ClientEffects }>();
   const waiters = new Set<() => void>();
+  let announceEnd = () => {};
+  const ended = new Promise<void>((resolve) => {
+    announceEnd = resolve;
+  });
 
   const touch = () => {
     touched = deps.monotonic();
@@ -265,6 +273,8 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     createdAt,
     persistent: birth.persistent,
     history,
+    ended,
+    snapshots: deps.snapshots,
     get touchedAt() {
       return Math.max(touchedAt, deps.clock() - (deps.monotonic() - touched));
     },
@@ -378,10 +388,14 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       closed = true;
       abort?.abort();
       broker.release(by);
-      await session.idle();
-      for (const { turn } of dropped) recorder.write({ type: "cancelled", metadata: { output: "" } }, { turn });
-      await saveSummary();
-      await writer.close();
+      try {
+        await session.idle();
+        for (const { turn } of dropped) recorder.write({ type: "cancelled", metadata: { output: "" } }, { turn });
+        await saveSummary();
+        await writer.close();
+      } finally {
+        announceEnd();
+      }
     },
   };
 

@@ -38,6 +38,8 @@ export interface Sessions {
   fork(id: string, options?: { turn?: number }): Promise<Session>;
   /** Cancels, unloads; the session stays loadable. */
   close(id: string): Promise<void>;
+  /** Ends a session for good and forgets its snapshots; its log stays, as a record of what happened. `session_not_found`. */
+  tearDown(id: string): Promise<void>;
   /** The log and the snapshots too. */
   delete(id: string): Promise<void>;
   /** The store a session's records are read from, live or not. */
@@ -251,6 +253,16 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return child;
     },
     close: (id) => unload(id, "cancel"),
+    async tearDown(id) {
+      const store = sessions.storeOf(id);
+      const known = await store.readSummary(id).catch(() => null);
+      if (!known || known.closed) throw notFound(id);
+      await sessions.close(id);
+      const summary = await store.readSummary(id);
+      if (store === deps.ephemeral) await store.delete(id);
+      else await store.writeSummary(id, { ...(summary ?? known), closed: true });
+      await deps.snapshots?.clear(id);
+    },
     async delete(id) {
       await unload(id, "cancel");
       await deps.ephemeral.delete(id);

@@ -4,6 +4,7 @@ import { plain, record } from "../define/shape.js";
 import { FileOutcome } from "../events/metadata.js";
 
 const text = v.string();
+const FileChangeKind = v.picklist(["add", "update", "delete"]);
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** `POST /sessions/{id}/undo` and `/redo`: one turn unless `steps` says more; `force` also overwrites conflicts. */
@@ -24,12 +25,12 @@ export const RewindReply = plain(() => ({
 }));
 export type RewindReply = v.InferOutput<typeof RewindReply>;
 
-/** `files`: path -> SHA-256, or null for a file that was not there. `skipped`: path -> reason. */
+/** `files`: what the turn changed. `skipped`: path -> reason. */
 export const Snapshot = plain(() => ({
   snap_id: text,
   turn: v.nullable(count),
   timestamp: text,
-  files: record(v.nullable(text)),
+  files: v.array(plain(() => ({ path: text, change: FileChangeKind }))),
   skipped: record(text),
 }));
 export type Snapshot = v.InferOutput<typeof Snapshot>;
@@ -41,6 +42,6 @@ export type SnapshotsReply = v.InferOutput<typeof SnapshotsReply>;
 /** `GET /sessions/{id}/snapshots/{snap}/diff`: unified diffs of what the turn did. */
 export const SnapshotDiffReply = plain(() => ({
   snap_id: text,
-  files: v.array(plain(() => ({ path: text, change: v.picklist(["add", "update", "delete"]), diff: text }))),
+  files: v.array(plain(() => ({ path: text, change: FileChangeKind, diff: text }))),
 }));
 export type SnapshotDiffReply = v.InferOutput<typeof SnapshotDiffReply>;

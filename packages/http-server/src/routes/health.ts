@@ -1,10 +1,13 @@
 /** Liveness, open to a load balancer that holds no secret. */
-import { Hono } from "hono";
-import type { AppDeps, AppEnv } from "../deps.js";
+import type { HealthReply } from "@chimera/acp-schema/http";
+import { isoSeconds } from "@chimera/session";
+import type { Handlers, Parts } from "./route.js";
 
-export function healthRoutes(deps: AppDeps): Hono<AppEnv> {
-  const startedAt = `${new Date((deps.clock ?? Date.now)()).toISOString().slice(0, 19)}Z`;
-  return new Hono<AppEnv>()
-    .get("/health", (c) => c.json({ status: "ok", version: deps.version, started_at: startedAt }))
-    .get("/healthz", (c) => c.json({ status: "ok" }));
+export function healthRoutes({ deps, clock }: Parts) {
+  const health: HealthReply = { status: "ok", version: deps.version, started_at: isoSeconds(clock()) };
+  return {
+    "GET /health": (c) => c.json(health),
+    "GET /healthz": (c) => c.json({ status: "ok" }),
+    "GET /ping": (c) => c.json({ status: "ok" }),
+  } satisfies Handlers;
 }

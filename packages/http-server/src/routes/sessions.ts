@@ -1,35 +1,135 @@
-/** Sessions and their event streams. */
+/** Sessions: listed, made, read whole and deleted. */
 import { isAbsolute } from "node:path";
-import { parseCursor } from "@chimera/event-store";
-import { Hono } from "hono";
-import * as v from "valibot";
-import type { AppDeps, AppEnv } from "../deps.js";
+import type { CreateRunningSessionReply, ListSessionsReply, SessionRow } from "@chimera/acp-schema/http";
+import { type ListedSummary, type Session, SessionError, type Summary } from "@chimera/session";
 import { HttpError } from "../errors.js";
-import { streamEvents } from "../stream/events.js";
+import { LIMITS } from "../limits.js";
+import { readBody } from "../request/body.js";
+import { readCount, readQuery, readSince } from "../request/query.js";
+import { streamArray } from "../stream/json-array.js";
+import { type Handlers, type Parts, pathPart } from "./route.js";
 
-const NewSession = v.object({ prompt: v.string(), cwd: v.optional(v.string()), persist: v.optional(v.boolean()) });
-
-export function sessionRoutes(deps: AppDeps): Hono<AppEnv> {
+export function sessionRoutes(parts: Parts) {
+  const { deps, openSession, tokens, streams, clock } = parts;
   const { sessions } = deps;
-  return new Hono<AppEnv>()
-    .post("/sessions", async (c) => {
-      const body = v.safeParse(NewSession, await c.req.json().catch(() => null));
-      if (!body.success) throw new HttpError(400, "missing_prompt", "the body needs a prompt");
-      const { prompt, cwd = deps.defaultCwd, persist = true } = body.output;
-      if (!isAbsolute(cwd)) throw new HttpError(400, "invalid_cwd", "cwd must be an absolute path");
-      const session = await sessions.create({ cwd, persist });
-      session.attach({ approves: true });
-      await session.prompt({ text: prompt }).durable;
-      return c.json({ session_id: session.id, status: "running" }, 201);
-    })
-    .get("/sessions/:id/events", async (c) => {
-      const id = c.req.param("id");
-      const session = sessions.find(id);
-      const store = sessions.storeOf(id);
-      if (!session && !(await store.has(id).catch(() => false))) {
-        throw new HttpError(404, "session_not_found", `there is no session ${id}`);
+  return {
+    "GET /sessions": async (c) => {
+      const { state = "all", limit, since, model } = readQuery(c, "GET /sessions");
+      const cap = readCount("limit", limit) ?? LIMITS.listedSessions;
+      const from = readSince(since, clock());
+      const matches = ({ summary }: { summary: Summary }) =>
+        (model === undefined || summary.model === model) &&
+        (from === undefined || Date.parse(summary.started_at) >= from);
+      const live = sessions.live().map((session) => ({ session, summary: session.summary() }));
+      const rows: { touched: number; row: SessionRow }[] = [];
+      if (state !== "persisted") {
+        for (const { session, summary } of live.filter(matches)) {
+          rows.push({ touched: session.touchedAt, row: rowOf(summary, session.touchedAt, session) });
+        }
       }
-      const from = c.req.query("from") === "live" ? "live" : parseCursor(c.req.header("last-event-id"));
-      return streamEvents({ id, store, from, sessions, outgoing: c.env.outgoing, signal: c.req.raw.signal });
+      if (state !== "live") {
+        const present = state === "all" ? new Set(live.map(({ session }) => session.id)) : new Set<string>();
+        const stored = await listStored(parts, cap, (row) => !present.has(row.id) && matches(row), from);
+        for (const { summary, touched } of stored) rows.push({ touched, row: rowOf(summary, touched, null) });
+      }
+      rows.sort((a, b) => b.touched - a.touched);
+      return c.json({ sessions: rows.map(({ row }) => row) } satisfies ListSessionsReply);
+    },
+
+    "POST /sessions": async (c) => {
+      const body = await readBody(c, "POST /sessions", { prompt: "missing_prompt" });
+      const { prompt, model, max_steps, allowed_tools, cwd = deps.defaultCwd, persist = true } = body;
+      const session = openSession.admit(
+        await sessions.create({
+          cwd: absolute(cwd, "cwd"),
+          persist,
+          settings: {
+            ...(model !== undefined && { model }),
+            ...(max_steps !== undefined && { maxSteps: max_steps }),
+            ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
+          },
+        }),
+      );
+      const session_token = tokens.issue(session);
+      const { status, durable } = session.prompt({ text: prompt });
+      await durable;
+      return c.json({ session_id: session.id, status, session_token } satisfies CreateRunningSessionReply, 201);
+    },
+
+    "GET /sessions/{id}": async (c) => {
+      const id = pathPart(c, "id");
+      const session = sessions.find(id);
+      session?.touch();
+      const store = sessions.storeOf(id);
+      const summary = session?.summary() ?? (await store.readSummary(id));
+      if (!summary) throw new SessionError("session_not_found", `there is no session ${id}`);
+      const event_count = await store.lastSeq(id);
+      const facts = { session_id: id, state: session?.state ?? "persisted", step_count: summary.steps, event_count };
+      const head = `${JSON.stringify({ ...facts, summary }).slice(0, -1)},"events":[`;
+      const lines = async function* () {
+        for await (const entry of store.read(id, { to: event_count })) yield entry.line;
+      };
+      return streamArray(c, head, lines(), "]}");
+    },
+
+    "DELETE /sessions/{id}": async (c) => {
+      const id = pathPart(c, "id");
+      if (!sessions.find(id) && !(await sessions.storeOf(id).has(id))) {
+        throw new SessionError("session_not_found", `there is no session ${id}`);
+      }
+      tokens.revoke(id);
+      await sessions.delete(id);
+      streams.cut(id);
+      return c.body(null, 204);
+    },
+  } satisfies Handlers;
+}
+
+/** A directory of the caller's: absolute, so that it means the same to both. */
+export function absolute(directory: string, field: string): string {
+  if (isAbsolute(directory) && !directory.includes("\0")) return directory;
+  throw new HttpError(400, `invalid_${field}`, `${field} must be an absolute path`);
+}
+
+// --- internal ---
+
+/** The first `cap` stored sessions that pass; pages are read as far as that takes. */
+async function listStored(
+  { deps }: Parts,
+  cap: number,
+  passes: (row: ListedSummary) => boolean,
+  since: number | undefined,
+): Promise<ListedSummary[]> {
+  const found: ListedSummary[] = [];
+  let after: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof deps.sessions.list>> = await deps.sessions.list({
+      limit: 200,
+      ...(since !== undefined && { since }),
+      ...(after !== null && { after }),
     });
+    found.push(...page.sessions.filter(passes));
+    after = page.next;
+  } while (after !== null && (cap <= 0 || found.length < cap));
+  return cap > 0 ? found.slice(0, cap) : found;
+}
+
+function rowOf(summary: Summary, touched: number, session: Session | null): SessionRow {
+  return {
+    session_id: summary.session_id,
+    state: session ? "live" : "persisted",
+    working_dir: summary.cwd,
+    created_at: session ? session.createdAt / 1000 : Date.parse(summary.started_at) / 1000,
+    last_touched: touched / 1000,
+    event_count: session?.lastSeq ?? null,
+    started_at: summary.started_at,
+    ended_at: summary.ended_at,
+    model: summary.model,
+    prompt: summary.prompt,
+    title: summary.title,
+    success: summary.ended_at === null ? null : summary.success,
+    cost_usd: summary.cost_usd,
+    steps: summary.steps,
+    tool_calls: summary.tool_calls_total,
+  };
 }

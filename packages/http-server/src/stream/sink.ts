@@ -1,12 +1,13 @@
 /** Where an event stream is written: straight to Node's response where there is one, else into a web stream. */
 import type { ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { LIMITS } from "../limits.js";
 
 export interface Sink {
-  /** Resolves when the peer has taken enough to go on. */
-  write(bytes: Uint8Array): void | Promise<void>;
+  /** A promise only when the peer is behind: it resolves when the peer has taken enough to go on, or is gone. */
+  write(bytes: Buffer): void | Promise<void>;
   end(): void;
-  /** Resolves when the peer has gone. */
+  /** Resolves when the peer has gone, or was dropped because it took nothing for too long. */
   readonly gone: Promise<void>;
   readonly response: Response;
 }
@@ -14,48 +15,71 @@ export interface Sink {
 export const STREAM_HEADERS = {
   "Content-Type": "text/event-stream",
   "Cache-Control": "no-cache",
-  Connection: "keep-alive",
   "X-Accel-Buffering": "no",
 } as const;
 
-export function openSink(outgoing: ServerResponse | undefined): Sink {
-  return outgoing ? nodeSink(outgoing) : webSink();
+export function openSink(outgoing: ServerResponse | undefined, headers: Readonly<Record<string, string>>): Sink {
+  return outgoing ? nodeSink(outgoing, headers) : webSink(headers);
 }
 
 // --- internal ---
 
-function nodeSink(outgoing: ServerResponse): Sink {
-  outgoing.writeHead(200, STREAM_HEADERS);
+function nodeSink(outgoing: ServerResponse, headers: Readonly<Record<string, string>>): Sink {
+  outgoing.writeHead(200, { ...STREAM_HEADERS, Connection: "keep-alive", ...headers });
   outgoing.flushHeaders();
+  // A write after the peer went away is an error event, and no news: `close` tells.
+  outgoing.on("error", () => {});
+
+  const drained = () =>
+    new Promise<void>((resolve) => {
+      const stalled = setTimeout(() => outgoing.destroy(), LIMITS.stallMs);
+      const done = () => {
+        clearTimeout(stalled);
+        outgoing.off("drain", done).off("close", done);
+        resolve();
+      };
+      outgoing.once("drain", done).once("close", done);
+    });
+  /** Piece by piece, so that a slow peer shows progress and a stalled one holds little. */
+  const writeFrom = (bytes: Buffer, start: number): void | Promise<void> => {
+    for (let at = start; at < bytes.length && !outgoing.destroyed; at += LIMITS.streamChunkBytes) {
+      const taken = outgoing.write(bytes.subarray(at, at + LIMITS.streamChunkBytes));
+      if (!taken) return drained().then(() => writeFrom(bytes, at + LIMITS.streamChunkBytes));
+    }
+  };
+
   return {
     response: RESPONSE_ALREADY_SENT,
     gone: new Promise((resolve) => outgoing.once("close", resolve)),
-    write(bytes) {
-      if (outgoing.write(bytes)) return;
-      return new Promise((resolve) => {
-        const done = () => {
-          outgoing.off("drain", done).off("close", done);
-          resolve();
-        };
-        outgoing.once("drain", done).once("close", done);
-      });
+    write: (bytes) => writeFrom(bytes, 0),
+    end() {
+      outgoing.end();
+      const stalled = setTimeout(() => outgoing.destroy(), LIMITS.stallMs);
+      outgoing.once("close", () => clearTimeout(stalled));
     },
-    end: () => void outgoing.end(),
   };
 }
 
-function webSink(): Sink {
+function webSink(headers: Readonly<Record<string, string>>): Sink {
   let leave = () => {};
   const gone = new Promise<void>((resolve) => {
     leave = resolve;
   });
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>(undefined, {
+    highWaterMark: LIMITS.streamChunkBytes,
+    size: (chunk) => chunk.byteLength,
+  });
   const writer = writable.getWriter();
   writer.closed.then(leave, leave);
   return {
-    response: new Response(readable, { headers: STREAM_HEADERS }),
+    response: new Response(readable, { headers: { ...STREAM_HEADERS, ...headers } }),
     gone,
-    write: (bytes) => writer.write(bytes).catch(leave),
+    write(bytes) {
+      writer.write(bytes).catch(leave);
+      if ((writer.desiredSize ?? 1) > 0) return;
+      const stalled = setTimeout(() => void writer.abort().catch(() => {}), LIMITS.stallMs);
+      return writer.ready.catch(() => {}).finally(() => clearTimeout(stalled));
+    },
     end: () => void writer.close().catch(leave),
   };
 }

@@ -1,0 +1,42 @@
+/** Lets a request through to its route, or answers it: by the tier of the route and the token it carries. */
+import type { Context } from "hono";
+import type { AppEnv } from "../deps.js";
+import { HttpError } from "../errors.js";
+import type { Tier } from "./access.js";
+import { bearerToken, digest, sameDigest } from "./bearer.js";
+import type { Refusals } from "./refusals.js";
+import type { SessionTokens } from "./session-token.js";
+
+/** Who calls. A session's caller is good for as long as its token is. */
+export type Caller = { readonly kind: "master" } | { readonly kind: "session"; readonly life: AbortSignal };
+
+export type Gate = (c: Context<AppEnv>, tier: Tier) => Promise<void>;
+
+const MASTER: Caller = { kind: "master" };
+
+export function createGate(options: {
+  readonly authToken: string | undefined;
+  readonly tokens: SessionTokens;
+  readonly refusals: Refusals;
+}): Gate {
+  const { tokens, refusals } = options;
+  const master = options.authToken === undefined ? null : digest(options.authToken);
+
+  return async (c, tier) => {
+    if (tier === "open" || master === null) return c.set("caller", MASTER);
+    const token = bearerToken(c.req.header("authorization"));
+    const presented = token === null ? null : digest(token);
+    if (presented && sameDigest(master, presented)) return c.set("caller", MASTER);
+    const id = c.req.param("id");
+    const life = presented && id !== undefined && tier !== "master" ? tokens.check(id, presented) : null;
+    if (life && tier === "session") return c.set("caller", { kind: "session", life });
+    if (life) throw new HttpError(403, "admin_only", "this takes the master token");
+    const address = c.env?.incoming?.socket?.remoteAddress ?? "";
+    if (await refusals.turn(address)) {
+      c.header("WWW-Authenticate", "Bearer");
+      throw new HttpError(401, "unauthorized", "missing or invalid bearer token");
+    }
+    c.header("Retry-After", "2");
+    throw new HttpError(429, "too_many_refusals", "too many requests without a valid token");
+  };
+}

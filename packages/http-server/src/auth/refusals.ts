@@ -1,0 +1,31 @@
+/**
+ * How fast one address is told that its token is wrong. A burst is free; after it refusals come at a steady rate: each waits
+ * for its turn, and what would make too many wait is turned away at once. Callers with a valid token never get here.
+ */
+import { LIMITS } from "../limits.js";
+
+export interface Refusals {
+  /** Resolves when the address may be refused; false when too many of its refusals wait already. */
+  turn(address: string): Promise<boolean>;
+}
+
+export function createRefusals(now: () => number = () => performance.now()): Refusals {
+  /** When the address's next refusal is due, in milliseconds; a time in the past is unused burst. */
+  const due = new Map<string, number>();
+  const interval = 1000 / LIMITS.refusalsPerSecond;
+  const burst = interval * LIMITS.refusalBurst;
+
+  return {
+    async turn(address) {
+      const at = now();
+      const mine = Math.max(due.get(address) ?? 0, at - burst) + interval;
+      const wait = mine - at;
+      if (wait > interval * LIMITS.refusalsWaiting) return false;
+      due.delete(address);
+      due.set(address, mine);
+      if (due.size > LIMITS.refusalAddresses) due.delete(due.keys().next().value!);
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+      return true;
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** What every request passes before its token is looked at: Host, Origin, preflight; and the headers every answer carries. */
+import type { Context, MiddlewareHandler } from "hono";
+import type { AppEnv } from "../deps.js";
+import { HttpError } from "../errors.js";
+import { createHostCheck } from "./host.js";
+
+export const SECURITY_HEADERS = {
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "same-origin",
+} as const;
+
+const PREFLIGHT = {
+  "Access-Control-Allow-Methods": "GET, POST, DELETE",
+  "Access-Control-Allow-Headers": "Authorization, Content-Type, Last-Event-ID",
+  "Access-Control-Max-Age": "600",
+} as const;
+
+export function guard(options: {
+  readonly cors: readonly string[];
+  readonly hosts: readonly string[];
+}): MiddlewareHandler<AppEnv> {
+  const hostAllowed = createHostCheck(options.hosts);
+  const origins = new Set(options.cors);
+
+  return async (c, next) => {
+    setAll(c, SECURITY_HEADERS);
+    c.header("Cache-Control", "no-store");
+    if (!hostAllowed(c.req.header("host"))) throw new HttpError(403, "bad_host", "this Host is not served here");
+    const origin = c.req.header("origin");
+    if (origin !== undefined) {
+      if (!origins.has(origin)) throw new HttpError(403, "bad_origin", "this Origin may not call; see --cors");
+      setAll(c, allowedOrigin(origin));
+      if (c.req.method === "OPTIONS") {
+        setAll(c, PREFLIGHT);
+        return c.body(null, 204);
+      }
+    }
+    await next();
+  };
+}
+
+/** What an answer to a listed origin carries; nothing for a caller that is no browser. */
+export function allowedOrigin(origin: string | undefined): Readonly<Record<string, string>> {
+  return origin === undefined ? {} : { "Access-Control-Allow-Origin": origin, Vary: "Origin" };
+}
+
+// --- internal ---
+
+function setAll(c: Context, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+}

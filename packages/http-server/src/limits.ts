@@ -1,0 +1,34 @@
+/** Every bound of this package, in one table. */
+export const LIMITS = {
+  /** Bytes of a request body. */
+  bodyBytes: 4 * 1024 * 1024,
+  /** Nesting of a JSON body. */
+  bodyDepth: 64,
+  /** Refusals an address gets at once, and then per second. */
+  refusalBurst: 200,
+  refusalsPerSecond: 10,
+  /** Refusals of one address that may wait for their turn; more are answered 429. */
+  refusalsWaiting: 16,
+  /** Addresses whose refusals are remembered. */
+  refusalAddresses: 10_000,
+  /** Between two comments on a quiet stream. */
+  keepAliveMs: 15_000,
+  /** A stream whose peer has taken nothing for this long is dropped. */
+  stallMs: 30_000,
+  /** What a stream hands to a peer that is behind before it waits; also the unit in which its progress is measured. */
+  streamChunkBytes: 64 * 1024,
+  /** Unread bytes of the log kept in memory for one stream; a peer further behind re-reads the store. */
+  streamWindowBytes: 256 * 1024,
+  /** How long a closing session's streams may take to deliver its last records. */
+  farewellMs: 2000,
+  /** Rows of `GET /sessions` that are not live, when the query names no limit. */
+  listedSessions: 20,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 5000,
+  connections: 1000,
+  /** What a socket buffers before its writer is asked to wait. */
+  socketBytes: 128 * 1024,
+  /** How long a stop waits for connections before it cuts them. */
+  stopMs: 5000,
+} as const;

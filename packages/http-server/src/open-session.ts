@@ -1,0 +1,33 @@
+/** Sessions as HTTP opens them: brought to life when needed, and with somebody there to approve for as long as they live. */
+import { type Session, SessionError, type Sessions } from "@chimera/session";
+
+export interface OpenSession {
+  /** The live session, or the stored one brought to life. `session_not_found`, `session_claimed`. */
+  (id: string): Promise<Session>;
+  /** Somebody may always come to answer over HTTP, so a request is never denied for want of an approver. */
+  admit(session: Session): Session;
+  /** Throws `session_not_found` unless there is a session, live or stored, that was not torn down. */
+  require(id: string): Promise<void>;
+}
+
+export function createOpenSession(sessions: Sessions): OpenSession {
+  const approved = new WeakSet<Session>();
+  const admit = (session: Session) => {
+    if (!approved.has(session)) {
+      approved.add(session);
+      session.attach({ approves: true });
+    }
+    return session;
+  };
+  return Object.assign(async (id: string) => admit(await sessions.load(id)), {
+    admit,
+    async require(id: string) {
+      if (sessions.find(id)) return;
+      const summary = await sessions
+        .storeOf(id)
+        .readSummary(id)
+        .catch(() => null);
+      if (!summary || summary.closed) throw new SessionError("session_not_found", `there is no session ${id}`);
+    },
+  });
+}

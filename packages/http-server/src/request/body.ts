@@ -1,0 +1,81 @@
+/** A request's JSON body: bounded, of the right type, and what the route's schema says. */
+import { routes } from "@chimera/acp-schema/http";
+import type { Context } from "hono";
+import * as v from "valibot";
+import type { RouteName } from "../auth/access.js";
+import type { AppEnv } from "../deps.js";
+import { HttpError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+
+type WithBody = { [K in RouteName]: (typeof routes)[K] extends { body: v.GenericSchema } ? K : never }[RouteName];
+type BodyOf<K extends WithBody> = v.InferOutput<(typeof routes)[K]["body"]>;
+
+/** `codes` names the error of a missing or malformed field; any other is `invalid_body`. No body at all reads as `{}`. */
+export async function readBody<K extends WithBody>(
+  c: Context<AppEnv>,
+  route: K,
+  codes: Readonly<Record<string, string>> = {},
+): Promise<BodyOf<K>> {
+  const body = await readJson(c);
+  const parsed = v.safeParse(routes[route].body, body, { abortEarly: true });
+  if (parsed.success) return parsed.output as BodyOf<K>;
+  const [issue] = parsed.issues;
+  const field = issue.path?.[0]?.key;
+  const code = typeof field === "string" && Object.hasOwn(codes, field) ? codes[field] : undefined;
+  const where = v.getDotPath(issue);
+  throw new HttpError(400, code ?? "invalid_body", where ? `${where}: ${issue.message}` : issue.message);
+}
+
+/** Refuses a body that is not declared as JSON: a page of another origin can send any other type without asking. */
+export function refuseForeignBody(c: Context<AppEnv>): void {
+  const length = c.req.header("content-length");
+  const empty = (length === undefined || /^0+$/.test(length)) && c.req.header("transfer-encoding") === undefined;
+  if (empty && c.req.header("content-type") === undefined) return;
+  if (/^application\/json[ \t]*(;|$)/i.test(c.req.header("content-type") ?? "")) return;
+  throw new HttpError(415, "json_required", "the body must be application/json");
+}
+
+// --- internal ---
+
+async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
+  const text = await readText(c);
+  if (text === "") return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new HttpError(400, "invalid_json", "the body is not valid JSON", { cause });
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new HttpError(400, "expected_json_object", "the body must be a JSON object");
+  }
+  if (deeperThan(value, LIMITS.bodyDepth)) throw new HttpError(400, "invalid_json", "the body is nested too deeply");
+  return value as Record<string, unknown>;
+}
+
+async function readText(c: Context<AppEnv>): Promise<string> {
+  const declared = c.req.header("content-length");
+  if (declared !== undefined) {
+    if (Number(declared) > LIMITS.bodyBytes) throw tooLarge();
+    return c.req.text();
+  }
+  const body = c.req.raw.body;
+  if (!body) return "";
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > LIMITS.bodyBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function tooLarge(): HttpError {
+  return new HttpError(413, "body_too_large", `a body may have ${LIMITS.bodyBytes} bytes`);
+}
+
+function deeperThan(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((member) => deeperThan(member, depth - 1));
+}

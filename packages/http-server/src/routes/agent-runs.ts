@@ -1,0 +1,111 @@
+/** The run API: one prompt, answered when it is done, at once, or as it goes. Nobody is there to approve, so what needs it is denied. */
+import { endsTurn } from "@chimera/acp-schema/events";
+import type { AgentManifest, AgentsReply, CreateRunBody, Run } from "@chimera/acp-schema/http";
+import { type Session, SessionError } from "@chimera/session";
+import { HttpError } from "../errors.js";
+import { allowedOrigin, SECURITY_HEADERS } from "../guard/guard.js";
+import { LIMITS } from "../limits.js";
+import { readBody } from "../request/body.js";
+import { createRunFold, RUN_TYPES } from "../run.js";
+import { streamArray } from "../stream/json-array.js";
+import { openSink } from "../stream/sink.js";
+import { type Handlers, type Parts, pathPart } from "./route.js";
+
+export function agentRunRoutes({ deps }: Parts) {
+  const { sessions } = deps;
+
+  const readRun = async (id: string): Promise<Run> => {
+    const fold = createRunFold(id, deps.name);
+    for await (const entry of sessions.storeOf(id).read(id)) {
+      if (entry.type !== "text_delta" && RUN_TYPES.has(entry.type)) fold.apply(entry.event);
+    }
+    if (!fold.run) throw new HttpError(404, "run_not_found", `there is no run ${id}`);
+    return fold.run;
+  };
+
+  const start = async ({ agent_name, input }: CreateRunBody): Promise<Session> => {
+    await manifest(agent_name);
+    const text = input.flatMap((message) => message.parts.map((part) => part.content)).join("\n");
+    if (text.trim() === "") throw new HttpError(400, "missing_prompt", "input has no text");
+    const session = await sessions.create({ cwd: deps.defaultCwd });
+    if (agent_name !== deps.name) session.setAgent(agent_name);
+    await session.prompt({ text }).durable;
+    return session;
+  };
+
+  /** The program's name stands for its default agent. */
+  const manifests = async (): Promise<AgentManifest[]> => {
+    const agents = (await deps.agents?.(deps.defaultCwd)) ?? [];
+    return [{ id: deps.name, description: `${deps.name} with its default agent` }, ...agents].map((agent) => ({
+      name: agent.id,
+      description: agent.description ?? "",
+      input_content_types: ["text/plain"],
+      output_content_types: ["text/plain"],
+      metadata: {},
+    }));
+  };
+  const manifest = async (name: string): Promise<AgentManifest> => {
+    const found = (await manifests()).find((candidate) => candidate.name === name);
+    if (!found) throw new HttpError(404, "agent_not_found", "there is no agent of that name");
+    return found;
+  };
+
+  return {
+    "GET /agents": async (c) => c.json({ agents: await manifests() } satisfies AgentsReply),
+    "GET /agents/{name}": async (c) => c.json(await manifest(pathPart(c, "name"))),
+
+    "POST /runs": async (c) => {
+      const body = await readBody(c, "POST /runs", { input: "invalid_input", agent_name: "missing_agent_name" });
+      const session = await start(body);
+      if (body.mode === "async") return c.json(await readRun(session.id), 202);
+      if (body.mode !== "stream") {
+        await session.idle();
+        return c.json(await readRun(session.id));
+      }
+      const sink = openSink(c.env?.outgoing, { ...SECURITY_HEADERS, ...allowedOrigin(c.req.header("origin")) });
+      const stop = new AbortController();
+      const fold = createRunFold(session.id, deps.name);
+      const subscription = session.subscribe({ from: 0, signal: stop.signal }, async (batch) => {
+        let text = "";
+        for (const entry of batch) {
+          const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
+          if (event) text += `data: ${JSON.stringify(event)}\n\n`;
+        }
+        if (text !== "") await sink.write(Buffer.from(text));
+        if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
+      });
+      void sink.gone.then(() => stop.abort());
+      void subscription.ended.catch(() => {}).finally(() => sink.end());
+      return sink.response;
+    },
+
+    "GET /runs/{run_id}": async (c) => c.json(await readRun(pathPart(c, "run_id"))),
+
+    "POST /runs/{run_id}/cancel": async (c) => {
+      const id = pathPart(c, "run_id");
+      const session = sessions.find(id);
+      if (session?.cancel()) await Promise.race([session.idle(), settled(LIMITS.farewellMs)]);
+      return c.json(await readRun(id));
+    },
+
+    "GET /runs/{run_id}/events": async (c) => {
+      const id = pathPart(c, "run_id");
+      const store = sessions.storeOf(id);
+      if (!(await store.has(id))) throw new SessionError("session_not_found", `there is no run ${id}`);
+      const events = async function* () {
+        const fold = createRunFold(id, deps.name);
+        for await (const entry of store.read(id)) {
+          const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
+          if (event) yield JSON.stringify(event);
+        }
+      };
+      return streamArray(c, '{"events":[', events(), "]}");
+    },
+  } satisfies Handlers;
+}
+
+// --- internal ---
+
+function settled(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}

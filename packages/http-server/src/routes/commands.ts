@@ -1,0 +1,45 @@
+/** Custom slash commands, listed and rendered into a prompt of an existing session. */
+import type { CommandsReply, InvokeCommandReply } from "@chimera/acp-schema/http";
+import { renderCommand } from "@chimera/session/commands";
+import { HttpError } from "../errors.js";
+import { readBody } from "../request/body.js";
+import { type Handlers, type Parts, pathPart } from "./route.js";
+
+const FIELD_CODES = {
+  session_id: "missing_session_id",
+  args: "args_must_be_list",
+  kwargs: "kwargs_must_be_object",
+} as const;
+
+export function commandRoutes({ deps, openSession }: Parts) {
+  const discover = () => deps.palette.custom(deps.commandsCwd ?? deps.defaultCwd);
+  return {
+    "GET /commands": async (c) => {
+      const commands = (await discover()).map(({ name, description, args, source }) => ({
+        name,
+        description,
+        args: args.map((arg) => ({ name: arg.name, description: arg.description })),
+        source,
+      }));
+      return c.json({ commands } satisfies CommandsReply);
+    },
+    "POST /commands/{name}/invoke": async (c) => {
+      const name = pathPart(c, "name");
+      const { session_id, args = [], kwargs = {} } = await readBody(c, "POST /commands/{name}/invoke", FIELD_CODES);
+      const session = await openSession(session_id);
+      // Names are looked up among the files found, never made into a path.
+      const command = (await discover()).find((candidate) => candidate.name === name);
+      if (!command) throw new HttpError(404, "command_not_found", "there is no such command", { fields: { name } });
+      let rendered: string;
+      try {
+        rendered = renderCommand(command, { positional: args, named: new Map(Object.entries(kwargs)) });
+      } catch (cause) {
+        if (!(cause instanceof RangeError)) throw cause;
+        throw new HttpError(500, "command_invoke_failed", cause.message, { cause, fields: { detail: cause.message } });
+      }
+      const { messageId, durable } = session.prompt({ text: rendered });
+      await durable;
+      return c.json({ message_id: messageId, name, rendered } satisfies InvokeCommandReply, 202);
+    },
+  } satisfies Handlers;
+}

@@ -1,0 +1,43 @@
+/** The event streams of both families. */
+import { parseCursor } from "@chimera/event-store";
+import { SessionError } from "@chimera/session";
+import type { Context } from "hono";
+import type { AppEnv } from "../deps.js";
+import { allowedOrigin, SECURITY_HEADERS } from "../guard/guard.js";
+import { canonical, envelope, type Family } from "../stream/projection.js";
+import { STREAM_HEADERS } from "../stream/sink.js";
+import { type Handlers, type Parts, pathPart } from "./route.js";
+
+export function eventRoutes({ deps, openSession, streams }: Parts) {
+  const { sessions } = deps;
+
+  const stream = (c: Context<AppEnv>, family: Family): Response => {
+    if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
+    const caller = c.get("caller");
+    return streams.open({
+      id: pathPart(c, "id"),
+      family,
+      from: c.req.query("from") === "live" ? "live" : parseCursor(c.req.header("last-event-id")),
+      outgoing: c.env?.outgoing,
+      headers: { ...SECURITY_HEADERS, ...allowedOrigin(c.req.header("origin")) },
+      life: caller.kind === "session" ? caller.life : undefined,
+    });
+  };
+
+  return {
+    "GET /sessions/{id}/events": async (c) => {
+      const id = pathPart(c, "id");
+      const session = sessions.find(id);
+      session?.touch();
+      // A log can be read without bringing its session to life, also while another process writes it.
+      if (!session && !(await sessions.storeOf(id).has(id))) {
+        throw new SessionError("session_not_found", `there is no session ${id}`);
+      }
+      return stream(c, canonical);
+    },
+    "GET /session/{id}/events": async (c) => {
+      await openSession(pathPart(c, "id"));
+      return stream(c, envelope);
+    },
+  } satisfies Handlers;
+}

@@ -1,0 +1,23 @@
+/** What the server says about itself: model, providers, tools, and its own description. */
+import type { InfoReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
+import type { Handlers, Parts } from "./route.js";
+
+export function infoRoutes({ deps }: Parts) {
+  const tools = () => deps.tools?.() ?? [];
+  const providers = (): ProvidersReply =>
+    deps.providers?.() ?? { active: { provider: "", model: deps.sessions.defaults.model }, available: [] };
+
+  return {
+    "GET /info": (c) => {
+      const { provider, model } = providers().active;
+      const names = tools().map((tool) => tool.name);
+      return c.json({ version: deps.version, model, provider, tools: names, cwd: deps.defaultCwd } satisfies InfoReply);
+    },
+    "GET /providers": (c) => c.json(providers()),
+    "GET /tools": (c) => c.json({ tools: tools() } satisfies ToolsReply),
+    "GET /openapi.json": async (c) => {
+      const { describeApi } = await import("../openapi.js");
+      return c.json(await describeApi({ title: deps.name, version: deps.version }));
+    },
+  } satisfies Handlers;
+}

@@ -1,0 +1,26 @@
+/** What a route is written with. */
+import type { Context } from "hono";
+import type { RouteName } from "../auth/access.js";
+import type { SessionTokens } from "../auth/session-token.js";
+import type { AppDeps, AppEnv } from "../deps.js";
+import type { OpenSession } from "../open-session.js";
+import type { Streams } from "../stream/streams.js";
+
+export type Handler = (c: Context<AppEnv>) => Response | Promise<Response>;
+
+/** A resource's routes, by the names the schema package gives them. */
+export type Handlers = { readonly [K in RouteName]?: Handler };
+
+/** What the routes of an app share. */
+export interface Parts {
+  readonly deps: AppDeps;
+  readonly openSession: OpenSession;
+  readonly tokens: SessionTokens;
+  readonly streams: Streams;
+  readonly clock: () => number;
+}
+
+/** A part of the path that the route's pattern names. */
+export function pathPart(c: Context<AppEnv>, name: "id" | "pid" | "snap" | "name" | "run_id"): string {
+  return c.req.param(name) ?? "";
+}

@@ -1,0 +1,64 @@
+/** The two families of event stream: what a record looks like in each. Pure, one frame per record, the same ids in both. */
+import { endsTurn, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import type { sessionStream } from "@chimera/acp-schema/http";
+import type { Entry } from "@chimera/event-store";
+import type * as v from "valibot";
+import { createEncoder, type Encode, frame } from "./frame.js";
+
+export interface Family {
+  readonly encode: Encode;
+  /** Closes with `event: end` once a turn's last record has passed and nothing is left to run; otherwise it stays open. */
+  readonly ends: boolean;
+}
+
+/** `/sessions/{id}/events`: records as they are in the log. */
+export const canonical: Family = {
+  encode: createEncoder(({ seq, type, line }) => frame(seq, type, line)),
+  ends: true,
+};
+
+/** `/session/{id}/events`: the older envelope. */
+export const envelope: Family = {
+  encode: createEncoder(({ seq, event }) => {
+    const [name, data] = envelopeOf(event);
+    return frame(seq, name, JSON.stringify(data));
+  }),
+  ends: false,
+};
+
+/** Whether the turn that ended last in a batch was a success; null when none ended in it. */
+export function outcomeOf(batch: readonly Entry<SessionEvent>[]): { readonly success: boolean } | null {
+  const last = batch.findLast((entry) => endsTurn(entry.type))?.event;
+  return last ? { success: last.type === "agent_result" && last.metadata.success } : null;
+}
+
+// --- internal ---
+
+type Shapes = typeof sessionStream;
+type Envelope = { [N in keyof Shapes]: readonly [N, v.InferInput<Shapes[N]>] }[keyof Shapes];
+
+function envelopeOf(record: SessionRecord): Envelope {
+  const message_id = record.turn === null ? null : `msg-${record.turn}`;
+  switch (record.type) {
+    case "user_message":
+      return ["user_message", { message_id: record.metadata.prompt, text: record.metadata.text }];
+    case "permission_request": {
+      const { permission_id, tool, args, risk } = record.metadata;
+      return ["permission_request", { message_id, permission_id, tool, args, risk }];
+    }
+    case "error":
+      return ["error", { message_id, error: record.metadata.message }];
+    case "agent_result": {
+      const { output, steps, cost, success } = record.metadata;
+      return ["result", { message_id: message_id ?? "", output, steps, cost, success, cancelled: false }];
+    }
+    case "cancelled": {
+      const { output } = record.metadata;
+      return ["result", { message_id: message_id ?? "", output, steps: 0, cost: 0, success: false, cancelled: true }];
+    }
+    default: {
+      const { type, metadata, turn } = record;
+      return ["loop_event", { message_id, type, data: metadata, turn, timestamp: Date.parse(record.ts) / 1000 }];
+    }
+  }
+}
