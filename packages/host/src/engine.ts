@@ -4,7 +4,14 @@ import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Engine } from "@chimera/acp-server";
 import { createCodingAgent } from "@chimera/agent/agents";
-import { createModels, defaultModel, suggestModels } from "@chimera/agent/providers";
+import {
+  type Chain,
+  createModels,
+  defaultModel,
+  listProviders,
+  resolveModel,
+  suggestModels,
+} from "@chimera/agent/providers";
 import { localWorkspace } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore, type Durability } from "@chimera/event-store";
 import { createSessions, createSlashPalette, MODE_FLAGS, type Settings, type Summary } from "@chimera/session";
@@ -30,6 +37,12 @@ export interface EngineOptions {
 }
 
 export interface RunningEngine extends Engine {
+  /** What `GET /tools` and `GET /providers` say. */
+  tools(): { name: string; description: string; input_schema: Record<string, unknown> }[];
+  providers(): {
+    active: { provider: string; model: string };
+    available: { name: string; configured: boolean }[];
+  };
   close(): Promise<void>;
 }
 
@@ -85,6 +98,13 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
         name,
         ...(description && { description }),
       })),
+    tools: () =>
+      coding.tools.map(({ name, description, inputSchema }) => ({
+        name,
+        description,
+        input_schema: { ...inputSchema },
+      })),
+    providers: () => ({ active: activeProvider(sessions.defaults.model, env, chain), available: listProviders(env) }),
     async close() {
       await sessions.shutdown();
       await coding.close();
@@ -95,6 +115,15 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
 }
 
 // --- internal ---
+
+function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
+  try {
+    return { provider: resolveModel(model, env, chain).provider as string, model };
+  } catch {
+    // A model whose key is missing is named all the same: the first prompt says what is wrong.
+    return { provider: "", model };
+  }
+}
 
 function defaultSettings({ settings }: EngineOptions, fallbackModel: string): Settings {
   return {

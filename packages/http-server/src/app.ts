@@ -16,6 +16,7 @@ import { eventRoutes } from "./routes/events.js";
 import { healthRoutes } from "./routes/health.js";
 import { infoRoutes } from "./routes/info.js";
 import { permissionRoutes } from "./routes/permissions.js";
+import { reportRoutes } from "./routes/reports.js";
 import type { Handler, Parts } from "./routes/route.js";
 import { sessionAliasRoutes } from "./routes/session-alias.js";
 import { sessionRoutes } from "./routes/sessions.js";
@@ -71,7 +72,7 @@ export function createApp(deps: AppDeps): App {
 
 // --- internal ---
 
-function handlersOf(parts: Parts) {
+function handlersOf(parts: Parts): Readonly<Record<RouteName, Handler>> {
   return {
     ...healthRoutes(parts),
     ...infoRoutes(parts),
@@ -83,6 +84,7 @@ function handlersOf(parts: Parts) {
     ...tokenRoutes(parts),
     ...sessionAliasRoutes(parts),
     ...commandRoutes(parts),
+    ...reportRoutes(),
     ...agentRunRoutes(parts),
   };
 }

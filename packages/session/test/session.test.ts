@@ -178,3 +178,34 @@ const hanging: Agent = async function* () {
   yield { type: "text_delta", metadata: { text: "…" } };
   await new Promise(() => {});
 };
+
+describe("the end of a session", () => {
+  it("is announced to whoever holds it, also by an eviction", async () => {
+    let now = 0;
+    const sessions = makeSessions(speaking("hi"), { ttl: 1, clock: () => now, monotonic: () => now });
+    const session = await sessions.create({ cwd: "/" });
+    now = 5000;
+    sessions.evictIdle();
+    await session.ended;
+    expect(sessions.find(session.id)).toBeUndefined();
+  });
+
+  it("torn down, keeps its log, cannot be loaded again and is no longer listed", async () => {
+    const sessions = makeSessions(speaking("hi"));
+    const { id } = await sessions.create({ cwd: "/" });
+    const records = await runPrompt(sessions, id, "hello");
+    await sessions.tearDown(id);
+    expect(await recordsOf(sessions, id)).toEqual(records);
+    await expect(sessions.load(id)).rejects.toMatchObject({ code: "session_not_found" });
+    await expect(sessions.tearDown(id)).rejects.toMatchObject({ code: "session_not_found" });
+    expect((await sessions.list()).sessions).toEqual([]);
+  });
+
+  it("torn down while it was kept in memory only, leaves nothing", async () => {
+    const sessions = makeSessions(speaking("hi"));
+    const { id } = await sessions.create({ cwd: "/", persist: false });
+    const store = sessions.storeOf(id);
+    await sessions.tearDown(id);
+    expect(await store.has(id)).toBe(false);
+  });
+});

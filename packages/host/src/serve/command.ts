@@ -26,6 +26,17 @@ const COMMON: Flags = {
 const HTTP: Flags = {
   port: { type: "string", value: "<port>", help: "Port to listen on (default 5173)" },
   host: { type: "string", value: "<host>", help: "Interface to bind (default 127.0.0.1)" },
+  "allow-host": {
+    type: "string",
+    multiple: true,
+    value: "<name>",
+    help: "A further name clients may call this server by, as behind a proxy (repeatable)",
+  },
+  cors: { type: "string", multiple: true, value: "<origin>", help: "Browser origin to allow (repeatable)" },
+  "auth-token-file": { type: "string", value: "<file>", help: "File with the token every request must carry" },
+  "auth-token": { type: "string", value: "<token>", help: "The token itself; others on this machine can see it" },
+  "tls-cert": { type: "string", value: "<file>", help: "Certificate chain (PEM); needs --tls-key" },
+  "tls-key": { type: "string", value: "<file>", help: "Its private key (PEM)" },
 };
 
 export function serveCommands(name: string): Command[] {

@@ -1,15 +1,20 @@
 /** `serve`: ACP on stdio, HTTP on a port, or both on the same sessions, until the peer goes or a signal comes. */
 import type { Invocation } from "../command/command.js";
-import { UsageError } from "../command/usage-error.js";
+import { isUsageError, UsageError } from "../command/usage-error.js";
 import type { RunningEngine } from "../engine.js";
 import { createLog, type Log } from "../log.js";
 import { resolvePaths } from "../paths.js";
-import { envName, type Profile } from "../profile.js";
+import { envName } from "../profile.js";
+import { type HttpAccess, readHttpAccess } from "./http-access.js";
 import { readServeSettings, type ServeSettings } from "./settings.js";
+
+/** What has not ended by then is left behind. */
+const STOP_MS = 9000;
 
 export async function serve(invocation: Invocation): Promise<number> {
   const { profile, process } = invocation;
   const settings = readServeSettings(profile, invocation.flags, process.cwd());
+  const access = settings.http ? readHttpAccess(invocation, settings.host) : null;
   if (settings.allowedTools) await requireTools(settings.allowedTools);
   const log = createLog({
     level: settings.logLevel,
@@ -21,8 +26,8 @@ export async function serve(invocation: Invocation): Promise<number> {
   const ends: Promise<unknown>[] = [stopped];
   let closeHttp = async () => {};
 
-  if (settings.http) {
-    const http = await serveHttp(profile, settings, engine, log, process);
+  if (access) {
+    const http = await serveHttp(invocation, settings, access, engine, log);
     if (!http) return 1;
     closeHttp = http.close;
   }
@@ -35,8 +40,9 @@ export async function serve(invocation: Invocation): Promise<number> {
   } else {
     await stopped;
   }
-  await closeHttp();
-  await engine.close();
+  // Nothing new comes in; turns are cancelled and their ends journaled; streams deliver those and end.
+  const closed = Promise.all([closeHttp(), engine.close()]);
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, STOP_MS).unref())]);
   return 0;
 }
 
@@ -89,31 +95,19 @@ function lazyEngine({ profile, process }: Invocation, settings: ServeSettings, l
 }
 
 async function serveHttp(
-  profile: Profile,
+  { profile, process }: Invocation,
   settings: ServeSettings,
+  access: HttpAccess,
   engine: LazyEngine,
   log: Log,
-  process: NodeJS.Process,
 ): Promise<{ close(): Promise<void> } | null> {
-  const [{ createApp }, { listen }, { sessions, palette }] = await Promise.all([
-    import("@chimera/http-server"),
-    import("@chimera/http-server/node"),
-    engine.get(),
-  ]);
-  const app = createApp({
-    name: profile.name,
-    version: profile.version,
-    sessions,
-    palette,
-    defaultCwd: settings.cwd,
-    log: log.error,
-  });
+  const [{ startHttp }, running] = await Promise.all([import("./http.js"), engine.get()]);
   try {
-    const listening = await listen(app, settings);
-    const url = `http://${settings.host}:${listening.port}`;
-    process.stderr.write(`[${profile.name}] HTTP server listening on ${url} (stop it with Ctrl-C)\n`);
-    return listening;
+    const http = await startHttp({ profile, settings, access, engine: running, log });
+    process.stderr.write(`[${profile.name}] HTTP server listening on ${http.url} (stop it with Ctrl-C)\n`);
+    return http;
   } catch (error) {
+    if (isUsageError(error)) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     const reason =
       code === "EADDRINUSE" ? `port ${settings.port} is taken; choose another with --port <port>` : message;
