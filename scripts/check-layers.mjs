@@ -76,6 +76,14 @@ function checkManifest({ root, layers, packages }, owner) {
     });
 }
 
+/** An entry of that name, or a pattern that covers it. */
+function exported(entries, specifier) {
+  return Object.keys(entries).some((entry) => {
+    const [start, end] = entry.split("*");
+    return end === undefined ? entry === specifier : specifier.startsWith(start) && specifier.endsWith(end);
+  });
+}
+
 function checkImport(world, source, specifier) {
   if (specifier.startsWith(".")) return checkRelative(world, source, specifier);
   if (isBuiltin(specifier)) return undefined;
@@ -95,7 +103,7 @@ function checkImport(world, source, specifier) {
   }
   const target = world.packages.get(name);
   if (target === undefined) return undefined;
-  if (!(specifier in target.entries)) return `imports ${specifier}, which ${target.dir} does not export`;
+  if (!exported(target.entries, specifier)) return `imports ${specifier}, which ${target.dir} does not export`;
   return checkDirection(world.layers, owner, target, inSource);
 }
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
 import type { Sessions, SlashPalette } from "@chimera/session";
-import type { Caller } from "./auth/gate.js";
+import type { Caller } from "./auth/caller.js";
 
 export interface AppDeps {
   /** The program's name: otter, ferret. */

@@ -4,11 +4,9 @@ import type { AppEnv } from "../deps.js";
 import { HttpError } from "../errors.js";
 import type { Tier } from "./access.js";
 import { bearerToken, digest, sameDigest } from "./bearer.js";
+import type { Caller } from "./caller.js";
 import type { Refusals } from "./refusals.js";
 import type { SessionTokens } from "./session-token.js";
-
-/** Who calls. A session's caller is good for as long as its token is. */
-export type Caller = { readonly kind: "master" } | { readonly kind: "session"; readonly life: AbortSignal };
 
 export type Gate = (c: Context<AppEnv>, tier: Tier) => Promise<void>;
 
