@@ -76,11 +76,11 @@ function checkManifest({ root, layers, packages }, owner) {
     });
 }
 
-/** An entry of that name, or a pattern that covers it. */
-function exported(entries, specifier) {
-  return Object.keys(entries).some((entry) => {
-    const [start, end] = entry.split("*");
-    return end === undefined ? entry === specifier : specifier.startsWith(start) && specifier.endsWith(end);
+/** A subpath of that name in the package's export map, or a pattern that covers it. */
+function isExported({ name, manifest }, specifier) {
+  return Object.keys(manifest.exports ?? {}).some((subpath) => {
+    const [start, end] = (name + subpath.slice(1)).split("*");
+    return end === undefined ? start === specifier : specifier.startsWith(start) && specifier.endsWith(end);
   });
 }
 
@@ -103,7 +103,7 @@ function checkImport(world, source, specifier) {
   }
   const target = world.packages.get(name);
   if (target === undefined) return undefined;
-  if (!exported(target.entries, specifier)) return `imports ${specifier}, which ${target.dir} does not export`;
+  if (!isExported(target, specifier)) return `imports ${specifier}, which ${target.dir} does not export`;
   return checkDirection(world.layers, owner, target, inSource);
 }
 
