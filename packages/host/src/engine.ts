@@ -13,27 +13,21 @@ import {
   suggestModels,
 } from "@chimera/agent/providers";
 import { localWorkspace } from "@chimera/agent/tools";
-import { createFileStore, createMemoryStore, type Durability } from "@chimera/event-store";
+import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette, MODE_FLAGS, type Settings, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import type { Log } from "./log.js";
-import type { Paths } from "./paths.js";
+import type { ConfigValues } from "./config/keys.js";
+import type { Config } from "./config/read-config.js";
+import type { Log } from "./log/log.js";
 import type { Profile } from "./profile.js";
 import { programCommands } from "./program-commands.js";
+import { createProjectRules } from "./project-rules.js";
 
 export interface EngineOptions {
   readonly profile: Profile;
   readonly env: NodeJS.ProcessEnv;
-  readonly paths: Paths;
+  readonly config: Config;
   readonly log: Log;
-  readonly settings: Partial<Settings>;
-  readonly durability: Durability;
-  readonly coalesce: boolean;
-  /** Seconds; null keeps sessions loaded. */
-  readonly sessionTtl: number | null;
-  readonly permissionTimeout: number;
-  /** A file of MCP servers, named by hand. */
-  readonly mcpFile?: string;
 }
 
 export interface RunningEngine extends Engine {
@@ -47,11 +41,13 @@ export interface RunningEngine extends Engine {
 }
 
 export async function createEngine(options: EngineOptions): Promise<RunningEngine> {
-  const { profile, env, paths, log } = options;
+  const { profile, env, config, log } = options;
+  const { paths, values } = config;
+  const projects = createProjectRules(config, log);
   const chain = await profile.chain();
   const store = createFileStore<SessionEvent, Summary>({
     root: paths.root,
-    durability: options.durability,
+    durability: values.durability,
     onDamage: (session, { where, reason }) => log.warn("damaged record skipped", { session, where, reason }),
   });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
@@ -64,23 +60,23 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     rememberedDirectory: paths.remembered,
     auditDirectory: paths.audit,
     spill: (turn, name, text) => keepAside(paths.outputs, turn.sessionId, name, text),
-    ...(options.mcpFile !== undefined && { mcpFile: options.mcpFile }),
+    ...(values.mcp !== null && { mcpFile: values.mcp }),
   });
   const palette = createSlashPalette({
     home: paths.home,
     commands: programCommands({ tools: coding.tools, permissionsFile: paths.permissions }),
   });
   const sessions = createSessions({
-    agent: coding.agent,
+    agent: projects.narrow(coding.agent),
     store,
     ephemeral,
     snapshots,
     disk: localWorkspace(paths.home),
     prefix: profile.name,
-    defaults: defaultSettings(options, defaultModel(env, chain)),
-    ttl: options.sessionTtl,
-    permissionTimeout: options.permissionTimeout,
-    coalesce: options.coalesce,
+    defaults: defaultSettings(values, defaultModel(env, chain)),
+    ttl: values.session_ttl || null,
+    permissionTimeout: values.permission_timeout,
+    coalesce: values.coalesce,
     commands: palette,
     onUnload: coding.closeSession,
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
@@ -89,7 +85,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     log.warn("an interrupted undo was settled", { session: sessionId, result, message });
   }
   return {
-    sessions,
+    sessions: { ...sessions, create: async (asked) => sessions.create(await projects.settle(asked)) },
     palette,
     models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
     agents: async (cwd) =>
@@ -125,16 +121,15 @@ function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
   }
 }
 
-function defaultSettings({ settings }: EngineOptions, fallbackModel: string): Settings {
+function defaultSettings(values: ConfigValues, fallbackModel: string): Settings {
   return {
     agent: "build",
     ...MODE_FLAGS.review,
-    maxSteps: 50,
-    maxCostUsd: null,
-    allowedTools: null,
+    model: values.model ?? fallbackModel,
+    maxSteps: values.max_steps,
+    maxCostUsd: values.max_cost,
+    allowedTools: values.allowed_tools,
     options: {},
-    ...settings,
-    model: settings.model || fallbackModel,
   };
 }
 

@@ -1,9 +1,21 @@
 /** `@chimera/host`: from a profile to a process. */
 export type { Command, Flag, Flags, FlagValues, Invocation, Run } from "./command/command.js";
 export { isUsageError, UsageError } from "./command/usage-error.js";
-export { createEngine, type EngineOptions, type RunningEngine } from "./engine.js";
-export { createLog } from "./log.js";
+export { configFlags } from "./config/flags.js";
+export { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from "./config/keys.js";
+export { type Config, type ConfigSource, readConfig } from "./config/read-config.js";
+export {
+  type ConfigLayer,
+  type ConfigLayers,
+  type ResolvedConfig,
+  resolveConfig,
+  type Setting,
+  variableOf,
+} from "./config/resolve.js";
+export type { RunningEngine } from "./engine.js";
+export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
 export { createMain, type MainOptions } from "./main.js";
+export { type OpenEngine, openEngine } from "./open-engine.js";
 export { type Paths, resolvePaths } from "./paths.js";
 export { envName, type Profile } from "./profile.js";
-export { serveCommands } from "./serve/command.js";
+export { SESSION_FLAGS, serveCommands } from "./serve/command.js";

@@ -22,7 +22,7 @@ export async function print(invocation: Invocation): Promise<number> {
   const format = parseFormat(flags.outputFormat);
   const { text, files } = await readPrompt(invocation, flags);
   const content = promptBlocks(text, files);
-  const engine = await openEngineFor(invocation, flags);
+  const engine = await openEngineFor(invocation);
   try {
     const session = await openSession(engine, flags);
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;

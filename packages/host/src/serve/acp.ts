@@ -8,7 +8,7 @@ import {
   standardDialect,
 } from "@chimera/acp-server";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
-import type { Log } from "../log.js";
+import type { Log } from "../log/log.js";
 import type { Profile } from "../profile.js";
 import type { ServeSettings } from "./settings.js";
 

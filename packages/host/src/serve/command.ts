@@ -1,31 +1,18 @@
 /** `serve` and `acp`: their rows. The code behind them is loaded when they run. */
 import type { Command, Flags } from "../command/command.js";
+import { configFlags } from "../config/flags.js";
 
-const COMMON: Flags = {
+/** What every command that runs sessions takes. */
+export const SESSION_FLAGS: Flags = {
   cwd: { type: "string", value: "<dir>", help: "Where sessions run (default: the current directory)" },
-  model: { type: "string", value: "<name>", help: "Model to use (default: by the keys that are set, else offline)" },
-  "allowed-tools": { type: "string", value: "<a,b>", help: "Only these tools" },
-  "max-steps": { type: "string", value: "<n>", help: "Model steps per turn (default 50)" },
-  "max-cost": { type: "string", value: "<usd>", help: "Cost at which a session pauses and asks" },
-  "session-ttl": {
-    type: "string",
-    value: "<s>",
-    help: "Unload idle sessions after this many seconds (default 3600, 0 never)",
-  },
-  durability: { type: "string", value: "<level>", help: "turn (default), event or none" },
-  "permission-timeout": {
-    type: "string",
-    value: "<s>",
-    help: "Deny a permission after this many seconds (default 0: wait)",
-  },
-  "no-coalesce": { type: "boolean", help: "Keep every text delta as its own event" },
-  "acp-dialect": { type: "string", value: "<name>", help: "Force acp, otter or ferret instead of asking the client" },
-  "log-level": { type: "string", value: "<level>", help: "debug, info, warn, error or silent (default info)" },
+  ...configFlags("model", "allowed_tools", "max_steps", "max_cost", "mcp", "save"),
+  ...configFlags("durability", "permission_timeout", "coalesce", "log_level", "log_file"),
 };
 
+const SERVER: Flags = { ...SESSION_FLAGS, ...configFlags("session_ttl", "acp_dialect") };
+
 const HTTP: Flags = {
-  port: { type: "string", value: "<port>", help: "Port to listen on (default 5173)" },
-  host: { type: "string", value: "<host>", help: "Interface to bind (default 127.0.0.1)" },
+  ...configFlags("port", "host"),
   "allow-host": {
     type: "string",
     multiple: true,
@@ -48,7 +35,7 @@ export function serveCommands(name: string): Command[] {
         ...HTTP,
         acp: { type: "boolean", help: "Speak the Agent Client Protocol on stdin and stdout" },
         http: { type: "boolean", help: "Serve HTTP; with --acp, both on the same sessions" },
-        ...COMMON,
+        ...SERVER,
       },
       example: `${name} serve --port 5173`,
       load: async () => (await import("./serve.js")).serve,
@@ -56,7 +43,7 @@ export function serveCommands(name: string): Command[] {
     {
       name: "acp",
       summary: "The same as serve --acp, for editors",
-      flags: COMMON,
+      flags: SERVER,
       example: `${name} acp --model offline`,
       load: async () => {
         const { serve } = await import("./serve.js");

@@ -3,7 +3,7 @@ import { createApp } from "@chimera/http-server";
 import { type Listening, listen } from "@chimera/http-server/node";
 import { UsageError } from "../command/usage-error.js";
 import type { RunningEngine } from "../engine.js";
-import type { Log } from "../log.js";
+import type { Log } from "../log/log.js";
 import type { Profile } from "../profile.js";
 import type { HttpAccess } from "./http-access.js";
 import type { ServeSettings } from "./settings.js";

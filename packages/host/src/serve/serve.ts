@@ -1,10 +1,11 @@
 /** `serve`: ACP on stdio, HTTP on a port, or both on the same sessions, until the peer goes or a signal comes. */
 import type { Invocation } from "../command/command.js";
-import { isUsageError, UsageError } from "../command/usage-error.js";
+import { isUsageError } from "../command/usage-error.js";
+import { type Config, readConfig } from "../config/read-config.js";
 import type { RunningEngine } from "../engine.js";
-import { createLog, type Log } from "../log.js";
-import { resolvePaths } from "../paths.js";
-import { envName } from "../profile.js";
+import type { Log } from "../log/log.js";
+import { openLog } from "../log/open-log.js";
+import { requireTools } from "../require-tools.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
 import { readServeSettings, type ServeSettings } from "./settings.js";
 
@@ -13,15 +14,13 @@ const STOP_MS = 9000;
 
 export async function serve(invocation: Invocation): Promise<number> {
   const { profile, process } = invocation;
-  const settings = readServeSettings(profile, invocation.flags, process.cwd());
+  const config = await readConfig(invocation);
+  const settings = readServeSettings(profile, invocation.flags, config);
   const access = settings.http ? readHttpAccess(invocation, settings.host) : null;
-  if (settings.allowedTools) await requireTools(settings.allowedTools);
-  const log = createLog({
-    level: settings.logLevel,
-    pretty: process.stderr.isTTY === true,
-    write: (line) => void process.stderr.write(line),
-  });
-  const engine = lazyEngine(invocation, settings, log);
+  await requireTools(config);
+  const log = openLog(process, config.values, access?.authToken === undefined ? [] : [access.authToken]);
+  for (const problem of config.problems) log.warn(problem);
+  const engine = lazyEngine(invocation, config, log);
   const stopped = stopSignal(process);
   const ends: Promise<unknown>[] = [stopped];
   let closeHttp = async () => {};
@@ -48,42 +47,16 @@ export async function serve(invocation: Invocation): Promise<number> {
 
 // --- internal ---
 
-/** A tool name nobody knows is a mistake in what was typed, so it is told before anything starts. */
-async function requireTools(names: readonly string[]): Promise<void> {
-  const { builtinTools, resolveTools } = await import("@chimera/agent/tools");
-  try {
-    resolveTools(names, builtinTools());
-  } catch (error) {
-    throw new UsageError(`--allowed-tools: ${(error as Error).message}`);
-  }
-}
-
 interface LazyEngine {
   get(): Promise<RunningEngine>;
   close(): Promise<void>;
 }
 
-function lazyEngine({ profile, process }: Invocation, settings: ServeSettings, log: Log): LazyEngine {
+function lazyEngine({ profile, process }: Invocation, config: Config, log: Log): LazyEngine {
   let engine: Promise<RunningEngine> | undefined;
   const open = async () => {
     const { createEngine } = await import("../engine.js");
-    const model = settings.model ?? process.env[envName(profile, "MODEL")];
-    return createEngine({
-      profile,
-      env: process.env,
-      paths: resolvePaths(process.env),
-      log,
-      settings: {
-        ...(model && { model }),
-        maxSteps: settings.maxSteps,
-        maxCostUsd: settings.maxCostUsd,
-        allowedTools: settings.allowedTools,
-      },
-      durability: settings.durability,
-      coalesce: settings.coalesce,
-      sessionTtl: settings.sessionTtl,
-      permissionTimeout: settings.permissionTimeout,
-    });
+    return createEngine({ profile, env: process.env, config, log });
   };
   return {
     get() {

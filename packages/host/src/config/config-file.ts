@@ -1,0 +1,43 @@
+/** Reads a config file: a JSON object, or nothing at all. */
+import { readFile, stat } from "node:fs/promises";
+import { UsageError } from "../command/usage-error.js";
+
+export interface ConfigFile {
+  readonly path: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Null when there is no such file. A file that is there and cannot be understood is a usage error that names it. */
+export async function readConfigFile(path: string): Promise<ConfigFile | null> {
+  const content = await readText(path);
+  if (content === null) return null;
+  let values: unknown;
+  try {
+    values = JSON.parse(content.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    throw new UsageError(`${path}: ${(error as Error).message.split("\n", 1)[0]}`);
+  }
+  if (typeof values !== "object" || values === null || Array.isArray(values)) {
+    throw new UsageError(`${path}: takes an object of settings`);
+  }
+  return { path, values: values as Record<string, unknown> };
+}
+
+// --- internal ---
+
+async function readText(path: string): Promise<string | null> {
+  try {
+    const found = await stat(path);
+    // A pipe would never end.
+    if (!found.isFile() || found.size > MAX_BYTES)
+      throw new UsageError(`${path}: takes a file of at most ${MAX_BYTES} bytes`);
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    if (code === undefined) throw error;
+    throw new UsageError(`${path}: cannot be read: ${message}`);
+  }
+}

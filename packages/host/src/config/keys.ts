@@ -1,0 +1,186 @@
+/** Every setting of the programs: one row says how it is typed, which variable and key it has, and what a project may do. */
+import type { DialectName } from "@chimera/acp-server";
+import type { Durability } from "@chimera/event-store";
+import { LOG_LEVELS, type LogLevel } from "../log/log.js";
+import { choice, type Kind, list, number, path, text, toggle } from "./kind.js";
+
+export interface ConfigKey<T> {
+  readonly kind: Kind<T>;
+  readonly default: T;
+  readonly help: string;
+  /** Without dashes. Of a toggle, the flag takes no value and means the opposite of the default. */
+  readonly flag: string;
+  /** What its value is called in the help text. */
+  readonly value?: string;
+  /** `*` stands for the program's name: `*_MODEL` is `OTTER_MODEL`. */
+  readonly env: string;
+  /**
+   * What `.chimera/config.json` of a project may do, since anybody may have written it: nothing, set the value, or only take
+   * away from what the user allows.
+   */
+  readonly project: "nothing" | "set" | { readonly narrow: (ours: T, theirs: T) => T };
+}
+
+export const CONFIG_KEYS = {
+  port: key({
+    kind: number({ whole: true, max: 65535 }),
+    default: 5173,
+    flag: "port",
+    value: "<port>",
+    env: "*_PORT",
+    project: "set",
+    help: "Port to listen on, 0 for any (default 5173)",
+  }),
+  host: key({
+    kind: text,
+    default: "127.0.0.1",
+    flag: "host",
+    value: "<host>",
+    env: "*_HOST",
+    project: "nothing",
+    help: "Interface to bind (default 127.0.0.1)",
+  }),
+  model: key<string | null>({
+    kind: text,
+    default: null,
+    flag: "model",
+    value: "<name>",
+    env: "*_MODEL",
+    project: "set",
+    help: "Model to use (default: by the keys that are set, else offline)",
+  }),
+  allowed_tools: key<readonly string[] | null>({
+    kind: list,
+    default: null,
+    flag: "allowed-tools",
+    value: "<a,b>",
+    env: "*_ALLOWED_TOOLS",
+    project: { narrow: intersect },
+    help: "Only these tools",
+  }),
+  max_steps: key({
+    kind: number({ whole: true, min: 1 }),
+    default: 50,
+    flag: "max-steps",
+    value: "<n>",
+    env: "*_MAX_STEPS",
+    project: { narrow: Math.min },
+    help: "Model steps per turn (default 50)",
+  }),
+  max_cost: key<number | null>({
+    kind: number({}),
+    default: null,
+    flag: "max-cost",
+    value: "<usd>",
+    env: "*_MAX_COST",
+    project: { narrow: (ours, theirs) => Math.min(ours ?? Number.POSITIVE_INFINITY, theirs ?? 0) },
+    help: "Cost at which a session pauses and asks",
+  }),
+  mcp: key<string | null>({
+    kind: path,
+    default: null,
+    flag: "mcp",
+    value: "<file>",
+    env: "*_MCP",
+    project: "nothing",
+    help: "File of MCP servers to use",
+  }),
+  save: key({
+    kind: toggle,
+    default: true,
+    flag: "no-save",
+    env: "*_SAVE",
+    project: { narrow: (ours, theirs) => ours && theirs },
+    help: "Keep new sessions in memory only",
+  }),
+  session_ttl: key({
+    kind: number({}),
+    default: 3600,
+    flag: "session-ttl",
+    value: "<s>",
+    env: "*_SESSION_TTL",
+    project: "nothing",
+    help: "Unload idle sessions after this many seconds (default 3600, 0 never)",
+  }),
+  durability: key<Durability>({
+    kind: choice(["turn", "event", "none"]),
+    default: "turn",
+    flag: "durability",
+    value: "<level>",
+    env: "*_DURABILITY",
+    project: "nothing",
+    help: "turn (default), event or none",
+  }),
+  permission_timeout: key({
+    kind: number({}),
+    default: 0,
+    flag: "permission-timeout",
+    value: "<s>",
+    env: "*_PERMISSION_TIMEOUT",
+    project: "nothing",
+    help: "Deny a permission after this many seconds (default 0: wait)",
+  }),
+  coalesce: key({
+    kind: toggle,
+    default: true,
+    flag: "no-coalesce",
+    env: "*_COALESCE",
+    project: "nothing",
+    help: "Keep every text delta as its own event",
+  }),
+  acp_dialect: key<DialectName | "auto">({
+    kind: choice(["auto", "acp", "otter", "ferret"]),
+    default: "auto",
+    flag: "acp-dialect",
+    value: "<name>",
+    env: "*_ACP_DIALECT",
+    project: "nothing",
+    help: "Force acp, otter or ferret instead of asking the client",
+  }),
+  log_level: key<LogLevel>({
+    kind: choice(LOG_LEVELS),
+    default: "info",
+    flag: "log-level",
+    value: "<level>",
+    env: "CHIMERA_LOG_LEVEL",
+    project: "nothing",
+    help: "debug, info, warn, error or silent (default info)",
+  }),
+  log_file: key<string | null>({
+    kind: path,
+    default: null,
+    flag: "log-file",
+    value: "<file>",
+    env: "CHIMERA_LOG_FILE",
+    project: "nothing",
+    help: "Write the log to this file too; rotated at 10 MiB, five old ones kept",
+  }),
+};
+
+export type ConfigName = keyof typeof CONFIG_KEYS;
+
+/** The value of every setting, by the name it has in a config file. */
+export type ConfigValues = { readonly [Name in ConfigName]: (typeof CONFIG_KEYS)[Name]["default"] };
+
+/** What is left of our value when a project has a say; ours unchanged where it may not narrow. */
+export function narrow<Name extends ConfigName>(
+  name: Name,
+  ours: ConfigValues[Name],
+  theirs: ConfigValues[Name],
+): ConfigValues[Name] {
+  const { project } = CONFIG_KEYS[name] as ConfigKey<ConfigValues[Name]>;
+  return typeof project === "object" ? project.narrow(ours, theirs) : ours;
+}
+
+// --- internal ---
+
+/** A default of null means "not set", which no kind can read. */
+function key<T>(row: Omit<ConfigKey<T>, "kind"> & { readonly kind: Kind<NonNullable<T>> }): ConfigKey<T> {
+  return row as ConfigKey<T>;
+}
+
+function intersect(ours: readonly string[] | null, theirs: readonly string[] | null): readonly string[] | null {
+  if (ours === null || theirs === null) return ours ?? theirs;
+  const allowed = new Set(ours.map((name) => name.toLowerCase()));
+  return theirs.filter((name) => allowed.has(name.toLowerCase()));
+}

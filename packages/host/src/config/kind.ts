@@ -1,0 +1,78 @@
+/** The kinds of values a setting takes, read alike from a flag, a variable or JSON. Undefined means: not such a value. */
+import { resolve } from "node:path";
+
+export interface Kind<T> {
+  /** What it takes, for messages: `a whole number of at least 1`. */
+  readonly takes: string;
+  /** @param base the directory that relative paths start from. */
+  fromText(text: string, base: string): T | undefined;
+  fromJson(value: unknown, base: string): T | undefined;
+}
+
+export const text: Kind<string> = {
+  takes: "a text that is not empty",
+  fromText: (value) => value.trim() || undefined,
+  fromJson: (value) => (typeof value === "string" ? value.trim() || undefined : undefined),
+};
+
+export const path: Kind<string> = {
+  takes: "a path",
+  fromText: toPath,
+  fromJson: (value, base) => (typeof value === "string" ? toPath(value, base) : undefined),
+};
+
+/** `a,b` on the command line, an array in JSON. */
+export const list: Kind<readonly string[]> = {
+  takes: "names, separated by commas",
+  fromText: (value) => toNames(value.split(",")),
+  fromJson: (value) =>
+    Array.isArray(value) && value.every((item) => typeof item === "string") ? toNames(value) : undefined,
+};
+
+export const toggle: Kind<boolean> = {
+  takes: "true or false",
+  fromText: (value) => TOGGLES.get(value.trim().toLowerCase()),
+  fromJson: (value) => (typeof value === "boolean" ? value : undefined),
+};
+
+export function number(bounds: {
+  readonly whole?: boolean;
+  readonly min?: number;
+  readonly max?: number;
+}): Kind<number> {
+  const { whole = false, min = 0, max = Number.MAX_SAFE_INTEGER } = bounds;
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  const fits = (value: number) =>
+    Number.isFinite(value) && value >= min && value <= max && (!whole || Number.isInteger(value));
+  return {
+    takes: `${whole ? "a whole number" : "a number"} ${range}`,
+    fromText: (value) => (/^\d+(\.\d+)?$/.test(value) && fits(Number(value)) ? Number(value) : undefined),
+    fromJson: (value) => (typeof value === "number" && fits(value) ? value : undefined),
+  };
+}
+
+export function choice<T extends string>(words: readonly T[]): Kind<T> {
+  const pick = (value: unknown) => words.find((word) => word === value);
+  return { takes: `one of ${words.join(", ")}`, fromText: pick, fromJson: pick };
+}
+
+// --- internal ---
+
+const TOGGLES = new Map([
+  ["1", true],
+  ["true", true],
+  ["yes", true],
+  ["on", true],
+  ["0", false],
+  ["false", false],
+  ["no", false],
+  ["off", false],
+]);
+
+function toPath(value: string, base: string): string | undefined {
+  return value === "" || value.includes("\0") ? undefined : resolve(base, value);
+}
+
+function toNames(items: readonly string[]): readonly string[] {
+  return items.map((item) => item.trim()).filter(Boolean);
+}

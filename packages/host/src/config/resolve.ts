@@ -1,0 +1,125 @@
+/** Flags over environment over the project's file over the user's file over defaults; every value knows where it came from. */
+import { dirname } from "node:path";
+import type { FlagValues } from "../command/command.js";
+import { nearest } from "../command/nearest.js";
+import { UsageError } from "../command/usage-error.js";
+import type { ConfigFile } from "./config-file.js";
+import { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from "./keys.js";
+
+export type ConfigLayer = "flag" | "environment" | "project" | "user" | "default";
+
+export interface Setting {
+  readonly name: ConfigName;
+  readonly value: unknown;
+  readonly layer: ConfigLayer;
+  /** The flag, the variable or the file that decided; empty for a default. */
+  readonly from: string;
+}
+
+export interface ConfigLayers {
+  /** The program's name, for its variables. */
+  readonly program: string;
+  readonly flags: FlagValues;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What relative paths in flags and variables start from. */
+  readonly cwd: string;
+  readonly user: ConfigFile | null;
+  readonly project: ConfigFile | null;
+  /** In place of the table's own. */
+  readonly defaults?: Partial<ConfigValues>;
+}
+
+export interface ResolvedConfig {
+  readonly values: ConfigValues;
+  readonly settings: readonly Setting[];
+  /** Keys nobody knows, and keys a project may not set: named, and left out. */
+  readonly problems: readonly string[];
+}
+
+/** Throws a usage error for a value that makes no sense, naming where it stands. */
+export function resolveConfig(layers: ConfigLayers): ResolvedConfig {
+  const settings = NAMES.map((name) => resolveOne(name, CONFIG_KEYS[name] as ConfigKey<unknown>, layers));
+  const values = Object.fromEntries(settings.map(({ name, value }) => [name, value]));
+  return {
+    values: values as unknown as ConfigValues,
+    settings,
+    problems: [...unknownKeys(layers.user), ...unknownKeys(layers.project), ...forbiddenKeys(layers.project)],
+  };
+}
+
+/** `*_MODEL` -> `OTTER_MODEL`. */
+export function variableOf(name: ConfigName, program: string): string {
+  return CONFIG_KEYS[name].env.replace("*", program.toUpperCase().replaceAll(/\W/g, "_"));
+}
+
+// --- internal ---
+
+const NAMES = Object.keys(CONFIG_KEYS) as ConfigName[];
+
+function resolveOne(name: ConfigName, row: ConfigKey<unknown>, layers: ConfigLayers): Setting {
+  const flag = readFlag(row, layers);
+  if (flag !== undefined) return { name, value: flag, layer: "flag", from: `--${row.flag}` };
+  const variable = variableOf(name, layers.program);
+  const set = layers.env[variable];
+  if (set) return { name, value: readText(row, variable, set, layers.cwd), layer: "environment", from: variable };
+  return underProject(name, row, layers.project, underUser(name, row, layers));
+}
+
+function underUser(name: ConfigName, row: ConfigKey<unknown>, { user: file, defaults }: ConfigLayers): Setting {
+  const value = readJson(name, row, file);
+  if (file === null || value === undefined) {
+    return { name, value: defaults?.[name] ?? row.default, layer: "default", from: "" };
+  }
+  return { name, value, layer: "user", from: file.path };
+}
+
+function underProject(name: ConfigName, row: ConfigKey<unknown>, file: ConfigFile | null, ours: Setting): Setting {
+  if (row.project === "nothing") return ours;
+  const theirs = readJson(name, row, file);
+  if (file === null || theirs === undefined) return ours;
+  const value = row.project === "set" ? theirs : row.project.narrow(ours.value, theirs);
+  return Object.is(value, ours.value) ? ours : { name, value, layer: "project", from: file.path };
+}
+
+function readFlag(row: ConfigKey<unknown>, { flags, cwd }: ConfigLayers): unknown {
+  const given = flags[row.flag];
+  if (given === undefined) return undefined;
+  if (typeof given === "boolean") return given ? !row.default : row.default;
+  return readText(row, `--${row.flag}`, typeof given === "string" ? given : given.join(","), cwd);
+}
+
+function readText(row: ConfigKey<unknown>, where: string, given: string, base: string): unknown {
+  const value = row.kind.fromText(given, base);
+  if (value === undefined) throw refusal(where, row, given);
+  return value;
+}
+
+/** Null in a file is the same as leaving the key out. */
+function readJson(name: ConfigName, row: ConfigKey<unknown>, file: ConfigFile | null): unknown {
+  const given = file !== null && Object.hasOwn(file.values, name) ? file.values[name] : null;
+  if (file === null || given === null) return undefined;
+  const value = row.kind.fromJson(given, dirname(file.path));
+  if (value === undefined) throw refusal(`${file.path}: ${name}`, row, given);
+  return value;
+}
+
+function refusal(where: string, row: ConfigKey<unknown>, given: unknown): UsageError {
+  const shown = JSON.stringify(given);
+  return new UsageError(
+    `${where} takes ${row.kind.takes}, not ${shown.length > 60 ? `${shown.slice(0, 60)}…` : shown}`,
+  );
+}
+
+function unknownKeys(file: ConfigFile | null): string[] {
+  const unknown = Object.keys(file?.values ?? {}).filter((name) => !Object.hasOwn(CONFIG_KEYS, name));
+  return unknown.map((name) => {
+    const close = nearest(name, NAMES);
+    return `${file?.path}: unknown setting ${JSON.stringify(name)}${close ? `; did you mean ${close}?` : ""}`;
+  });
+}
+
+function forbiddenKeys(file: ConfigFile | null): string[] {
+  return NAMES.filter((name) => CONFIG_KEYS[name].project === "nothing" && Object.hasOwn(file?.values ?? {}, name)).map(
+    (name) => `${file?.path}: a project may not set ${name}; it belongs in your own config or on the command line`,
+  );
+}

@@ -1,0 +1,71 @@
+/** A log file that never grows beyond a bound: at 10 MiB it becomes `.1`, the older ones move up, five are kept. */
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import type { LogSink } from "./log.js";
+
+export interface LogFile extends LogSink {
+  close(): void;
+}
+
+export interface LogFileOptions {
+  /** @defaultValue 10 MiB */
+  readonly maxBytes?: number;
+  /** Old files kept besides the current one. @defaultValue 5 */
+  readonly keep?: number;
+}
+
+/** Throws when the file cannot be opened now; later failures cost lines, never the program. */
+export function createLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep = 5 }: LogFileOptions = {}): LogFile {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  let fd: number | null = openSync(path, "a", 0o600);
+
+  const reopen = () => {
+    if (fd !== null) closeSync(fd);
+    fd = null;
+    fd = openSync(path, "a", 0o600);
+  };
+  const rotate = () => {
+    // Another process with the same file may have moved it already.
+    if (isStill(path, fd)) {
+      rmSync(`${path}.${keep}`, { force: true });
+      for (let age = keep - 1; age >= 1; age--) move(`${path}.${age}`, `${path}.${age + 1}`);
+      move(path, `${path}.1`);
+    }
+    reopen();
+  };
+
+  return {
+    pretty: false,
+    write(line) {
+      try {
+        if (fd === null) reopen();
+        if (fstatSync(fd!).size + line.length > maxBytes) rotate();
+        writeSync(fd!, line);
+      } catch {
+        // The disk is full or the directory is gone: the line is still on stderr, and the next one tries again.
+      }
+    },
+    close() {
+      if (fd !== null) closeSync(fd);
+      fd = null;
+    },
+  };
+}
+
+// --- internal ---
+
+function isStill(path: string, fd: number | null): boolean {
+  try {
+    return fd !== null && statSync(path).ino === fstatSync(fd).ino;
+  } catch {
+    return false;
+  }
+}
+
+function move(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}

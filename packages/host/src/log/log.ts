@@ -1,0 +1,78 @@
+/** Structured log, one JSON object a line, or plain words when a person watches. stdout is never touched. */
+export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Fields worth a name of their own: `session`, `request`, `error`. A field whose name speaks of a secret is not written. */
+export type Log = Readonly<Record<Exclude<LogLevel, "silent">, (message: string, fields?: LogFields) => void>>;
+
+/** Where lines go. */
+export interface LogSink {
+  readonly pretty: boolean;
+  write(line: string): void;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  readonly sinks: readonly LogSink[];
+  /** Values that must not appear in any line, such as tokens; shorter ones than 8 characters are not looked for. */
+  readonly secrets?: readonly string[];
+  readonly clock?: () => number;
+}
+
+export function createLog({ level, sinks, secrets = [], clock = Date.now }: LogOptions): Log {
+  const threshold = LOG_LEVELS.indexOf(level);
+  const hidden = secrets.filter((secret) => secret.length >= 8).flatMap((secret) => [secret, escaped(secret)]);
+  const hide = (line: string) => hidden.reduce((text, secret) => text.replaceAll(secret, REDACTED), line);
+  const at =
+    (name: keyof Log) =>
+    (message: string, fields: LogFields = {}) => {
+      if (LOG_LEVELS.indexOf(name) < threshold) return;
+      const entry = { ts: new Date(clock()).toISOString(), level: name, message, fields };
+      for (const sink of sinks) sink.write(hide(sink.pretty ? prettyLine(entry) : jsonLine(entry)));
+    };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+// --- internal ---
+
+interface LogEntry {
+  readonly ts: string;
+  readonly level: keyof Log;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+const REDACTED = "[redacted]";
+const SECRET_FIELD = /token|secret|password|authorization|cookie|api_?key/i;
+
+function jsonLine({ ts, level, message, fields }: LogEntry): string {
+  const told = { ts, level, message };
+  try {
+    return `${JSON.stringify({ ...told, ...fields, ...told }, replace)}\n`;
+  } catch {
+    // A field that contains itself, or a bigint: the message matters more.
+    return `${JSON.stringify(told)}\n`;
+  }
+}
+
+function prettyLine({ ts, level, message, fields }: LogEntry): string {
+  const details = Object.entries(fields).map(([name, value]) => ` ${name}=${oneLine(replace(name, value))}`);
+  return `${ts.slice(11, 19)} ${level.padEnd(5)} ${oneLine(message)}${details.join("")}\n`;
+}
+
+function replace(name: string, value: unknown): unknown {
+  if (SECRET_FIELD.test(name) && value !== null && typeof value !== "boolean") return REDACTED;
+  return value instanceof Error ? (value.stack ?? value.message) : value;
+}
+
+/** On a terminal a value must neither look like a line of its own nor move the cursor. */
+function oneLine(value: unknown): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
+  return String(value).replaceAll(/[\x00-\x1f\x7f-\x9f]+/g, " ");
+}
+
+function escaped(secret: string): string {
+  return JSON.stringify(secret).slice(1, -1);
+}

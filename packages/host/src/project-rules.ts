@@ -1,0 +1,71 @@
+/** What the config file of a session's own directory says: a model for new sessions, and limits on every turn. */
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { type Agent, type CreateOptions, SessionError, type TurnSettings } from "@chimera/session";
+import { isUsageError } from "./command/usage-error.js";
+import { type ConfigName, type ConfigValues, narrow } from "./config/keys.js";
+import type { Config } from "./config/read-config.js";
+import type { ResolvedConfig } from "./config/resolve.js";
+import type { Log } from "./log/log.js";
+
+export interface ProjectRules {
+  /** Completes what a client asked for when it made a session; its own words win. */
+  settle(asked: CreateOptions): Promise<CreateOptions>;
+  /** The agent, held to the limits of the project at every turn, however the session came to life. */
+  narrow(agent: Agent): Agent;
+}
+
+export function createProjectRules(config: Config, log: Log): ProjectRules {
+  const told = new Set(config.problems);
+  const read = async (cwd: string): Promise<ResolvedConfig> => {
+    const resolved = await config.under(cwd).catch((error) => {
+      if (isUsageError(error)) throw new SessionError("invalid_setting", error.message, { cause: error });
+      throw error;
+    });
+    for (const problem of resolved.problems.filter((one) => !told.has(one))) {
+      told.add(problem);
+      log.warn(problem);
+    }
+    return resolved;
+  };
+  return {
+    async settle(asked) {
+      const project = await read(asked.cwd);
+      const { model, save } = project.values;
+      return {
+        ...asked,
+        persist: save && asked.persist !== false,
+        settings: { ...(isTheirs(project, "model") && model !== null && { model }), ...asked.settings },
+      };
+    },
+    narrow: (agent) => (turn, context) => {
+      let events: AsyncIterator<AgentEvent> | undefined;
+      const start = async () => {
+        const limits = limitsOf(await read(context.workspace.cwd), turn.settings);
+        events = agent({ ...turn, settings: { ...turn.settings, ...limits } }, context)[Symbol.asyncIterator]();
+        return events.next();
+      };
+      // After the first event nothing stands between the session and the agent.
+      const iterator: AsyncIterator<AgentEvent> = {
+        next: () => events?.next() ?? start(),
+        return: async (value) => (await events?.return?.(value)) ?? { done: true, value },
+      };
+      return { [Symbol.asyncIterator]: () => iterator };
+    },
+  };
+}
+
+// --- internal ---
+
+function isTheirs({ settings }: ResolvedConfig, name: ConfigName): boolean {
+  return settings.some((setting) => setting.name === name && setting.layer === "project");
+}
+
+function limitsOf(project: ResolvedConfig, turn: TurnSettings): Partial<TurnSettings> {
+  const within = <Name extends ConfigName>(name: Name, ours: ConfigValues[Name]) =>
+    isTheirs(project, name) ? narrow(name, ours, project.values[name]) : ours;
+  return {
+    maxSteps: within("max_steps", turn.maxSteps),
+    maxCostUsd: within("max_cost", turn.maxCostUsd),
+    allowedTools: within("allowed_tools", turn.allowedTools),
+  };
+}
