@@ -1,0 +1,84 @@
+// Bundles a program from the packages' sources, in two passes. What answers the first message is one file: a start opens
+// nothing else, which is worth more than any minifier. Whatever is imported later goes into `lazy/`, split by module. Code
+// both sides use is there twice; errors and symbols are compared by brand, so that costs bytes and nothing more.
+import { readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "tsup";
+
+const packages = join(dirname(fileURLToPath(import.meta.url)), "..", "packages");
+
+/** Imported on demand in the sources, but part of every start over stdio. */
+const STARTS = ["host/src/command/parse.ts", "host/src/serve/serve.ts", "host/src/serve/acp.ts"];
+
+/** `@chimera/agent/providers` -> `packages/agent/src/providers/index.ts`, by the package's own export map; data has no source. */
+function sourceOf(specifier) {
+  const [, name, ...rest] = specifier.split("/");
+  const manifest = JSON.parse(readFileSync(join(packages, name, "package.json"), "utf8"));
+  const entry = manifest.exports[rest.length > 0 ? `./${rest.join("/")}` : "."];
+  return entry?.default && join(packages, name, entry.default.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
+}
+
+const workspaceSources = {
+  name: "workspace-sources",
+  setup: ({ onResolve }) =>
+    void onResolve({ filter: /^@chimera\// }, ({ path }) => {
+      const source = sourceOf(path);
+      return source && { path: source, sideEffects: false };
+    }),
+};
+
+/** Leaves every import on demand that is no part of a start to the second pass, and remembers it. */
+const leaveForLater = (later) => ({
+  name: "leave-for-later",
+  setup(bundle) {
+    bundle.onResolve({ filter: /.*/ }, async (args) => {
+      if (args.kind !== "dynamic-import" || args.path.startsWith("node:") || args.pluginData === "resolved") return;
+      const { path } = await bundle.resolve(args.path, {
+        kind: args.kind,
+        importer: args.importer,
+        resolveDir: args.resolveDir,
+        pluginData: "resolved",
+      });
+      const place = relative(packages, path);
+      if (STARTS.includes(place)) return { path };
+      const name = place
+        .replace(/^(\.\.\/)+/, "")
+        .replace(/\.ts$/, "")
+        .replace(/[^\w]+/g, "-");
+      later.set(name, path);
+      return { path: `./lazy/${name}.js`, external: true };
+    });
+  },
+});
+
+const common = {
+  config: false,
+  silent: true,
+  format: ["esm"],
+  target: "node20",
+  platform: "node",
+  noExternal: [/.*/],
+  external: ["@vscode/ripgrep"],
+  // CommonJS parts of a bundle call require(), which an ES module has to make for itself.
+  banner: {
+    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+  },
+};
+
+const later = new Map();
+await build({
+  ...common,
+  entry: { cli: "src/main.ts" },
+  clean: true,
+  splitting: false,
+  minify: true,
+  esbuildPlugins: [leaveForLater(later), workspaceSources],
+});
+await build({
+  ...common,
+  entry: Object.fromEntries(later),
+  outDir: "dist/lazy",
+  splitting: true,
+  esbuildPlugins: [workspaceSources],
+});
