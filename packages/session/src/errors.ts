@@ -17,11 +17,14 @@ const BRAND = Symbol.for("@chimera/session/error");
 export class SessionError extends Error {
   readonly [BRAND] = true;
   readonly code: SessionErrorCode;
+  /** The session it is about, where the caller may not know. */
+  readonly sessionId?: string;
 
-  constructor(code: SessionErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(code: SessionErrorCode, message: string, options?: { cause?: unknown; sessionId?: string }) {
     super(message, options);
     this.name = "SessionError";
     this.code = code;
+    if (options?.sessionId !== undefined) this.sessionId = options.sessionId;
   }
 }
 

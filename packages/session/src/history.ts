@@ -91,7 +91,7 @@ export function createHistory(): History {
     firstPrompt: null,
   };
   let cleared = 0;
-  let summary: { text: string; fromTurn: number } | null = null;
+  let summaries: { text: string; fromTurn: number; by: TurnState | undefined }[] = [];
   const draft = createDraft();
   const counts = new Map<string, number>();
 
@@ -118,7 +118,7 @@ export function createHistory(): History {
       const visible = turns.filter(
         (turn) => turn.number < before && turn.number >= cleared && !turn.undone && turn.steps > 0,
       );
-      const from = summary;
+      const from = summaries.findLast(({ by }) => !by?.undone && (by?.number ?? 0) < before);
       if (!from) return visible.flatMap((turn) => turn.messages);
       const kept = visible.filter((turn) => turn.number >= from.fromTurn);
       return [{ role: "summary", text: from.text }, ...kept.flatMap((turn) => turn.messages)];
@@ -210,11 +210,11 @@ export function createHistory(): History {
           if (turn) turn.failure = { name: record.metadata.name, message: record.metadata.message };
           break;
         case "compaction":
-          summary = { text: record.metadata.summary, fromTurn: record.metadata.from_turn };
+          summaries.push({ text: record.metadata.summary, fromTurn: record.metadata.from_turn, by: turn });
           break;
         case "cleared":
           cleared = turns.length;
-          summary = null;
+          summaries = [];
           break;
         case "undo":
           rewind(history.undoable(), record.metadata.turns, true);

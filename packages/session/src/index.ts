@@ -13,7 +13,7 @@ export { isSessionError, SessionError, type SessionErrorCode } from "./errors.js
 export { createHistory, type Facts, type History, type TurnState, type Usage } from "./history.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export type { OpenPermission } from "./permissions.js";
-export type { Accepted, Attachment, PromptInput, Session, SessionState } from "./session.js";
+export type { Accepted, Attachment, PromptInput, Session, SessionClient, SessionState } from "./session.js";
 export {
   type CreateOptions,
   createSessions,

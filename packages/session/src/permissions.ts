@@ -72,7 +72,13 @@ export function createPermissionBroker(deps: {
           risk: request.risk,
           options: [...options],
         };
-        deps.recorder.write({ type: "permission_request", metadata }, place);
+        try {
+          deps.recorder.write({ type: "permission_request", metadata }, place);
+        } catch {
+          // A question that nobody can see is answered with no; the turn stops with the log's own error.
+          settle({ decision: "deny", by: "rule" });
+          return;
+        }
         const expire = (by: ResolvedBy) => {
           const pending = open.get(id);
           if (pending) resolve(id, pending, "deny", by).catch(() => {});

@@ -11,7 +11,10 @@ export interface Recorder {
   add(event: AgentEvent, place: Place): void;
   /** Appends at once, after whatever text waits, and returns the record. */
   write(event: AgentEvent, place: Place): Entry<SessionEvent>;
-  flush(): void;
+  /** Appends several in one write: all of them reach the log, or none. */
+  writeAll(events: readonly AgentEvent[], place: Place): void;
+  /** Forgets text that waits and what calls have streamed: the log did not take what came before. */
+  reset(): void;
 }
 
 export interface Place {
@@ -20,22 +23,36 @@ export interface Place {
 }
 
 export function createRecorder(deps: {
-  readonly writer: () => LogWriter<SessionEvent>;
+  readonly writer: LogWriter<SessionEvent>;
   readonly onRecord: (record: SessionRecord) => void;
-  readonly onError: (error: unknown) => void;
+  /** Throws while nothing may be written. */
+  readonly guard: () => void;
+  /** Told when the log did not take a record, before the error is thrown. */
+  readonly onFault: (error: unknown) => void;
   readonly coalesce: boolean;
 }): Recorder {
   let waiting: { type: "text_delta" | "thought_delta"; text: string; place: Place } | null = null;
   let scheduled = false;
   const streamed = new Map<string, { bytes: number; dropped: number }>();
 
-  const append = (event: AgentEvent, place: Place): Entry<SessionEvent> => {
-    const body: SessionEvent = { type: event.type, turn: place.turn, metadata: event.metadata } as SessionEvent;
-    if (place.origin !== undefined) body.origin = place.origin;
-    const [entry] = deps.writer().append([body]);
-    deps.onRecord(entry!.event);
-    return entry!;
+  const appendAll = (events: readonly AgentEvent[], place: Place): readonly Entry<SessionEvent>[] => {
+    deps.guard();
+    const bodies = events.map((event) => {
+      const body: SessionEvent = { type: event.type, turn: place.turn, metadata: event.metadata } as SessionEvent;
+      if (place.origin !== undefined) body.origin = place.origin;
+      return body;
+    });
+    let entries: readonly Entry<SessionEvent>[];
+    try {
+      entries = deps.writer.append(bodies);
+    } catch (error) {
+      deps.onFault(error);
+      throw error;
+    }
+    for (const entry of entries) deps.onRecord(entry.event);
+    return entries;
   };
+  const append = (event: AgentEvent, place: Place): Entry<SessionEvent> => appendAll([event], place)[0]!;
 
   const flush = () => {
     if (!waiting) return;
@@ -51,8 +68,8 @@ export function createRecorder(deps: {
       scheduled = false;
       try {
         flush();
-      } catch (error) {
-        deps.onError(error);
+      } catch {
+        // Told already; the turn's next record meets the same error.
       }
     });
   };
@@ -88,7 +105,14 @@ export function createRecorder(deps: {
 
   return {
     write,
-    flush,
+    writeAll(events, place) {
+      flush();
+      appendAll(events, place);
+    },
+    reset() {
+      waiting = null;
+      streamed.clear();
+    },
     add(event, place) {
       if (event.type === "tool_progress" && overBound(event.metadata.call_id, event.metadata.chunk)) return;
       if (!deps.coalesce || (event.type !== "text_delta" && event.type !== "thought_delta")) {

@@ -22,12 +22,13 @@ export interface TurnRun {
   readonly settle: () => Promise<void>;
 }
 
-/** Resolves when the last record is appended. Rejects only when the log cannot be written; `owed` is then the ending. */
+/** Resolves when the last record is appended. Rejects when the log cannot be written. */
 export async function runTurn(run: TurnRun): Promise<void> {
   const { recorder, place, history } = run;
   recorder.write({ type: "turn_start", metadata: { prompt: `msg-${run.turn.number}` } }, place);
   const heard = await listen(run);
-  closeCalls(history, recorder, place, heard.cancelled ? "cancelled" : "the tool did not finish");
+  const unfinished = resultsForOpenCalls(history, heard.cancelled ? "cancelled" : "the tool did not finish");
+  if (unfinished.length > 0) recorder.writeAll(unfinished, place);
   await run.settle();
   if (history.facts.title === null && !heard.cancelled && heard.stepped) {
     const title = titleFrom(heard.text());
@@ -38,13 +39,11 @@ export async function runTurn(run: TurnRun): Promise<void> {
 }
 
 /** A result for every call that has none, so that the conversation stays well-formed. */
-export function closeCalls(history: History, recorder: Recorder, place: Place, error: string): void {
-  for (const call_id of [...history.openCalls.keys()]) {
-    recorder.write(
-      { type: "tool_result", metadata: { call_id, success: false, output: "", error, duration_ms: 0 } },
-      place,
-    );
-  }
+export function resultsForOpenCalls(history: History, error: string): AgentEvent[] {
+  return [...history.openCalls.keys()].map((call_id) => ({
+    type: "tool_result",
+    metadata: { call_id, success: false, output: "", error, duration_ms: 0 },
+  }));
 }
 
 // --- internal ---

@@ -1,14 +1,16 @@
 /** All sessions of a process: made, loaded, listed, forked, unloaded when idle, deleted. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
-import { isStoreError, makeSessionId } from "@chimera/event-store";
+import { makeSessionId } from "@chimera/event-store";
 import type { SnapshotStore } from "@chimera/snapshot-store";
 import type { Agent, McpServer } from "./agent-port.js";
+import { createSession, type SessionBirth, type SessionDeps } from "./create-session.js";
 import { SessionError } from "./errors.js";
 import { createHistory, type History } from "./history.js";
 import { DEFAULT_SESSION_TTL } from "./limits.js";
-import { createSession, type ResolvedCommand, type Session, type SessionBirth, type SessionDeps } from "./session.js";
+import type { ResolvedCommand, Session } from "./session.js";
 import type { Settings } from "./settings.js";
+import { namedError } from "./storage-error.js";
 import { type Summary, summarize } from "./summary.js";
 import type { Rewind } from "./undo.js";
 import type { Files } from "./workspace.js";
@@ -35,7 +37,7 @@ export interface Sessions {
   /** Stored sessions that had a prompt, with the live ones' summaries up to date. */
   list(options?: ListOptions): Promise<{ sessions: ListedSummary[]; next: string | null }>;
   /** Copies the log up to the end of a turn (default: the last) into a new session. */
-  fork(id: string, options?: { turn?: number }): Promise<Session>;
+  fork(id: string, options?: { turn?: number; mcpServers?: readonly McpServer[] }): Promise<Session>;
   /** Cancels, unloads; the session stays loadable. */
   close(id: string): Promise<void>;
   /** Ends a session for good and forgets its snapshots; its log stays, as a record of what happened. `session_not_found`. */
@@ -89,6 +91,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const ttl = deps.ttl === undefined ? DEFAULT_SESSION_TTL : (deps.ttl ?? 0);
   const live = new Map<string, Session>();
   const loading = new Map<string, Promise<Session>>();
+  const unloading = new Map<string, Promise<void>>();
 
   const depsOf = (store: EventStore<SessionEvent, Summary>, birth: Omit<SessionBirth, "history">): SessionDeps => ({
     agent: deps.agent,
@@ -111,34 +114,20 @@ export function createSessions(deps: SessionsDeps): Sessions {
   };
 
   async function bring(id: string): Promise<Session> {
-    const summary = await deps.store.readSummary(id).catch(() => null);
+    await unloading.get(id);
+    const naming = (error: unknown): never => {
+      throw namedError(error, id);
+    };
+    const summary = await deps.store.readSummary(id).catch(naming);
     if (!summary || summary.closed) throw notFound(id);
-    const writer = await openWriter(id);
-    const history = createHistory();
-    for await (const entry of deps.store.read(id)) history.apply(entry.event);
-    const { model, agent } = history.facts;
-    return admit(deps.store, {
-      writer,
-      history,
-      settings: { ...deps.defaults, model: model ?? summary.model, ...(agent !== null && { agent }) },
-      program: summary.agent,
-      cwd: summary.cwd,
-      directories: summary.directories ?? [],
-      createdAt: Date.parse(summary.started_at),
-      persistent: true,
-      mcpServers: [],
-      ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
-    });
-  }
-
-  async function openWriter(id: string): Promise<LogWriter<SessionEvent>> {
+    const writer = await deps.store.open(id).catch(naming);
     try {
-      return await deps.store.open(id);
+      const history = createHistory();
+      for await (const entry of deps.store.read(id)) history.apply(entry.event);
+      return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, deps.defaults) });
     } catch (error) {
-      if (!isStoreError(error)) throw error;
-      if (error.code === "claimed") throw new SessionError("session_claimed", error.message, { cause: error });
-      if (error.code === "not_found" || error.code === "invalid_id") throw notFound(id);
-      throw error;
+      await writer.close().catch(() => {});
+      throw namedError(error, id);
     }
   }
 
@@ -176,8 +165,18 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const session = live.get(id);
     if (!session) return;
     live.delete(id);
-    await session.close(by);
-    await deps.onUnload?.(id);
+    const left = session.close(by).then(async () => {
+      // A log that lives in memory goes with its session.
+      if (!session.persistent) await deps.ephemeral.delete(id);
+      await deps.onUnload?.(id);
+    });
+    // Whoever loads it again meanwhile waits until the log is let go.
+    const settled = left.then(
+      () => void unloading.delete(id),
+      () => void unloading.delete(id),
+    );
+    unloading.set(id, settled);
+    await left;
   };
 
   const sessions: Sessions = {
@@ -242,7 +241,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
           cwd: parent.cwd,
           directories: parent.directories,
           persist: parent.persistent,
-          mcpServers: [],
+          mcpServers: options.mcpServers ?? [],
           settings: parent.settings,
           parentId: id,
         },
@@ -264,22 +263,22 @@ export function createSessions(deps: SessionsDeps): Sessions {
       await deps.snapshots?.clear(id);
     },
     async delete(id) {
-      await unload(id, "cancel");
+      await Promise.all([unload(id, "cancel"), unloading.get(id)]);
       await deps.ephemeral.delete(id);
       await deps.store.delete(id);
       await deps.snapshots?.clear(id);
     },
     evictIdle() {
       if (!ttl) return;
-      const deadline = clock() - ttl * 1000;
       for (const session of live.values()) {
-        if (session.state !== "idle" || session.touchedAt > deadline) continue;
+        if (session.state !== "idle" || session.idleMs < ttl * 1000) continue;
         unload(session.id, "eviction").catch((error) => deps.onError?.(error, session.id));
       }
     },
     async shutdown() {
       await Promise.allSettled(loading.values());
       await Promise.allSettled([...live.keys()].map((id) => sessions.close(id)));
+      await Promise.allSettled(unloading.values());
     },
   };
   return sessions;
@@ -287,8 +286,26 @@ export function createSessions(deps: SessionsDeps): Sessions {
 
 // --- internal ---
 
+/** What a stored session is born with again: model and agent from its log, everything else from the defaults. */
+function rememberedBirth(
+  summary: Summary,
+  { facts }: History,
+  defaults: Settings,
+): Omit<SessionBirth, "writer" | "history"> {
+  return {
+    settings: { ...defaults, model: facts.model ?? summary.model, ...(facts.agent !== null && { agent: facts.agent }) },
+    program: summary.agent,
+    cwd: summary.cwd,
+    directories: summary.directories ?? [],
+    createdAt: Date.parse(summary.started_at),
+    persistent: true,
+    mcpServers: [],
+    ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
+  };
+}
+
 function notFound(id: string): SessionError {
-  return new SessionError("session_not_found", `there is no session ${id}`);
+  return new SessionError("session_not_found", `there is no session ${id}`, { sessionId: id });
 }
 
 function hex(bytes: number): string {

@@ -4,6 +4,7 @@
  */
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
+import { compacting } from "./compact.js";
 import { isSessionError } from "./errors.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
@@ -56,6 +57,7 @@ export function createSlashPalette(deps: SlashDeps): SlashPalette {
       const args = (match[2] ?? "").trim();
       const own = (await custom(session.cwd)).find((command) => command.name === name);
       if (own) return { prompt: renderCommand(own, splitArguments(args)) };
+      if (name === COMPACT.name) return { around: compacting };
       const row = rows.get(name);
       if (!row) return undefined;
       return { agent: () => answer(() => row.run({ session, sessions, rewind, args, all: commands })) };
@@ -88,6 +90,13 @@ async function* answer(run: () => Promise<string> | string): AsyncIterable<Agent
     metadata: { output, steps: 0, tool_calls_total: 0, cost: 0, success: error === null, error },
   };
 }
+
+/** The one command that is a turn of the model's. */
+const COMPACT: SlashCommand = {
+  name: "compact",
+  description: "Summarize the conversation so far and go on from the summary",
+  run: () => "",
+};
 
 const BUILT_IN: readonly SlashCommand[] = [
   {
@@ -164,4 +173,5 @@ const BUILT_IN: readonly SlashCommand[] = [
       return `new session ${id}`;
     },
   },
+  COMPACT,
 ];

@@ -1,7 +1,7 @@
 /** Undo and redo of turns: the conversation by a record, the files by the snapshots of the turns it names. */
 import type { AgentEvent, FileOutcome } from "@chimera/acp-schema/events";
-import type { SessionSnapshots } from "@chimera/snapshot-store";
-import type { History } from "./history.js";
+import type { RestoreReport, SessionSnapshots } from "@chimera/snapshot-store";
+import type { History, TurnState } from "./history.js";
 
 export interface RewindOptions {
   /** How many turns. @defaultValue 1 */
@@ -27,20 +27,18 @@ export type Direction = "undo" | "redo";
 export type Rewind = (direction: Direction, options?: RewindOptions) => Promise<RewindReport>;
 
 export function createRewind(deps: {
-  readonly history: History;
+  readonly history: () => History;
   readonly snapshots: SessionSnapshots | null;
   readonly record: (event: AgentEvent, origin?: string) => void;
 }): Rewind {
   return async (direction, options = {}) => {
-    const available = direction === "undo" ? deps.history.undoable() : deps.history.redoable();
+    const history = deps.history();
+    const available = direction === "undo" ? history.undoable() : history.redoable();
     const steps = Math.min(Math.max(1, Math.trunc(options.steps ?? 1)), available.length);
     const remaining = available.length - steps;
-    if (steps === 0) return report(direction, { turns: 0, files: [], conflicts: [], remaining: 0 });
-    const restored = await deps.snapshots?.[direction]({
-      steps,
-      force: options.force ?? false,
-      dryRun: options.dryRun ?? false,
-    });
+    const taken = direction === "undo" ? available.slice(-steps) : available.slice(0, steps);
+    if (taken.length === 0) return report(direction, { turns: 0, files: [], conflicts: [], remaining: 0 });
+    const restored = deps.snapshots && (await restoreFiles(deps.snapshots, direction, taken, options));
     const rewound = {
       turns: steps,
       files: (restored?.files ?? []).map(({ path, outcome }) => ({ path, outcome })),
@@ -53,6 +51,24 @@ export function createRewind(deps: {
 }
 
 // --- internal ---
+
+/**
+ * The file steps of the given turns. Not every turn that can be undone has one (a fork has none of its parent's), and turns
+ * that took no model step may have one, so the steps are counted by turn number.
+ */
+async function restoreFiles(
+  snapshots: SessionSnapshots,
+  direction: Direction,
+  taken: readonly TurnState[],
+  { force = false, dryRun = false }: RewindOptions,
+): Promise<RestoreReport | null> {
+  const depth = (await snapshots.depth())[direction];
+  if (depth === 0) return null;
+  const { turnNumbers } = await snapshots[direction]({ steps: depth, dryRun: true });
+  const [first, last] = [taken[0]?.number ?? 0, taken.at(-1)?.number ?? 0];
+  const steps = turnNumbers.filter((turn) => (direction === "undo" ? turn >= first : turn <= last)).length;
+  return steps === 0 ? null : snapshots[direction]({ steps, force, dryRun });
+}
 
 const VERBS = { undo: "rewound", redo: "replayed" } as const;
 

@@ -5,6 +5,9 @@
 import type { RecordOf, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
 
+/** A block longer than this comes as several records, so that no reader gets a frame of megabytes. */
+const BLOCK_CHARS = 128 * 1024;
+
 type Delta = RecordOf<"text_delta" | "thought_delta">;
 
 export async function* visibleRecords(
@@ -12,19 +15,24 @@ export async function* visibleRecords(
   hidden: ReadonlySet<number>,
 ): AsyncIterable<SessionRecord> {
   let block: Delta[] = [];
+  let size = 0;
   for await (const { event } of entries) {
     if (event.turn !== null && hidden.has(event.turn)) continue;
     const open = block[0];
     if (isDelta(event)) {
-      if (open && (open.type !== event.type || open.turn !== event.turn)) {
+      const { length } = event.metadata.text;
+      if (open && (open.type !== event.type || open.turn !== event.turn || size + length > BLOCK_CHARS)) {
         yield join(block);
         block = [];
+        size = 0;
       }
       block.push(event);
+      size += length;
       continue;
     }
     if (open) yield join(block);
     block = [];
+    size = 0;
     yield event;
   }
   if (block.length > 0) yield join(block);

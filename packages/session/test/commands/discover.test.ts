@@ -1,0 +1,56 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { discoverCommands } from "../../src/commands/index.js";
+
+function tree(files: Record<string, string>): string {
+  const root = mkdtempSync(join(tmpdir(), "session-commands-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+test("the project comes before the user, the plural directory before the singular", async () => {
+  const home = tree({
+    ".opencode/command/a.md": "home singular",
+    ".opencode/command/b.md": "home singular",
+    ".opencode/command/c.md": "home singular",
+    ".opencode/command/d.md": "home singular",
+    ".opencode/commands/b.md": "home plural",
+    ".opencode/commands/c.md": "home plural",
+    ".opencode/commands/d.md": "home plural",
+  });
+  const cwd = tree({
+    ".opencode/command/c.md": "project singular",
+    ".opencode/command/d.md": "project singular",
+    ".opencode/commands/d.md": "project plural",
+  });
+  const found = await discoverCommands({ home, cwd });
+  expect(found.map(({ name, body }) => [name, body])).toEqual([
+    ["a", "home singular"],
+    ["b", "home plural"],
+    ["c", "project singular"],
+    ["d", "project plural"],
+  ]);
+  expect(found[3]?.source).toBe(join(cwd, ".opencode/commands/d.md"));
+});
+
+test("what cannot be a command hides only itself", async () => {
+  const cwd = tree({
+    ".opencode/command/good.md": "fine",
+    ".opencode/command/empty.md": "\n",
+    ".opencode/command/notes.txt": "no",
+    ".opencode/command/huge.md": "x".repeat(300 * 1024),
+    ".opencode/command/folder.md/inner.md": "no",
+  });
+  symlinkSync("/nonexistent", join(cwd, ".opencode/command/dangling.md"));
+  expect((await discoverCommands({ home: "/nonexistent", cwd })).map(({ name }) => name)).toEqual(["good"]);
+});
+
+test("no directories, no commands", async () => {
+  expect(await discoverCommands({ home: "/nonexistent", cwd: "/nonexistent" })).toEqual([]);
+});

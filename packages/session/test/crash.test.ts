@@ -1,0 +1,71 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { createFileStore } from "@chimera/event-store";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Session, Summary } from "../src/index.js";
+import { makeSessions, recordsOf, speaking, typesOf } from "./fixture.js";
+
+/** Runs the crashing process, kills it in its second turn and opens what it left. */
+async function crashAndLoad(): Promise<{ session: Session; records: SessionRecord[]; seenByModel: () => unknown }> {
+  const root = mkdtempSync(join(tmpdir(), "session-crash-"));
+  const child = spawn(process.execPath, [join(import.meta.dirname, "fixtures", "crashing.mjs"), root], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = await once(child.stdout, "data");
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const store = createFileStore<SessionEvent, Summary>({ root });
+  let seen: unknown;
+  const sessions = makeSessions(
+    (turn, context) => {
+      seen = turn.history;
+      return speaking("back again")(turn, context);
+    },
+    { store },
+  );
+  onTestFinished(async () => {
+    await sessions.shutdown();
+    await store.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  const session = await sessions.load(String(line).trim());
+  return { session, records: await recordsOf(sessions, session.id), seenByModel: () => seen };
+}
+
+describe("a session whose process was killed in a turn", () => {
+  test("has every open thing ended: question denied, call failed, turn in error, waiting prompt cancelled", async () => {
+    const { records, session } = await crashAndLoad();
+    const interrupted = records.filter((record) => record.turn === 1);
+    expect(typesOf(interrupted).slice(-5)).toEqual([
+      "permission_resolved",
+      "tool_result",
+      "error",
+      "turn_end",
+      "agent_result",
+    ]);
+    expect(interrupted.at(-5)?.metadata).toMatchObject({ decision: "deny" });
+    expect(interrupted.at(-4)?.metadata).toMatchObject({ call_id: "c1", success: false });
+    expect(interrupted.at(-1)?.metadata).toMatchObject({ success: false, error: expect.stringContaining("process") });
+    expect(typesOf(records.filter((record) => record.turn === 2))).toEqual(["user_message", "cancelled"]);
+    expect(records.map((record) => record.seq)).toEqual(records.map((_, index) => index + 1));
+    expect(session.state).toBe("idle");
+  });
+
+  test("takes the next prompt, and the model sees a well-formed conversation", async () => {
+    const { session, seenByModel } = await crashAndLoad();
+    const { turn } = session.prompt({ text: "fourth" });
+    await session.idle();
+    expect(session.history.turns[turn]?.result).toMatchObject({ success: true, output: "back again" });
+    expect(seenByModel()).toEqual([
+      { role: "user", text: "first" },
+      { role: "assistant", text: "answer 0", tools: [] },
+      { role: "user", text: "second" },
+      { role: "assistant", text: "answer 1", tools: [{ id: "c1", name: "Bash", args: { command: "ls" } }] },
+      { role: "tool", id: "c1", name: "Bash", success: false, output: expect.stringContaining("process") },
+    ]);
+  });
+});

@@ -1,0 +1,217 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import { createFileStore } from "@chimera/event-store";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { DEFAULT_SESSION_TTL, MODE_FLAGS, MODES, modeOf, parseMode, type Summary } from "../src/index.js";
+import { makeSessions, recordsOf, runPrompt, speaking, typesOf } from "./fixture.js";
+
+function fileStore() {
+  const root = mkdtempSync(join(tmpdir(), "session-life-"));
+  const store = createFileStore<SessionEvent, Summary>({ root });
+  onTestFinished(async () => {
+    await store.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  return store;
+}
+
+describe("the time to live", () => {
+  const clocked = (ttl?: number | null) => {
+    let now = 0;
+    const unloaded: string[] = [];
+    const sessions = makeSessions(speaking("hello"), {
+      monotonic: () => now,
+      onUnload: async (id) => void unloaded.push(id),
+      ...(ttl !== undefined && { ttl }),
+    });
+    return { sessions, unloaded, pass: (seconds: number) => (now += seconds * 1000) };
+  };
+
+  test("unloads an idle session after an hour; it stays loadable, with its conversation", async () => {
+    const { sessions, unloaded, pass } = clocked();
+    const { id } = await sessions.create({ cwd: "/" });
+    await runPrompt(sessions, id, "hi");
+    pass(DEFAULT_SESSION_TTL - 1);
+    sessions.evictIdle();
+    expect(sessions.find(id)).toBeDefined();
+    pass(2);
+    sessions.evictIdle();
+    expect(sessions.find(id)).toBeUndefined();
+    const again = await sessions.load(id);
+    expect(again.history.messages(9)).toHaveLength(2);
+    expect(unloaded).toEqual([id]);
+  });
+
+  test.each([null, 0])("%s keeps sessions loaded", async (ttl) => {
+    const { sessions, pass } = clocked(ttl);
+    const { id } = await sessions.create({ cwd: "/" });
+    pass(1e9);
+    await sessions.list();
+    expect(sessions.find(id)).toBeDefined();
+  });
+
+  test("a touch starts it again", async () => {
+    const { sessions, pass } = clocked(10);
+    const session = await sessions.create({ cwd: "/" });
+    pass(9);
+    session.touch();
+    pass(9);
+    sessions.evictIdle();
+    expect(sessions.find(session.id)).toBe(session);
+  });
+});
+
+describe("a session", () => {
+  test("that was closed answers with its own error, and load brings it back", async () => {
+    const sessions = makeSessions(speaking("hello"));
+    const session = await sessions.create({ cwd: "/" });
+    await sessions.close(session.id);
+    expect(() => session.prompt({ text: "hi" })).toThrow(expect.objectContaining({ code: "session_closed" }));
+    const again = await sessions.load(session.id);
+    expect(again).not.toBe(session);
+  });
+
+  test("can be loaded in the moment it is unloaded, over a store that lets one writer in", async () => {
+    const sessions = makeSessions(speaking("hello"), { store: fileStore() });
+    const { id } = await sessions.create({ cwd: "/" });
+    await runPrompt(sessions, id, "hi");
+    const [, again] = await Promise.all([sessions.close(id), sessions.load(id)]);
+    expect(again.state).toBe("idle");
+    await sessions.shutdown();
+  });
+
+  test("closes in a turn: the turn is cancelled, prompts that wait too, and all have their last record", async () => {
+    const sessions = makeSessions(async function* (_turn, { signal }) {
+      yield { type: "text_delta", metadata: { text: "part" } };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    });
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "one" });
+    session.prompt({ text: "two" });
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    await sessions.close(session.id);
+    const ends = (await recordsOf(sessions, session.id)).filter((record) => record.type === "cancelled");
+    expect(ends.map(({ turn, metadata }) => [turn, metadata])).toEqual([
+      [0, { output: "part" }],
+      [1, { output: "" }],
+    ]);
+  });
+
+  test("that waits can be cancelled alone", async () => {
+    const sessions = makeSessions(async function* (_turn, { signal }) {
+      yield { type: "text_delta", metadata: { text: "part" } };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    });
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "one" });
+    session.prompt({ text: "two" });
+    expect(session.cancelTurn(1)).toBe(true);
+    expect(session.cancelTurn(1)).toBe(false);
+    expect([session.state, session.queued]).toEqual(["running", 0]);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(session.cancelTurn(0)).toBe(true);
+    await session.idle();
+    expect(session.history.turns.map((turn) => turn.result?.cancelled)).toEqual([true, true]);
+  });
+
+  test("is listed once it had a prompt, newest touched first, and gone when deleted", async () => {
+    const sessions = makeSessions(speaking("hello"));
+    const [first, second] = [await sessions.create({ cwd: "/" }), await sessions.create({ cwd: "/" })];
+    expect((await sessions.list()).sessions).toEqual([]);
+    await runPrompt(sessions, first.id, "a");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await runPrompt(sessions, second.id, "b");
+    expect((await sessions.list()).sessions.map((row) => row.id)).toEqual([second.id, first.id]);
+    await sessions.delete(first.id);
+    await sessions.delete(first.id);
+    expect((await sessions.list()).sessions.map((row) => row.id)).toEqual([second.id]);
+    await expect(sessions.load(first.id)).rejects.toMatchObject({ code: "session_not_found", sessionId: first.id });
+  });
+
+  test.each(["", "no-such", "../../etc", "otter-20260101T000000-zzzzzzzz", "a".repeat(5000)])(
+    "named %j does not exist, and says so",
+    async (id) => {
+      const sessions = makeSessions(speaking("hello"), { store: fileStore() });
+      await expect(sessions.load(id)).rejects.toMatchObject({ code: "session_not_found" });
+      await expect(sessions.close(id)).resolves.toBeUndefined();
+    },
+  );
+
+  test("without persistence leaves nothing in the store, and goes when it is closed", async () => {
+    const store = fileStore();
+    const sessions = makeSessions(speaking("hello"), { store });
+    const session = await sessions.create({ cwd: "/", persist: false });
+    const records = await runPrompt(sessions, session.id, "hi");
+    expect(typesOf(records).at(-1)).toBe("agent_result");
+    expect(await store.has(session.id)).toBe(false);
+    expect((await sessions.list()).sessions).toEqual([]);
+    await sessions.close(session.id);
+    await expect(sessions.load(session.id)).rejects.toMatchObject({ code: "session_not_found" });
+  });
+
+  test("gives back model and agent at load, and takes mode and flags from the defaults again", async () => {
+    const sessions = makeSessions(speaking("hello"));
+    const session = await sessions.create({ cwd: "/" });
+    session.setModel("big");
+    session.setAgent("plan");
+    session.setMode("auto");
+    session.setTitle("Mine");
+    await sessions.close(session.id);
+    const again = await sessions.load(session.id);
+    expect([again.settings.model, again.settings.agent, again.mode, again.title]).toEqual([
+      "big",
+      "plan",
+      "review",
+      "Mine",
+    ]);
+  });
+});
+
+describe("settings", () => {
+  const rows = [
+    [false, false, false, "review"],
+    [true, false, false, "review"],
+    [false, true, false, "review"],
+    [true, true, false, "auto"],
+    [false, false, true, "read-only"],
+    [true, false, true, "read-only"],
+    [false, true, true, "read-only"],
+    [true, true, true, "read-only"],
+  ] as const;
+
+  test.each(rows)("writes %s, execute %s, read-only %s amount to %s", (writes, execute, readOnly, mode) => {
+    expect(modeOf({ autoApproveWrites: writes, autoApproveExecute: execute, readOnly })).toBe(mode);
+  });
+
+  test.each(MODES)("the mode %s writes all three flags, whatever they were", async (mode) => {
+    const sessions = makeSessions(speaking(""));
+    const session = await sessions.create({ cwd: "/" });
+    for (const option of ["auto_approve_writes", "auto_approve_execute", "read_only"] as const) {
+      session.setFlag(option, mode !== "auto");
+    }
+    session.setMode(mode);
+    expect(session.settings).toMatchObject(MODE_FLAGS[mode]);
+    expect(session.mode).toBe(mode);
+  });
+
+  test("a flag changes itself alone, and read-only wins over auto", async () => {
+    const sessions = makeSessions(speaking(""));
+    const session = await sessions.create({ cwd: "/" });
+    session.setMode("auto");
+    session.setFlag("read_only", true);
+    expect(session.settings).toMatchObject({ autoApproveWrites: true, autoApproveExecute: true, readOnly: true });
+    expect(session.mode).toBe("read-only");
+    expect(typesOf(await recordsOf(sessions, session.id))).toEqual(["mode_changed", "config_changed"]);
+  });
+
+  test.each(["", "Auto", "readonly", "constructor"])("there is no mode %j", (name) => {
+    expect(() => parseMode(name)).toThrow(expect.objectContaining({ code: "invalid_setting" }));
+  });
+
+  test("a model has a name", async () => {
+    const session = await makeSessions(speaking("")).create({ cwd: "/" });
+    expect(() => session.setModel("  ")).toThrow(expect.objectContaining({ code: "invalid_setting" }));
+  });
+});

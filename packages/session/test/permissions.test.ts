@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import type { Agent } from "../src/index.js";
+import { makeSessions, recordsOf } from "./fixture.js";
+
+const asking: Agent = async function* (_turn, { ask }) {
+  const { decision, by } = await ask({ call_id: "c", tool: "Bash", args: { command: "ls" }, risk: "low" });
+  yield { type: "text_delta", metadata: { text: `${decision} by ${by}` } };
+};
+
+async function asked() {
+  const sessions = makeSessions(asking);
+  const session = await sessions.create({ cwd: "/" });
+  const clients = [1, 2].map(() => session.attach({ approves: true }));
+  session.attach({ approves: false });
+  session.prompt({ text: "go" });
+  for (let i = 0; i < 200 && session.openPermissions.size === 0; i++) await new Promise((r) => setTimeout(r, 5));
+  const [id] = session.openPermissions.keys();
+  return { sessions, session, clients, id: id! };
+}
+
+test("the last client that approves leaves: what is open is denied", async () => {
+  const { session, clients } = await asked();
+  clients[0]?.detach();
+  expect(session.openPermissions.size).toBe(1);
+  clients[1]?.detach();
+  clients[1]?.detach();
+  await session.idle();
+  expect(session.history.turns[0]?.result?.output).toBe("deny by rule");
+});
+
+test("two clients answer at once: the first counts, the second is told", async () => {
+  const { session, id } = await asked();
+  const answers = await Promise.allSettled([session.answer(id, "always", "phone"), session.answer(id, "deny")]);
+  expect(answers.map((answer) => answer.status)).toEqual(["fulfilled", "rejected"]);
+  await session.idle();
+  expect(session.history.turns[0]?.result?.output).toBe("always by client");
+});
+
+test("the request and its answer are records, with who answered", async () => {
+  const { sessions, session, id } = await asked();
+  await session.answer(id, "allow", "console");
+  await session.idle();
+  const records = await recordsOf(sessions, session.id);
+  expect(records.find((record) => record.type === "permission_request")?.metadata).toMatchObject({
+    permission_id: id,
+    tool: "Bash",
+    options: ["allow", "always", "deny", "never"],
+  });
+  expect(records.find((record) => record.type === "permission_resolved")).toMatchObject({
+    origin: "console",
+    metadata: { permission_id: id, decision: "allow", by: "client" },
+  });
+});
+
+test("closing the session denies, and the turn ends as cancelled", async () => {
+  const { sessions, session } = await asked();
+  await sessions.close(session.id);
+  expect(session.history.turns[0]?.result?.cancelled).toBe(true);
+});

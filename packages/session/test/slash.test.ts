@@ -1,0 +1,129 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SessionRecord } from "@chimera/acp-schema/events";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Agent, createSlashPalette, parseSteps } from "../src/index.js";
+import { makeSessions, recordsOf, runPrompt, speaking, typesOf } from "./fixture.js";
+
+/** Says what it was asked. */
+const echo: Agent = (turn, context) => speaking(`asked: ${turn.prompt.text}`)(turn, context);
+
+function workspace(commands: Record<string, string> = {}): string {
+  const cwd = mkdtempSync(join(tmpdir(), "session-slash-"));
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(commands)) {
+    mkdirSync(join(cwd, ".opencode", "command"), { recursive: true });
+    writeFileSync(join(cwd, ".opencode", "command", `${name}.md`), text);
+  }
+  return cwd;
+}
+
+function outputOf(records: readonly SessionRecord[]): string {
+  const last = records.at(-1);
+  return last?.type === "agent_result" ? last.metadata.output : "";
+}
+
+async function say(text: string, commands?: Record<string, string>) {
+  const sessions = makeSessions(echo, {
+    commands: createSlashPalette({
+      home: "/nonexistent",
+      commands: [{ name: "tools", description: "List the tools", run: () => "Read" }],
+    }),
+  });
+  const session = await sessions.create({ cwd: workspace(commands) });
+  const records = await runPrompt(sessions, session.id, text);
+  return { sessions, session, records, output: outputOf(records) };
+}
+
+describe("steps", () => {
+  test.each([
+    ["", 1],
+    ["3", 3],
+    ["--steps 3", 3],
+    ["--steps=12", 12],
+    ["-n 2", 2],
+    ["  4  ", 4],
+    ["0", 1],
+    ["-1", 1],
+    ["1.5", 1],
+    ["many", 1],
+    ["3 4", 1],
+    ["99999999999999999999", 1],
+  ])("%j means %i", (text, steps) => {
+    expect(parseSteps(text)).toBe(steps);
+  });
+});
+
+describe("a built-in command", () => {
+  test("answers in the agent's place, as a turn without a step that names nothing", async () => {
+    const { records, session, output } = await say("/help");
+    expect(typesOf(records)).toEqual(["user_message", "turn_start", "text_delta", "turn_end", "agent_result"]);
+    for (const name of ["undo", "redo", "model", "mode", "clear", "cost", "sessions", "new", "compact", "tools"]) {
+      expect(output).toContain(`/${name}`);
+    }
+    expect(session.title).toBeNull();
+    expect(session.history.messages(9)).toEqual([]);
+  });
+
+  test.each([
+    ["/model", "model: test-model"],
+    ["/model  fast ", "model: test-model -> fast"],
+    ["/mode", "mode: review"],
+    ["/mode read-only", "mode: review -> read-only"],
+    ["/mode nonsense", 'unknown mode "nonsense"; choose one of auto, review, read-only'],
+    ["/cost", "no tokens used yet"],
+    ["/undo", "/undo: nothing to undo"],
+    ["/redo 3", "/redo: nothing to redo"],
+    ["/tools", "Read"],
+    ["/sessions", expect.stringContaining("/sessions")],
+    ["/new", expect.stringMatching(/^new session otter-/)],
+  ])("%s answers", async (text, answer) => {
+    expect((await say(text)).output).toEqual(answer);
+  });
+
+  test("/clear hides what came before from the model, not from the log", async () => {
+    const { sessions, session } = await say("first");
+    await runPrompt(sessions, session.id, "/clear");
+    await runPrompt(sessions, session.id, "second");
+    expect(session.history.messages(9)).toEqual([
+      { role: "user", text: "second" },
+      { role: "assistant", text: "asked: second", tools: [] },
+    ]);
+    expect(typesOf(await recordsOf(sessions, session.id)).filter((type) => type === "user_message")).toHaveLength(3);
+  });
+
+  test("/compact puts the model's summary in the conversation's place until it is undone", async () => {
+    const { sessions, session } = await say("first");
+    await runPrompt(sessions, session.id, "/compact");
+    expect(session.history.messages(9)).toEqual([
+      { role: "summary", text: expect.stringContaining("asked: Summarize") },
+    ]);
+    await session.undo();
+    expect(session.history.messages(9)).toHaveLength(2);
+  });
+});
+
+describe("what is no command", () => {
+  test.each(["/unknown", "/usr/bin/env", "/", "//", "/ help", "not /help"])(
+    "%j goes to the agent as it is",
+    async (text) => {
+      expect((await say(text)).output).toBe(`asked: ${text}`);
+    },
+  );
+});
+
+describe("a custom command", () => {
+  test("is a prompt for the agent and comes before a built-in of its name", async () => {
+    const commands = { review: "Review $1 with $ARGUMENTS", help: "own help" };
+    expect((await say('/review "a b" c', commands)).output).toBe("asked: Review a b with a b c");
+    expect((await say("/help", commands)).output).toBe("asked: own help");
+  });
+
+  test("that would grow without bound ends its turn with an error, and the session goes on", async () => {
+    const { sessions, session, records } = await say(`/grow ${"x".repeat(200_000)}`, { grow: "$1".repeat(20) });
+    expect(records.at(-1)?.metadata).toMatchObject({ success: false, error: expect.stringContaining("exceed") });
+    const next = await runPrompt(sessions, session.id, "hello");
+    expect(next.at(-1)?.metadata).toMatchObject({ success: true });
+  });
+});

@@ -1,0 +1,204 @@
+// What happens when the log cannot be written: the turn stops, whoever waits is told, and the first write that succeeds
+// ends the turn.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import { createFileStore, createMemoryStore, type EventStore, type LogWriter, StoreError } from "@chimera/event-store";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Agent, Session, Summary } from "../src/index.js";
+import { makeSessions, recordsOf, speaking, typesOf } from "./fixture.js";
+
+type Store = EventStore<SessionEvent, Summary>;
+
+/** A memory store whose disk can be full. Like the file store's, the write that fails first fails after it was numbered. */
+async function fillingStore() {
+  const store: Store = createMemoryStore();
+  const scratch = await createMemoryStore<SessionEvent, object>().create("otter-20260101T000000-00000000", {});
+  const disk = { full: false };
+  const error = () => new StoreError("storage_full", "no space left");
+  const fill = (writer: LogWriter<SessionEvent>): LogWriter<SessionEvent> => {
+    let failed = false;
+    const failing = async () => {
+      if (disk.full && failed) throw error();
+    };
+    return {
+      ...writer,
+      get lastSeq() {
+        return writer.lastSeq;
+      },
+      append(events) {
+        if (!disk.full) {
+          failed = false;
+          return writer.append(events);
+        }
+        if (failed) throw error();
+        failed = true;
+        return scratch.append(events);
+      },
+      written: failing,
+      durable: failing,
+    };
+  };
+  const filling: Store = {
+    ...store,
+    create: async (id, summary) => fill(await store.create(id, summary)),
+    open: async (id) => fill(await store.open(id)),
+  };
+  return { store: filling, disk };
+}
+
+/** An agent that talks until it is stopped. */
+const talking: Agent = async function* (_turn, { signal }) {
+  yield { type: "step_start", metadata: { step: 0 } };
+  yield {
+    type: "tool_call",
+    metadata: { call_id: "c1", tool: "Bash", args: {}, kind: "execute", title: "", locations: [] },
+  };
+  while (!signal.aborted) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    yield { type: "text_delta", metadata: { text: "word " } };
+  }
+};
+
+async function fillDuringTurn() {
+  const { store, disk } = await fillingStore();
+  const sessions = makeSessions((turn, context) => (turn.number === 0 ? talking : speaking("well"))(turn, context), {
+    store,
+  });
+  const session = await sessions.create({ cwd: "/" });
+  const lost: unknown[] = [];
+  session.attach({ approves: false, onTurnsLost: (error) => void lost.push(error) });
+  session.prompt({ text: "one" });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  disk.full = true;
+  await session.idle();
+  return { sessions, session, disk, lost, records: () => recordsOf(sessions, session.id) };
+}
+
+describe("a log that cannot be written", () => {
+  test("stops the turn and tells whoever is attached, without a record", async () => {
+    const { session, lost, records } = await fillDuringTurn();
+    expect(session.state).toBe("idle");
+    expect(lost.length).toBeGreaterThan(0);
+    expect(lost[0]).toMatchObject({ code: "storage_full", message: "no space left" });
+    expect(typesOf(await records())).not.toContain("agent_result");
+  });
+
+  test("leaves the history equal to what the log holds", async () => {
+    const { session, records } = await fillDuringTurn();
+    const written = (await records()).filter((record) => record.type === "text_delta").length;
+    expect(session.history.count(new Set(["text_delta"]))).toBe(written);
+  });
+
+  test("refuses prompts and settings with the storage error while it lasts", async () => {
+    const { session } = await fillDuringTurn();
+    expect(() => session.prompt({ text: "two" })).toThrow(expect.objectContaining({ code: "storage_full" }));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(() => session.setMode("auto")).toThrow(expect.objectContaining({ code: "storage_full" }));
+  });
+
+  test("has the turn ended by the first write that succeeds, before anything new", async () => {
+    const { session, disk, records } = await fillDuringTurn();
+    const before = (await records()).length;
+    disk.full = false;
+    session.prompt({ text: "two" });
+    await session.idle();
+    const after = (await records()).slice(before);
+    expect(typesOf(after).slice(0, 5)).toEqual(["tool_result", "error", "turn_end", "agent_result", "user_message"]);
+    expect(after[3]).toMatchObject({ turn: 0, metadata: { success: false, error: "no space left" } });
+    expect(session.history.turns[1]?.result).toMatchObject({ success: true, output: "well" });
+    const numbers = (await records()).map((record) => record.seq);
+    expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  });
+
+  test("forgets prompts that it never took", async () => {
+    const { store, disk } = await fillingStore();
+    const sessions = makeSessions(talking, { store });
+    const session = await sessions.create({ cwd: "/" });
+    const busy: ReadonlySet<number>[] = [];
+    session.attach({ approves: false, onTurnsLost: (_, still) => void busy.push(still) });
+    session.prompt({ text: "one" });
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    disk.full = true;
+    const accept = () => session.prompt({ text: "two" });
+    // Numbered before the disk said no, or refused at once: either way it must not run later.
+    await Promise.resolve()
+      .then(accept, () => {})
+      .then((accepted) => accepted?.durable)
+      .catch(() => {});
+    await session.idle();
+    disk.full = false;
+    expect(session.queued).toBe(0);
+    expect(busy.at(-1)?.size).toBe(0);
+    expect(session.history.turns).toHaveLength(1);
+  });
+});
+
+describe("a permission that cannot be recorded", () => {
+  test("is denied, and no tool runs", async () => {
+    const { store, disk } = await fillingStore();
+    let answer: unknown;
+    const sessions = makeSessions(
+      async function* (_turn, { ask }) {
+        yield { type: "text_delta", metadata: { text: "may I?" } };
+        disk.full = true;
+        for (let i = 0; i < 2; i++) answer = await ask({ call_id: "c", tool: "Bash", args: {}, risk: "low" });
+      },
+      { store },
+    );
+    const session = await sessions.create({ cwd: "/" });
+    session.attach({ approves: true });
+    session.prompt({ text: "go" });
+    await session.idle();
+    expect(answer).toEqual({ decision: "deny", by: expect.any(String) });
+  });
+});
+
+/** A disk of one megabyte, where this process may mount one. */
+function smallDisk(): string | null {
+  const root = mkdtempSync(join(tmpdir(), "session-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", root], { stdio: "ignore" });
+  } catch {
+    rmSync(root, { recursive: true });
+    return null;
+  }
+  onTestFinished(() => {
+    execFileSync("umount", ["-l", root]);
+    rmSync(root, { recursive: true, force: true });
+  });
+  return root;
+}
+
+test("a real disk that fills up ends the turn, and room made on it lets the session go on", async (context) => {
+  const root = smallDisk();
+  if (!root) return context.skip("may not mount a disk");
+  const store = createFileStore<SessionEvent, Summary>({ root });
+  const writing: Agent = async function* (turn, { signal }) {
+    yield { type: "step_start", metadata: { step: 0 } };
+    while (turn.number === 0 && !signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      yield { type: "text_delta", metadata: { text: "x".repeat(8000) } };
+    }
+  };
+  writeFileSync(join(root, "filler"), Buffer.alloc(400 * 1024));
+  const sessions = makeSessions(writing, { store });
+  const session: Session = await sessions.create({ cwd: "/" });
+  const lost = new Promise<unknown>((resolve) => {
+    session.attach({ approves: false, onTurnsLost: resolve });
+  });
+  session.prompt({ text: "fill it" });
+  expect(await lost).toMatchObject({ code: "storage_full" });
+  await session.idle();
+  rmSync(join(root, "filler"));
+  const { turn } = session.prompt({ text: "again" });
+  await session.idle();
+  expect(session.history.turns[0]?.result).toMatchObject({ success: false });
+  expect(session.history.turns[turn]?.result).toMatchObject({ success: true });
+  const records = await recordsOf(sessions, session.id);
+  expect(records.map((record) => record.seq)).toEqual(records.map((_, index) => index + 1));
+  await sessions.shutdown();
+  await store.close();
+});

@@ -1,0 +1,191 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import { createFileStore } from "@chimera/event-store";
+import { createSnapshotStore } from "@chimera/snapshot-store";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Agent, Summary } from "../src/index.js";
+import { makeSessions, recordsOf, runPrompt } from "./fixture.js";
+
+/** Writes its prompt into the file of its turn; a prompt `stop` waits to be cancelled before its first step. */
+const writing: Agent = async function* ({ prompt, number }, { workspace, signal }) {
+  if (prompt.text === "stop") {
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    return;
+  }
+  yield { type: "step_start", metadata: { step: 0 } };
+  const path = join(workspace.cwd, prompt.text.startsWith("both ") ? "shared.txt" : `${number}.txt`);
+  await workspace.willWrite(path);
+  await workspace.writeText(path, prompt.text);
+  yield { type: "text_delta", metadata: { text: `wrote ${prompt.text}` } };
+  yield { type: "step_end", metadata: { step: 0 } };
+};
+
+/** A workspace and an engine that can be restarted over the same disk. */
+async function open() {
+  const root = mkdtempSync(join(tmpdir(), "session-undo-"));
+  const cwd = mkdtempSync(join(tmpdir(), "session-work-"));
+  const starts: (() => Promise<void>)[] = [];
+  const start = () => {
+    const store = createFileStore<SessionEvent, Summary>({ root });
+    const sessions = makeSessions(writing, {
+      store,
+      snapshots: createSnapshotStore({ root: join(root, "snapshots") }),
+      disk: {
+        readText: async (path) => readFileSync(path, "utf8"),
+        writeText: async (path, text) => writeFileSync(path, text),
+      },
+    });
+    const stop = async () => {
+      await sessions.shutdown();
+      await store.close();
+    };
+    starts.push(stop);
+    return { sessions, stop };
+  };
+  onTestFinished(async () => {
+    for (const stop of starts) await stop();
+    for (const path of [root, cwd]) rmSync(path, { recursive: true, force: true });
+  });
+  const { sessions, stop } = start();
+  const session = await sessions.create({ cwd });
+  const file = (name: string) => (existsSync(join(cwd, name)) ? readFileSync(join(cwd, name), "utf8") : null);
+  return { sessions, session, stop, start, file, cwd };
+}
+
+const said = (history: { messages(before: number): { role: string; text?: string }[] }) =>
+  history
+    .messages(99)
+    .filter((message) => message.role === "user")
+    .map((message) => message.text);
+
+describe("undo", () => {
+  test("takes back messages and files together, redo brings both again", async () => {
+    const { sessions, session, file } = await open();
+    for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
+    expect(await session.undo()).toMatchObject({
+      turns: 1,
+      remaining: 1,
+      conflicts: [],
+      message: "/undo: rewound 1 turn, 1 file restored (1 remaining)",
+    });
+    expect([file("0.txt"), file("1.txt"), said(session.history)]).toEqual(["one", null, ["one"]]);
+    expect((await session.redo()).message).toBe("/redo: replayed 1 turn, 1 file restored (0 remaining)");
+    expect([file("0.txt"), file("1.txt"), said(session.history)]).toEqual(["one", "two", ["one", "two"]]);
+  });
+
+  test("goes several steps, no further than there are, and then says so", async () => {
+    const { sessions, session, file } = await open();
+    for (const text of ["one", "two", "three"]) await runPrompt(sessions, session.id, text);
+    expect((await session.undo({ steps: 2 })).turns).toBe(2);
+    expect((await session.undo({ steps: 50 })).turns).toBe(1);
+    expect([file("0.txt"), file("1.txt"), file("2.txt")]).toEqual([null, null, null]);
+    expect((await session.undo()).message).toBe("/undo: nothing to undo");
+    expect((await session.redo({ steps: 3 })).turns).toBe(3);
+    expect((await session.redo()).message).toBe("/redo: nothing to redo");
+  });
+
+  test("a new turn discards what could be redone", async () => {
+    const { sessions, session, file } = await open();
+    await runPrompt(sessions, session.id, "one");
+    await session.undo();
+    await runPrompt(sessions, session.id, "instead");
+    expect((await session.redo()).turns).toBe(0);
+    expect([file("0.txt"), file("1.txt"), said(session.history)]).toEqual([null, "instead", ["instead"]]);
+  });
+
+  test("survives a restart, in both directions", async () => {
+    const { sessions, session, stop, start, file } = await open();
+    for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
+    await session.undo();
+    await stop();
+    const again = await start().sessions.load(session.id);
+    expect(said(again.history)).toEqual(["one"]);
+    expect((await again.redo()).turns).toBe(1);
+    expect([file("1.txt"), said(again.history)]).toEqual(["two", ["one", "two"]]);
+    await again.undo({ steps: 2 });
+    expect([file("0.txt"), said(again.history)]).toEqual([null, []]);
+  });
+
+  test("keeps a file that somebody changed since, unless it is forced", async () => {
+    const { sessions, session, file, cwd } = await open();
+    await runPrompt(sessions, session.id, "one");
+    writeFileSync(join(cwd, "0.txt"), "mine");
+    const report = await session.undo({ dryRun: true });
+    expect(report.conflicts).toEqual([join(cwd, "0.txt")]);
+    expect((await session.undo()).message).toContain("kept because they changed since");
+    expect(file("0.txt")).toBe("mine");
+  });
+
+  test("a dry run tells and changes nothing", async () => {
+    const { sessions, session, file } = await open();
+    await runPrompt(sessions, session.id, "one");
+    const before = (await recordsOf(sessions, session.id)).length;
+    expect((await session.undo({ dryRun: true })).turns).toBe(1);
+    expect(file("0.txt")).toBe("one");
+    expect(await recordsOf(sessions, session.id)).toHaveLength(before);
+  });
+
+  test("matches files to turns when a turn was cancelled before its first step", async () => {
+    const { sessions, session, file } = await open();
+    await runPrompt(sessions, session.id, "both one");
+    await runPrompt(sessions, session.id, "both two");
+    session.prompt({ text: "stop" });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    session.cancel();
+    await session.idle();
+    await session.undo();
+    expect([file("shared.txt"), said(session.history)]).toEqual(["both one", ["both one"]]);
+  });
+
+  test("is refused while a turn runs, and is not one of the turns itself", async () => {
+    const { sessions, session } = await open();
+    await runPrompt(sessions, session.id, "one");
+    session.prompt({ text: "stop" });
+    await expect(session.undo()).rejects.toMatchObject({ code: "turn_running" });
+    session.cancel();
+    await session.idle();
+    const records = await runPrompt(sessions, session.id, "/undo");
+    expect(records.at(-1)?.metadata).toMatchObject({ output: "/undo: rewound 1 turn, 1 file restored (0 remaining)" });
+    const redone = await runPrompt(sessions, session.id, "/redo --steps 4");
+    expect(redone.at(-1)?.metadata).toMatchObject({ output: "/redo: replayed 1 turn, 1 file restored (0 remaining)" });
+  });
+});
+
+describe("a fork", () => {
+  test("copies the records verbatim up to the end of a turn and says where it came from", async () => {
+    const { sessions, session } = await open();
+    for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
+    const child = await sessions.fork(session.id, { turn: 0 });
+    const parent = await recordsOf(sessions, session.id);
+    const copied = await recordsOf(sessions, child.id);
+    expect(copied.slice(0, -1)).toEqual(parent.slice(0, copied.length - 1));
+    expect(copied.at(-1)).toMatchObject({ type: "forked", metadata: { from: session.id, at: copied.length - 1 } });
+    expect(child.summary()).toMatchObject({ parent_id: session.id });
+    expect(said(child.history)).toEqual(["one"]);
+  });
+
+  test("goes its own way, and its undo leaves the parent's files alone", async () => {
+    const { sessions, session, file } = await open();
+    await runPrompt(sessions, session.id, "one");
+    const child = await sessions.fork(session.id);
+    await runPrompt(sessions, child.id, "other");
+    expect(said(session.history)).toEqual(["one"]);
+    await child.undo({ steps: 2 });
+    expect([file("0.txt"), file("1.txt"), said(child.history)]).toEqual(["one", null, []]);
+  });
+
+  test("keeps the parent's settings and leaves out what is not finished", async () => {
+    const { sessions, session } = await open();
+    await expect(sessions.fork(session.id)).rejects.toMatchObject({ code: "nothing_to_fork" });
+    await runPrompt(sessions, session.id, "one");
+    session.setModel("another");
+    session.setMode("auto");
+    session.prompt({ text: "stop" });
+    const child = await sessions.fork(session.id);
+    expect([child.settings.model, child.mode, said(child.history)]).toEqual(["another", "auto", ["one"]]);
+    await expect(sessions.fork(session.id, { turn: 7 })).rejects.toMatchObject({ code: "nothing_to_fork" });
+    session.cancel();
+  });
+});

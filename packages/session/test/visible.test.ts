@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { type Agent, visibleRecords } from "../src/index.js";
+import { makeSessions, runPrompt, typesOf } from "./fixture.js";
+
+/** Thinks and speaks in two words each, calls a tool between. */
+const chatty: Agent = async function* ({ prompt }) {
+  yield { type: "step_start", metadata: { step: 0 } };
+  for (const text of ["let me ", "think"]) yield { type: "thought_delta", metadata: { text } };
+  for (const text of [prompt.text, "!"]) yield { type: "text_delta", metadata: { text } };
+  const call = { call_id: "c", tool: "Read", args: {}, kind: "read", title: "Read", locations: [] } as const;
+  yield { type: "tool_call", metadata: { ...call, locations: [] } };
+  yield { type: "tool_result", metadata: { call_id: "c", success: true, output: "", duration_ms: 1 } };
+  for (const text of ["all ", "done"]) yield { type: "text_delta", metadata: { text } };
+  yield { type: "step_end", metadata: { step: 0 } };
+};
+
+async function visible(run: (say: (text: string) => Promise<unknown>) => Promise<unknown>, agent = chatty) {
+  const sessions = makeSessions(agent, { coalesce: false });
+  const session = await sessions.create({ cwd: "/" });
+  await run((text) => runPrompt(sessions, session.id, text));
+  const records = [];
+  const entries = sessions.storeOf(session.id).read(session.id);
+  for await (const record of visibleRecords(entries, session.history.hidden())) records.push(record);
+  return { records, session };
+}
+
+test("the deltas of one block are one record, under the number of its last", async () => {
+  const { records } = await visible((say) => say("hello"));
+  const texts = records.flatMap((record) =>
+    record.type === "text_delta" || record.type === "thought_delta" ? [record.metadata.text] : [],
+  );
+  expect(texts).toEqual(["let me think", "hello!", "all done"]);
+  const numbers = records.map((record) => record.seq);
+  expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+});
+
+test("undone and cleared turns are left out, what redo brings back is in", async () => {
+  const said = async (...texts: string[]) => {
+    const { records } = await visible(async (say) => {
+      for (const text of texts) await say(text);
+    });
+    return records.flatMap((record) => (record.type === "user_message" ? [record.metadata.text] : []));
+  };
+  expect(await said("one", "two", "/undo")).toEqual(["one", "/undo"]);
+  expect(await said("one", "two", "/undo", "/redo")).toEqual(["one", "two", "/undo", "/redo"]);
+  expect(await said("one", "/clear", "two")).toEqual(["two"]);
+});
+
+test("a block of megabytes comes in parts", async () => {
+  const { records } = await visible(
+    (say) => say("go"),
+    async function* () {
+      yield { type: "step_start", metadata: { step: 0 } };
+      for (let i = 0; i < 100; i++) yield { type: "text_delta", metadata: { text: "x".repeat(10_000) } };
+    },
+  );
+  const parts = records.flatMap((record) => (record.type === "text_delta" ? [record.metadata.text.length] : []));
+  expect(Math.max(...parts)).toBeLessThanOrEqual(128 * 1024);
+  expect(parts.reduce((sum, length) => sum + length, 0)).toBe(1_000_000);
+  expect(typesOf(records).at(-1)).toBe("agent_result");
+});
