@@ -1,0 +1,63 @@
+import { median, nearestRank } from "./percentile.js";
+import type { Run } from "./run.js";
+
+export interface ModelTotals {
+  runs: number;
+  cost_usd: number;
+  tokens: number;
+}
+
+export interface Totals {
+  readonly runs: number;
+  readonly successful_runs: number;
+  readonly failed_runs: number;
+  readonly cost_usd: number;
+  readonly tokens: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_tokens: number;
+  readonly avg_cost_usd: number;
+  readonly p50_cost_usd: number;
+  readonly p95_cost_usd: number;
+}
+
+export function totalsOf(runs: readonly Run[]): Totals {
+  const sum = (value: (run: Run) => number) => runs.reduce((total, run) => total + value(run), 0);
+  const costs = runs.map((run) => run.cost_usd).sort((a, b) => a - b);
+  const cost = sum((run) => run.cost_usd);
+  const successful = runs.filter((run) => run.success).length;
+  return {
+    runs: runs.length,
+    successful_runs: successful,
+    failed_runs: runs.length - successful,
+    cost_usd: dollars(cost),
+    tokens: sum((run) => run.total_tokens),
+    input_tokens: sum((run) => run.input_tokens),
+    output_tokens: sum((run) => run.output_tokens),
+    cache_tokens: sum((run) => run.cache_tokens),
+    avg_cost_usd: runs.length === 0 ? 0 : dollars(cost / runs.length),
+    p50_cost_usd: dollars(median(costs)),
+    p95_cost_usd: nearestRank(costs, 0.95),
+  };
+}
+
+/** Totals per model name, in the order of their newest run; a blank name is `(unknown)`. */
+export function totalsByModel(runs: readonly Run[]): Record<string, ModelTotals> {
+  const models = new Map<string, ModelTotals>();
+  for (const run of runs) {
+    const name = run.model || "(unknown)";
+    const totals = models.get(name) ?? { runs: 0, cost_usd: 0, tokens: 0 };
+    totals.runs += 1;
+    totals.cost_usd = dollars(totals.cost_usd + run.cost_usd);
+    totals.tokens += run.total_tokens;
+    models.set(name, totals);
+  }
+  return Object.fromEntries(models);
+}
+
+// --- internal ---
+
+/** Sums of floats show noise in the last digits; a billionth of a dollar does not. */
+function dollars(amount: number): number {
+  return Math.round(amount * 1e9) / 1e9;
+}

@@ -1,0 +1,145 @@
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isIP } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { sessionPrefix } from "@chimera/event-store";
+import { isReportError, ReportError } from "../errors.js";
+import { contentType, type TranscriptFormat } from "../transcript/render.js";
+import { blocked, isPrivateName, isPublicAddress, publicLookup, type ResolveName } from "./public-address.js";
+
+export interface Posting {
+  readonly url: string | null | undefined;
+  readonly id: string;
+  readonly format: TranscriptFormat;
+  /** The operator named the address: any host will do. */
+  readonly trusted: boolean;
+  readonly resolve: ResolveName;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Posts a transcript and returns the success it was answered with. Redirects are not followed, at most 1 MiB of the reply is
+ * read, and what a failed reply says stays here.
+ */
+export async function postTranscript(
+  chunks: AsyncIterable<string>,
+  posting: Posting,
+): Promise<{ status: number; reply: string }> {
+  const url = parseShareUrl(posting.url);
+  if (!posting.trusted) assertPublicHost(url);
+  const deadline = new AbortController();
+  const stop = () => deadline.abort();
+  const timer = setTimeout(stop, posting.timeoutMs);
+  posting.signal?.addEventListener("abort", stop, { once: true });
+  try {
+    if (posting.signal?.aborted) stop();
+    const response = await send(url, chunks, posting, deadline.signal);
+    const status = response.statusCode ?? 0;
+    if (status < 200 || status > 299) {
+      response.destroy();
+      throw new ReportError("upstream_failed", `the collector answered ${status}`);
+    }
+    return { status, reply: await readReply(response) };
+  } catch (error) {
+    if (isReportError(error)) throw error;
+    const reason = deadline.signal.aborted
+      ? "no answer in time"
+      : ((error as NodeJS.ErrnoException).code ?? "the connection failed");
+    throw new ReportError("upstream_failed", `the transcript could not be delivered: ${reason}`, { cause: error });
+  } finally {
+    clearTimeout(timer);
+    posting.signal?.removeEventListener("abort", stop);
+  }
+}
+
+/** Absolute, http or https, without credentials, and written so that every parser reads the same host. */
+export function parseShareUrl(text: unknown): URL {
+  if (typeof text !== "string" || text === "") throw new ReportError("invalid_url", "url is missing");
+  if (text.length > LONGEST_URL || !/^https?:\/\/[^\\\s\p{Cc}]+$/iu.test(text) || !URL.canParse(text)) {
+    throw new ReportError("invalid_url", "url must be an absolute http or https address");
+  }
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") {
+    throw new ReportError("invalid_url", "url must not carry credentials");
+  }
+  return url;
+}
+
+// --- internal ---
+
+const LONGEST_URL = 2048;
+const LARGEST_REPLY = 1024 * 1024;
+/** Up to here the length is told in advance: plain collectors do not understand a body in chunks. */
+const LARGEST_MEASURED = 1024 * 1024;
+
+function assertPublicHost(url: URL): void {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (isIP(host) === 0 ? isPrivateName(host) : !isPublicAddress(host)) throw blocked();
+}
+
+async function send(
+  url: URL,
+  chunks: AsyncIterable<string>,
+  { id, format, trusted, resolve }: Posting,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const { start, rest } = await takeStart(chunks);
+  const prefix = sessionPrefix(id);
+  const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
+    method: "POST",
+    agent: false,
+    signal,
+    ...(!trusted && { lookup: publicLookup(resolve) }),
+    headers: {
+      "content-type": contentType(format),
+      "user-agent": `chimera-${/^[a-z0-9]{1,32}$/.test(prefix) ? `${prefix}-` : ""}share/1`,
+      ...(rest === null && { "content-length": start.length }),
+    },
+  });
+  return await new Promise<IncomingMessage>((resolve, reject) => {
+    request.on("response", resolve);
+    request.on("error", reject);
+    sendBody(request, start, rest).catch(reject);
+  });
+}
+
+async function sendBody(request: ClientRequest, start: Buffer, rest: AsyncIterable<string> | null): Promise<void> {
+  if (rest === null) {
+    request.end(start);
+    return;
+  }
+  request.write(start);
+  await pipeline(Readable.from(rest), request);
+}
+
+/** The first part of a body, and the rest of it when it is longer. */
+async function takeStart(
+  chunks: AsyncIterable<string>,
+): Promise<{ start: Buffer; rest: AsyncIterable<string> | null }> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const parts: Buffer[] = [];
+  let size = 0;
+  for (;;) {
+    const next = await iterator.next();
+    if (next.done) return { start: Buffer.concat(parts), rest: null };
+    const part = Buffer.from(next.value);
+    parts.push(part);
+    size += part.length;
+    if (size > LARGEST_MEASURED) {
+      return { start: Buffer.concat(parts), rest: { [Symbol.asyncIterator]: () => iterator } };
+    }
+  }
+}
+
+async function readReply(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    parts.push(part);
+    size += part.length;
+    if (size >= LARGEST_REPLY) break;
+  }
+  return Buffer.concat(parts).subarray(0, LARGEST_REPLY).toString("utf8");
+}

@@ -1,0 +1,87 @@
+import { lookup } from "node:dns/promises";
+import { ReportError } from "../errors.js";
+import { renderTranscript, type TranscriptFormat } from "../transcript/render.js";
+import type { TranscriptSource } from "../transcript/source.js";
+import { postTranscript } from "./http.js";
+import type { ResolveName } from "./public-address.js";
+import { writeShare } from "./write-share.js";
+
+export const SHARE_SINKS = ["file", "http", "stdout"] as const;
+export type ShareSink = (typeof SHARE_SINKS)[number];
+
+export interface ShareOptions {
+  readonly sink: ShareSink;
+  readonly format: TranscriptFormat;
+  /** `file`: the directory that holds shares; nothing is written outside it. */
+  readonly root: string;
+  /** `http`: where to post it. */
+  readonly url?: string | null;
+  /** `http`: the address comes from the operator, who may name any host. @defaultValue false: public hosts only */
+  readonly trusted?: boolean;
+  /** Secrets known by value, left out besides those known by their form. */
+  readonly secrets?: readonly string[];
+  readonly signal?: AbortSignal;
+  /** @defaultValue 30 s from the first look-up to the last byte of the reply */
+  readonly timeoutMs?: number;
+  /** @defaultValue the system's resolver */
+  readonly resolve?: ResolveName;
+}
+
+export type Shared =
+  | { readonly sink: "file"; readonly format: TranscriptFormat; readonly path: string }
+  | { readonly sink: "http"; readonly format: TranscriptFormat; readonly status: number; readonly reply: string }
+  | { readonly sink: "stdout"; readonly format: TranscriptFormat; readonly body: string };
+
+/** A sink from a body or a flag. @defaultValue file. Throws ReportError `invalid_sink`. */
+export function parseSink(text: unknown): ShareSink {
+  if (text === undefined || text === null || text === "") return "file";
+  const sink = SHARE_SINKS.find((name) => name === String(text).trim().toLowerCase());
+  if (sink !== undefined) return sink;
+  throw new ReportError("invalid_sink", `sink must be one of ${SHARE_SINKS.join(", ")}`);
+}
+
+/**
+ * Renders the session and hands it to a file, an HTTP collector or the caller. Throws ReportError `invalid_sink`,
+ * `invalid_format`, `invalid_url`, `blocked_url`, `upstream_failed`, `write_failed`, `too_large`.
+ */
+export async function share(source: TranscriptSource, options: ShareOptions): Promise<Shared> {
+  const sink = parseSink(options.sink);
+  const { format } = options;
+  const chunks = renderTranscript(source, { format, ...(options.secrets && { secrets: options.secrets }) });
+  switch (sink) {
+    case "file":
+      return { sink, format, path: await writeShare(options.root, source.id, format, chunks) };
+    case "http":
+      return {
+        sink,
+        format,
+        ...(await postTranscript(chunks, {
+          url: options.url,
+          id: source.id,
+          format,
+          trusted: options.trusted ?? false,
+          resolve: options.resolve ?? ((name) => lookup(name, { all: true })),
+          timeoutMs: options.timeoutMs ?? 30_000,
+          signal: options.signal,
+        })),
+      };
+    case "stdout":
+      return { sink, format, body: await gather(chunks) };
+  }
+}
+
+// --- internal ---
+
+/** A body is part of one JSON reply, and so in memory. */
+const LARGEST_BODY = 64 * 1024 * 1024;
+
+async function gather(chunks: AsyncIterable<string>): Promise<string> {
+  const parts: string[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > LARGEST_BODY) throw new ReportError("too_large", "the transcript is over 64 MiB: share it to a file");
+    parts.push(chunk);
+  }
+  return parts.join("");
+}

@@ -1,0 +1,44 @@
+import { sessionPrefix } from "@chimera/event-store";
+import { fieldsOf, numberOr, textOf } from "./fields.js";
+
+/** What stands above a transcript in every format. */
+export interface Heading {
+  /** `Otter`, from the id's prefix. */
+  readonly program: string;
+  readonly id: string;
+  /** The session's title, else the first line of its prompt, else its id. */
+  readonly title: string;
+  readonly prompt: string;
+  readonly rows: readonly (readonly [label: string, value: string])[];
+}
+
+const LONGEST_TITLE = 120;
+
+export function headingOf(id: string, summary: unknown): Heading {
+  const fields = fieldsOf(summary);
+  const prompt = textOf(fields["prompt"]);
+  const prefix = /^[a-z0-9]+/i.exec(sessionPrefix(id))?.[0] ?? "";
+  const rows: [string, string][] = [
+    ["model", textOf(fields["model"])],
+    ["started", textOf(fields["started_at"])],
+    ["ended", textOf(fields["ended_at"])],
+    ["steps", String(numberOr(fields["steps"], 0))],
+    ["tool calls", String(numberOr(fields["tool_calls_total"], 0))],
+    ["cost (USD)", numberOr(fields["cost_usd"], 0).toFixed(6)],
+    ["success", String(fields["success"] === true)],
+  ];
+  if (textOf(fields["error"]) !== "") rows.push(["error", textOf(fields["error"])]);
+  return {
+    program: prefix.charAt(0).toUpperCase() + prefix.slice(1),
+    id,
+    title: shorten(textOf(fields["title"]).trim() || prompt.trim().split("\n")[0] || id),
+    prompt,
+    rows,
+  };
+}
+
+// --- internal ---
+
+function shorten(text: string): string {
+  return text.length <= LONGEST_TITLE ? text : `${text.slice(0, LONGEST_TITLE - 1).trimEnd()}…`;
+}

@@ -1,0 +1,105 @@
+/**
+ * Markdown for people and for other tools. All that the session said stands inside fences longer than any run of backticks in
+ * it, so that nothing in it can become markup; a heading names the record type it is told from.
+ */
+import type { Block, FileDiff, ToolBlock } from "./block.js";
+import type { Heading } from "./heading.js";
+import { formatDuration } from "./narrate.js";
+import { plainText } from "./plain-text.js";
+
+export async function* renderMarkdown(
+  heading: Heading,
+  blocks: AsyncIterable<Block>,
+  count?: number,
+): AsyncGenerator<string> {
+  yield `# ${heading.program} session ${code(heading.id)}\n\n`;
+  for (const [label, value] of heading.rows)
+    yield `- ${label}: ${PLAIN_VALUE.test(value) && label !== "model" ? value : code(value)}\n`;
+  yield `\n## Prompt\n\n${fence(heading.prompt)}\n## Events${count === undefined ? "" : ` (${count})`}\n`;
+  let empty = true;
+  for await (const block of blocks) {
+    empty = false;
+    yield `\n${renderBlock(block)}`;
+  }
+  if (empty) yield "\n_(no events recorded)_\n";
+}
+
+// --- internal ---
+
+/** Times and numbers, which cannot be markup. */
+const PLAIN_VALUE = /^[A-Za-z0-9:.+-]+$/;
+
+function renderBlock(block: Block): string {
+  switch (block.kind) {
+    case "prompt":
+      return section("user_message", block.origin === null ? "" : `from ${code(block.origin)}`, fence(block.text));
+    case "answer":
+      return section("text_delta", "", fence(block.text, "markdown"));
+    case "thought":
+      return section("thought_delta", "", fence(block.text));
+    case "tool":
+      return renderTool(block);
+    case "edit":
+      return section("file_edit", code(block.diff.path), renderDiff(block.diff));
+    case "plan":
+      return section(
+        "plan",
+        "",
+        block.entries
+          .map(({ content, status }) => `- [${status === "completed" ? "x" : " "}] ${code(content)}\n`)
+          .join(""),
+      );
+    case "note":
+      return section(block.type, "", fence(block.text));
+    case "end": {
+      const facts = `${[block.outcome, ...block.facts].join(" · ")}\n`;
+      return section(
+        block.outcome === "cancelled" ? "cancelled" : "agent_result",
+        "",
+        block.error === "" ? facts : `${facts}\n${fence(block.error)}`,
+      );
+    }
+    case "other":
+      return section(block.type, "", fence(JSON.stringify(block.metadata, null, 2) ?? "", "json"));
+  }
+}
+
+function renderTool(block: ToolBlock): string {
+  const facts: string[] = [block.status];
+  if (block.durationMs !== null) facts.push(formatDuration(block.durationMs));
+  if (block.permission !== "") facts.push(`permission: ${code(block.permission)}`);
+  const parts = [`${facts.join(" · ")}\n`, fence(JSON.stringify(block.args, null, 2) ?? "", "json")];
+  for (const diff of block.diffs) parts.push(`${code(diff.path)}\n\n${renderDiff(diff)}`);
+  if (block.output !== "") parts.push(fence(block.output));
+  if (block.error !== "") parts.push(fence(block.error));
+  return section("tool_call", [block.tool, block.title].filter(Boolean).map(code).join(" "), parts.join("\n"));
+}
+
+function renderDiff(diff: FileDiff): string {
+  return fence(diff.lines.join("\n"), "diff");
+}
+
+function section(type: string, title: string, body: string): string {
+  return `### ${code(type)}${title === "" ? "" : ` ${title}`}\n\n${body}`;
+}
+
+function fence(text: string, language = ""): string {
+  const body = plainText(text);
+  const ticks = "`".repeat(Math.max(3, longestRun(body) + 1));
+  return `${ticks}${language}\n${body}${body.endsWith("\n") ? "" : "\n"}${ticks}\n`;
+}
+
+/** Inline code on one line; blank text is shown as a dash. */
+function code(text: string): string {
+  const line = plainText(text).replace(/\s+/g, " ").trim();
+  if (line === "") return "-";
+  const ticks = "`".repeat(longestRun(line) + 1);
+  const pad = line.startsWith("`") || line.endsWith("`") ? " " : "";
+  return `${ticks}${pad}${line}${pad}${ticks}`;
+}
+
+function longestRun(text: string): number {
+  let longest = 0;
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  return longest;
+}

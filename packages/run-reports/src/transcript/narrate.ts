@@ -1,0 +1,171 @@
+/**
+ * Records -> blocks, one pass, in bounded memory: pieces of text are joined, a tool call is told once with all that came of it,
+ * and what only machines need is left out. Records of older programs and of unknown types are told as far as they can be read.
+ */
+import { endsTurn, type SessionRecord } from "@chimera/acp-schema/events";
+import type { Block } from "./block.js";
+import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
+import { noteOf } from "./note.js";
+import { createToolCalls } from "./tool-calls.js";
+
+/** A joined text is told at the latest when it has so many characters. */
+const LONGEST_TEXT = 262_144;
+
+export async function* narrate(records: AsyncIterable<SessionRecord>): AsyncGenerator<Block> {
+  const teller = createTeller();
+  for await (const record of records) yield* teller.tell(record);
+  yield* teller.finish();
+}
+
+// --- internal ---
+
+interface Joined {
+  readonly kind: "answer" | "thought";
+  readonly at: string;
+  text: string;
+}
+
+interface Turn {
+  startedAt: number;
+  answered: boolean;
+  plan: Fields | null;
+  usage: Fields | null;
+}
+
+/** Records that say nothing a reader misses, or that another record says better. */
+const SILENT = new Set(["step_start", "turn_end", "title_changed", "commands_changed", "terminal_output", "file_open"]);
+
+function createTeller() {
+  const calls = createToolCalls();
+  const queued = new Map<string, Block>();
+  let joined: Joined | null = null;
+  let running = false;
+  let turn: Turn = newTurn("");
+  let lastSeq = 0;
+
+  function* flush(): Generator<Block> {
+    if (joined !== null && joined.text.trim() !== "") {
+      if (joined.kind === "answer") turn.answered = true;
+      yield joined;
+    }
+    joined = null;
+  }
+
+  function* join(kind: Joined["kind"], at: string, text: string): Generator<Block> {
+    if (joined?.kind !== kind) yield* flush();
+    joined ??= { kind, at, text: "" };
+    joined.text += text;
+    if (joined.text.length >= LONGEST_TEXT) yield* flush();
+  }
+
+  function* gap(record: SessionRecord): Generator<Block> {
+    const missing = record.seq - lastSeq - 1;
+    if (missing > 0) {
+      const text = `${missing} record${missing === 1 ? "" : "s"} could not be read`;
+      yield { at: record.ts, kind: "note", type: "damage", level: "warning", text };
+    }
+    lastSeq = record.seq;
+  }
+
+  function* end(record: SessionRecord, fields: Fields): Generator<Block> {
+    yield* flush();
+    yield* calls.leftOver();
+    const at = textOf(record.ts);
+    const output = textOf(fields["output"]);
+    if (!turn.answered && output.trim() !== "") yield { at, kind: "answer", text: output };
+    if (turn.plan !== null) yield { at, kind: "plan", entries: planEntries(turn.plan) };
+    yield endBlock(record, fields, turn);
+    turn = newTurn(at);
+    running = false;
+  }
+
+  function* tell(record: SessionRecord): Generator<Block> {
+    yield* gap(record);
+    const fields = fieldsOf(record.metadata);
+    const at = textOf(record.ts);
+    const type: string = record.type;
+    switch (type) {
+      case "text_delta":
+        return yield* join("answer", at, textOf(fields["text"] ?? fields["content"]));
+      case "thought_delta":
+        return yield* join("thought", at, textOf(fields["text"]));
+      case "user_message": {
+        const text = textOf(fields["text"] ?? fields["content"]);
+        const block: Block = { at, kind: "prompt", text, origin: textOf(record.origin) || null };
+        // A prompt accepted while a turn runs is told when its own turn starts.
+        if (running) queued.set(textOf(fields["prompt"]), block);
+        else {
+          yield* flush();
+          yield block;
+        }
+        return;
+      }
+      case "turn_start": {
+        turn = newTurn(at);
+        running = true;
+        const prompt = queued.get(textOf(fields["prompt"]));
+        if (queued.delete(textOf(fields["prompt"])) && prompt) yield prompt;
+        return;
+      }
+      case "plan":
+        turn.plan = fields;
+        return;
+      case "usage":
+        turn.usage = fields;
+        return;
+      case "step_end":
+        return yield* flush();
+    }
+    if (SILENT.has(type)) return;
+    if (endsTurn(type)) return yield* end(record, fields);
+    yield* flush();
+    if (calls.knows(type)) return yield* calls.tell(record, fields);
+    yield noteOf(record, fields) ?? { at, kind: "other", type, metadata: record.metadata };
+  }
+
+  function* finish(): Generator<Block> {
+    yield* flush();
+    yield* calls.leftOver();
+    yield* queued.values();
+  }
+
+  return { tell, finish };
+}
+
+function newTurn(startedAt: string): Turn {
+  return { startedAt: Date.parse(startedAt), answered: false, plan: null, usage: null };
+}
+
+function planEntries(plan: Fields): { content: string; status: string }[] {
+  const entries = Array.isArray(plan["entries"]) ? plan["entries"] : [];
+  return entries.map((entry) => {
+    const { content, status } = fieldsOf(entry);
+    return { content: textOf(content), status: textOf(status) };
+  });
+}
+
+function endBlock(record: SessionRecord, fields: Fields, turn: Turn): Block {
+  const elapsed = Date.parse(record.ts) - turn.startedAt;
+  const facts: string[] = [];
+  if (Number.isFinite(elapsed)) facts.push(formatDuration(elapsed));
+  if (numberOr(fields["steps"], 0) > 0) facts.push(count(numberOr(fields["steps"], 0), "step"));
+  if (numberOr(fields["tool_calls_total"], 0) > 0)
+    facts.push(count(numberOr(fields["tool_calls_total"], 0), "tool call"));
+  if (turn.usage !== null) {
+    facts.push(count(numberOr(turn.usage["input"], 0) + numberOr(turn.usage["output"], 0), "token"));
+  }
+  if (numberOr(fields["cost"], 0) > 0) facts.push(`$${numberOr(fields["cost"], 0).toFixed(4)}`);
+  const outcome = record.type === "cancelled" ? "cancelled" : fields["success"] === false ? "failed" : "done";
+  return { at: textOf(record.ts), kind: "end", outcome, facts, error: textOf(fields["error"]) };
+}
+
+function count(amount: number, noun: string): string {
+  return `${amount.toLocaleString("en-US")} ${noun}${amount === 1 ? "" : "s"}`;
+}
+
+/** `850 ms`, `12.4 s`, `3 min 5 s`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}

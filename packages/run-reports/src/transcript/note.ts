@@ -1,0 +1,64 @@
+import type { SessionRecord } from "@chimera/acp-schema/events";
+import type { Block, NoteLevel } from "./block.js";
+import { type Fields, numberOr, textOf } from "./fields.js";
+
+/** What happened to the session rather than in the conversation, in a sentence; null for a record that is no such thing. */
+export function noteOf(record: SessionRecord, fields: Fields): Block | null {
+  const row = NOTES[record.type];
+  if (row === undefined) return null;
+  const [level, say] = row;
+  return {
+    at: textOf(record.ts),
+    kind: "note",
+    type: record.type,
+    level: typeof level === "function" ? level(fields) : level,
+    text: say(fields),
+  };
+}
+
+// --- internal ---
+
+type Row = readonly [level: NoteLevel | ((fields: Fields) => NoteLevel), say: (fields: Fields) => string];
+
+const changed =
+  (what: string) =>
+  (fields: Fields): string => {
+    const old = textOf(fields["old"]);
+    return old === "" ? `${what}: ${textOf(fields["new"])}` : `${what}: ${old} → ${textOf(fields["new"])}`;
+  };
+
+const rewound =
+  (verb: string) =>
+  (fields: Fields): string => {
+    const turns = numberOr(fields["turns"], 0);
+    const files = Array.isArray(fields["files"]) ? fields["files"].length : 0;
+    const conflicts = Array.isArray(fields["conflicts"]) ? fields["conflicts"] : [];
+    const kept = conflicts.length === 0 ? "" : `; kept because they changed since: ${conflicts.map(textOf).join(", ")}`;
+    return `${verb} ${turns} turn${turns === 1 ? "" : "s"}, ${files} file${files === 1 ? "" : "s"}${kept}`;
+  };
+
+const NOTES: Readonly<Record<string, Row>> = {
+  notice: [noticeLevel, (fields) => textOf(fields["text"])],
+  error: [
+    "error",
+    (fields) => [fields["name"], fields["message"] ?? fields["error"]].map(textOf).filter(Boolean).join(": "),
+  ],
+  mode_changed: ["info", changed("Mode")],
+  model_changed: ["info", changed("Model")],
+  approval_changed: ["info", changed("Approval")],
+  config_changed: ["info", (fields) => `${textOf(fields["id"])}: ${textOf(fields["value"])}`],
+  sandbox_violation: [
+    "warning",
+    (fields) =>
+      `The sandbox (${textOf(fields["mode"])}) stopped ${textOf(fields["tool"])}: ${textOf(fields["reason"])} ${textOf(fields["command"] ?? fields["path"])}`.trim(),
+  ],
+  compaction: ["info", (fields) => `Earlier turns were summarised: ${textOf(fields["summary"])}`],
+  cleared: ["info", () => "The conversation was cleared"],
+  forked: ["info", (fields) => `Forked from ${textOf(fields["from"])} at record ${textOf(fields["at"])}`],
+  undo: ["info", rewound("Undid")],
+  redo: ["info", rewound("Redid")],
+};
+
+function noticeLevel(fields: Fields): NoteLevel {
+  return fields["level"] === "error" || fields["level"] === "warning" ? fields["level"] : "info";
+}

@@ -1,0 +1,131 @@
+import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
+import { type Range, REDACTED, type Redactor } from "./secrets.js";
+
+/**
+ * The same records without their secrets. Text arrives in pieces, and a secret may be cut anywhere: pieces in a row are held
+ * back and searched as one text, 64 Ki characters at a time.
+ */
+export async function* redactRecords(
+  records: AsyncIterable<SessionRecord>,
+  redactor: Redactor,
+): AsyncGenerator<SessionRecord> {
+  let held: Piece[] = [];
+  let size = 0;
+  for await (const record of records) {
+    if (isPiece(record)) {
+      held.push(record);
+      size += textOf(record).length;
+      if (size < WINDOW) continue;
+      const { clean, cuts } = redactPieces(held, redactor);
+      const rest = restStart(held, cuts);
+      yield* clean.slice(0, rest);
+      held = held.slice(rest);
+      size = held.reduce((total, piece) => total + textOf(piece).length, 0);
+      continue;
+    }
+    yield* redactPieces(held, redactor).clean;
+    held = [];
+    size = 0;
+    yield { ...record, metadata: redactor.value(record.metadata) } as SessionRecord;
+  }
+  yield* redactPieces(held, redactor).clean;
+}
+
+// --- internal ---
+
+type Piece = RecordOf<"text_delta" | "thought_delta" | "tool_progress">;
+
+const WINDOW = 65_536;
+/** Longer than any secret that is recognised. */
+const OVERLAP = 17_408;
+
+function isPiece(record: SessionRecord): record is Piece {
+  switch (record.type) {
+    case "text_delta":
+    case "thought_delta":
+      return typeof record.metadata?.text === "string";
+    case "tool_progress":
+      return typeof record.metadata?.chunk === "string";
+    default:
+      return false;
+  }
+}
+
+function textOf(piece: Piece): string {
+  return piece.type === "tool_progress" ? piece.metadata.chunk : piece.metadata.text;
+}
+
+function withText(piece: Piece, text: string): Piece {
+  return piece.type === "tool_progress"
+    ? { ...piece, metadata: { ...piece.metadata, chunk: text } }
+    : { ...piece, metadata: { ...piece.metadata, text } };
+}
+
+/** Pieces of one text share a key; those of several texts may come mixed. */
+function keyOf(piece: Piece): string {
+  return piece.type === "tool_progress" ? `${piece.metadata.call_id} ${piece.metadata.stream}` : piece.type;
+}
+
+/** The first and last piece that a secret lies in. */
+type Cut = readonly [first: number, last: number];
+
+function redactPieces(pieces: readonly Piece[], redactor: Redactor): { clean: Piece[]; cuts: Cut[] } {
+  const clean = [...pieces];
+  const cuts: Cut[] = [];
+  for (const group of groupIndexes(pieces)) {
+    const ranges = redactor.find(group.map((index) => textOf(pieces[index]!)).join(""));
+    if (ranges.length === 0) continue;
+    let offset = 0;
+    const holders = ranges.map((): number[] => []);
+    for (const index of group) {
+      const text = textOf(pieces[index]!);
+      ranges.forEach(([start, end], range) => {
+        if (start < offset + text.length && end > offset) holders[range]!.push(index);
+      });
+      clean[index] = withText(pieces[index]!, cutRanges(text, offset, ranges));
+      offset += text.length;
+    }
+    for (const holder of holders) if (holder.length > 0) cuts.push([holder[0]!, holder.at(-1)!]);
+  }
+  return { clean, cuts };
+}
+
+function groupIndexes(pieces: readonly Piece[]): Iterable<number[]> {
+  const groups = new Map<string, number[]>();
+  pieces.forEach((piece, index) => {
+    const key = keyOf(piece);
+    const group = groups.get(key);
+    if (group) group.push(index);
+    else groups.set(key, [index]);
+  });
+  return groups.values();
+}
+
+/** The part of the joined text at `offset`: the mark stands where a secret begins, the rest of it is gone. */
+function cutRanges(text: string, offset: number, ranges: readonly Range[]): string {
+  let out = "";
+  let from = 0;
+  for (const [start, end] of ranges) {
+    if (end <= offset) continue;
+    if (start >= offset + text.length) break;
+    out += text.slice(from, Math.max(start - offset, 0));
+    if (start >= offset) out += REDACTED;
+    from = Math.min(end - offset, text.length);
+  }
+  return out + text.slice(from);
+}
+
+/**
+ * Where to cut the held pieces in two: the rest is held on, unredacted, since a secret may go on in it. Never inside a secret,
+ * or its second half would be taken for text.
+ */
+function restStart(pieces: readonly Piece[], cuts: readonly Cut[]): number {
+  let index = pieces.length;
+  for (let size = 0; index > 0 && size < OVERLAP; index--) size += textOf(pieces[index - 1]!).length;
+  for (;;) {
+    const crossing = cuts.filter(([first, last]) => first < index && last >= index);
+    if (crossing.length === 0) break;
+    index = Math.min(...crossing.map(([first]) => first));
+  }
+  return index === 0 ? pieces.length : index;
+}

@@ -1,0 +1,52 @@
+import { ReportError } from "../errors.js";
+import { headingOf } from "./heading.js";
+import { renderHtml } from "./html.js";
+import { renderJson } from "./json.js";
+import { renderMarkdown } from "./markdown.js";
+import { narrate } from "./narrate.js";
+import { redactRecords } from "./redact-records.js";
+import { createRedactor } from "./secrets.js";
+import type { TranscriptSource } from "./source.js";
+
+export const TRANSCRIPT_FORMATS = ["html", "md", "json"] as const;
+export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
+
+const CONTENT_TYPES: Readonly<Record<TranscriptFormat, string>> = {
+  html: "text/html; charset=utf-8",
+  md: "text/markdown; charset=utf-8",
+  json: "application/json",
+};
+
+export interface RenderOptions {
+  readonly format: TranscriptFormat;
+  /** Secrets known by value, such as live tokens; keys and tokens known by their form are always left out. */
+  readonly secrets?: readonly string[];
+}
+
+/** A format from a query or a flag. @defaultValue html. Throws ReportError `invalid_format`. */
+export function parseFormat(text: unknown): TranscriptFormat {
+  if (text === undefined || text === null || text === "") return "html";
+  const format = TRANSCRIPT_FORMATS.find((name) => name === String(text).trim().toLowerCase());
+  if (format !== undefined) return format;
+  throw new ReportError("invalid_format", `format must be one of ${TRANSCRIPT_FORMATS.join(", ")}`);
+}
+
+/** The Content-Type of a format. */
+export function contentType(format: TranscriptFormat): string {
+  return CONTENT_TYPES[format];
+}
+
+/** The session as a document without its secrets, in chunks as its log is read. Throws ReportError `invalid_format`. */
+export function renderTranscript(source: TranscriptSource, { format, secrets }: RenderOptions): AsyncIterable<string> {
+  const redactor = createRedactor(secrets);
+  const summary = redactor.value(source.summary);
+  const records = redactRecords(source.events, redactor);
+  switch (parseFormat(format)) {
+    case "json":
+      return renderJson(source.id, summary, records);
+    case "md":
+      return renderMarkdown(headingOf(source.id, summary), narrate(records), source.count);
+    case "html":
+      return renderHtml(headingOf(source.id, summary), narrate(records));
+  }
+}

@@ -1,0 +1,101 @@
+/** What must not leave with a transcript: keys and tokens by their form, by the name before them, or because they are live. */
+
+/** A place in a text, end exclusive. */
+export type Range = readonly [start: number, end: number];
+
+export interface Redactor {
+  /** Where the secrets are, in order and apart. */
+  find(text: string): Range[];
+  text(text: string): string;
+  /** A copy of a JSON value with the secrets of all its texts replaced. */
+  value(value: unknown): unknown;
+}
+
+export const REDACTED = "[redacted]";
+
+/** `live`: secrets known by value, such as the tokens this server accepts. Those under 8 characters are ignored. */
+export function createRedactor(live: readonly string[] = []): Redactor {
+  const exact = [...new Set(live)]
+    .filter((token) => token.length >= SHORTEST_LIVE)
+    .sort((a, b) => b.length - a.length)
+    .map((token) => token.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  const patterns = exact.length === 0 ? PATTERNS : [...PATTERNS, new RegExp(exact.join("|"), "g")];
+
+  const find = (text: string): Range[] => {
+    const found: Range[] = [];
+    for (const pattern of patterns) {
+      for (const match of text.matchAll(pattern)) {
+        found.push([match.index + (match[1]?.length ?? 0), match.index + match[0].length]);
+      }
+    }
+    return merged(found);
+  };
+
+  const redactText = (text: string): string => replaceRanges(text, find(text));
+
+  const redactValue = (value: unknown, depth: number): unknown => {
+    if (typeof value === "string") return redactText(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (depth > DEEPEST) return "[too deeply nested]";
+    if (Array.isArray(value)) return value.map((item) => redactValue(item, depth + 1));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [
+        redactText(key),
+        SECRET_NAME.test(key) && typeof item === "string" && item !== "" ? REDACTED : redactValue(item, depth + 1),
+      ]),
+    );
+  };
+
+  return { find, text: redactText, value: (value) => redactValue(value, 0) };
+}
+
+/** The text with each range replaced by a mark. */
+export function replaceRanges(text: string, ranges: readonly Range[]): string {
+  if (ranges.length === 0) return text;
+  let out = "";
+  let from = 0;
+  for (const [start, end] of ranges) {
+    out += text.slice(from, start) + REDACTED;
+    from = end;
+  }
+  return out + text.slice(from);
+}
+
+// --- internal ---
+
+const SHORTEST_LIVE = 8;
+/** Values nest deeper only on purpose; recursion over them must end. */
+const DEEPEST = 64;
+
+/** Keys whose text value is a secret whatever it looks like. */
+const SECRET_NAME =
+  /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|api[_-]?key|password|passwd|passphrase|secret|client[_-]?secret|(?:[a-z]+[_-])?token|(?:access|auth|refresh|session|bearer|id)token|private[_-]?key|secret[_-]?key)$/i;
+
+/**
+ * Each is linear on hostile text: no unbounded part is tried again from every position. Group 1, where there is one, is what stays
+ * in front of the secret.
+ */
+const PATTERNS: readonly RegExp[] = [
+  // A private key, whole or cut off.
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]{0,16384}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:\s|\\[nr]|[A-Za-z0-9+/=]{16,})*)/g,
+  // Keys that tell by their first letters whose they are: model providers, code hosts, clouds, chat, payment, registries.
+  /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[rs]k_(?:live|test)_\w{16,}|xai-\w{20,}|gsk_\w{20,}|hf_\w{20,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|npm_\w{30,}|pypi-[\w-]{30,}|dop_v1_\w{40,}|SG\.[\w-]{16,}\.[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,})/g,
+  // Credentials in a header, in any spelling of one.
+  /(\bauthorization["']?\s{0,4}[:=]\s{0,4}["']?(?:(?:bearer|basic|token|digest)\s{1,4})?)[^\s"'`,;<>\\]{4,}/gi,
+  /(\bbearer\s{1,4})(?=[\w.~+/=-]*\d|[\w.~+/=-]{24})[\w.~+/=-]{8,}/gi,
+  // A value given to a name that says what it is. A digit tells it from `password: string`.
+  /((?:api[_-]?key|secret[_-]?(?:access[_-]?)?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|client[_-]?secret|password|passwd|passphrase)\\?["']?\s{0,4}(?:=|:)\s{0,4}\\?["']?)(?=[^\s"'`,;&<>\\]{0,200}\d)[\w+/=.~!@#%^*-][^\s"'`,;&<>\\]{5,}/gi,
+  // The password of an address.
+  /(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,64}:)[^\s/@"']{1,256}(?=@)/gi,
+];
+
+function merged(ranges: Range[]): Range[] {
+  ranges.sort((a, b) => a[0] - b[0]);
+  const apart: Range[] = [];
+  for (const range of ranges) {
+    const last = apart.at(-1);
+    if (last !== undefined && range[0] < last[1]) apart[apart.length - 1] = [last[0], Math.max(last[1], range[1])];
+    else apart.push(range);
+  }
+  return apart;
+}

@@ -1,0 +1,40 @@
+import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { type EventStore, isStoreError } from "@chimera/event-store";
+import { ReportError } from "../errors.js";
+
+/** One session to be shown: its summary and its records in order, read once. */
+export interface TranscriptSource {
+  readonly id: string;
+  readonly summary: object | null;
+  readonly events: AsyncIterable<SessionRecord>;
+  /** How many records there are, where that is known before they are read. */
+  readonly count?: number;
+}
+
+/** All that a transcript needs of a store. */
+export type LogStore = Pick<EventStore<SessionEvent, object>, "read" | "readSummary" | "lastSeq">;
+
+/** The session as a source; its log is read as the transcript is. Throws ReportError `not_found`. */
+export async function openTranscript(store: LogStore, id: string): Promise<TranscriptSource> {
+  const summary = await orNull(store.readSummary(id));
+  if (summary === null) throw new ReportError("not_found", `no session ${JSON.stringify(id.slice(0, 140))}`);
+  const count = await store.lastSeq(id);
+  return { id, summary, count, events: records(store, id, count) };
+}
+
+// --- internal ---
+
+const ABSENT = new Set(["not_found", "invalid_id"]);
+
+async function orNull<T>(found: Promise<T | null>): Promise<T | null> {
+  try {
+    return await found;
+  } catch (error) {
+    if (isStoreError(error) && ABSENT.has(error.code)) return null;
+    throw error;
+  }
+}
+
+async function* records(store: LogStore, id: string, to: number): AsyncGenerator<SessionRecord> {
+  for await (const entry of store.read(id, { to })) yield entry.event as SessionRecord;
+}

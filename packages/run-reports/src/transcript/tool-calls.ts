@@ -1,0 +1,137 @@
+/** Gathers what belongs to one tool call (request, permission, output, edits, result) into one block. */
+import type { SessionRecord } from "@chimera/acp-schema/events";
+import type { Block, FileDiff } from "./block.js";
+import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
+import { compareTexts, parsePatch } from "./file-diff.js";
+
+export interface ToolCalls {
+  knows(type: string): boolean;
+  tell(record: SessionRecord, fields: Fields): Block[];
+  /** Calls that never ended and edits that no call explains. */
+  leftOver(): Iterable<Block>;
+}
+
+interface Call {
+  readonly at: string;
+  readonly tool: string;
+  readonly title: string;
+  readonly args: unknown;
+  readonly paths: ReadonlySet<string>;
+  permission: string;
+  progress: string;
+}
+
+/** Output of a call that ended has no use for its progress; of one that did not, this much is kept. */
+const LONGEST_PROGRESS = 262_144;
+
+export function createToolCalls(): ToolCalls {
+  const open = new Map<string, Call>();
+  const asked = new Map<string, string>();
+  let edits: { at: string; diff: FileDiff }[] = [];
+
+  /** The edits a result explains: those of its files, or all when no other call is running. */
+  const takeEdits = (call: Call, contentPaths: ReadonlySet<string>): FileDiff[] => {
+    const alone = open.size === 0;
+    const mine = edits.filter(({ diff }) => alone || call.paths.has(diff.path) || contentPaths.has(diff.path));
+    edits = edits.filter((edit) => !mine.includes(edit));
+    return mine.map((edit) => edit.diff);
+  };
+
+  const told = (call: Call, fields: Fields, status: "ok" | "failed" | "unfinished"): Block => {
+    const shown = contentDiffs(fields["content"]);
+    const exact = takeEdits(call, new Set(shown.map((diff) => diff.path)));
+    const covered = new Set(exact.map((diff) => diff.path));
+    return {
+      at: call.at,
+      kind: "tool",
+      tool: call.tool,
+      title: call.title,
+      args: call.args,
+      status,
+      output: textOf(fields["output"] ?? fields["result"]) || (status === "unfinished" ? call.progress : ""),
+      error: textOf(fields["error"]),
+      durationMs: numberOr(fields["duration_ms"], null),
+      permission: call.permission,
+      diffs: [...exact, ...shown.filter((diff) => !covered.has(diff.path))],
+    };
+  };
+
+  const rows: Readonly<Record<string, (record: SessionRecord, fields: Fields) => Block[]>> = {
+    tool_call(record, fields) {
+      const call = callOf(record, fields);
+      if ("result" in fields) return [told(call, fields, "ok")];
+      open.set(textOf(fields["call_id"]) || `seq ${record.seq}`, call);
+      return [];
+    },
+    tool_progress(_record, fields) {
+      const call = open.get(textOf(fields["call_id"]));
+      if (call && call.progress.length < LONGEST_PROGRESS) call.progress += textOf(fields["chunk"]);
+      return [];
+    },
+    tool_result(record, fields) {
+      const id = textOf(fields["call_id"]);
+      const call = open.get(id) ?? callOf(record, fields);
+      open.delete(id);
+      return [told(call, fields, fields["success"] === false ? "failed" : "ok")];
+    },
+    permission_request(_record, fields) {
+      const call = open.get(textOf(fields["call_id"]));
+      asked.set(textOf(fields["permission_id"]), textOf(fields["call_id"]));
+      if (call) call.permission = "asked";
+      return [];
+    },
+    permission_resolved(_record, fields) {
+      const id = textOf(fields["permission_id"]);
+      const call = open.get(asked.get(id) ?? "");
+      asked.delete(id);
+      if (call) call.permission = `${textOf(fields["decision"])}, by ${textOf(fields["by"])}`;
+      return [];
+    },
+    file_edit(record, fields) {
+      const edit = { at: textOf(record.ts), diff: parsePatch(textOf(fields["path"]), textOf(fields["diff"])) };
+      if (open.size === 0) return [{ ...edit, kind: "edit" }];
+      edits.push(edit);
+      return [];
+    },
+  };
+
+  return {
+    knows: (type) => Object.hasOwn(rows, type),
+    tell: (record, fields) => rows[record.type]!(record, fields),
+    *leftOver() {
+      for (const [id, call] of [...open]) {
+        open.delete(id);
+        yield told(call, {}, "unfinished");
+      }
+      asked.clear();
+      for (const { at, diff } of edits) yield { at, kind: "edit", diff };
+      edits = [];
+    },
+  };
+}
+
+// --- internal ---
+
+function callOf(record: SessionRecord, fields: Fields): Call {
+  const tool = textOf(fields["tool"] ?? fields["tool_name"]) || "tool";
+  const locations = Array.isArray(fields["locations"]) ? fields["locations"] : [];
+  return {
+    at: textOf(record.ts),
+    tool,
+    title: textOf(fields["title"]),
+    args: fields["args"] ?? fields["arguments"] ?? {},
+    paths: new Set(locations.map((location) => textOf(fieldsOf(location)["path"]))),
+    permission: "",
+    progress: "",
+  };
+}
+
+function contentDiffs(content: unknown): FileDiff[] {
+  if (!Array.isArray(content)) return [];
+  return content
+    .map(fieldsOf)
+    .filter((item) => item["type"] === "diff")
+    .map(({ path, old_text, new_text }) =>
+      compareTexts(textOf(path), old_text == null ? null : textOf(old_text), textOf(new_text)),
+    );
+}
