@@ -13,6 +13,7 @@ export {
   variableOf,
 } from "./config/resolve.js";
 export type { RunningEngine } from "./engine.js";
+export { HostError, type HostErrorCode, isHostError } from "./errors.js";
 export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
 export { createMain, type MainOptions } from "./main.js";
 export { type OpenEngine, openEngine } from "./open-engine.js";

@@ -68,6 +68,8 @@ async function runCommand(
     process.stdout.write(commandHelp(profile, command));
     return 0;
   }
+  // When nobody reads what is said any more, that is no reason to end.
+  process.stderr.on("error", () => {});
   const start = await command.load();
   return start({ profile, flags, operands, process });
 }

@@ -1,5 +1,6 @@
 /** `serve` and `acp`: their rows. The code behind them is loaded when they run. */
-import type { Command, Flags } from "../command/command.js";
+import type { Command, Flags, Invocation, Run } from "../command/command.js";
+import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
 
 /** What every command that runs sessions takes. */
@@ -26,19 +27,31 @@ const HTTP: Flags = {
   "tls-key": { type: "string", value: "<file>", help: "Its private key (PEM)" },
 };
 
+const STOP: Flags = {
+  all: { type: "boolean", help: "With stop: every server" },
+  "serve-timeout": {
+    type: "string",
+    value: "<s>",
+    help: "With stop: seconds from the request to end to the kill (default 10)",
+  },
+};
+
 export function serveCommands(name: string): Command[] {
   return [
     {
       name: "serve",
-      summary: "Run the agent as a server",
+      summary: "Run the agent as a server; list or stop the ones that run",
+      operands: "[status | stop]",
+      maxOperands: 1,
       flags: {
         ...HTTP,
         acp: { type: "boolean", help: "Speak the Agent Client Protocol on stdin and stdout" },
         http: { type: "boolean", help: "Serve HTTP; with --acp, both on the same sessions" },
         ...SERVER,
+        ...STOP,
       },
       example: `${name} serve --port 5173`,
-      load: async () => (await import("./serve.js")).serve,
+      load: async () => async (invocation) => (await actionOf(invocation))(invocation),
     },
     {
       name: "acp",
@@ -51,4 +64,22 @@ export function serveCommands(name: string): Command[] {
       },
     },
   ];
+}
+
+// --- internal ---
+
+const ACTIONS: Readonly<Record<string, () => Promise<Run>>> = {
+  status: async () => (await import("./status.js")).status,
+  stop: async () => (await import("./stop.js")).stop,
+};
+
+function actionOf({ profile, operands, flags }: Invocation): Promise<Run> {
+  const [action] = operands;
+  const stray = Object.keys(STOP).find((name) => flags[name] !== undefined);
+  if (stray !== undefined && action !== "stop")
+    throw new UsageError(`--${stray} belongs to ${profile.name} serve stop`);
+  if (action === undefined) return import("./serve.js").then(({ serve }) => serve);
+  const load = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+  if (!load) throw new UsageError(`${profile.name} serve: unknown action ${JSON.stringify(action)}; status or stop`);
+  return load();
 }

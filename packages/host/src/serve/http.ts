@@ -13,7 +13,7 @@ export interface HttpServing extends Listening {
 }
 
 /** Throws a UsageError for a certificate that is none, and what the socket threw otherwise. */
-export async function startHttp(options: {
+export async function listenHttp(options: {
   readonly profile: Profile;
   readonly settings: ServeSettings;
   readonly access: HttpAccess;

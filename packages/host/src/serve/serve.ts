@@ -3,11 +3,13 @@ import type { Invocation } from "../command/command.js";
 import { isUsageError } from "../command/usage-error.js";
 import { type Config, readConfig } from "../config/read-config.js";
 import type { RunningEngine } from "../engine.js";
+import { isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { openLog } from "../log/open-log.js";
 import { requireTools } from "../require-tools.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
 import { readServeSettings, type ServeSettings } from "./settings.js";
+import { untilEnd } from "./until-end.js";
 
 /** What has not ended by then is left behind. */
 const STOP_MS = 9000;
@@ -21,31 +23,42 @@ export async function serve(invocation: Invocation): Promise<number> {
   const log = openLog(process, config.values, access?.authToken === undefined ? [] : [access.authToken]);
   for (const problem of config.problems) log.warn(problem);
   const engine = lazyEngine(invocation, config, log);
-  const stopped = stopSignal(process);
-  const ends: Promise<unknown>[] = [stopped];
-  let closeHttp = async () => {};
+  const ends = [untilEnd(process, log)];
+  const transports: Close[] = [];
 
   if (access) {
-    const http = await serveHttp(invocation, settings, access, engine, log);
-    if (!http) return 1;
-    closeHttp = http.close;
+    const http = await startHttp(invocation, settings, access, engine, log);
+    if (typeof http === "number") return ended(engine.close, http, log);
+    transports.push(http.close);
   }
   if (settings.acp) {
     const { startAcp } = await import("./acp.js");
     const acp = startAcp({ profile, settings, engine: engine.get, log });
-    ends.push(acp.closed);
-    await Promise.race(ends);
-    await acp.close();
-  } else {
-    await stopped;
+    ends.push(acp.closed.then(() => 0));
+    transports.push(() => acp.close());
   }
+  const code = await Promise.race(ends);
   // Nothing new comes in; turns are cancelled and their ends journaled; streams deliver those and end.
-  const closed = Promise.all([closeHttp(), engine.close()]);
-  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, STOP_MS).unref())]);
-  return 0;
+  return ended(() => Promise.all([...transports, engine.close].map((close) => close())), code, log);
 }
 
 // --- internal ---
+
+type Close = () => Promise<unknown>;
+
+/** Closes within the time there is, and gives the exit code. */
+async function ended(close: Close, code: number, log: Log): Promise<number> {
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(reject, STOP_MS, new Error(`not closed within ${STOP_MS / 1000} s`)).unref();
+  });
+  try {
+    await Promise.race([close(), late]);
+    return code;
+  } catch (error) {
+    log.error("not everything was closed", { error });
+    return code || 1;
+  }
+}
 
 interface LazyEngine {
   get(): Promise<RunningEngine>;
@@ -67,36 +80,47 @@ function lazyEngine({ profile, process }: Invocation, config: Config, log: Log):
   };
 }
 
-async function serveHttp(
+/** Says where it listens, or why it does not: then the exit code. */
+async function startHttp(
   { profile, process }: Invocation,
   settings: ServeSettings,
   access: HttpAccess,
   engine: LazyEngine,
   log: Log,
-): Promise<{ close(): Promise<void> } | null> {
-  const [{ startHttp }, running] = await Promise.all([import("./http.js"), engine.get()]);
+): Promise<{ readonly close: Close } | number> {
+  const { name } = profile;
+  const { host, port } = settings;
+  const { authToken, tls } = access;
+  const about = { prefix: name, host, port, scheme: tls ? "https" : "http", ...(authToken && { authToken }) } as const;
   try {
-    const http = await startHttp({ profile, settings, access, engine: running, log });
-    process.stderr.write(`[${profile.name}] HTTP server listening on ${http.url} (stop it with Ctrl-C)\n`);
-    return http;
+    const { refuseSecond, takePort } = await import("./take-port.js");
+    // Told again when the port is bound; here it saves the loading.
+    if (port !== 0) refuseSecond(about);
+    const [{ listenHttp }, running] = await Promise.all([import("./http.js"), engine.get()]);
+    const bind = () => listenHttp({ profile, settings, access, engine: running, log });
+    const { bound, pidfile } = await takePort(bind, about, log);
+    process.stderr.write(
+      `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${name} serve stop --port ${bound.port})\n`,
+    );
+    return {
+      close: async () => {
+        pidfile?.remove();
+        await bound.close();
+      },
+    };
   } catch (error) {
     if (isUsageError(error)) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason =
-      code === "EADDRINUSE" ? `port ${settings.port} is taken; choose another with --port <port>` : message;
-    process.stderr.write(`${profile.name} serve: cannot listen on ${settings.host}:${settings.port}: ${reason}\n`);
-    return null;
+    process.stderr.write(`${whyNot(name, settings, error)}\n`);
+    return isHostError(error) ? 2 : 1;
   }
 }
 
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
-function stopSignal(process: NodeJS.Process): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(130));
-        resolve();
-      });
-    }
-  });
+function whyNot(program: string, { host, port }: ServeSettings, error: unknown): string {
+  if (isHostError(error)) {
+    return `ERROR: ${program} serve already running (pid=${error.pid}) on port=${port}. Stop it first or use a different --port.`;
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  const reason =
+    code === "EADDRINUSE" ? `another program has port ${port}; choose another with --port <port>` : message;
+  return `${program} serve: cannot listen on ${host}:${port}: ${reason}`;
 }

@@ -1,0 +1,26 @@
+/** Who stands behind a pidfile. Only a process that is proven to be the one that wrote it is ever called its owner. */
+import { claimHolder } from "@chimera/event-store";
+import { findHolder, identify, type ProcessIdentity } from "./process-identity.js";
+import { claimPath, type PidfilePlace, type PidRecord } from "./record.js";
+
+/** "elsewhere": it runs on another machine or in another container that shares the directory. */
+export type Owner = ProcessIdentity | "elsewhere" | null;
+
+/** The wall clock is good to about this. */
+const CLOCK_SLACK_S = 2;
+
+export function ownerOf(place: PidfilePlace, record: PidRecord): Owner {
+  const holder = claimHolder(claimPath(place));
+  if (holder === null) return ifOlder(identify(record.pid), record);
+  if (holder.pid !== record.pid) return null;
+  const found = findHolder(holder);
+  return holder.start === null && found !== "elsewhere" ? ifOlder(found, record) : found;
+}
+
+// --- internal ---
+
+/** Where no claim tells the start time, the process must be older than the record, or its number was given out again. */
+function ifOlder(found: ProcessIdentity | null, record: PidRecord): Owner {
+  if (found === null || found.startedAt === null) return null;
+  return found.startedAt <= record.started_at + CLOCK_SLACK_S ? found : null;
+}

@@ -1,0 +1,73 @@
+/** What a pidfile says, and where it lies: `<run>/<prefix>-<port>.pid`. */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface PidRecord {
+  readonly pid: number;
+  readonly host: string;
+  readonly port: number;
+  readonly prefix: string;
+  /** `sha256:<hex>` of the master token; null without one. The token itself never touches the disk. */
+  readonly auth_token_hash: string | null;
+  /** Seconds since the epoch. */
+  readonly started_at: number;
+  readonly scheme: "http" | "https";
+}
+
+export interface PidfilePlace {
+  readonly directory: string;
+  readonly prefix: string;
+  readonly port: number;
+}
+
+export function pidfilePath({ directory, prefix, port }: PidfilePlace): string {
+  return join(directory, `${prefix}-${port}.pid`);
+}
+
+/** The claim that makes one process the owner of a pidfile for as long as it lives. */
+export function claimPath({ directory, prefix, port }: PidfilePlace): string {
+  return join(directory, `${prefix}-${port}.claim`);
+}
+
+/** `otter-5173.pid` -> 5173; null for any other name. */
+export function portOf(name: string, prefix: string): number | null {
+  const digits = name.startsWith(`${prefix}-`) && name.endsWith(".pid") ? name.slice(prefix.length + 1, -4) : "";
+  return /^(0|[1-9]\d{0,4})$/.test(digits) && Number(digits) <= 65535 ? Number(digits) : null;
+}
+
+/** Null when there is no such file. What cannot be understood reads as a record of no process: pid 0. */
+export function readRecord(place: PidfilePlace): PidRecord | null {
+  let text: string;
+  try {
+    text = readFileSync(pidfilePath(place), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    text = "";
+  }
+  const { pid, host, auth_token_hash, started_at, scheme } = parse(text);
+  return {
+    pid: Number.isSafeInteger(pid) ? (pid as number) : 0,
+    host: typeof host === "string" ? host : "",
+    port: place.port,
+    prefix: place.prefix,
+    auth_token_hash: typeof auth_token_hash === "string" ? auth_token_hash : null,
+    started_at: typeof started_at === "number" ? started_at : 0,
+    scheme: scheme === "https" ? "https" : "http",
+  };
+}
+
+export function hashToken(token: string | undefined): string | null {
+  return token ? `sha256:${createHash("sha256").update(token).digest("hex")}` : null;
+}
+
+// --- internal ---
+
+function parse(text: string): Partial<Record<keyof PidRecord, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}

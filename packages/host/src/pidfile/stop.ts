@@ -1,0 +1,79 @@
+/** Stops recorded servers: SIGTERM, a wait, and SIGKILL only for one that is still there after it. */
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { type ListOptions, listOwned } from "./list.js";
+import type { Owner } from "./owner.js";
+import { isStillThere, type ProcessIdentity } from "./process-identity.js";
+import { reapPidfile } from "./write.js";
+
+export type StopFailure =
+  | "invalid_pid"
+  | "runs_elsewhere"
+  | "sigterm_failed"
+  | "sigkill_failed"
+  | "still_alive_after_sigkill";
+
+export interface StopResult {
+  readonly pid: number;
+  readonly port: number;
+  readonly prefix: string;
+  readonly signaled: "none" | "sigterm" | "sigterm+sigkill";
+  readonly stopped: boolean;
+  readonly pidfile_removed: boolean;
+  readonly error: StopFailure | null;
+}
+
+export interface StopOptions extends ListOptions {
+  /** Seconds between the two signals. @defaultValue 10 */
+  readonly timeout?: number;
+}
+
+const POLL_MS = 100;
+const KILL_WAIT_MS = 2000;
+
+/** Every server of the prefix, or the one on a port; together, so that it takes as long as the slowest. */
+export function stopAll(options: StopOptions): Promise<StopResult[]> {
+  return Promise.all(
+    listOwned(options).map(async ({ entry, owner }) => {
+      const outcome = await end(owner, entry.pid, options);
+      const place = { directory: dirname(entry.path), prefix: entry.prefix, port: entry.port };
+      const removed = outcome.stopped && (!existsSync(entry.path) || reapPidfile(place));
+      return { pid: entry.pid, port: entry.port, prefix: entry.prefix, ...outcome, pidfile_removed: removed };
+    }),
+  );
+}
+
+// --- internal ---
+
+type Outcome = Pick<StopResult, "signaled" | "stopped" | "error">;
+
+async function end(owner: Owner, pid: number, { timeout = 10 }: StopOptions): Promise<Outcome> {
+  if (owner === "elsewhere") return { signaled: "none", stopped: false, error: "runs_elsewhere" };
+  if (owner === null) return { signaled: "none", stopped: true, error: pid > 1 ? null : "invalid_pid" };
+  if (!send(owner, "SIGTERM")) return { signaled: "none", stopped: false, error: "sigterm_failed" };
+  if (await isGone(owner, timeout * 1000)) return { signaled: "sigterm", stopped: true, error: null };
+  if (!send(owner, "SIGKILL")) return { signaled: "sigterm", stopped: false, error: "sigkill_failed" };
+  const stopped = await isGone(owner, KILL_WAIT_MS);
+  return { signaled: "sigterm+sigkill", stopped, error: stopped ? null : "still_alive_after_sigkill" };
+}
+
+/** Looks once more right before the signal; a process that went meanwhile counts as signalled. */
+function send(owner: ProcessIdentity, name: "SIGTERM" | "SIGKILL"): boolean {
+  if (!isStillThere(owner)) return true;
+  try {
+    process.kill(owner.pid, name);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+}
+
+async function isGone(owner: ProcessIdentity, withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs;
+  while (isStillThere(owner)) {
+    const left = deadline - performance.now();
+    if (left <= 0) return false;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(POLL_MS, left)));
+  }
+  return true;
+}

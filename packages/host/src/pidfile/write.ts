@@ -1,0 +1,136 @@
+/** Records a running server, as the only one on its port for as long as this process lives. */
+import { randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { type Claim, claim, createHeartbeat, type Heartbeat, isStoreError } from "@chimera/event-store";
+import { HostError } from "../errors.js";
+import { ownerOf } from "./owner.js";
+import { claimPath, hashToken, type PidfilePlace, type PidRecord, pidfilePath, readRecord } from "./record.js";
+import { runDirectory } from "./run-directory.js";
+
+export interface WritePidfileOptions {
+  readonly prefix: string;
+  /** The port that is bound already. */
+  readonly port: number;
+  readonly host: string;
+  /** @defaultValue "http" */
+  readonly scheme?: PidRecord["scheme"];
+  /** Only its hash is written. */
+  readonly authToken?: string;
+  /** @defaultValue `run` in `$CHIMERA_HOME` */
+  readonly directory?: string;
+}
+
+export interface Pidfile {
+  readonly path: string;
+  readonly record: PidRecord;
+  /** Takes the file away if it is still ours, and lets others in. Idempotent. Call it before the socket closes. */
+  remove(): void;
+}
+
+/** How long somebody who only cleans up after a dead server may be in the way. */
+const BUSY_MS = 2000;
+const RETRY_MS = 50;
+
+/** Throws HostError `already_running`. What a crashed server left is taken over. */
+export async function writePidfile(options: WritePidfileOptions): Promise<Pidfile> {
+  const place: PidfilePlace = {
+    directory: runDirectory(options.directory),
+    prefix: options.prefix,
+    port: options.port,
+  };
+  mkdirSync(place.directory, { recursive: true, mode: 0o700 });
+  const heartbeat = createHeartbeat(place.directory);
+  try {
+    const held = await takeClaim(place, heartbeat);
+    return create(place, options, held, heartbeat);
+  } catch (error) {
+    heartbeat.stop();
+    throw error;
+  }
+}
+
+/** Removes a pidfile that no process stands behind. False when one does, or somebody is about to. */
+export function reapPidfile(place: PidfilePlace): boolean {
+  const heartbeat = createHeartbeat(place.directory);
+  try {
+    const held = claim(claimPath(place), { heartbeat });
+    rmSync(pidfilePath(place), { force: true });
+    held.release();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    heartbeat.stop();
+  }
+}
+
+// --- internal ---
+
+async function takeClaim(place: PidfilePlace, heartbeat: Heartbeat): Promise<Claim> {
+  const deadline = performance.now() + BUSY_MS;
+  for (;;) {
+    try {
+      return claim(claimPath(place), { heartbeat });
+    } catch (error) {
+      if (!isStoreError(error) || error.code !== "claimed") throw error;
+      const pid = error.holder?.pid ?? 0;
+      const record = readRecord(place);
+      const isServer = record !== null && record.pid === pid && ownerOf(place, record) !== null;
+      if (isServer || performance.now() > deadline) {
+        const message = `already running on port ${place.port}, PID ${pid}`;
+        throw new HostError("already_running", message, { pid, cause: error });
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, heartbeat: Heartbeat): Pidfile {
+  const path = pidfilePath(place);
+  const record: PidRecord = {
+    pid: process.pid,
+    host: options.host,
+    port: place.port,
+    prefix: place.prefix,
+    auth_token_hash: hashToken(options.authToken),
+    started_at: Date.now() / 1000,
+    scheme: options.scheme ?? "http",
+  };
+  let removed = false;
+  const remove = () => {
+    if (removed) return;
+    removed = true;
+    try {
+      if (held.isHeld() && readRecord(place)?.pid === record.pid) rmSync(path, { force: true });
+    } catch {
+      // Somebody took the whole directory away, and the file with it.
+    }
+    held.release();
+    heartbeat.stop();
+  };
+  try {
+    replaceFile(path, `${JSON.stringify(record, null, 2)}\n`);
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return { path, record, remove };
+}
+
+/** Readers see the old file or the whole new one. */
+function replaceFile(path: string, text: string): void {
+  const temp = `${path}.tmp-${randomBytes(6).toString("hex")}`;
+  const fd = openSync(temp, "wx", 0o600);
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  try {
+    renameSync(temp, path);
+  } catch (error) {
+    rmSync(temp, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+/** `serve stop`: asks recorded servers to end and, only after a wait, kills those that did not. */
+import type { FlagValues, Invocation } from "../command/command.js";
+import { UsageError } from "../command/usage-error.js";
+import { type Kind, number } from "../config/kind.js";
+import { listPidfiles } from "../pidfile/list.js";
+import { type StopFailure, type StopResult, stopAll } from "../pidfile/stop.js";
+
+const PORT = number({ whole: true, max: 65535 });
+/** A day, in seconds: more than anybody waits, and no timer overflows. */
+const TIMEOUT = number({ max: 86_400 });
+
+/** 0 when everything asked for is stopped, also when nothing was there; 1 when something is not; 2 when it is not clear what. */
+export async function stop({ profile, flags, process }: Invocation): Promise<number> {
+  const prefix = profile.name;
+  const port = read(flags, "port", PORT);
+  const timeout = read(flags, "serve-timeout", TIMEOUT) ?? 10;
+  if (port !== undefined && flags["all"] === true) throw new UsageError("--port and --all exclude each other");
+  if (port === undefined && flags["all"] !== true) {
+    const running = listPidfiles({ prefix }).filter(({ alive }) => alive);
+    if (running.length > 1) {
+      const ports = running.map((entry) => entry.port).join(", ");
+      throw new UsageError(
+        `${prefix} serve stop: multiple ${prefix} servers running (ports ${ports}); pass --port <n> or --all to disambiguate`,
+      );
+    }
+  }
+  const results = await stopAll({ prefix, timeout, ...(port !== undefined && { port }) });
+  if (results.length === 0) {
+    process.stderr.write(`no ${prefix} server${port === undefined ? "s" : ` on port ${port}`} found\n`);
+  }
+  process.stdout.write(results.map((result) => `${lineOf(result)}\n`).join(""));
+  return results.every(({ stopped }) => stopped) ? 0 : 1;
+}
+
+// --- internal ---
+
+const ENDS: Readonly<Record<StopResult["signaled"], string>> = {
+  none: "already stopped",
+  sigterm: "stopped (SIGTERM)",
+  "sigterm+sigkill": "stopped (SIGTERM, then SIGKILL)",
+};
+
+const FAILURES: Readonly<Record<StopFailure, string>> = {
+  invalid_pid: "the record names no process",
+  runs_elsewhere: "it runs on another machine or in another container",
+  sigterm_failed: "it may not be signalled",
+  sigkill_failed: "it may not be killed",
+  still_alive_after_sigkill: "it is still there after SIGKILL",
+};
+
+function lineOf({ prefix, port, pid, signaled, stopped, error }: StopResult): string {
+  const verdict = stopped ? `ok: ${ENDS[signaled]}` : `FAILED: ${FAILURES[error!]}`;
+  return `${prefix} port=${port} pid=${pid} ${verdict}`;
+}
+
+function read(flags: FlagValues, name: string, kind: Kind<number>): number | undefined {
+  const given = flags[name];
+  if (typeof given !== "string") return undefined;
+  const value = kind.fromText(given, "");
+  if (value === undefined) throw new UsageError(`--${name} takes ${kind.takes}, not ${JSON.stringify(given)}`);
+  return value;
+}

@@ -1,0 +1,60 @@
+/** One server per port: the socket is bound first, then the pidfile claimed and written. */
+import { HostError, isHostError } from "../errors.js";
+import type { Log } from "../log/log.js";
+import { listPidfiles } from "../pidfile/list.js";
+import { type Pidfile, type WritePidfileOptions, writePidfile } from "../pidfile/write.js";
+
+/** How long a server of ours that is just starting or stopping may hold the port without a record. */
+const SETTLE_MS = 1000;
+const RETRY_MS = 50;
+
+export interface Bound {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Throws HostError `already_running` when a server of ours has the port, and what the socket threw for any other program. */
+export async function takePort<T extends Bound>(
+  bind: () => Promise<T>,
+  about: WritePidfileOptions,
+  log: Log,
+): Promise<{ readonly bound: T; readonly pidfile: Pidfile | null }> {
+  const bound = await bindOurs(bind, about);
+  try {
+    return { bound, pidfile: await writePidfile({ ...about, port: bound.port }) };
+  } catch (error) {
+    if (isHostError(error)) {
+      await bound.close();
+      throw error;
+    }
+    // A home that cannot be written is no reason not to serve, but nobody can find the server there.
+    log.warn("no pidfile", { error });
+    return { bound, pidfile: null };
+  }
+}
+
+/** Throws HostError `already_running` when a server is recorded on the port and lives. */
+export function refuseSecond({ prefix, port, directory }: Omit<WritePidfileOptions, "host">): void {
+  const other = listPidfiles({ prefix, port, ...(directory !== undefined && { directory }) }).find(
+    ({ alive }) => alive,
+  );
+  if (other) {
+    throw new HostError("already_running", `already running on port ${port}, PID ${other.pid}`, { pid: other.pid });
+  }
+}
+
+// --- internal ---
+
+async function bindOurs<T extends Bound>(bind: () => Promise<T>, about: WritePidfileOptions): Promise<T> {
+  const deadline = performance.now() + SETTLE_MS;
+  for (;;) {
+    try {
+      return await bind();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+      refuseSecond(about);
+      if (performance.now() > deadline) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}

@@ -1,0 +1,33 @@
+/** When a server is to end: a signal, or a fault that nobody caught. */
+import type { Log } from "../log/log.js";
+
+const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
+const EXIT_FAULT = 70;
+
+/** Resolves with the exit code, 0 for a signal and 70 for a fault. A second signal ends the process at once. */
+export function untilEnd(process: NodeJS.Process, log: Log): Promise<number> {
+  return new Promise((resolve) => {
+    let asked = false;
+    for (const name of signalsFor(process)) {
+      process.on(name, () => {
+        if (asked) process.exit(128 + NUMBERS[name]);
+        asked = true;
+        log.info("stopping", { signal: name });
+        resolve(0);
+      });
+    }
+    const fault = (error: unknown) => {
+      log.error("a fault of our own; ending", { error: error instanceof Error ? error : String(error) });
+      resolve(EXIT_FAULT);
+    };
+    process.on("unhandledRejection", fault);
+    process.on("uncaughtException", fault);
+  });
+}
+
+// --- internal ---
+
+/** A handler for a hang-up would undo nohup, which is told by the terminal it replaced. */
+function signalsFor(process: NodeJS.Process): (keyof typeof NUMBERS)[] {
+  return process.stderr.isTTY === true ? ["SIGINT", "SIGTERM", "SIGHUP"] : ["SIGINT", "SIGTERM"];
+}
