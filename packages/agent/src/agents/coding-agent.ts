@@ -4,22 +4,19 @@
  */
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { type AgentOptions, createAgent } from "../create-agent.js";
-import { loadMcpConfig } from "../mcp/config.js";
+import type { McpConfig } from "../mcp/config.js";
 import { createMcpPool } from "../mcp/pool.js";
 import { createAudit } from "../policy/audit.js";
 import { type Classify, createPolicy } from "../policy/policy.js";
-import { loadProjectRules } from "../policy/project-rules.js";
 import { createRemembered } from "../policy/remembered.js";
-import { loadRuleset } from "../policy/ruleset.js";
 import type { Policy } from "../policy-port.js";
 import type { Agent, AgentContext, Turn, TurnSettings } from "../port.js";
 import type { Tool } from "../tool.js";
 import type { BashOptions } from "../tools/bash.js";
 import { builtinTools } from "../tools/builtin-tools.js";
 import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
-import { loadInstructions } from "./instructions.js";
-import { loadAgents } from "./load-agents.js";
 import { opening } from "./opening.js";
+import { createSurroundings } from "./surroundings.js";
 import { systemPrompt } from "./system-prompt.js";
 
 export interface CodingAgentOptions extends Pick<AgentOptions, "resolveModel" | "spill" | "clock" | "random"> {
@@ -61,7 +58,8 @@ export interface CodingAgent {
 }
 
 export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
-  const { env = {}, confine, home } = options;
+  const { env = {}, confine } = options;
+  const surroundings = createSurroundings(options);
   const tools = [...builtinTools({ bash: { env, ...(confine && { confine }) } }), ...(options.tools ?? [])];
   const pool = createMcpPool({ env });
   const audit = createAudit({ directory: options.auditDirectory });
@@ -69,24 +67,22 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const prepare = async (turn: Turn, context: AgentContext) => {
     const { cwd } = context.workspace;
     const notices: string[] = [];
-    const [{ agents, problems }, projectRules, rules] = await Promise.all([
-      loadAgents({ home, cwd }),
-      loadProjectRules(cwd),
-      loadRuleset(options.permissionsFile),
-    ]);
+    const around = await surroundings(cwd);
     // What is wrong with files is said once, at the beginning of a session.
-    if (turn.number === 0) notices.push(...problems, ...projectRules.problems, ...rules.problems);
-    const definition = definitionOf(turn.settings.agent, agents, notices);
+    if (turn.number === 0) notices.push(...around.problems);
+    const definition = definitionOf(turn.settings.agent, around.agents, notices);
     const policy = createPolicy({
-      rules: () => loadRuleset(options.permissionsFile),
-      projectRules: () => projectRules,
+      // Rules may change while a turn runs, and count from then on.
+      rules: async () => (await surroundings(cwd)).rules,
+      projectRules: () => around.projectRules,
       agent: () => permissionOf(definition),
       remembered,
       audit,
       ...(options.classify && { classify: options.classify }),
     });
-    const offered = [...tools, ...(await mcpTools(turn, context, options, pool, notices))];
-    const instructions = options.instructions === false ? "" : await loadInstructions({ home, cwd });
+    const configured = options.mcp === false ? null : around.mcp;
+    const offered = [...tools, ...(await mcpTools(turn, context, configured, pool, notices))];
+    const instructions = options.instructions === false ? "" : around.instructions;
     const { directories } = context.workspace;
     const inner = createAgent({
       ...options,
@@ -103,7 +99,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     agent: (turn, context) =>
       opening(() => prepare(turn, context).catch((error: unknown) => failing(error, options, turn, context))),
     tools,
-    agents: async (cwd) => (await loadAgents({ home, cwd })).agents,
+    agents: async (cwd) => (await surroundings(cwd)).agents,
     closeSession: pool.close,
     close: async () => {
       await pool.closeAll();
@@ -132,12 +128,11 @@ function settingsFor({ model, maxSteps }: AgentDefinition, settings: TurnSetting
 async function mcpTools(
   turn: Turn,
   { workspace, signal }: AgentContext,
-  { home, mcp = true, mcpFile, trustProject = false }: CodingAgentOptions,
+  configured: McpConfig | null,
   pool: ReturnType<typeof createMcpPool>,
   notices: string[],
 ): Promise<Tool[]> {
   const { cwd } = workspace;
-  const configured = mcp ? await loadMcpConfig({ home, cwd, trustProject, ...(mcpFile && { file: mcpFile }) }) : null;
   const servers = new Map(
     [...(configured?.servers ?? []), ...turn.settings.mcpServers].map((server) => [server.name, server]),
   );

@@ -1,0 +1,46 @@
+/**
+ * What was read from files, kept while none of them has changed. Looking costs a stat for each, where reading costs a turn
+ * milliseconds before its first word.
+ */
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** Directories count with the files directly in them. One value is kept per key, for the keys used last. */
+export function whileUnchanged<T>(
+  maxKeys = 32,
+): (key: string, paths: readonly string[], load: () => Promise<T>) => Promise<T> {
+  const kept = new Map<string, { readonly look: string; readonly value: Promise<T> }>();
+  return (key, paths, load) => {
+    const look = paths.map(lookAt).join("\n");
+    const known = kept.get(key);
+    kept.delete(key);
+    const entry = known?.look === look ? known : { look, value: load() };
+    kept.set(key, entry);
+    entry.value.catch(() => kept.delete(key));
+    for (const oldest of kept.keys()) {
+      if (kept.size <= maxKeys) break;
+      kept.delete(oldest);
+    }
+    return entry.value;
+  };
+}
+
+// --- internal ---
+
+function lookAt(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  if (!found) return "-";
+  const own = `${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`;
+  if (!found.isDirectory()) return own;
+  return [
+    own,
+    ...readdirSync(path)
+      .sort()
+      .map((name) => `${name} ${lookAtFile(join(path, name))}`),
+  ].join("\n");
+}
+
+function lookAtFile(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found ? `${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}` : "-";
+}
