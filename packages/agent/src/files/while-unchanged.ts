@@ -2,7 +2,7 @@
  * What was read from files, kept while none of them has changed. Looking costs a stat for each, where reading costs a turn
  * milliseconds before its first word.
  */
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** Directories count with the files directly in them. One value is kept per key, for the keys used last. */
@@ -28,19 +28,15 @@ export function whileUnchanged<T>(
 // --- internal ---
 
 function lookAt(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  const found = statSync(path, { throwIfNoEntry: false });
   if (!found) return "-";
-  const own = `${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`;
-  if (!found.isDirectory()) return own;
-  return [
-    own,
-    ...readdirSync(path)
-      .sort()
-      .map((name) => `${name} ${lookAtFile(join(path, name))}`),
-  ].join("\n");
+  if (!found.isDirectory()) return marks(found);
+  return readdirSync(path)
+    .sort()
+    .map((name) => `${name} ${marks(statSync(join(path, name), { throwIfNoEntry: false }))}`)
+    .join("\n");
 }
 
-function lookAtFile(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return found ? `${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}` : "-";
+function marks(found: Stats | undefined): string {
+  return found ? `${found.ino}:${found.size}:${found.mtimeMs}:${found.ctimeMs}` : "-";
 }

@@ -81,7 +81,8 @@ export function createHistory(directory: string, blobs: Blobs, roots: Roots, lim
     add(turn, result, now) {
       const { steps, dirs, skipped } = result;
       if (steps.size === 0 && dirs.size === 0 && skipped.size === 0) {
-        save(push(current(), { turn, snap: null }));
+        // Nothing to lose: such a step goes to disk with the next one that has something.
+        stack = push(current(), { turn, snap: null });
         return null;
       }
       const snap_id = `snap-${current().counter + 1}-${Math.trunc(now)}`;
