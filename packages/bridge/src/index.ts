@@ -1,1 +1,14 @@
-export {};
+/** `@chimera/bridge`: an outbound WebSocket from a local session to a remote console. */
+export type { BridgePeer, BridgeServer } from "./attach.js";
+export {
+  type Bridge,
+  type BridgeExit,
+  type BridgeOptions,
+  type BridgeState,
+  type BridgeStatus,
+  createBridge,
+} from "./bridge.js";
+export type { Clock } from "./clock.js";
+export { BridgeError, type BridgeErrorCode, isBridgeError } from "./errors.js";
+export { createRemotePolicy, type RemotePolicy } from "./remote-policy.js";
+export type { BridgedSession, SessionFacts } from "./session.js";

@@ -1,0 +1,126 @@
+/** One life of the WebSocket: opened, served, watched, closed. */
+import type { Agent, IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+import { BridgeError } from "./errors.js";
+import { networkError, statusError } from "./network-error.js";
+import type { RemotePolicy } from "./remote-policy.js";
+
+const HANDSHAKE_MS = 15_000;
+const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
+/** How long a clean close may take before the socket is cut. */
+const CLOSE_MS = 2_000;
+
+/** What a connection over the bridge is served with: two byte streams, whom its records name, and what it may call. */
+export interface BridgePeer {
+  readonly input: Duplex;
+  readonly output: Duplex;
+  readonly origin: string;
+  readonly admit: RemotePolicy["admit"];
+}
+
+/** A served connection, as `serveAcp` of `@chimera/acp-server` returns it. */
+export interface BridgeServer {
+  readonly closed: Promise<unknown>;
+  close(): Promise<void>;
+}
+
+export interface Attachment {
+  /** Resolves when the socket is gone and nothing is served on it any more. */
+  readonly ended: Promise<void>;
+  /** True when the remote has shown a sign of life since the last call; asks for the next one. */
+  stillThere(): boolean;
+  /** Lets queued frames out, then closes. */
+  close(): Promise<void>;
+  /** Cuts the socket at once. */
+  cut(): void;
+}
+
+export interface AttachOptions {
+  readonly url: URL;
+  readonly token: string;
+  readonly agent: Agent | undefined;
+  readonly origin: string;
+  readonly policy: RemotePolicy;
+  readonly serve: (peer: BridgePeer) => BridgeServer;
+}
+
+export async function attach(options: AttachOptions, signal: AbortSignal): Promise<Attachment> {
+  const { socket, stream } = await connect(options, signal);
+  const server = serveOn(stream, options);
+
+  let heard = true;
+  const hear = () => {
+    heard = true;
+  };
+  socket.on("pong", hear).on("message", hear);
+  const gone = new Promise<void>((resolve) => {
+    if (socket.readyState === socket.CLOSED) resolve();
+    else socket.once("close", () => resolve());
+  });
+  void server.closed.then(() => socket.close());
+
+  return {
+    ended: gone.then(() => server.close()),
+    stillThere() {
+      if (!heard) return false;
+      heard = false;
+      if (socket.readyState === socket.OPEN) socket.ping();
+      return true;
+    },
+    async close() {
+      const limit = setTimeout(() => socket.terminate(), CLOSE_MS);
+      await server.close();
+      await gone;
+      clearTimeout(limit);
+    },
+    cut: () => socket.terminate(),
+  };
+}
+
+// --- internal ---
+
+function serveOn(stream: Duplex, { serve, origin, policy }: AttachOptions): BridgeServer {
+  try {
+    return serve({ input: stream, output: stream, origin, admit: policy.admit });
+  } catch (error) {
+    stream.destroy();
+    throw error;
+  }
+}
+
+async function connect(
+  { url, token, agent }: AttachOptions,
+  signal: AbortSignal,
+): Promise<{ socket: WebSocket; stream: Duplex }> {
+  const { createWebSocketStream, WebSocket } = await import("ws");
+  const what = "opening the WebSocket";
+  const socket = new WebSocket(url, {
+    headers: { authorization: `Bearer ${token}` },
+    handshakeTimeout: HANDSHAKE_MS,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    ...(agent && { agent }),
+  });
+  // Before the socket opens: the remote may speak in the same packet. Strings stay strings, so that every write becomes a
+  // text message of whole lines.
+  const stream = createWebSocketStream(socket, { decodeStrings: false });
+  stream.on("error", () => {});
+  const abandon = () => socket.terminate();
+  signal.addEventListener("abort", abandon);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once("open", resolve);
+      socket.once("unexpected-response", (_, response: IncomingMessage) => {
+        const status = response.statusCode ?? 0;
+        reject(statusError(status, what) ?? new BridgeError("not_a_receiver", `${what} was answered ${status}`));
+        socket.terminate();
+      });
+      // Stays after the handshake: a socket's fault is told by its close, and must not be thrown.
+      socket.on("error", (error) => reject(networkError(error, what)));
+    });
+  } finally {
+    signal.removeEventListener("abort", abandon);
+  }
+  return { socket, stream };
+}

@@ -1,0 +1,173 @@
+/** The bridge: register, attach, heartbeat, and all of it again until told to stop or told to go away. */
+import type { Agent } from "node:http";
+import { type Attachment, attach, type BridgePeer, type BridgeServer } from "./attach.js";
+import { type BackoffLimits, createBackoff } from "./backoff.js";
+import { type Clock, systemClock } from "./clock.js";
+import { BridgeError, type BridgeErrorCode, isBridgeError } from "./errors.js";
+import { parseRemoteAddress } from "./remote-address.js";
+import { createRemoteApi } from "./remote-api.js";
+import { createRemotePolicy } from "./remote-policy.js";
+import type { BridgedSession } from "./session.js";
+
+const HEARTBEAT_MS = 30_000;
+const ORIGIN = "bridge";
+
+export interface BridgeOptions {
+  /** Where the receiver lives; `/api/sessions` is looked for below it. */
+  readonly remoteUrl: string;
+  readonly token: string;
+  /** Lets the token travel without TLS. Certificates are checked either way. @defaultValue false */
+  readonly insecure?: boolean;
+  readonly session: BridgedSession;
+  /** Serves one connection; called anew after each reconnect. */
+  readonly serve: (peer: BridgePeer) => BridgeServer;
+  /** Makes the connections: a proxy, a private certificate. */
+  readonly agent?: Agent;
+  readonly backoff?: BackoffLimits;
+  readonly clock?: Clock;
+  readonly log?: (message: string, fields?: Record<string, unknown>) => void;
+}
+
+export type BridgeState = "connecting" | "connected" | "waiting";
+
+/** The answer to `session/bridgeStatus`. */
+export type BridgeStatus =
+  | { readonly attached: false }
+  | {
+      readonly attached: true;
+      readonly state: BridgeState;
+      readonly remoteUrl: string;
+      readonly uiUrl: string | null;
+      readonly lastEventId: number;
+      /** Why it is not connected, when it was tried. */
+      readonly error?: string;
+    };
+
+/** 0: stopped when asked. 1: the remote is not one of ours. 2: the token was refused. */
+export interface BridgeExit {
+  readonly code: 0 | 1 | 2;
+  readonly message: string;
+}
+
+export interface Bridge {
+  status(): BridgeStatus;
+  /** Keeps the session attached until the signal aborts or the remote is of no use; never throws, runs once. */
+  run(signal: AbortSignal): Promise<BridgeExit>;
+}
+
+/** Exit codes of what no later attempt can cure; the second table only until the remote was attached once. */
+const FATAL: Partial<Record<BridgeErrorCode, 1 | 2>> = { unauthorized: 2 };
+const FATAL_AT_FIRST: Partial<Record<BridgeErrorCode, 1 | 2>> = { not_a_receiver: 1, untrusted_certificate: 1 };
+
+/** Throws BridgeError `bad_remote_url`, `insecure_url` or `bad_token` before anything is sent. */
+export function createBridge(options: BridgeOptions): Bridge {
+  const { session, clock = systemClock, log = () => {} } = options;
+  const token = requireToken(options.token);
+  const address = parseRemoteAddress(options.remoteUrl, options.insecure ?? false);
+  const api = createRemoteApi({ address, token, session, agent: options.agent });
+  const policy = createRemotePolicy(session);
+  const backoff = createBackoff(options.backoff);
+  let state: BridgeState | null = null;
+  let uiUrl: string | null = null;
+  let problem: string | null = null;
+  let registered = false;
+  let attachedOnce = false;
+
+  /** One registration and the life of its socket; returns what ended it. */
+  const attempt = async (signal: AbortSignal): Promise<BridgeError> => {
+    state = "connecting";
+    const registration = await api.register(signal);
+    registered = true;
+    uiUrl = registration.uiUrl;
+    const { agent, serve } = options;
+    const attachment = await attach({ url: registration.wsUrl, token, agent, origin: ORIGIN, policy, serve }, signal);
+    state = "connected";
+    problem = null;
+    attachedOnce = true;
+    backoff.reset();
+    log("bridge attached", { remote: address.shown, ui: uiUrl });
+    return hold(attachment, signal);
+  };
+
+  const hold = async (attachment: Attachment, signal: AbortSignal): Promise<BridgeError> => {
+    const over = new AbortController();
+    const stop = () => void attachment.close();
+    signal.addEventListener("abort", stop);
+    if (signal.aborted) stop();
+    const beating = heartbeats(attachment, over.signal);
+    await attachment.ended;
+    over.abort();
+    signal.removeEventListener("abort", stop);
+    return (await beating) ?? new BridgeError("unreachable", "the connection was lost");
+  };
+
+  /** Ends with the error that makes the connection useless, or with nothing when it ended by itself. */
+  const heartbeats = async (attachment: Attachment, over: AbortSignal): Promise<BridgeError | undefined> => {
+    for (;;) {
+      await clock.sleep(HEARTBEAT_MS, over);
+      if (over.aborted) return undefined;
+      if (!attachment.stillThere()) {
+        attachment.cut();
+        return new BridgeError("unreachable", "the remote went silent");
+      }
+      const error = await api.heartbeat(over).then(() => undefined, asBridgeError);
+      if (!error || over.aborted) continue;
+      log("bridge heartbeat failed", { error: error.message });
+      if (!ENDS_CONNECTION.has(error.code)) continue;
+      attachment.cut();
+      return error;
+    }
+  };
+
+  const goodbye = async () => {
+    if (registered) await api.remove().catch((error) => log("bridge goodbye failed", { error: String(error) }));
+  };
+
+  const keep = async (signal: AbortSignal): Promise<BridgeExit> => {
+    while (!signal.aborted) {
+      const error = await attempt(signal).catch(asBridgeError);
+      if (signal.aborted) break;
+      const code = FATAL[error.code] ?? (attachedOnce ? undefined : FATAL_AT_FIRST[error.code]);
+      if (code) return { code, message: error.message };
+      state = "waiting";
+      problem = error.message;
+      const delay = backoff.next();
+      log("bridge lost; trying again", { error: error.message, inMs: delay });
+      await clock.sleep(delay, signal);
+    }
+    return { code: 0, message: "stopped" };
+  };
+
+  return {
+    status: () =>
+      state === null
+        ? { attached: false }
+        : {
+            attached: true,
+            state,
+            remoteUrl: address.shown,
+            uiUrl,
+            lastEventId: session.facts().lastEventId,
+            ...(problem !== null && { error: problem }),
+          },
+    async run(signal) {
+      const exit = await keep(signal);
+      await goodbye();
+      state = null;
+      return exit;
+    },
+  };
+}
+
+// --- internal ---
+
+const ENDS_CONNECTION = new Set<BridgeErrorCode>(["unauthorized", "unknown_session"]);
+
+function requireToken(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new BridgeError("bad_token", token ? "the token holds characters a header cannot carry" : "there is no token");
+}
+
+function asBridgeError(error: unknown): BridgeError {
+  return isBridgeError(error) ? error : new BridgeError("unreachable", String(error), { cause: error });
+}

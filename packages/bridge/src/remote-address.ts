@@ -1,0 +1,49 @@
+/** Where the remote is, and the rule that what carries the token is encrypted. */
+import { BridgeError } from "./errors.js";
+
+export interface RemoteAddress {
+  /** As it may be shown: without credentials, query or trailing slash. */
+  readonly shown: string;
+  /** An address below it, made of literal segments. */
+  at(...segments: readonly string[]): URL;
+  /** The WebSocket a registration names; relative to the remote, and held to the same rule. */
+  socket(text: unknown): URL;
+  /** The page a registration names, or null when it is not one a person could open. */
+  page(text: unknown): string | null;
+}
+
+/** Throws `bad_remote_url` or `insecure_url`. */
+export function parseRemoteAddress(text: string, insecure: boolean): RemoteAddress {
+  const base = URL.canParse(text) ? new URL(text) : null;
+  if (!base || !["http:", "https:"].includes(base.protocol)) {
+    throw new BridgeError("bad_remote_url", "the remote must be an https address");
+  }
+  if (base.username || base.password) {
+    throw new BridgeError("bad_remote_url", "the remote's address may not hold credentials; pass the token apart");
+  }
+  if (base.protocol === "http:" && !insecure) {
+    throw new BridgeError("insecure_url", `${base.origin} is not encrypted; use https, or --insecure to go without`);
+  }
+  const shown = `${base.origin}${base.pathname.replace(/\/+$/, "")}`;
+  return {
+    shown,
+    at: (...segments) => new URL(`${shown}/${segments.map(encodeURIComponent).join("/")}`),
+    socket(given) {
+      const url = typeof given === "string" && URL.canParse(given, shown) ? new URL(given, shown) : null;
+      if (url && !URL.canParse(given as string)) url.protocol = base.protocol === "https:" ? "wss:" : "ws:";
+      if (!url || !["ws:", "wss:"].includes(url.protocol)) {
+        throw new BridgeError("not_a_receiver", "the remote named no WebSocket");
+      }
+      if (url.protocol === "ws:" && !insecure) {
+        throw new BridgeError("not_a_receiver", `the remote named a WebSocket that is not encrypted: ${url.origin}`);
+      }
+      return url;
+    },
+    page(given) {
+      if (typeof given !== "string" || !URL.canParse(given, shown)) return null;
+      const url = new URL(given, shown);
+      // It is shown on a terminal and opened in a browser: parsing has escaped what could be more than text.
+      return ["http:", "https:"].includes(url.protocol) ? url.href : null;
+    },
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * What a remote may ask for: one session, never more rights than that session has now, and nothing that reaches past it.
+ * What is not in the table is refused, so a method added elsewhere is closed to remotes until it gets a row here.
+ */
+import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
+import type { BridgedSession, SessionFacts } from "./session.js";
+
+export interface RemotePolicy {
+  /** Throws the RpcError that answers a call a remote may not make. */
+  admit(method: string, params: unknown): void;
+}
+
+type Params = Readonly<Record<string, unknown>>;
+/** Says why not, or nothing. */
+type Rule = (params: Params, session: BridgedSession) => string | undefined;
+
+/** Strictest first. */
+const APPROVALS = ["read-only", "auto", "full"];
+const MODES = ["read-only", "review", "auto"];
+
+/** Slash commands of the programs that show something or rewind; the others change settings or leave the session. */
+const COMMANDS = new Set(["help", "undo", "redo", "cost", "clear", "model", "tools", "diff"]);
+
+const own: Rule = ({ sessionId }, { id }) =>
+  sessionId === id ? undefined : `only session ${id} is open to this remote`;
+
+const open: Rule = () => undefined;
+
+const bringsNothing: Rule = ({ mcpServers, additionalDirectories }) =>
+  mcpServers == null && additionalDirectories == null
+    ? undefined
+    : "MCP servers and directories are given where the program runs";
+
+const ownHands: Rule = ({ clientCapabilities }) => {
+  const { fs, terminal } = asParams(clientCapabilities);
+  const offered = terminal === true || Object.values(asParams(fs)).includes(true);
+  return offered ? "files and terminals stay where the program runs; offer neither fs nor terminal" : undefined;
+};
+
+const plainPrompt: Rule = (params) => {
+  const refused = promptTexts(params)
+    .map((text) => /^\/([\w:-]+)(?:\s|$)/.exec(text.trimStart())?.[1])
+    .find((name) => name !== undefined && !COMMANDS.has(name));
+  return refused === undefined ? undefined : `/${refused} is given where the program runs`;
+};
+
+const notWider =
+  (key: string, order: readonly string[], setting: keyof SessionFacts): Rule =>
+  (params, session) => {
+    const current = String(session.facts()[setting]);
+    return order.indexOf(String(params[key])) <= order.indexOf(current)
+      ? undefined
+      : `${setting} is ${current}; a remote may only make it stricter`;
+  };
+
+const only =
+  (value: boolean): Rule =>
+  (params) =>
+    params["value"] === value ? undefined : "a remote may only make it stricter";
+
+const OPTIONS: Readonly<Record<string, Rule>> = {
+  model: open,
+  mode: notWider("value", MODES, "mode"),
+  approval: notWider("value", APPROVALS, "approval"),
+  auto_approve_writes: only(false),
+  auto_approve_execute: only(false),
+  read_only: only(true),
+};
+
+const option: Rule = (params, session) => {
+  const id = String(params["configId"]);
+  return Object.hasOwn(OPTIONS, id) ? OPTIONS[id]!(params, session) : `${id} is set where the program runs`;
+};
+
+const METHODS: Readonly<Record<string, readonly Rule[]>> = {
+  initialize: [ownHands],
+  authenticate: [],
+  "session/load": [own, bringsNothing],
+  "session/resume": [own, bringsNothing],
+  "session/get": [own],
+  "session/prompt": [own, plainPrompt],
+  "session/message": [own, plainPrompt],
+  "session/turn": [own, plainPrompt],
+  "session/cancel": [own],
+  "session/set_mode": [own, notWider("modeId", MODES, "mode")],
+  "session/set_config_option": [own, option],
+  "session/set_model": [own],
+  "session/setModel": [own],
+  "session/setSandbox": [own],
+  "session/setApproval": [own, notWider("preset", APPROVALS, "approval")],
+  "session/bridgeStatus": [],
+  "permission/respond": [own],
+  "tool/approve": [own],
+  "_chimera.dev/session/replay": [own],
+  "_chimera.dev/session/undo": [own],
+  "_chimera.dev/session/redo": [own],
+};
+
+export function createRemotePolicy(session: BridgedSession): RemotePolicy {
+  return {
+    admit(method, params) {
+      const rules = Object.hasOwn(METHODS, method) ? METHODS[method]! : [closed];
+      for (const rule of rules) {
+        const reason = rule(asParams(params), session);
+        if (reason === undefined) continue;
+        const message = `refused for a remote: ${reason}`;
+        throw new RpcError(ErrorCode.internalError, message, { code: "refused_for_remote", method, reason });
+      }
+    },
+  };
+}
+
+// --- internal ---
+
+const closed: Rule = () => "this method is not open to remotes";
+
+function asParams(value: unknown): Params {
+  return typeof value === "object" && value !== null ? (value as Params) : {};
+}
+
+/** Every text of a prompt in any dialect: a string under one of its names, or the text of a content block. */
+function promptTexts(params: Params): string[] {
+  return ["prompt", "message", "text", "content"].flatMap((key) =>
+    [params[key]].flat().map((part) => (typeof part === "string" ? part : String(asParams(part)["text"] ?? ""))),
+  );
+}

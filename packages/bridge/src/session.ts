@@ -1,0 +1,18 @@
+/** The session behind a bridge, as far as the bridge has to know it. */
+export interface BridgedSession {
+  readonly id: string;
+  readonly cwd: string;
+  /** Read anew for every registration, heartbeat, status and refusal. */
+  facts(): SessionFacts;
+}
+
+export interface SessionFacts {
+  readonly model: string;
+  readonly sandbox: string;
+  readonly approval: string;
+  /** `read-only`, `review` or `auto`. */
+  readonly mode: string;
+  readonly costUsd: number;
+  /** The number of the last record. */
+  readonly lastEventId: number;
+}

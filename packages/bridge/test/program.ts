@@ -1,0 +1,89 @@
+/** The program's side: a real engine over a memory store, served over the bridge by the real ACP server. */
+import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
+import { createMemoryStore } from "@chimera/event-store";
+import { type Agent, createSessions, createSlashPalette, type Session, type Summary } from "@chimera/session";
+import type { BridgedSession, BridgePeer, BridgeServer } from "../src/index.js";
+
+export interface Program {
+  readonly session: Session;
+  readonly bridged: BridgedSession;
+  serve(peer: BridgePeer): BridgeServer;
+  close(): Promise<void>;
+}
+
+export async function startProgram(agent: Agent): Promise<Program> {
+  const palette = createSlashPalette({ home: "/nonexistent" });
+  const sessions = createSessions({
+    agent,
+    store: createMemoryStore<SessionEvent, Summary>(),
+    ephemeral: createMemoryStore<SessionEvent, Summary>(),
+    snapshots: null,
+    disk: { readText: async () => "", writeText: async () => {} },
+    prefix: "ferret",
+    defaults: {
+      model: "test-model",
+      agent: "build",
+      autoApproveWrites: false,
+      autoApproveExecute: false,
+      readOnly: false,
+      maxSteps: 50,
+      maxCostUsd: null,
+      allowedTools: null,
+      options: {},
+    },
+    commands: palette,
+    coalesce: false,
+  });
+  const session = await sessions.create({ cwd: "/tmp" });
+  const engine = { sessions, palette, models: () => [], agents: async () => [] };
+  return {
+    session,
+    bridged: {
+      id: session.id,
+      cwd: session.cwd,
+      facts: () => ({
+        model: session.settings.model,
+        sandbox: "workspace-write",
+        approval: "auto",
+        mode: session.mode,
+        costUsd: 0.25,
+        lastEventId: session.lastSeq,
+      }),
+    },
+    serve: (peer) =>
+      serveAcp({
+        ...peer,
+        engine: async () => engine,
+        program: { name: "ferret", title: "Ferret", version: "0.0.0" },
+        dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
+        native: { name: "ferret", version: "0.2" },
+        defaultCwd: "/tmp",
+      }),
+    close: () => sessions.shutdown(),
+  };
+}
+
+/** An agent that counts aloud, a few numbers at a time, while `more` says so. */
+export function counting(more: (n: number) => boolean): { readonly agent: Agent; readonly count: number } {
+  let count = 0;
+  return {
+    async *agent() {
+      for (; more(count); count++) {
+        if (count % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+        yield { type: "text_delta", metadata: { text: `${count} ` } } satisfies AgentEvent;
+      }
+    },
+    get count() {
+      return count;
+    },
+  };
+}
+
+/** Asks for one permission and says what was decided. */
+export const asking: Agent = async function* (_turn, { ask }) {
+  const call = { call_id: "call-1", tool: "Bash", args: { command: "ls" } };
+  yield { type: "tool_call", metadata: { ...call, kind: "execute", title: "ls", locations: [] } } satisfies AgentEvent;
+  const { decision } = await ask({ ...call, risk: "low" });
+  yield { type: "text_delta", metadata: { text: `decided ${decision}` } } satisfies AgentEvent;
+};

@@ -1,0 +1,118 @@
+import { isRpcError } from "@chimera/ndjson-rpc";
+import { describe, expect, test } from "vitest";
+import { createRemotePolicy, type SessionFacts } from "../src/index.js";
+import { asking, startProgram } from "./program.js";
+import { receive, run } from "./running.js";
+
+const facts: SessionFacts = {
+  model: "m",
+  sandbox: "workspace-write",
+  approval: "auto",
+  mode: "review",
+  costUsd: 0,
+  lastEventId: 0,
+};
+const { admit } = createRemotePolicy({ id: "s", cwd: "/w", facts: () => facts });
+const prompt = (text: string) => ({ sessionId: "s", prompt: [{ type: "text", text }] });
+
+describe("a remote may", () => {
+  const admitted: [method: string, params: unknown][] = [
+    ["initialize", undefined],
+    ["initialize", { protocolVersion: 1, clientCapabilities: { fs: { readTextFile: false }, terminal: false } }],
+    ["session/resume", { sessionId: "s", cwd: "/w" }],
+    ["_chimera.dev/session/replay", { sessionId: "s", sinceEventId: 3 }],
+    ["session/prompt", prompt("hello")],
+    ["session/prompt", prompt("/etc/hosts is wrong, fix it")],
+    ["session/prompt", prompt("/undo 2")],
+    ["session/message", { sessionId: "s", message: "/cost" }],
+    ["session/cancel", { sessionId: "s" }],
+    ["session/set_mode", { sessionId: "s", modeId: "read-only" }],
+    ["session/set_mode", { sessionId: "s", modeId: "review" }],
+    ["session/setApproval", { sessionId: "s", preset: "read-only" }],
+    ["session/setSandbox", { sessionId: "s" }],
+    ["session/set_config_option", { sessionId: "s", configId: "model", value: "x" }],
+    ["session/set_config_option", { sessionId: "s", configId: "read_only", value: true }],
+    ["permission/respond", { sessionId: "s", id: "perm-1", decision: "allow" }],
+  ];
+  test.each(admitted)("%s %j", (method, params) => {
+    expect(() => admit(method, params)).not.toThrow();
+  });
+});
+
+describe("a remote may not", () => {
+  const refused: [method: string, params: unknown][] = [
+    ["session/new", { cwd: "/" }],
+    ["session/list", {}],
+    ["session/fork", { sessionId: "s" }],
+    ["session/delete", { sessionId: "s" }],
+    ["session/close", { sessionId: "s" }],
+    ["session/setMode", { sessionId: "s", mode: "build" }],
+    ["constructor", {}],
+    ["__proto__", {}],
+    ["some/method-of-tomorrow", { sessionId: "s" }],
+    ["session/prompt", { ...prompt("hello"), sessionId: "other" }],
+    ["session/prompt", null],
+    ["session/resume", { sessionId: "s", mcpServers: [] }],
+    ["session/load", { sessionId: "s", mcpServers: [{ name: "x", command: "sh", args: [], env: [] }] }],
+    ["session/resume", { sessionId: "s", additionalDirectories: ["/"] }],
+    ["initialize", { protocolVersion: 1, clientCapabilities: { terminal: true } }],
+    ["initialize", { protocolVersion: 1, clientCapabilities: { fs: { writeTextFile: true } } }],
+    ["session/prompt", prompt("/approval full")],
+    ["session/prompt", prompt("  /mode auto")],
+    ["session/prompt", prompt("/sandbox")],
+    ["session/prompt", prompt("/new")],
+    [
+      "session/prompt",
+      {
+        sessionId: "s",
+        prompt: [
+          { type: "text", text: "" },
+          { type: "text", text: "/mode auto" },
+        ],
+      },
+    ],
+    ["session/message", { sessionId: "s", content: "/mode auto" }],
+    ["session/message", { sessionId: "s", content: { type: "text", text: "/mode auto" } }],
+    ["session/message", { sessionId: "s", text: "/mode\tauto" }],
+    ["session/turn", { sessionId: "s", prompt: "/sessions" }],
+    ["session/set_mode", { sessionId: "s", modeId: "auto" }],
+    ["session/setApproval", { sessionId: "s", preset: "full" }],
+    ["session/set_config_option", { sessionId: "s", configId: "approval", value: "full" }],
+    ["session/set_config_option", { sessionId: "s", configId: "mode", value: "auto" }],
+    ["session/set_config_option", { sessionId: "s", configId: "sandbox", value: "off" }],
+    ["session/set_config_option", { sessionId: "s", configId: "agent", value: "build" }],
+    ["session/set_config_option", { sessionId: "s", configId: "auto_approve_execute", value: true }],
+    ["session/set_config_option", { sessionId: "s", configId: "auto_approve_writes", value: "false" }],
+    ["session/set_config_option", { sessionId: "s", configId: "read_only", value: false }],
+    ["session/set_config_option", { sessionId: "s", configId: "__proto__", value: "x" }],
+    ["permission/respond", { requestId: "perm-1", reply: "allow" }],
+  ];
+  test.each(refused)("%s %j", (method, params) => {
+    try {
+      admit(method, params);
+    } catch (error) {
+      expect(isRpcError(error) && error.message).toMatch(/^refused for a remote: ./);
+      return;
+    }
+    expect.unreachable("it was admitted");
+  });
+});
+
+test("over the wire a refusal is an error that names the reason, and the connection lives on", async () => {
+  const program = await startProgram(asking);
+  const receiver = await receive();
+  run(program, receiver);
+  const connection = await receiver.attached();
+  const { id: sessionId } = program.session;
+  await expect(connection.request("session/set_mode", { sessionId, modeId: "auto" })).rejects.toMatchObject({
+    code: -32603,
+    message: "refused for a remote: mode is review; a remote may only make it stricter",
+    data: { code: "refused_for_remote", method: "session/set_mode" },
+  });
+  await expect(connection.request("session/new", { cwd: "/", mcpServers: [] })).rejects.toMatchObject({
+    data: { code: "refused_for_remote" },
+  });
+  expect(program.session.mode).toBe("review");
+  await connection.request("session/set_mode", { sessionId, modeId: "read-only" });
+  expect(program.session.mode).toBe("read-only");
+});

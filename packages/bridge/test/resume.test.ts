@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { counting, startProgram } from "./program.js";
+import { receive, run } from "./running.js";
+import { until } from "./until.js";
+
+test("ten killings of the receiver in mid-stream lose nothing, double nothing and keep the order", async () => {
+  let more = true;
+  const counted = counting(() => more);
+  const program = await startProgram(counted.agent);
+  const receiver = await receive();
+  run(program, receiver);
+  await receiver.attached();
+  program.session.prompt({ text: "count" });
+
+  for (let killing = 0; killing < 10; killing++) {
+    const seen = receiver.cursor;
+    await until(() => receiver.cursor > seen);
+    await receiver.kill();
+    await new Promise((resolve) => setTimeout(resolve, 15));
+    await receiver.start();
+  }
+  more = false;
+  await program.session.idle();
+  const last = `${counted.count - 1} `;
+  const texts = () =>
+    receiver.updates
+      .filter(({ update }) => update.sessionUpdate === "agent_message_chunk")
+      .map(({ update }) => update.content?.text);
+  await until(() => texts().at(-1) === last);
+
+  expect(texts()).toEqual(Array.from({ length: counted.count }, (_, n) => `${n} `));
+  const ids = receiver.updates.map(({ eventId }) => eventId).filter(Boolean);
+  expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+}, 30_000);
+
+test("what happened before the first attachment is there after it", async () => {
+  const counted = counting((n) => n < 2000);
+  const program = await startProgram(counted.agent);
+  program.session.prompt({ text: "count" });
+  await program.session.idle();
+  const receiver = await receive();
+  run(program, receiver);
+  await receiver.attached();
+  const texts = receiver.updates.map(({ update }) => update.content?.text);
+  expect(texts[0]).toBe("count");
+  expect(texts.slice(1, 2001).at(-1)).toBe("1999 ");
+});

@@ -1,0 +1,56 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { Agent } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { asking, startProgram } from "./program.js";
+import { receive, run } from "./running.js";
+import { until } from "./until.js";
+
+const folder = mkdtempSync(join(tmpdir(), "bridge-tls-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let tls: { key: string; cert: string };
+beforeAll(() => {
+  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+  execFileSync(
+    "openssl",
+    ["req", "-x509", ...curve, "-nodes", "-days", "2", "-keyout", key, "-out", cert, ...subject],
+    { stdio: "ignore" },
+  );
+  tls = { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
+});
+
+test("attaches over TLS, and again after the connection was cut", async () => {
+  const program = await startProgram(asking);
+  const receiver = await receive({ tls });
+  const agent = new Agent({ ca: tls.cert });
+  const { bridge } = run(program, receiver, { insecure: false, agent });
+  await receiver.attached();
+  await receiver.kill();
+  await until(() => JSON.stringify(bridge.status()).includes("waiting"));
+  await receiver.start();
+  await receiver.attached();
+  expect(bridge.status()).toMatchObject({ state: "connected", remoteUrl: receiver.url });
+  agent.destroy();
+});
+
+test("a certificate nobody vouches for ends it before the token is sent, --insecure or not", async () => {
+  for (const insecure of [false, true]) {
+    const program = await startProgram(asking);
+    const receiver = await receive({ tls });
+    const exit = await run(program, receiver, { insecure }).exit;
+    expect(exit).toMatchObject({ code: 1, message: expect.stringContaining("self-signed certificate") });
+    expect(receiver.calls).toEqual([]);
+  }
+});
+
+test("a WebSocket without TLS is refused although the registration came over TLS", async () => {
+  const program = await startProgram(asking);
+  const receiver = await receive({ tls, wsUrl: (port) => `ws://127.0.0.1:${port}/ws` });
+  const exit = await run(program, receiver, { insecure: false, agent: new Agent({ ca: tls.cert }) }).exit;
+  expect(exit).toMatchObject({ code: 1, message: expect.stringContaining("not encrypted") });
+});
