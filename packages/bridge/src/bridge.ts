@@ -151,7 +151,9 @@ export function createBridge(options: BridgeOptions): Bridge {
             ...(problem !== null && { error: problem }),
           },
     async run(signal) {
+      const client = session.attach();
       const exit = await keep(signal);
+      client.detach();
       await goodbye();
       state = null;
       return exit;

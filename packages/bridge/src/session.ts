@@ -4,6 +4,8 @@ export interface BridgedSession {
   readonly cwd: string;
   /** Read anew for every registration, heartbeat, status and refusal. */
   facts(): SessionFacts;
+  /** Makes the bridge a client that approves, for as long as it runs: questions wait for a remote that is only away. */
+  attach(): { detach(): void };
 }
 
 export interface SessionFacts {

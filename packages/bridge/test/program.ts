@@ -50,6 +50,7 @@ export async function startProgram(agent: Agent): Promise<Program> {
         costUsd: 0.25,
         lastEventId: session.lastSeq,
       }),
+      attach: () => session.attach({ approves: true }),
     },
     serve: (peer) =>
       serveAcp({

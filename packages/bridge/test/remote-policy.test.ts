@@ -12,7 +12,7 @@ const facts: SessionFacts = {
   costUsd: 0,
   lastEventId: 0,
 };
-const { admit } = createRemotePolicy({ id: "s", cwd: "/w", facts: () => facts });
+const { admit } = createRemotePolicy({ id: "s", cwd: "/w", facts: () => facts, attach: () => ({ detach() {} }) });
 const prompt = (text: string) => ({ sessionId: "s", prompt: [{ type: "text", text }] });
 
 describe("a remote may", () => {
