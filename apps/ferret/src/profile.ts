@@ -10,5 +10,7 @@ export const profile: Profile = {
   defaultTransport: "acp",
   native: { name: "ferret", version: "0.2" },
   chain: async () => (await import("@chimera/agent/providers")).openaiFirst,
+  settings: {},
+  flags: {},
   extensions: async () => [],
 };

@@ -10,5 +10,7 @@ export const profile: Profile = {
   defaultTransport: "http",
   native: { name: "otter", version: "0.1" },
   chain: async () => (await import("@chimera/agent/providers")).anthropicFirst,
+  settings: {},
+  flags: {},
   extensions: async () => [],
 };

@@ -28,6 +28,8 @@ export interface PolicyDecision {
   readonly rule: string | null;
   readonly why: string;
   readonly risk: Risk;
+  /** Set when a sandbox and not a rule stands in the way; the log then says so. */
+  readonly violation?: { readonly mode: string; readonly path?: string; readonly command?: string };
 }
 
 export interface AuditEntry {

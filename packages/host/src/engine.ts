@@ -18,15 +18,18 @@ import { createSessions, createSlashPalette, MODE_FLAGS, type Settings, type Sum
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import type { ConfigValues } from "./config/keys.js";
 import type { Config } from "./config/read-config.js";
+import type { StartedExtension } from "./extension.js";
 import type { Log } from "./log/log.js";
 import type { Profile } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
+import { joinAgentParts } from "./start-extensions.js";
 
 export interface EngineOptions {
   readonly profile: Profile;
   readonly env: NodeJS.ProcessEnv;
   readonly config: Config;
+  readonly extensions: readonly StartedExtension[];
   readonly log: Log;
 }
 
@@ -41,7 +44,7 @@ export interface RunningEngine extends Engine {
 }
 
 export async function createEngine(options: EngineOptions): Promise<RunningEngine> {
-  const { profile, env, config, log } = options;
+  const { profile, env, config, extensions, log } = options;
   const { paths, values } = config;
   const projects = createProjectRules(config, log);
   const chain = await profile.chain();
@@ -60,11 +63,15 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     rememberedDirectory: paths.remembered,
     auditDirectory: paths.audit,
     spill: (turn, name, text) => keepAside(paths.outputs, turn.sessionId, name, text),
+    ...(await joinAgentParts(extensions)),
     ...(values.mcp !== null && { mcpFile: values.mcp }),
   });
   const palette = createSlashPalette({
     home: paths.home,
-    commands: programCommands({ tools: coding.tools, permissionsFile: paths.permissions }),
+    commands: [
+      ...programCommands({ tools: coding.tools, permissionsFile: paths.permissions }),
+      ...extensions.flatMap(({ commands }) => commands ?? []),
+    ],
   });
   const sessions = createSessions({
     agent: projects.narrow(coding.agent),
@@ -73,7 +80,11 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     snapshots,
     disk: localWorkspace(paths.home),
     prefix: profile.name,
-    defaults: defaultSettings(values, defaultModel(env, chain)),
+    defaults: {
+      ...defaultSettings(values, defaultModel(env, chain)),
+      options: Object.assign({}, ...extensions.map(({ options }) => options)),
+    },
+    directories: extensions.flatMap(({ directories }) => directories ?? []),
     ttl: values.session_ttl || null,
     permissionTimeout: values.permission_timeout,
     coalesce: values.coalesce,
@@ -121,7 +132,7 @@ function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
   }
 }
 
-function defaultSettings(values: ConfigValues, fallbackModel: string): Settings {
+function defaultSettings(values: ConfigValues, fallbackModel: string): Omit<Settings, "options"> {
   return {
     agent: "build",
     ...MODE_FLAGS.review,
@@ -129,7 +140,6 @@ function defaultSettings(values: ConfigValues, fallbackModel: string): Settings 
     maxSteps: values.max_steps,
     maxCostUsd: values.max_cost,
     allowedTools: values.allowed_tools,
-    options: {},
   };
 }
 

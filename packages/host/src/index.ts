@@ -1,8 +1,10 @@
 /** `@chimera/host`: from a profile to a process. */
-export type { Command, Flag, Flags, FlagValues, Invocation, Run } from "./command/command.js";
+export type { Command, Invocation, Run } from "./command/command.js";
+export type { Flag, Flags, FlagValues } from "./command/flag.js";
 export { isUsageError, UsageError } from "./command/usage-error.js";
 export { configFlags } from "./config/flags.js";
 export { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from "./config/keys.js";
+export type { Kind } from "./config/kind.js";
 export { type Config, type ConfigSource, readConfig } from "./config/read-config.js";
 export {
   type ConfigLayer,
@@ -14,6 +16,7 @@ export {
 } from "./config/resolve.js";
 export type { RunningEngine } from "./engine.js";
 export { HostError, type HostErrorCode, isHostError } from "./errors.js";
+export type { AgentParts, ExtensionContext, ProgramExtension, StartedExtension } from "./extension.js";
 export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
 export { createMain, type MainOptions } from "./main.js";
 export { type OpenEngine, openEngine } from "./open-engine.js";

@@ -1,5 +1,6 @@
 /** From a profile and its commands to a process: argv in, exit code out. Nothing but the chosen command is loaded. */
 import type { Command } from "./command/command.js";
+import type { Flags } from "./command/flag.js";
 import type { Profile } from "./profile.js";
 
 const MINIMUM_NODE = [20, 19] as const;
@@ -57,10 +58,11 @@ async function run(
 
 async function runCommand(
   profile: Profile,
-  command: Command,
+  row: Command,
   argv: readonly string[],
   process: NodeJS.Process,
 ): Promise<number> {
+  const command = row.startsSessions ? { ...row, flags: { ...row.flags, ...(await extensionFlags(profile)) } } : row;
   const { parseCommand } = await import("./command/parse.js");
   const { flags, operands } = parseCommand(profile.name, command, argv);
   if (flags["help"]) {
@@ -72,6 +74,11 @@ async function runCommand(
   process.stderr.on("error", () => {});
   const start = await command.load();
   return start({ profile, flags, operands, process });
+}
+
+async function extensionFlags({ settings, flags }: Profile): Promise<Flags> {
+  const { flagsOf } = await import("./config/flags.js");
+  return { ...flagsOf(settings), ...flags };
 }
 
 function tooOld(version: string): boolean {

@@ -4,6 +4,7 @@ import type { RunningEngine } from "./engine.js";
 import type { Log } from "./log/log.js";
 import { openLog } from "./log/open-log.js";
 import { requireTools } from "./require-tools.js";
+import { startExtensions } from "./start-extensions.js";
 
 /** A person is waiting: only trouble is told, and the session stays however long they think. */
 const IN_PROCESS = { log_level: "warn", session_ttl: 0 } as const;
@@ -20,8 +21,10 @@ export async function openEngine(source: ConfigSource): Promise<OpenEngine> {
   await requireTools(config);
   const log = openLog(source.process, config.values);
   for (const problem of config.problems) log.warn(problem);
+  const extensions = await startExtensions(source, config, log);
   // Loaded here, so that a program which only says its version does not carry it.
   const { createEngine } = await import("./engine.js");
-  const engine = await createEngine({ profile: source.profile, env: source.process.env, config, log });
+  const { profile, process } = source;
+  const engine = await createEngine({ profile, env: process.env, config, extensions, log });
   return { engine, config, log };
 }

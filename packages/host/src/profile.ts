@@ -1,6 +1,8 @@
 /** What makes a program: its name, its defaults and what it adds. otter and ferret differ in nothing else. */
-import type { Extension } from "@chimera/acp-server";
 import type { Chain } from "@chimera/agent/providers";
+import type { Flags } from "./command/flag.js";
+import type { ConfigKey } from "./config/keys.js";
+import type { ProgramExtension } from "./extension.js";
 
 export interface Profile {
   /** The command's name, and the prefix of its session ids. */
@@ -13,8 +15,12 @@ export interface Profile {
   readonly native: { readonly name: "otter" | "ferret"; readonly version: string };
   /** The order in which model keys are looked for when no model is named. */
   readonly chain: () => Promise<Chain>;
-  /** Loaded with the engine, not at start. */
-  readonly extensions: () => Promise<readonly Extension[]>;
+  /** Settings of its extensions: rows like those that every program has, by their name in a config file. */
+  readonly settings: Readonly<Record<string, ConfigKey<string>>>;
+  /** Flags of its extensions that are no settings, taken by every command that starts sessions. */
+  readonly flags: Flags;
+  /** Loaded by the commands that start sessions. */
+  readonly extensions: () => Promise<readonly ProgramExtension[]>;
 }
 
 /** `OTTER_SERVER_TOKEN` and the like. */

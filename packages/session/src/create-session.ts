@@ -49,7 +49,9 @@ export interface SessionBirth {
 export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
   const { writer, cwd, directories, createdAt } = birth;
   const id = writer.id;
-  let settings = birth.settings;
+  // One object for the session's life, so that a running turn obeys a change from its next call on.
+  const options: Record<string, string | boolean> = { ...birth.settings.options };
+  let settings: Settings = { ...birth.settings, options };
   let mcpServers = birth.mcpServers;
   let touched = deps.monotonic();
   let touchedAt = deps.clock();
@@ -300,13 +302,21 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     },
     setOption(option, value, origin) {
       change({ type: "config_changed", metadata: { id: option, value } }, origin);
-      settings = { ...settings, options: { ...settings.options, [option]: value } };
+      options[option] = value;
+    },
+    setApproval(preset, origin) {
+      const { approval: old = null } = options;
+      change({ type: "approval_changed", metadata: { old: old === null ? null : String(old), new: preset } }, origin);
+      options["approval"] = preset;
     },
     setTitle(title, origin) {
       change({ type: "title_changed", metadata: { title } }, origin);
     },
     useMcpServers(servers) {
       mcpServers = servers;
+    },
+    notify(level, text) {
+      change({ type: "notice", metadata: { level, text } });
     },
     clear(origin) {
       change({ type: "cleared", metadata: {} }, origin);

@@ -83,9 +83,13 @@ export interface Session {
   setMode(mode: Mode, origin?: string): void;
   setFlag(option: FlagOption, value: boolean, origin?: string): void;
   setOption(id: string, value: string | boolean, origin?: string): void;
+  /** The approval preset, kept among the options under that name. */
+  setApproval(preset: string, origin?: string): void;
   setTitle(title: string, origin?: string): void;
   /** The servers a client hands over with new, load or resume. */
   useMcpServers(servers: readonly McpServer[]): void;
+  /** Tells every client something that belongs to no turn. */
+  notify(level: "info" | "warning" | "error", text: string): void;
   clear(origin?: string): void;
   /** Says where a fork came from; called once, by whoever made it. */
   markForked(from: string, at: number): void;

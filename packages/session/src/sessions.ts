@@ -67,6 +67,8 @@ export interface SessionsDeps {
   /** The program's name: the prefix of its session ids. */
   readonly prefix: string;
   readonly defaults: Settings;
+  /** Directories that every new session has besides its own. @defaultValue none */
+  readonly directories?: readonly string[];
   /** Seconds; null or 0 keeps sessions loaded. @defaultValue 3600 */
   readonly ttl?: number | null;
   readonly permissionTimeout?: number;
@@ -190,7 +192,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return born(
         {
           cwd: options.cwd,
-          directories: options.directories ?? [],
+          directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
           persist: options.persist ?? true,
           mcpServers: options.mcpServers ?? [],
           settings: { ...deps.defaults, ...options.settings },

@@ -23,7 +23,7 @@ const projectors: Projectors = {
   }),
   tool_result: ({ metadata: { call_id, success, output, error, duration_ms } }) => ({
     kind: "tool_call_end",
-    payload: { id: call_id, result: success ? output : (error ?? output), success, duration_ms },
+    payload: { id: call_id, result: success ? output : output || (error ?? ""), success, duration_ms },
   }),
   permission_request: ({ metadata: { permission_id, tool, args, risk } }) => ({
     kind: "permission_request",

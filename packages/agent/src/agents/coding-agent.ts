@@ -3,6 +3,7 @@
  * memory and audit around the loop. For fewer parts, or others, use `createAgent`.
  */
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { Confine } from "../confine-port.js";
 import { type AgentOptions, createAgent } from "../create-agent.js";
 import type { McpConfig } from "../mcp/config.js";
 import { createMcpPool } from "../mcp/pool.js";
@@ -12,7 +13,6 @@ import { createRemembered } from "../policy/remembered.js";
 import type { Policy } from "../policy-port.js";
 import type { Agent, AgentContext, Turn, TurnSettings } from "../port.js";
 import type { Tool } from "../tool.js";
-import type { BashOptions } from "../tools/bash.js";
 import { builtinTools } from "../tools/builtin-tools.js";
 import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
 import { opening } from "./opening.js";
@@ -30,7 +30,8 @@ export interface CodingAgentOptions extends Pick<AgentOptions, "resolveModel" | 
   readonly auditDirectory: string;
   /** The environment that commands and MCP servers pick from, without its secrets. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly confine?: BashOptions["confine"];
+  /** Bounds for commands and for the MCP servers that are started here. @defaultValue none */
+  readonly confine?: Confine;
   readonly classify?: Classify;
   /** Tools besides the built-in ones. */
   readonly tools?: readonly Tool[];
@@ -38,6 +39,8 @@ export interface CodingAgentOptions extends Pick<AgentOptions, "resolveModel" | 
   readonly narrow?: (policy: Policy) => Policy;
   /** Whether configured MCP servers are used; those a client hands over always are. @defaultValue true */
   readonly mcp?: boolean;
+  /** Whether MCP servers may be reached over the network. @defaultValue true */
+  readonly mcpNetwork?: boolean;
   /** A file of MCP servers named by hand. */
   readonly mcpFile?: string;
   /** Whether MCP servers named by project files may be started. @defaultValue false */
@@ -58,10 +61,10 @@ export interface CodingAgent {
 }
 
 export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
-  const { env = {}, confine } = options;
+  const { env = {}, confine, mcpNetwork: network = true } = options;
   const surroundings = createSurroundings(options);
   const tools = [...builtinTools({ bash: { env, ...(confine && { confine }) } }), ...(options.tools ?? [])];
-  const pool = createMcpPool({ env });
+  const pool = createMcpPool({ env, network, ...(confine && { confine }) });
   const audit = createAudit({ directory: options.auditDirectory });
   const remembered = createRemembered({ directory: options.rememberedDirectory });
   const prepare = async (turn: Turn, context: AgentContext) => {
@@ -132,12 +135,12 @@ async function mcpTools(
   pool: ReturnType<typeof createMcpPool>,
   notices: string[],
 ): Promise<Tool[]> {
-  const { cwd } = workspace;
+  const { cwd, directories } = workspace;
   const servers = new Map(
     [...(configured?.servers ?? []), ...turn.settings.mcpServers].map((server) => [server.name, server]),
   );
   const notice = (text: string) => void notices.push(text);
-  const request = { sessionId: turn.sessionId, servers: [...servers.values()], cwd, signal, notice };
+  const request = { sessionId: turn.sessionId, servers: [...servers.values()], cwd, directories, signal, notice };
   if (turn.number === 0) notices.push(...(configured?.notices ?? []));
   return pool.tools(request).catch(() => []);
 }

@@ -87,7 +87,7 @@ async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void
     if (run.signal.aborted) return failed("The turn was cancelled before this call ran.", "cancelled");
     const refusal = await abortable(refusalOf(run, call, call.plan), run.signal, 0);
     if (run.signal.aborted) return failed("The turn was cancelled before this call ran.", "cancelled");
-    if (refusal) return failed(refusal, "permission_denied");
+    if (refusal) return failed(refusal.why, refusal.error);
     const { workspace, signal, spill } = run;
     const context = { callId: call.id, workspace, signal, permitted: touches, emit, ...(spill ? { spill } : {}) };
     const running = tool.run(input, context);

@@ -3,12 +3,18 @@ import type { Decision, ResolvedBy } from "@chimera/acp-schema/events";
 import type { Call, Runnable } from "./call.js";
 import type { Run } from "./run.js";
 
-/** null when it may run, else why not, in words for the model. */
-export async function refusalOf(run: Run, call: Call, { tool, touches }: Runnable): Promise<string | null> {
+/** Why a call may not run, in words for the model, and what kind of refusal it is. */
+export interface Refusal {
+  readonly why: string;
+  readonly error: "permission_denied" | "sandbox_violation";
+}
+
+/** null when it may run. */
+export async function refusalOf(run: Run, call: Call, { tool, touches }: Runnable): Promise<Refusal | null> {
   const { policy, workspace, turn } = run;
   const subject = { tool, args: call.args, touches };
   const context = { settings: turn.settings, workspace };
-  const { decision, rule, why, risk } = await policy.decide(subject, context);
+  const { decision, rule, why, risk, violation } = await policy.decide(subject, context);
 
   let allowed = decision === "allow";
   let by: ResolvedBy = "rule";
@@ -31,7 +37,10 @@ export async function refusalOf(run: Run, call: Call, { tool, touches }: Runnabl
     rule,
     why,
   });
-  return allowed ? null : refusals[by](why);
+  if (allowed) return null;
+  if (!violation) return { why: refusals[by](why), error: "permission_denied" };
+  run.emit({ type: "sandbox_violation", metadata: { tool: tool.name, ...violation, reason: why } });
+  return { why, error: "sandbox_violation" };
 }
 
 // --- internal ---

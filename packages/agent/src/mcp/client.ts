@@ -4,12 +4,13 @@
  * does not end the children of the servers that it starts.
  */
 import { pathToFileURL } from "node:url";
+import type { Bounds, Confine } from "../confine-port.js";
 import { AgentError } from "../errors.js";
 import type { Channel, ChannelEvents, JsonObject } from "./channel.js";
 import type { ConfiguredServer } from "./config.js";
 import { withDeadline } from "./deadline.js";
 import { openHttpChannel } from "./http-channel.js";
-import { openStdioChannel } from "./stdio-channel.js";
+import { commandLine, openStdioChannel } from "./stdio-channel.js";
 
 export interface McpTool {
   readonly name: string;
@@ -33,6 +34,9 @@ export interface McpClient {
 
 export interface McpClientOptions {
   readonly cwd: string;
+  readonly directories: readonly string[];
+  /** Bounds for a server that is started here. @defaultValue none */
+  readonly confine?: Confine;
   /** The environment that servers started here pick from; secrets in it do not reach them. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
@@ -46,7 +50,8 @@ const MAX_TOOLS = 500;
 
 /** Connects and shakes hands; `mcp_connect` says why it could not. */
 export async function connectMcp(server: ConfiguredServer, options: McpClientOptions): Promise<McpClient> {
-  const peer = createPeer(server, options);
+  const bounds = await boundsFor(server, options);
+  const peer = createPeer(server, options, bounds);
   const connectMs = server.timeoutMs ?? CONNECT_TIMEOUT_MS;
   try {
     await withDeadline(options.signal, connectMs, (signal) => peer.request("initialize", handshake(), { signal }));
@@ -92,7 +97,15 @@ interface Peer {
   close(): Promise<void>;
 }
 
-function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions): Peer {
+async function boundsFor(server: ConfiguredServer, options: McpClientOptions): Promise<Bounds | undefined> {
+  const { confine, cwd, directories } = options;
+  if (server.type !== "stdio" || !confine) return undefined;
+  const bounds = await confine({ command: commandLine(server), cwd, workspace: { cwd, directories }, env: server.env });
+  if (!("refused" in bounds)) return bounds;
+  throw new AgentError("mcp_connect", `The MCP server ${server.name} was not started: ${bounds.refused}`);
+}
+
+function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions, bounds: Bounds | undefined): Peer {
   const pending = new Map<number, Pending>();
   const lifetime = new AbortController();
   let nextId = 1;
@@ -118,7 +131,9 @@ function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions): P
     },
   };
   const channel: Channel =
-    server.type === "stdio" ? openStdioChannel(server, { cwd, env }, events) : openHttpChannel(server, events);
+    server.type === "stdio"
+      ? openStdioChannel(server, { cwd, env, ...(bounds && { bounds }) }, events)
+      : openHttpChannel(server, events);
   const notify = (method: string, params: JsonObject) =>
     channel.send({ jsonrpc: "2.0", method, params }, lifetime.signal);
   return {

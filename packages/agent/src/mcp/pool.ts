@@ -1,4 +1,5 @@
 /** The MCP servers of each session: started when a turn first needs them, ended with the session. */
+import type { Confine } from "../confine-port.js";
 import type { Tool } from "../tool.js";
 import type { McpClient } from "./client.js";
 import type { ConfiguredServer } from "./config.js";
@@ -6,12 +7,18 @@ import type { ConfiguredServer } from "./config.js";
 export interface McpPoolOptions {
   /** The environment that servers pick from; secrets in it do not reach them. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** @defaultValue servers are not confined */
+  readonly confine?: Confine;
+  /** Whether servers may be reached over the network. @defaultValue true */
+  readonly network?: boolean;
 }
 
 export interface McpRequest {
   readonly sessionId: string;
   readonly servers: readonly ConfiguredServer[];
   readonly cwd: string;
+  /** Other directories of the workspace, for servers that are confined to it. @defaultValue none */
+  readonly directories?: readonly string[];
   readonly signal: AbortSignal;
   /** Told what was left out, once per session and reason. */
   readonly notice: (text: string) => void;
@@ -25,7 +32,7 @@ export interface McpPool {
   closeAll(): Promise<void>;
 }
 
-export function createMcpPool({ env = {} }: McpPoolOptions = {}): McpPool {
+export function createMcpPool(options: McpPoolOptions = {}): McpPool {
   const sessions = new Map<string, SessionServers>();
   const close = async (sessionId: string) => {
     const session = sessions.get(sessionId);
@@ -45,7 +52,7 @@ export function createMcpPool({ env = {} }: McpPoolOptions = {}): McpPool {
       if (request.servers.length === 0 && session.clients.size === 0) return [];
       sessions.set(request.sessionId, session);
       await endUnlisted(session, request.servers);
-      const lists = await Promise.all(request.servers.map((server) => toolsOf(server, session, request, env)));
+      const lists = await Promise.all(request.servers.map((server) => toolsOf(server, session, request, options)));
       return unique(lists.flat(), (text) => tell(session, request, text));
     },
     close,
@@ -67,15 +74,19 @@ async function toolsOf(
   server: ConfiguredServer,
   session: SessionServers,
   request: McpRequest,
-  env: Readonly<Record<string, string | undefined>>,
+  options: McpPoolOptions,
 ): Promise<Tool[]> {
   if (server.type === "sse") {
     tell(session, request, `The MCP server ${server.name} was skipped: the SSE transport is not supported.`);
     return [];
   }
+  if (server.type === "http" && options.network === false) {
+    tell(session, request, `The MCP server ${server.name} was skipped: the sandbox allows no network.`);
+    return [];
+  }
   const key = keyOf(server);
   try {
-    const client = await connection(key, server, session, request, env);
+    const client = await connection(key, server, session, request, options);
     const { adaptTool } = await import("./tool-adapter.js");
     return (await client.tools()).map((tool) => adaptTool(server.name, tool, client));
   } catch (error) {
@@ -90,12 +101,14 @@ async function connection(
   key: string,
   server: ConfiguredServer,
   session: SessionServers,
-  { cwd, signal }: McpRequest,
-  env: Readonly<Record<string, string | undefined>>,
+  { cwd, directories = [], signal }: McpRequest,
+  { env = {}, confine }: McpPoolOptions,
 ): Promise<McpClient> {
   const known = await session.clients.get(key)?.catch(() => null);
   if (known && !known.closed) return known;
-  const connecting = import("./client.js").then(({ connectMcp }) => connectMcp(server, { cwd, env, signal }));
+  const connecting = import("./client.js").then(({ connectMcp }) =>
+    connectMcp(server, { cwd, directories, env, signal, ...(confine && { confine }) }),
+  );
   session.clients.set(key, connecting);
   return connecting;
 }

@@ -1,5 +1,6 @@
 /** An MCP server as a child process: one JSON message a line, in a process group that is ended with the channel. */
 import { StringDecoder } from "node:string_decoder";
+import type { Bounds } from "../confine-port.js";
 import { AgentError } from "../errors.js";
 import type { McpServer } from "../port.js";
 import { cleanEnvironment } from "../tools/environment.js";
@@ -10,22 +11,24 @@ export interface StdioOptions {
   readonly cwd: string;
   /** The environment to pick from; secrets in it do not reach the server. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What to spawn in the server's place; released when it has ended. */
+  readonly bounds?: Bounds;
 }
+
+type StdioServer = Extract<McpServer, { type: "stdio" }>;
 
 const MAX_COMPLAINT = 2000;
 /** A server is asked to leave by the end of its input before it is made to. */
 const FAREWELL_MS = 300;
 
 export function openStdioChannel(
-  server: Extract<McpServer, { type: "stdio" }>,
-  { cwd, env }: StdioOptions,
+  server: StdioServer,
+  { cwd, env, bounds }: StdioOptions,
   events: ChannelEvents,
 ): Channel {
-  const group = spawnGroup(server.command, server.args, {
-    cwd,
-    env: { ...cleanEnvironment(env), ...server.env },
-    input: true,
-  });
+  const plain: Bounds = { file: server.command, args: server.args, env: { ...cleanEnvironment(env), ...server.env } };
+  const target = bounds ?? plain;
+  const group = spawnGroup(target.file, target.args, { cwd, ...target, input: true });
   const { child } = group;
   let complaint = "";
   let closed = false;
@@ -38,6 +41,7 @@ export function openStdioChannel(
     child.once("close", () => resolve());
     child.once("error", () => resolve());
   });
+  void gone.then(() => bounds?.release?.());
   child.once("error", (error) => close(`it could not be started: ${error.message}`));
   child.once("close", (code, signal) => close(`it ended with ${signal ?? `exit code ${code}`}`));
   child.stdin?.on("error", () => {});
@@ -67,6 +71,11 @@ export function openStdioChannel(
       await group.end();
     },
   };
+}
+
+/** The server's command for a shell, in whose place it runs. */
+export function commandLine({ command, args }: Pick<StdioServer, "command" | "args">): string {
+  return ["exec", ...[command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`)].join(" ");
 }
 
 // --- internal ---

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import * as v from "valibot";
+import type { Bounds, Confine } from "../confine-port.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { capOutput } from "./cap-output.js";
 import { defineTool, failure, locate, progress, touching } from "./define.js";
@@ -11,13 +12,9 @@ import type { ProcessGroup } from "./process-group.js";
 export interface BashOptions {
   /** The environment to pick from; secrets in it do not reach the command. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where commands are confined: what to spawn in place of a plain shell, or why not to. */
-  readonly confine?: (command: string, cwd: string) => Confinement | Promise<Confinement>;
+  /** @defaultValue commands are not confined */
+  readonly confine?: Confine;
 }
-
-export type Confinement =
-  | { readonly file: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
-  | { readonly refused: string };
 
 /** What of a command's output is shown while it runs. */
 const MAX_PROGRESS = 256 * 1024;
@@ -40,7 +37,7 @@ type BashInput = v.InferOutput<typeof input>;
 
 export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
   const env = cleanEnvironment(options.env);
-  const confine = options.confine ?? ((command) => ({ file: shell(), args: ["-c", command], env }));
+  const confine: Confine = options.confine ?? (({ command }) => ({ file: shell(), args: ["-c", command], env }));
   return defineTool({
     name: "Bash",
     aliases: ["run_command", "shell"],
@@ -58,14 +55,21 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
     run: async ({ command, timeout, cwd }, context) => {
       if (command.includes("\0")) return failure("The command holds a NUL character.");
       const directory = locate(cwd, context, "reads").path;
-      const target = await confine(command, directory);
-      if ("refused" in target) return failure(target.refused);
-      const ran = await context.workspace.willRun(command);
+      const target = await confine({ command, cwd: directory, workspace: context.workspace });
+      if ("refused" in target) {
+        report(context, command, target.mode, target.refused);
+        return { success: false, output: target.refused, error: "sandbox_violation" };
+      }
+      const ran = await context.workspace.willRun(command).catch((error: unknown) => {
+        target.release?.();
+        throw error;
+      });
       try {
         const { spawnGroup } = await import("./process-group.js");
-        const group = spawnGroup(target.file, target.args, { cwd: directory, env: target.env });
-        return await supervise(group, timeout, context);
+        const group = spawnGroup(target.file, target.args, { cwd: directory, ...target });
+        return await supervise(group, timeout, context, watching(target, command, context));
       } finally {
+        target.release?.();
         await ran();
       }
     },
@@ -78,9 +82,26 @@ function shell(): string {
   return ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "sh";
 }
 
+/** Tells the session's log when the bounds, and not the command, were the reason. */
+function watching(target: Bounds, command: string, context: ToolContext) {
+  return (stderr: string, failed: boolean): void => {
+    const reason = target.stopped?.(stderr, failed);
+    if (reason) report(context, command, target.mode, reason);
+  };
+}
+
+function report(context: ToolContext, command: string, mode = "confined", reason: string): void {
+  context.emit({ type: "sandbox_violation", metadata: { tool: "Bash", command, mode, reason } });
+}
+
 type Ending = { readonly code: number | null; readonly signal: string | null } | "timeout" | "aborted" | Error;
 
-async function supervise(group: ProcessGroup, timeoutS: number, context: ToolContext): Promise<ToolOutcome> {
+async function supervise(
+  group: ProcessGroup,
+  timeoutS: number,
+  context: ToolContext,
+  ended: (stderr: string, failed: boolean) => void,
+): Promise<ToolOutcome> {
   const stdout = collect(group, "stdout", context);
   const stderr = collect(group, "stderr", context);
   const ending = await waitFor(group, timeoutS * 1000, context.signal);
@@ -93,6 +114,7 @@ async function supervise(group: ProcessGroup, timeoutS: number, context: ToolCon
   const text = stdout() + (errors === "" ? "" : `\nSTDERR:\n${errors}`);
   const output = await capOutput(text, context, `${context.callId}.txt`);
   const error = typeof ending === "string" ? `Timed out after ${timeoutS} s` : exitError(ending.code, ending.signal);
+  ended(errors, error !== null);
   if (error === null) return { success: true, output };
   return { success: false, output: output === "" ? error : `${output}\n${error}`, error };
 }

@@ -1,7 +1,7 @@
 /** `@chimera/agent/tools`: the built-in tools, one by one and together. */
 export { localWorkspace } from "../workspace.js";
 export { acpTerminalTool } from "./acp-terminal.js";
-export { type BashOptions, type Confinement, createBashTool } from "./bash.js";
+export { type BashOptions, createBashTool } from "./bash.js";
 export { type BuiltinToolOptions, builtinTools } from "./builtin-tools.js";
 export { MAX_OUTPUT } from "./cap-output.js";
 export { defineTool, type ToolParts } from "./define.js";

@@ -5,6 +5,8 @@ import { readdir, readFile } from "node:fs/promises";
 export interface GroupOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Open descriptors that the child inherits, the first as number 3. */
+  readonly descriptors?: readonly number[];
   /** Whether the parent writes to it; without, its input is empty. */
   readonly input?: boolean;
 }
@@ -27,7 +29,7 @@ export function spawnGroup(file: string, args: readonly string[], options: Group
     cwd: options.cwd,
     env: { ...options.env, [MARK]: mark },
     detached: process.platform !== "win32",
-    stdio: [options.input ? "pipe" : "ignore", "pipe", "pipe"],
+    stdio: [options.input ? "pipe" : "ignore", "pipe", "pipe", ...(options.descriptors ?? [])],
     windowsHide: true,
   });
   const gone = new Promise<void>((resolve) => {

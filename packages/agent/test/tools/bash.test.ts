@@ -117,11 +117,15 @@ describe("Bash", () => {
   test("a confinement decides what is spawned, or that nothing is", async () => {
     const { run, cwd } = await bench();
     const confined = createBashTool({
-      confine: (command, directory) =>
+      confine: ({ command, cwd: directory }) =>
         command === "no" ? { refused: "not here" } : { file: "/bin/echo", args: [directory, command], env: {} },
     });
     expect(await run(confined, { command: "yes" })).toEqual({ success: true, output: `${cwd} yes\n` });
-    expect(await run(confined, { command: "no" })).toEqual({ success: false, output: "not here", error: "not here" });
+    expect(await run(confined, { command: "no" })).toEqual({
+      success: false,
+      output: "not here",
+      error: "sandbox_violation",
+    });
   });
 
   test("cannot start outside the workspace or in what is no directory", async () => {

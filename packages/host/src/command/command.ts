@@ -1,17 +1,6 @@
 /** A subcommand is a row: what it is called, what it takes, and where its code is, loaded when it is used. */
 import type { Profile } from "../profile.js";
-
-export interface Flag {
-  readonly type: "string" | "boolean";
-  readonly short?: string;
-  readonly multiple?: boolean;
-  /** What the value is, in the help text: `<port>`. */
-  readonly value?: string;
-  readonly help: string;
-}
-
-export type Flags = Readonly<Record<string, Flag>>;
-export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+import type { Flags, FlagValues } from "./flag.js";
 
 export interface Command {
   /** What is typed; empty for the command that runs when none is named. */
@@ -20,6 +9,8 @@ export interface Command {
   /** Words after the name, for the usage line: `[status | stop]`. */
   readonly operands?: string;
   readonly flags: Flags;
+  /** It starts sessions, so it also takes the flags of the program's extensions. */
+  readonly startsSessions?: boolean;
   readonly example: string;
   /** How many operands it takes at most. @defaultValue 0 */
   readonly maxOperands?: number;

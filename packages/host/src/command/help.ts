@@ -1,6 +1,7 @@
 /** Help texts, drawn from the same rows that parse the flags. */
 import type { Profile } from "../profile.js";
-import type { Command, Flags } from "./command.js";
+import type { Command } from "./command.js";
+import type { Flags } from "./flag.js";
 import { COMMON_FLAGS } from "./parse.js";
 
 export function programHelp(profile: Profile, commands: readonly Command[], fallback?: Command): string {

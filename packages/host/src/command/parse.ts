@@ -1,6 +1,7 @@
 /** argv -> flags and operands of a command; anything unknown is a usage error that names the nearest known thing. */
 import { parseArgs } from "node:util";
-import type { Command, Flags, FlagValues } from "./command.js";
+import type { Command } from "./command.js";
+import type { Flags, FlagValues } from "./flag.js";
 import { nearest } from "./nearest.js";
 import { UsageError } from "./usage-error.js";
 

@@ -28,7 +28,7 @@ export async function readConfig(
   const cwd = await directory(resolve(started, typeof flags["cwd"] === "string" ? flags["cwd"] : "."));
   const user = await readConfigFile(join(paths.root, FILE));
   const { env } = process;
-  const layers = { program: profile.name, flags, env, cwd: started, user, defaults };
+  const layers = { program: profile.name, rows: profile.settings, flags, env, cwd: started, user, defaults };
   const under = async (directory: string) => resolveConfig({ ...layers, project: await readProject(directory, paths) });
   return { ...(await under(cwd)), paths, cwd, under };
 }

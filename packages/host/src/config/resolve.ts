@@ -1,6 +1,6 @@
 /** Flags over environment over the project's file over the user's file over defaults; every value knows where it came from. */
 import { dirname } from "node:path";
-import type { FlagValues } from "../command/command.js";
+import type { FlagValues } from "../command/flag.js";
 import { nearest } from "../command/nearest.js";
 import { UsageError } from "../command/usage-error.js";
 import type { ConfigFile } from "./config-file.js";
@@ -9,7 +9,7 @@ import { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from 
 export type ConfigLayer = "flag" | "environment" | "project" | "user" | "default";
 
 export interface Setting {
-  readonly name: ConfigName;
+  readonly name: string;
   readonly value: unknown;
   readonly layer: ConfigLayer;
   /** The flag, the variable or the file that decided; empty for a default. */
@@ -19,6 +19,8 @@ export interface Setting {
 export interface ConfigLayers {
   /** The program's name, for its variables. */
   readonly program: string;
+  /** Its own settings, besides those that every program has. */
+  readonly rows: Readonly<Record<string, ConfigKey<string>>>;
   readonly flags: FlagValues;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What relative paths in flags and variables start from. */
@@ -30,7 +32,7 @@ export interface ConfigLayers {
 }
 
 export interface ResolvedConfig {
-  readonly values: ConfigValues;
+  readonly values: ConfigValues & Readonly<Record<string, unknown>>;
   readonly settings: readonly Setting[];
   /** Keys nobody knows, and keys a project may not set: named, and left out. */
   readonly problems: readonly string[];
@@ -38,42 +40,51 @@ export interface ResolvedConfig {
 
 /** Throws a usage error for a value that makes no sense, naming where it stands. */
 export function resolveConfig(layers: ConfigLayers): ResolvedConfig {
-  const settings = NAMES.map((name) => resolveOne(name, CONFIG_KEYS[name] as ConfigKey<unknown>, layers));
+  const rows = { ...CONFIG_KEYS, ...layers.rows } as unknown as Rows;
+  const settings = Object.entries(rows).map(([name, row]) => resolveOne(name, row, layers));
   const values = Object.fromEntries(settings.map(({ name, value }) => [name, value]));
   return {
-    values: values as unknown as ConfigValues,
+    values: values as unknown as ResolvedConfig["values"],
     settings,
-    problems: [...unknownKeys(layers.user), ...unknownKeys(layers.project), ...forbiddenKeys(layers.project)],
+    problems: [
+      ...unknownKeys(rows, layers.user),
+      ...unknownKeys(rows, layers.project),
+      ...forbiddenKeys(rows, layers.project),
+    ],
   };
 }
 
 /** `*_MODEL` -> `OTTER_MODEL`. */
 export function variableOf(name: ConfigName, program: string): string {
-  return CONFIG_KEYS[name].env.replace("*", program.toUpperCase().replaceAll(/\W/g, "_"));
+  return variable(CONFIG_KEYS[name], program);
 }
 
 // --- internal ---
 
-const NAMES = Object.keys(CONFIG_KEYS) as ConfigName[];
+type Rows = Readonly<Record<string, ConfigKey<unknown>>>;
 
-function resolveOne(name: ConfigName, row: ConfigKey<unknown>, layers: ConfigLayers): Setting {
+function variable({ env }: Pick<ConfigKey<unknown>, "env">, program: string): string {
+  return env.replace("*", program.toUpperCase().replaceAll(/\W/g, "_"));
+}
+
+function resolveOne(name: string, row: ConfigKey<unknown>, layers: ConfigLayers): Setting {
   const flag = readFlag(row, layers);
   if (flag !== undefined) return { name, value: flag, layer: "flag", from: `--${row.flag}` };
-  const variable = variableOf(name, layers.program);
-  const set = layers.env[variable];
-  if (set) return { name, value: readText(row, variable, set, layers.cwd), layer: "environment", from: variable };
+  const from = variable(row, layers.program);
+  const set = layers.env[from];
+  if (set) return { name, value: readText(row, from, set, layers.cwd), layer: "environment", from };
   return underProject(name, row, layers.project, underUser(name, row, layers));
 }
 
-function underUser(name: ConfigName, row: ConfigKey<unknown>, { user: file, defaults }: ConfigLayers): Setting {
+function underUser(name: string, row: ConfigKey<unknown>, { user: file, defaults }: ConfigLayers): Setting {
   const value = readJson(name, row, file);
   if (file === null || value === undefined) {
-    return { name, value: defaults?.[name] ?? row.default, layer: "default", from: "" };
+    return { name, value: defaults?.[name as ConfigName] ?? row.default, layer: "default", from: "" };
   }
   return { name, value, layer: "user", from: file.path };
 }
 
-function underProject(name: ConfigName, row: ConfigKey<unknown>, file: ConfigFile | null, ours: Setting): Setting {
+function underProject(name: string, row: ConfigKey<unknown>, file: ConfigFile | null, ours: Setting): Setting {
   if (row.project === "nothing") return ours;
   const theirs = readJson(name, row, file);
   if (file === null || theirs === undefined) return ours;
@@ -95,7 +106,7 @@ function readText(row: ConfigKey<unknown>, where: string, given: string, base: s
 }
 
 /** Null in a file is the same as leaving the key out. */
-function readJson(name: ConfigName, row: ConfigKey<unknown>, file: ConfigFile | null): unknown {
+function readJson(name: string, row: ConfigKey<unknown>, file: ConfigFile | null): unknown {
   const given = file !== null && Object.hasOwn(file.values, name) ? file.values[name] : null;
   if (file === null || given === null) return undefined;
   const value = row.kind.fromJson(given, dirname(file.path));
@@ -110,16 +121,17 @@ function refusal(where: string, row: ConfigKey<unknown>, given: unknown): UsageE
   );
 }
 
-function unknownKeys(file: ConfigFile | null): string[] {
-  const unknown = Object.keys(file?.values ?? {}).filter((name) => !Object.hasOwn(CONFIG_KEYS, name));
+function unknownKeys(rows: Rows, file: ConfigFile | null): string[] {
+  const unknown = Object.keys(file?.values ?? {}).filter((name) => !Object.hasOwn(rows, name));
   return unknown.map((name) => {
-    const close = nearest(name, NAMES);
+    const close = nearest(name, Object.keys(rows));
     return `${file?.path}: unknown setting ${JSON.stringify(name)}${close ? `; did you mean ${close}?` : ""}`;
   });
 }
 
-function forbiddenKeys(file: ConfigFile | null): string[] {
-  return NAMES.filter((name) => CONFIG_KEYS[name].project === "nothing" && Object.hasOwn(file?.values ?? {}, name)).map(
+function forbiddenKeys(rows: Rows, file: ConfigFile | null): string[] {
+  const forbidden = Object.keys(file?.values ?? {}).filter((name) => rows[name]?.project === "nothing");
+  return forbidden.map(
     (name) => `${file?.path}: a project may not set ${name}; it belongs in your own config or on the command line`,
   );
 }

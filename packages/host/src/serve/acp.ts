@@ -8,6 +8,7 @@ import {
   standardDialect,
 } from "@chimera/acp-server";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
+import type { StartedExtension } from "../extension.js";
 import type { Log } from "../log/log.js";
 import type { Profile } from "../profile.js";
 import type { ServeSettings } from "./settings.js";
@@ -18,9 +19,10 @@ export function startAcp(options: {
   readonly profile: Profile;
   readonly settings: ServeSettings;
   readonly engine: () => Promise<Engine>;
+  readonly extensions: readonly StartedExtension[];
   readonly log: Log;
 }): AcpServer {
-  const { profile, settings, engine, log } = options;
+  const { profile, settings, engine, extensions, log } = options;
   const { input, output } = takeOverStdio();
   return serveAcp({
     input,
@@ -30,6 +32,7 @@ export function startAcp(options: {
     dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
     native: profile.native,
     forced: settings.forced,
+    extensions: extensions.flatMap(({ protocol }) => protocol ?? []),
     keyVariables: KEY_VARIABLES,
     defaultCwd: settings.cwd,
     log: log.warn,

@@ -1,5 +1,6 @@
 /** `serve` and `acp`: their rows. The code behind them is loaded when they run. */
-import type { Command, Flags, Invocation, Run } from "../command/command.js";
+import type { Command, Invocation, Run } from "../command/command.js";
+import type { Flags } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
 
@@ -50,6 +51,7 @@ export function serveCommands(name: string): Command[] {
         ...SERVER,
         ...STOP,
       },
+      startsSessions: true,
       example: `${name} serve --port 5173`,
       load: async () => async (invocation) => (await actionOf(invocation))(invocation),
     },
@@ -57,6 +59,7 @@ export function serveCommands(name: string): Command[] {
       name: "acp",
       summary: "The same as serve --acp, for editors",
       flags: SERVER,
+      startsSessions: true,
       example: `${name} acp --model offline`,
       load: async () => {
         const { serve } = await import("./serve.js");

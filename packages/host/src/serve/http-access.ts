@@ -1,7 +1,8 @@
 /** Who may reach the HTTP server and how: token, TLS pair, origins and host names, all checked before anything is bound. */
 import { readFileSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
-import type { FlagValues, Invocation } from "../command/command.js";
+import type { Invocation } from "../command/command.js";
+import type { FlagValues } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { envName } from "../profile.js";
 

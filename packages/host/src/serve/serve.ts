@@ -4,9 +4,11 @@ import { isUsageError } from "../command/usage-error.js";
 import { type Config, readConfig } from "../config/read-config.js";
 import type { RunningEngine } from "../engine.js";
 import { isHostError } from "../errors.js";
+import type { StartedExtension } from "../extension.js";
 import type { Log } from "../log/log.js";
 import { openLog } from "../log/open-log.js";
 import { requireTools } from "../require-tools.js";
+import { startExtensions } from "../start-extensions.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
 import { readServeSettings, type ServeSettings } from "./settings.js";
 import { untilEnd } from "./until-end.js";
@@ -22,7 +24,8 @@ export async function serve(invocation: Invocation): Promise<number> {
   await requireTools(config);
   const log = openLog(process, config.values, access?.authToken === undefined ? [] : [access.authToken]);
   for (const problem of config.problems) log.warn(problem);
-  const engine = lazyEngine(invocation, config, log);
+  const extensions = await startExtensions(invocation, config, log);
+  const engine = lazyEngine(invocation, config, extensions, log);
   const ends = [untilEnd(process, log)];
   const transports: Close[] = [];
 
@@ -33,7 +36,7 @@ export async function serve(invocation: Invocation): Promise<number> {
   }
   if (settings.acp) {
     const { startAcp } = await import("./acp.js");
-    const acp = startAcp({ profile, settings, engine: engine.get, log });
+    const acp = startAcp({ profile, settings, engine: engine.get, extensions, log });
     ends.push(acp.closed.then(() => 0));
     transports.push(() => acp.close());
   }
@@ -65,11 +68,16 @@ interface LazyEngine {
   close(): Promise<void>;
 }
 
-function lazyEngine({ profile, process }: Invocation, config: Config, log: Log): LazyEngine {
+function lazyEngine(
+  { profile, process }: Invocation,
+  config: Config,
+  extensions: readonly StartedExtension[],
+  log: Log,
+): LazyEngine {
   let engine: Promise<RunningEngine> | undefined;
   const open = async () => {
     const { createEngine } = await import("../engine.js");
-    return createEngine({ profile, env: process.env, config, log });
+    return createEngine({ profile, env: process.env, config, extensions, log });
   };
   return {
     get() {

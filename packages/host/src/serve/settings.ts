@@ -1,6 +1,6 @@
 /** What `serve` was asked to be, from its flags and the config; told before anything is bound. */
 import type { DialectName } from "@chimera/acp-server";
-import type { FlagValues } from "../command/command.js";
+import type { FlagValues } from "../command/flag.js";
 import type { Config } from "../config/read-config.js";
 import type { Profile } from "../profile.js";
 

@@ -1,5 +1,6 @@
 /** `serve stop`: asks recorded servers to end and, only after a wait, kills those that did not. */
-import type { FlagValues, Invocation } from "../command/command.js";
+import type { Invocation } from "../command/command.js";
+import type { FlagValues } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { type Kind, number } from "../config/kind.js";
 import { listPidfiles } from "../pidfile/list.js";

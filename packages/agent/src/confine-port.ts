@@ -1,0 +1,37 @@
+/** The confinement port: how the processes of tools and of MCP servers are kept in bounds. A sandbox fits in here. */
+import type { Workspace } from "./port.js";
+
+export type Confine = (request: ConfineRequest) => Confinement | Promise<Confinement>;
+
+export interface ConfineRequest {
+  /** A command line for a shell. */
+  readonly command: string;
+  readonly cwd: string;
+  readonly workspace: Pick<Workspace, "cwd" | "directories">;
+  /** Variables it needs besides those that every command gets. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What to spawn in place of a plain shell, or why not to. */
+export type Confinement = Bounds | Refused;
+
+export interface Bounds {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Where the spawned program starts. @defaultValue the directory of the request */
+  readonly cwd?: string;
+  /** Open descriptors that it inherits, the first as number 3. */
+  readonly descriptors?: readonly number[];
+  /** Called once the process has ended. */
+  release?(): void;
+  /** What in a command's error output shows that the bounds stopped it; null when nothing does. */
+  stopped?(stderr: string, failed: boolean): string | null;
+  /** The name of these bounds, for the log. */
+  readonly mode?: string;
+}
+
+export interface Refused {
+  readonly refused: string;
+  readonly mode?: string;
+}
