@@ -126,11 +126,13 @@ function checkDirection(layers, owner, target, strict) {
   return `depends ${direction} on ${target.dir} (layer ${to}) from ${owner.dir} (layer ${from})`;
 }
 
-/** Apps are bundled, so what they ship is among their development dependencies. */
+/** What is bundled ships without being installed: all of an app's development dependencies, and what a package names in tsup. */
 function shippedDependencies(owner) {
   const { dependencies, peerDependencies, optionalDependencies, devDependencies } = owner.manifest;
-  const bundled = owner.dir.startsWith("apps/") ? devDependencies : {};
-  return Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies, ...bundled });
+  const bundled = owner.dir.startsWith("apps/")
+    ? Object.keys(devDependencies ?? {})
+    : (owner.manifest.tsup?.noExternal ?? []);
+  return [...Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies }), ...bundled];
 }
 
 function allDependencies(owner) {
