@@ -1,6 +1,8 @@
 #!/usr/bin/env node
-import { conversationCommand } from "@chimera/cli";
+import { cliCommands, conversationCommand } from "@chimera/cli";
 import { createMain, serveCommands } from "@chimera/host";
 import { profile } from "./profile.js";
 
-await createMain(profile, serveCommands(profile.name), { fallback: conversationCommand(profile.name) })(process);
+const { name } = profile;
+const server = serveCommands(name);
+await createMain(profile, [...server, ...cliCommands(name, server)], { fallback: conversationCommand(name) })(process);

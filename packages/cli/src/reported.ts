@@ -6,6 +6,7 @@ import { plain } from "./terminal/plain.js";
 
 export function reported(where: string, run: Run): Run {
   return async (invocation) => {
+    endQuietly(invocation);
     try {
       return await run(invocation);
     } catch (error) {
@@ -24,6 +25,14 @@ export function complain({ profile, process }: Invocation, where: string, messag
 }
 
 // --- internal ---
+
+/** `… | head -1` closes the pipe early: that is no error of anybody. */
+function endQuietly({ process }: Invocation): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    throw error;
+  });
+}
 
 const USAGE_CODES: ReadonlySet<SessionErrorCode> = new Set(["session_not_found", "invalid_setting"]);
 

@@ -1,6 +1,6 @@
 // A program as the apps make one, for tests to start as a process of its own.
 import { createMain, serveCommands } from "@chimera/host";
-import { conversationCommand } from "../dist/index.js";
+import { cliCommands, conversationCommand } from "../dist/index.js";
 
 const profile = {
   name: "otter",
@@ -13,4 +13,6 @@ const profile = {
   extensions: async () => [],
 };
 
-await createMain(profile, serveCommands(profile.name), { fallback: conversationCommand(profile.name) })(process);
+const { name } = profile;
+const server = serveCommands(name);
+await createMain(profile, [...server, ...cliCommands(name, server)], { fallback: conversationCommand(name) })(process);

@@ -1,7 +1,7 @@
 /** `-p`: one prompt, its answer on stdout, an exit code that tells how it went. A reader of the log like every other. */
 import { createInterface } from "node:readline/promises";
 import type { Metadata } from "@chimera/acp-schema/events";
-import { type Invocation, resolvePaths, UsageError } from "@chimera/host";
+import { type Invocation, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
 import { localClient } from "../client/local.js";
 import { openEngineFor } from "../engine.js";
@@ -28,13 +28,13 @@ export async function print(invocation: Invocation): Promise<number> {
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
     const client = localClient(engine, session, somebodyIsHere);
     const outcome = await ask(invocation, client, { text, ...(content && { content }) }, format);
-    const runId = flags.persist ? session.id : null;
+    const runId = session.persistent ? session.id : null;
     const turn = session.history.turns.length - 1;
     process.stdout.write(format.result(outcome, { model: client.model, runId }, turn));
     if (outcome.error && !outcome.cancelled) complain(invocation, "", outcome.error);
     if (runId)
       process.stderr.write(
-        `[${profile.name}] run saved as ${runId} at ${resolvePaths(process.env).eventlog}/${runId}/\n`,
+        `[${profile.name}] run saved as ${runId} at ${config.paths.eventlog}/${runId}/\n`,
       );
     return exitCodeOf(outcome);
   } finally {

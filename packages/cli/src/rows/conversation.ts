@@ -1,6 +1,7 @@
 /** The command that runs when none is named: a conversation, or with -p one answer. */
 import type { Command } from "@chimera/host";
 import { RUN_FLAGS } from "../run-flags.js";
+import { loaded } from "./loaded.js";
 
 export function conversationCommand(name: string): Command {
   return {
@@ -8,12 +9,6 @@ export function conversationCommand(name: string): Command {
     summary: "Talk to the agent, or with -p get one answer",
     flags: RUN_FLAGS,
     example: `${name} -p 'list files and read README.md'`,
-    load: async () => {
-      const { reported } = await import("../reported.js");
-      return reported("", async (invocation) => {
-        const { print } = await import("../print/print.js");
-        return print(invocation);
-      });
-    },
+    load: loaded("", async () => (await import("../print/print.js")).print),
   };
 }

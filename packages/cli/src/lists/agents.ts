@@ -1,0 +1,64 @@
+/** `agents`: who can answer: built in, the user's and the project's. */
+import { resolve } from "node:path";
+import { loadAgents } from "@chimera/agent/agents";
+import { type Invocation, resolvePaths } from "@chimera/host";
+import { requireOperand } from "../actions.js";
+import { CliError } from "../errors.js";
+import { isSet, textFlag } from "../flags.js";
+import { printJson, printLines, screenWidth } from "../output.js";
+import { complain } from "../reported.js";
+import { plain } from "../terminal/plain.js";
+import { renderTable } from "../terminal/table.js";
+
+export async function listAgents(invocation: Invocation): Promise<number> {
+  const agents = (await load(invocation)).filter((agent) => !agent.hidden);
+  if (isSet(invocation.flags, "json")) {
+    printJson(invocation, agents);
+    return 0;
+  }
+  const columns = [
+    { title: "NAME", cell: (agent: Agent) => agent.name },
+    { title: "MODE", cell: (agent: Agent) => agent.mode },
+    { title: "PERMISSION", cell: (agent: Agent) => agent.permission },
+    { title: "SOURCE", cell: (agent: Agent) => agent.source },
+    { title: "DESCRIPTION", cell: (agent: Agent) => agent.description },
+  ];
+  printLines(invocation, renderTable(columns, agents, screenWidth(invocation)));
+  return 0;
+}
+
+export async function showAgent(invocation: Invocation): Promise<number> {
+  const name = requireOperand(invocation, "agents show", "an agent: agents show <name>");
+  const agent = (await load(invocation)).find((candidate) => candidate.name === name);
+  if (!agent) throw new CliError("not_found", `there is no agent ${name}`);
+  if (isSet(invocation.flags, "json")) printJson(invocation, agent);
+  else {
+    const { tools, model, maxSteps } = agent;
+    const facts = [
+      `name        ${agent.name}`,
+      `description ${agent.description}`,
+      `mode        ${agent.mode}`,
+      `permission  ${agent.permission}`,
+      `tools       ${tools === null ? "all" : tools.join(", ")}`,
+      `model       ${model ?? "the session's"}`,
+      `max steps   ${maxSteps ?? "the session's"}`,
+      `source      ${agent.source}`,
+      "",
+      agent.prompt.trimEnd(),
+    ];
+    printLines(invocation, facts.map(plain));
+  }
+  return 0;
+}
+
+// --- internal ---
+
+type Agent = Awaited<ReturnType<typeof loadAgents>>["agents"][number];
+
+async function load(invocation: Invocation): Promise<readonly Agent[]> {
+  const { flags, process } = invocation;
+  const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
+  const { agents, problems } = await loadAgents({ home: resolvePaths(process.env).home, cwd });
+  for (const problem of problems) complain(invocation, "agents", problem);
+  return agents;
+}

@@ -1,0 +1,29 @@
+/** `tools`: what the agent can do, by the names `--allowed-tools` takes. */
+import { builtinTools } from "@chimera/agent/tools";
+import type { Invocation } from "@chimera/host";
+import { isSet } from "../flags.js";
+import { printJson, printLines, screenWidth } from "../output.js";
+import { renderTable } from "../terminal/table.js";
+
+export async function listTools(invocation: Invocation): Promise<number> {
+  const tools = builtinTools();
+  if (isSet(invocation.flags, "json")) {
+    printJson(
+      invocation,
+      tools.map(({ name, aliases, description, inputSchema }) => ({
+        name,
+        aliases,
+        description,
+        input_schema: inputSchema,
+      })),
+    );
+    return 0;
+  }
+  const columns = [
+    { title: "NAME", cell: (tool: (typeof tools)[number]) => tool.name },
+    { title: "ALSO", cell: (tool: (typeof tools)[number]) => tool.aliases.join(", ") },
+    { title: "DESCRIPTION", cell: (tool: (typeof tools)[number]) => tool.description.split("\n", 1)[0] ?? "" },
+  ];
+  printLines(invocation, renderTable(columns, tools, screenWidth(invocation)));
+  return 0;
+}

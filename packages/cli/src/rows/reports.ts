@@ -1,0 +1,75 @@
+/** `stats`, `share`, `export`, `import`: what was run, for others. */
+import type { Command } from "@chimera/host";
+import { alsoSpelled, JSON_FLAG } from "../flags.js";
+import { loaded } from "./loaded.js";
+
+export function reportCommands(name: string): Command[] {
+  return [
+    {
+      name: "stats",
+      summary: "Runs, tokens and cost in figures",
+      flags: {
+        ...alsoSpelled(
+          {
+            since: { type: "string", value: "<when>", help: "Not older than 30m, 24h, 7d, or an ISO date" },
+            model: { type: "string", value: "<part>", help: "Only models whose name has this part" },
+            format: { type: "string", value: "<format>", help: "text (default) or json" },
+          },
+          "stats",
+        ),
+        "sessions-model": { type: "string", value: "<part>", help: "The same as --model" },
+        "output-format": { type: "string", value: "<format>", help: "The same as --format" },
+        "all-clis": { type: "boolean", help: "Sessions of the other programs too" },
+        ...JSON_FLAG,
+      },
+      example: `${name} stats --since 30d`,
+      load: loaded("stats", async () => (await import("../reports/stats.js")).showStats),
+    },
+    {
+      name: "share",
+      summary: "Hand a session's transcript to a file, a collector or stdout",
+      operands: "<id>",
+      maxOperands: 1,
+      flags: {
+        sink: { type: "string", value: "<sink>", help: "file (default), http or stdout" },
+        format: { type: "string", value: "<format>", help: "html (default), md or json" },
+        url: { type: "string", value: "<url>", help: `http: where to post it (default: $${name.toUpperCase()}_SHARE_URL)` },
+        ...JSON_FLAG,
+      },
+      example: `${name} share otter-20260425T120300-aaaa1111 --format md`,
+      load: loaded("share", async () => (await import("../reports/share.js")).shareSession),
+    },
+    {
+      name: "export",
+      summary: "Write a session to a file that can be imported, or as a document",
+      operands: "<id> [format]",
+      maxOperands: 2,
+      flags: {
+        ...alsoSpelled(
+          {
+            format: { type: "string", value: "<format>", help: "json (default), md or html" },
+            output: { type: "string", short: "o", value: "<path>", help: "Where to (default: stdout)" },
+          },
+          "export",
+        ),
+        layout: { type: "string", value: "<layout>", help: "bundle (default), or files: a directory, one file per event" },
+        ...JSON_FLAG,
+      },
+      example: `${name} export otter-20260425T120300-aaaa1111 --output run.json`,
+      load: loaded("export", async () => (await import("../transfer/export.js")).exportSession),
+    },
+    {
+      name: "import",
+      summary: "Take in an exported session",
+      operands: "<file | directory> [new-id]",
+      maxOperands: 2,
+      flags: {
+        overwrite: { type: "boolean", help: "Replace a session of that id" },
+        "import-overwrite": { type: "boolean", help: "The same as --overwrite" },
+        ...JSON_FLAG,
+      },
+      example: `${name} import run.json`,
+      load: loaded("import", async () => (await import("../transfer/import.js")).importSession),
+    },
+  ];
+}

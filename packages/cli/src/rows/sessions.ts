@@ -1,0 +1,46 @@
+/** `sessions`: what was run, and what it cost. */
+import type { Command, Flags } from "@chimera/host";
+import { alsoSpelled } from "../flags.js";
+import { loaded } from "./loaded.js";
+
+const TWICE: Flags = alsoSpelled(
+  {
+    limit: { type: "string", value: "<n>", help: "At most so many rows (list: 50; 0 for all)" },
+    model: { type: "string", value: "<name>", help: "Only this model (cost: a part of its name)" },
+    json: { type: "boolean", help: "Print JSON" },
+  },
+  "sessions",
+);
+
+export function sessionsCommand(name: string): Command {
+  return {
+    name: "sessions",
+    summary: "List, show, search, rename and clean up stored sessions",
+    operands: "[list | show <id> | cost | rename <id> <title> | search <text> | gc]",
+    maxOperands: Number.POSITIVE_INFINITY,
+    flags: {
+      ...TWICE,
+      since: { type: "string", value: "<when>", help: "Not older than 30m, 24h, 7d, or an ISO date" },
+      format: { type: "string", value: "<format>", help: "cost: text (default), json or csv" },
+      full: { type: "boolean", help: "show: every event, not the first thirty" },
+      "all-clis": { type: "boolean", help: "Sessions of the other programs too" },
+      "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" },
+    },
+    example: `${name} sessions list --since 7d`,
+    load: loaded("sessions", async () => {
+      const { runAction } = await import("../actions.js");
+      return (invocation) => runAction(invocation, "sessions", ACTIONS, "list");
+    }),
+  };
+}
+
+// --- internal ---
+
+const ACTIONS = {
+  list: async () => (await import("../sessions/list.js")).listSessions,
+  show: async () => (await import("../sessions/show.js")).showSession,
+  cost: async () => (await import("../sessions/cost.js")).showCost,
+  rename: async () => (await import("../sessions/rename.js")).renameSession,
+  search: async () => (await import("../sessions/search.js")).searchSessions,
+  gc: async () => (await import("../sessions/gc.js")).collectGarbage,
+};

@@ -1,0 +1,78 @@
+/** What there is and how it is set up: models, tools, agents, commands, config, doctor, audit. */
+import { type Command, configFlags, type Flags } from "@chimera/host";
+import { JSON_FLAG } from "../flags.js";
+import { loaded } from "./loaded.js";
+
+const CWD: Flags = { cwd: { type: "string", value: "<dir>", help: "As seen from there (default: this directory)" } };
+const NO_COLOR: Flags = { "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" } };
+
+export function setupCommands(name: string): Command[] {
+  return [
+    {
+      name: "models",
+      summary: "List the models worth choosing with the keys that are set",
+      flags: { ...configFlags("model"), format: { type: "string", value: "<format>", help: "text or json" }, ...JSON_FLAG },
+      example: `${name} models`,
+      load: loaded("models", async () => (await import("../lists/models.js")).listModels),
+    },
+    {
+      name: "tools",
+      summary: "List the agent's tools",
+      flags: JSON_FLAG,
+      example: `${name} tools --json`,
+      load: loaded("tools", async () => (await import("../lists/tools.js")).listTools),
+    },
+    {
+      name: "agents",
+      summary: "List agents, or show one",
+      operands: "[list | show <name>]",
+      maxOperands: 2,
+      flags: { ...CWD, ...JSON_FLAG },
+      example: `${name} agents show plan`,
+      load: loaded("agents", async () => {
+        const [{ runAction }, { listAgents, showAgent }] = await Promise.all([
+          import("../actions.js"),
+          import("../lists/agents.js"),
+        ]);
+        const actions = { list: async () => listAgents, show: async () => showAgent };
+        return (invocation) => runAction(invocation, "agents", actions, "list");
+      }),
+    },
+    {
+      name: "commands",
+      summary: "List the slash commands of a session here",
+      flags: { ...CWD, ...JSON_FLAG },
+      example: `${name} commands`,
+      load: loaded("commands", async () => (await import("../lists/commands.js")).listCommands),
+    },
+    {
+      name: "config",
+      summary: "Show every setting and where it came from",
+      flags: { ...CWD, ...JSON_FLAG },
+      example: `${name} config`,
+      load: loaded("config", async () => (await import("../setup/config.js")).showConfig),
+    },
+    {
+      name: "doctor",
+      summary: "Check that everything is in place",
+      flags: { ...CWD, ...configFlags("model", "port", "host"), ...NO_COLOR, ...JSON_FLAG },
+      example: `${name} doctor`,
+      load: loaded("doctor", async () => (await import("../setup/doctor.js")).examine),
+    },
+    {
+      name: "audit",
+      summary: "Check that the record of permission decisions is unchanged",
+      operands: "[verify] [file]",
+      maxOperands: 2,
+      flags: JSON_FLAG,
+      example: `${name} audit verify`,
+      load: loaded("audit", async () => {
+        const [{ runAction }, { verifyAuditLog }] = await Promise.all([
+          import("../actions.js"),
+          import("../setup/audit.js"),
+        ]);
+        return (invocation) => runAction(invocation, "audit", { verify: async () => verifyAuditLog }, "verify");
+      }),
+    },
+  ];
+}

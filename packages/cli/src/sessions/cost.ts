@@ -1,0 +1,84 @@
+/** `sessions cost`: what the runs cost, in all, by model and one by one. */
+import type { Invocation } from "@chimera/host";
+import { type CostRollup, type CostRow, costRollup } from "@chimera/run-reports";
+import { choiceFlag, isSet, limitFlag, textFlag } from "../flags.js";
+import { printJson, printLines, screenWidth } from "../output.js";
+import { openStore } from "../store.js";
+import { type Column, renderTable } from "../terminal/table.js";
+
+export async function showCost(invocation: Invocation): Promise<number> {
+  const { flags, profile } = invocation;
+  const asked = isSet(flags, "json", "sessions") ? "json" : textFlag(flags, "format");
+  const format = choiceFlag("format", asked, ["text", "json", "csv"]);
+  const { store } = openStore(invocation);
+  const rollup = await costRollup(store, {
+    now: Date.now(),
+    since: textFlag(flags, "since") ?? null,
+    model: textFlag(flags, "model", "sessions") ?? null,
+    limit: limitFlag(textFlag(flags, "limit", "sessions"), 0) || null,
+    ...(!isSet(flags, "all-clis") && { prefixes: [profile.name] }),
+  });
+  if (format === "json") {
+    const { totals, filters, by_model, by_run } = rollup;
+    printJson(invocation, { totals, filters, by_model, rows: by_run });
+  } else printLines(invocation, format === "csv" ? csvLines(rollup.by_run) : textLines(rollup, screenWidth(invocation)));
+  return 0;
+}
+
+// --- internal ---
+
+const RUNS: readonly Column<CostRow>[] = [
+  { title: "SESSION_ID", width: 38, cell: (row) => row.run_id },
+  { title: "DATE", width: 16, cell: (row) => (row.started_at ?? "").slice(0, 16).replace("T", " ") },
+  { title: "MODEL", width: 24, cell: (row) => row.model },
+  { title: "STEPS", width: 5, align: "right", cell: (row) => String(row.steps) },
+  { title: "TOKENS", width: 10, align: "right", cell: (row) => String(row.total_tokens) },
+  { title: "COST", width: 10, align: "right", cell: (row) => `$${row.cost_usd.toFixed(4)}` },
+  { title: "OK", width: 3, cell: (row) => (row.success ? "yes" : "no") },
+];
+
+function textLines({ totals, by_model, by_run }: CostRollup, width: number | undefined): string[] {
+  const models = renderTable(
+    [
+      { title: "MODEL", cell: ([name]) => name },
+      { title: "RUNS", align: "right", cell: ([, of]) => String(of.runs) },
+      { title: "TOKENS", align: "right", cell: ([, of]) => String(of.tokens) },
+      { title: "COST", align: "right", cell: ([, of]) => `$${of.cost_usd.toFixed(4)}` },
+    ],
+    Object.entries(by_model),
+    width,
+  );
+  return [
+    ...renderTable(RUNS, by_run, width),
+    "",
+    ...models,
+    "",
+    `total: ${totals.runs} runs, ${totals.tokens} tokens, $${totals.cost_usd.toFixed(4)}`,
+  ];
+}
+
+const CSV = [
+  ["run_id", (row: CostRow) => row.run_id],
+  ["started_at", (row: CostRow) => row.started_at ?? ""],
+  ["model", (row: CostRow) => row.model],
+  ["cost_usd", (row: CostRow) => row.cost_usd.toFixed(6)],
+  ["total_tokens", (row: CostRow) => String(row.total_tokens)],
+  ["input_tokens", (row: CostRow) => String(row.input_tokens)],
+  ["output_tokens", (row: CostRow) => String(row.output_tokens)],
+  ["cache_tokens", (row: CostRow) => String(row.cache_tokens)],
+  ["success", (row: CostRow) => String(row.success)],
+  ["steps", (row: CostRow) => String(row.steps)],
+] as const;
+
+function csvLines(rows: readonly CostRow[]): string[] {
+  return [
+    CSV.map(([name]) => name).join(","),
+    ...rows.map((row) => CSV.map(([, cell]) => csvCell(cell(row))).join(",")),
+  ];
+}
+
+/** A leading formula sign is disarmed: these files are opened in spreadsheets. */
+function csvCell(text: string): string {
+  const safe = /^[=+@\t\r]|^-(?!\d)/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,79 @@
+/** `sessions gc`: removes what nobody can miss: sessions never prompted, and what is kept for sessions that are gone. */
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { isStoreError } from "@chimera/event-store";
+import type { Invocation, Paths } from "@chimera/host";
+import { createSnapshotStore } from "@chimera/snapshot-store";
+import { isSet } from "../flags.js";
+import { printJson, printLines } from "../output.js";
+import { openStore, type SessionStore } from "../store.js";
+import { createProgress, type Progress } from "../terminal/progress.js";
+
+/** Younger sessions may still be in use. */
+const YOUNG_MS = 24 * 3600_000;
+
+export async function collectGarbage(invocation: Invocation): Promise<number> {
+  const { store, paths } = openStore(invocation);
+  const progress = createProgress(invocation.process.stderr, "sessions checked:");
+  const now = Date.now();
+  const empty = await removeEmpty(store, now, progress);
+  const leftovers = await removeLeftovers(store, paths);
+  const snapshots = createSnapshotStore({ root: paths.snapshots });
+  const orphans = await namesIn(paths.snapshots, async (id) => !(await store.has(id)));
+  for (const id of orphans) await snapshots.clear(id);
+  // A server may have these open, and somebody may be about to undo.
+  const { sessions } = await store.list();
+  const recent = sessions.filter(({ touched }) => now - touched < YOUNG_MS).map(({ id }) => id);
+  const report = await snapshots.gc({ keep: recent });
+  await store.close();
+  progress.end();
+  const result = {
+    sessions_removed: empty,
+    leftovers_removed: leftovers + orphans.length,
+    snapshot_blobs_removed: report.blobsRemoved,
+    bytes_freed: report.bytesFreed,
+  };
+  if (isSet(invocation.flags, "json", "sessions")) printJson(invocation, result);
+  else {
+    printLines(invocation, [
+      `${empty} empty sessions, ${result.leftovers_removed} leftovers and ${report.blobsRemoved} snapshot blobs removed, ` +
+        `${report.bytesFreed} bytes freed`,
+    ]);
+  }
+  return 0;
+}
+
+// --- internal ---
+
+async function removeEmpty(store: SessionStore, now: number, progress: Progress): Promise<number> {
+  const { sessions } = await store.list();
+  let removed = 0;
+  for (const [at, { id, summary, touched }] of sessions.entries()) {
+    progress.update(at + 1, sessions.length);
+    if (summary.prompt !== "" || now - touched < YOUNG_MS) continue;
+    try {
+      await store.delete(id);
+      removed++;
+    } catch (error) {
+      // Somebody has it open: not ours to remove.
+      if (!isStoreError(error) || error.code !== "claimed") throw error;
+    }
+  }
+  return removed;
+}
+
+/** Directories whose removal a crash interrupted, and long outputs of sessions that are gone. */
+async function removeLeftovers(store: SessionStore, paths: Paths): Promise<number> {
+  const doomed = await namesIn(paths.eventlog, async (name) => name.startsWith(".deleted-"));
+  const outputs = await namesIn(paths.outputs, async (id) => !(await store.has(id)));
+  const all = [...doomed.map((name) => join(paths.eventlog, name)), ...outputs.map((name) => join(paths.outputs, name))];
+  for (const path of all) await rm(path, { recursive: true, force: true });
+  return all.length;
+}
+
+async function namesIn(directory: string, keep: (name: string) => Promise<boolean>): Promise<string[]> {
+  const names = await readdir(directory).catch(() => []);
+  const kept: string[] = [];
+  for (const name of names) if (await keep(name).catch(() => false)) kept.push(name);
+  return kept;
+}

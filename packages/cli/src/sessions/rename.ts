@@ -1,0 +1,25 @@
+/** `sessions rename`: a title of one's own; none takes it away. */
+import { type Invocation, UsageError } from "@chimera/host";
+import { requireOperand } from "../actions.js";
+import { openEngineFor } from "../engine.js";
+import { isSet } from "../flags.js";
+import { printJson, printLines } from "../output.js";
+import { plainLine } from "../terminal/plain.js";
+
+const LONGEST = 200;
+
+export async function renameSession(invocation: Invocation): Promise<number> {
+  const id = requireOperand(invocation, "sessions rename", "a session and its title: sessions rename <id> <title>");
+  const title = plainLine(invocation.operands.slice(1).join(" "));
+  if (title.length > LONGEST) throw new UsageError(`a title has at most ${LONGEST} characters`);
+  const { engine } = await openEngineFor(invocation);
+  try {
+    const session = await engine.sessions.load(id);
+    session.setTitle(title);
+  } finally {
+    await engine.close();
+  }
+  if (isSet(invocation.flags, "json", "sessions")) printJson(invocation, { session_id: id, title });
+  else printLines(invocation, [title === "" ? `${id} has no title now` : `${id} is now called ${title}`]);
+  return 0;
+}

@@ -1,0 +1,105 @@
+/** `sessions search`: which conversations spoke of something. */
+import type { SessionRecord } from "@chimera/acp-schema/events";
+import { type Invocation, UsageError } from "@chimera/host";
+import { parseSince } from "@chimera/run-reports";
+import { isSet, limitFlag, textFlag } from "../flags.js";
+import { printJson, printLines } from "../output.js";
+import { openStore } from "../store.js";
+import { createStyle, wantsColor } from "../terminal/style.js";
+import { plainLine } from "../terminal/plain.js";
+import { createProgress } from "../terminal/progress.js";
+import { selectSessions } from "./select.js";
+
+const DEFAULT_LIMIT = 20;
+/** Characters shown before and after what was found. */
+const AROUND = 50;
+
+interface Hit {
+  readonly session_id: string;
+  readonly title: string;
+  readonly turn: number | null;
+  readonly type: string;
+  readonly excerpt: string;
+}
+
+export async function searchSessions(invocation: Invocation): Promise<number> {
+  const { flags, operands, profile, process } = invocation;
+  const needle = operands.join(" ").trim().toLowerCase();
+  if (needle === "") throw new UsageError(`${profile.name} sessions search: name what to look for`);
+  const limit = limitFlag(textFlag(flags, "limit", "sessions"), DEFAULT_LIMIT);
+  const { store } = openStore(invocation);
+  const progress = createProgress(process.stderr, "sessions searched:");
+  const hits: Hit[] = [];
+  let searched = 0;
+  const selection = selectSessions(store, {
+    ...(!isSet(flags, "all-clis") && { prefix: profile.name }),
+    since: parseSince(textFlag(flags, "since"), Date.now()),
+    limit: Number.POSITIVE_INFINITY,
+  });
+  for await (const { id, summary } of selection) {
+    progress.update(++searched);
+    const found = await findIn(store.read(id), needle);
+    if (found) hits.push({ session_id: id, title: summary.title ?? "", ...found });
+    if (hits.length >= limit) break;
+  }
+  progress.end();
+  if (isSet(flags, "json", "sessions")) printJson(invocation, hits);
+  else {
+    const style = createStyle(wantsColor(process.env, process.stdout));
+    printLines(
+      invocation,
+      hits.map((hit) => `${style.cyan(hit.session_id)}  ${style.dim(`turn ${hit.turn ?? "-"}`)}  ${hit.excerpt}`),
+    );
+    if (hits.length === 0) printLines(invocation, ["(nothing found)"]);
+  }
+  return hits.length > 0 ? 0 : 1;
+}
+
+// --- internal ---
+
+type Found = Pick<Hit, "turn" | "type" | "excerpt">;
+
+/** The first place; words that arrived in several deltas are found as the text they make up. */
+async function findIn(entries: AsyncIterable<{ readonly event: SessionRecord }>, needle: string): Promise<Found | null> {
+  let said = "";
+  let turn: number | null = null;
+  for await (const { event } of entries) {
+    if (event.type === "text_delta") {
+      said = event.turn === turn ? said + event.metadata.text : event.metadata.text;
+      turn = event.turn;
+      continue;
+    }
+    const answered = excerptOf(said, needle);
+    if (answered !== null) return { turn, type: "text_delta", excerpt: answered };
+    said = "";
+    const excerpt = excerptOf(wordsOf(event), needle);
+    if (excerpt !== null) return { turn: event.turn, type: event.type, excerpt };
+  }
+  const excerpt = excerptOf(said, needle);
+  return excerpt === null ? null : { turn, type: "text_delta", excerpt };
+}
+
+/** What a person would remember: what was asked, done and shown, not how it was accounted for. */
+function wordsOf(record: SessionRecord): string {
+  switch (record.type) {
+    case "user_message":
+      return record.metadata.text;
+    case "tool_call":
+      return record.metadata.title;
+    case "tool_result":
+      return record.metadata.output;
+    case "title_changed":
+      return record.metadata.title;
+    default:
+      return "";
+  }
+}
+
+function excerptOf(text: string | undefined, needle: string): string | null {
+  if (!text) return null;
+  const at = text.toLowerCase().indexOf(needle);
+  if (at < 0) return null;
+  const from = Math.max(0, at - AROUND);
+  const to = at + needle.length + AROUND;
+  return `${from > 0 ? "…" : ""}${plainLine(text.slice(from, to))}${to < text.length ? "…" : ""}`;
+}

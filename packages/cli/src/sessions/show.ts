@@ -1,0 +1,73 @@
+/** `sessions show`: a session's summary and its events. */
+import { join } from "node:path";
+import type { SessionRecord } from "@chimera/acp-schema/events";
+import type { Invocation } from "@chimera/host";
+import { requireOperand } from "../actions.js";
+import { isSet } from "../flags.js";
+import { printJson, printLines } from "../output.js";
+import { openStore, requireSummary } from "../store.js";
+import { createStyle, wantsColor } from "../terminal/style.js";
+import { plainLine } from "../terminal/plain.js";
+import { eventLine } from "./event-line.js";
+
+/** More are told by their number, unless all are asked for. */
+const FEW_EVENTS = 30;
+
+export async function showSession(invocation: Invocation): Promise<number> {
+  const { flags, process } = invocation;
+  const id = requireOperand(invocation, "sessions show", "a session: sessions show <id>");
+  const { store, paths } = openStore(invocation);
+  const summary = await requireSummary(store, id);
+  const path = join(paths.eventlog, id);
+  if (isSet(flags, "json", "sessions")) {
+    const events: SessionRecord[] = [];
+    for await (const { event } of store.read(id)) events.push(event);
+    printJson(invocation, { session_id: id, path, summary, events });
+    return 0;
+  }
+  const style = createStyle(!isSet(flags, "no-color") && wantsColor(process.env, process.stdout));
+  printLines(invocation, describeSummary({ session_id: id, path, ...summary }, style.dim));
+  const most = isSet(flags, "full") ? Number.POSITIVE_INFINITY : FEW_EVENTS;
+  let count = 0;
+  printLines(invocation, [""]);
+  for await (const { event } of store.read(id)) {
+    count++;
+    if (count <= most) printLines(invocation, [eventLine(event, style)]);
+  }
+  if (count > most) printLines(invocation, [style.dim(`… ${count - most} more events; --full shows them`)]);
+  return 0;
+}
+
+// --- internal ---
+
+const LABELS: readonly (readonly [label: string, field: string])[] = [
+  ["session", "session_id"],
+  ["title", "title"],
+  ["prompt", "prompt"],
+  ["model", "model"],
+  ["cwd", "cwd"],
+  ["started", "started_at"],
+  ["ended", "ended_at"],
+  ["turns", "turns"],
+  ["steps", "steps"],
+  ["tool calls", "tool_calls_total"],
+  ["tokens", "total_tokens"],
+  ["cost", "cost_usd"],
+  ["success", "success"],
+  ["error", "error"],
+  ["perm-mode", "permission_mode"],
+  ["sandbox", "sandbox"],
+  ["approval", "approval"],
+  ["parent", "parent_id"],
+  ["path", "path"],
+];
+
+function describeSummary(fields: Readonly<Record<string, unknown>>, dim: (text: string) => string): string[] {
+  const width = Math.max(...LABELS.map(([label]) => label.length));
+  return LABELS.flatMap(([label, field]) => {
+    const value = fields[field];
+    if (value === undefined || value === null || value === "") return [];
+    const shown = field === "cost_usd" ? `$${Number(value).toFixed(6)}` : plainLine(String(value));
+    return [`${dim(label.padEnd(width))}  ${shown}`];
+  });
+}

@@ -1,0 +1,111 @@
+/** `completions`: a script for the shell, drawn from the same rows that parse what is typed. */
+import { type Command, type Run, UsageError } from "@chimera/host";
+import { printLines } from "../output.js";
+
+/** @param commands every command of the program; the one without a name stands for none. */
+export function completions(commands: readonly Command[]): Run {
+  return async (invocation) => {
+    const { operands, profile } = invocation;
+    const [shell = ""] = operands;
+    const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+    if (!write) throw new UsageError(`${profile.name} completions: name a shell: ${Object.keys(SHELLS).join(", ")}`);
+    printLines(invocation, write(profile.name, commands.map(wordsOf)));
+    return 0;
+  };
+}
+
+// --- internal ---
+
+interface Words {
+  readonly name: string;
+  readonly summary: string;
+  readonly actions: readonly string[];
+  readonly flags: readonly { readonly name: string; readonly short?: string; readonly help: string; readonly takes: boolean }[];
+}
+
+function wordsOf({ name, summary, operands = "", flags }: Command): Words {
+  const actions = operands
+    .replace(/[[\]]/g, "")
+    .split("|")
+    .map((word) => /^\s*([a-z]+)\b/.exec(word)?.[1])
+    .filter((word) => word !== undefined);
+  const rows = Object.entries(flags).map(([flag, { short, help, type }]) => ({
+    name: flag,
+    ...(short && { short }),
+    help,
+    takes: type === "string",
+  }));
+  return { name, summary, actions, flags: [...rows, { name: "help", short: "h", help: "Show this help", takes: false }] };
+}
+
+const SHELLS: Readonly<Record<string, (program: string, all: readonly Words[]) => string[]>> = { bash, zsh, fish };
+
+function bash(program: string, all: readonly Words[]): string[] {
+  const cases = all.map(({ name, actions, flags }) => {
+    const words = [...actions, ...flags.map((flag) => `--${flag.name}`)];
+    if (name === "") words.push(...all.map((command) => command.name).filter(Boolean), "--version");
+    return `    ${name === "" ? "*" : name}) words=${quote(words.join(" "))} ;;`;
+  });
+  const named = cases.filter((line) => !line.startsWith("    *)"));
+  const rest = cases.filter((line) => line.startsWith("    *)"));
+  return [
+    `_${program}() {`,
+    '  local cur="${COMP_WORDS[COMP_CWORD]}" words="" command=""',
+    '  [ "$COMP_CWORD" -gt 1 ] && command="${COMP_WORDS[1]}"',
+    '  case "$command" in',
+    ...named,
+    ...rest,
+    "  esac",
+    '  COMPREPLY=($(compgen -W "$words" -- "$cur"))',
+    "}",
+    `complete -o default -F _${program} ${program}`,
+  ];
+}
+
+function zsh(program: string, all: readonly Words[]): string[] {
+  const commands = all.filter(({ name }) => name !== "");
+  const spec = ({ name, help, takes }: Words["flags"][number]) =>
+    quote(`--${name}[${help.replace(/[[\]:]/g, " ")}]${takes ? ":value:_files" : ""}`);
+  const cases = commands.map(({ name, actions, flags }) => {
+    const first = actions.length > 0 ? ` ${quote(`1:action:(${actions.join(" ")})`)}` : "";
+    return `    ${name}) _arguments${first} ${flags.map(spec).join(" ")} '*:file:_files' ;;`;
+  });
+  const fallback = all.find(({ name }) => name === "");
+  return [
+    `#compdef ${program}`,
+    `_${program}() {`,
+    "  local -a commands",
+    `  commands=(${commands.map(({ name, summary }) => quote(`${name}:${summary.replaceAll(":", " ")}`)).join(" ")})`,
+    "  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then",
+    `    _describe command commands`,
+    "    return",
+    "  fi",
+    "  local command=$words[2]",
+    "  case $command in",
+    ...cases.map((line) => line.replace(") _arguments", ") shift words; (( CURRENT-- )); _arguments")),
+    `    *) _arguments ${(fallback?.flags ?? []).map(spec).join(" ")} ;;`,
+    "  esac",
+    "}",
+    `_${program} "$@"`,
+  ];
+}
+
+function fish(program: string, all: readonly Words[]): string[] {
+  return all.flatMap(({ name, summary, actions, flags }) => {
+    const when = name === "" ? "__fish_use_subcommand" : `__fish_seen_subcommand_from ${name}`;
+    const start = `complete -c ${program} -n ${quote(when)}`;
+    return [
+      ...(name === "" ? [] : [`complete -c ${program} -n __fish_use_subcommand -a ${name} -d ${quote(summary)}`]),
+      ...actions.map((action) => `${start} -a ${action}`),
+      ...flags.map(
+        ({ name: flag, short, help, takes }) =>
+          `${start} -l ${flag}${short ? ` -s ${short}` : ""}${takes ? " -r" : ""} -d ${quote(help)}`,
+      ),
+    ];
+  });
+}
+
+/** For all three shells: single quotes, and a single quote inside them ends and starts them again. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,24 @@
+/** The stored sessions, to be read: no engine, no claim, nothing written. */
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import { createFileStore, type EventStore, isStoreError } from "@chimera/event-store";
+import { type Invocation, type Paths, resolvePaths } from "@chimera/host";
+import type { Summary } from "@chimera/session";
+import { CliError } from "./errors.js";
+
+export type SessionStore = EventStore<SessionEvent, Summary>;
+
+export function openStore({ process }: Invocation): { readonly store: SessionStore; readonly paths: Paths } {
+  const paths = resolvePaths(process.env);
+  return { paths, store: createFileStore<SessionEvent, Summary>({ root: paths.root }) };
+}
+
+/** The summary of a session that must be there. */
+export async function requireSummary(store: SessionStore, id: string): Promise<Summary> {
+  const summary = await store.readSummary(id).catch((error: unknown) => {
+    if (isStoreError(error) && error.code === "invalid_id") return null;
+    throw error;
+  });
+  if (summary !== null) return summary;
+  const known = await store.has(id).catch(() => false);
+  throw new CliError("not_found", known ? `session ${id} has no summary.json` : `there is no session ${id}`);
+}

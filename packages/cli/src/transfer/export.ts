@@ -1,0 +1,62 @@
+/** `export`: a session as a file that can be imported, as a document, or as a directory of one file per event. */
+import { createWriteStream } from "node:fs";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { writeEventFiles } from "@chimera/event-store";
+import { type Invocation, UsageError } from "@chimera/host";
+import { openTranscript, renderTranscript } from "@chimera/run-reports";
+import { requireOperand } from "../actions.js";
+import { CliError, isCliError } from "../errors.js";
+import { choiceFlag, isSet, textFlag } from "../flags.js";
+import { printJson, printLines } from "../output.js";
+import { openStore, requireSummary, type SessionStore } from "../store.js";
+import { renderBundle } from "./bundle.js";
+
+const FORMATS = ["json", "md", "markdown", "html"] as const;
+type Format = (typeof FORMATS)[number];
+
+export async function exportSession(invocation: Invocation): Promise<number> {
+  const { flags, operands, process } = invocation;
+  const id = requireOperand(invocation, "export", "a session: export <id>");
+  const layout = choiceFlag("layout", textFlag(flags, "layout"), ["bundle", "files"]);
+  const format = choiceFlag("format", textFlag(flags, "format", "export") ?? operands[1], FORMATS);
+  const output = textFlag(flags, "output", "export");
+  const { store } = openStore(invocation);
+  await requireSummary(store, id).catch(asFailure);
+  if (layout === "files") {
+    const directory = resolve(process.cwd(), output ?? id);
+    const events = await writeEventFiles(store, id, directory);
+    return done(invocation, { session_id: id, path: directory, events }, `${events} events in ${directory}`);
+  }
+  const text = Readable.from(render(store, id, format));
+  if (output === undefined) {
+    if (isSet(flags, "json") && format !== "json") throw new UsageError("--json needs --output with this format");
+    await pipeline(text, process.stdout, { end: false });
+    return 0;
+  }
+  const path = resolve(process.cwd(), output);
+  await pipeline(text, createWriteStream(path, { mode: 0o600 }));
+  return done(invocation, { session_id: id, path }, path);
+}
+
+// --- internal ---
+
+/** Of this command an unknown id is a failure, not a mistake in usage. */
+function asFailure(error: unknown): never {
+  throw isCliError(error) ? new CliError("failed", error.message, { cause: error }) : error;
+}
+
+async function* render(store: SessionStore, id: string, format: Format): AsyncGenerator<string> {
+  if (format === "json") yield* renderBundle(await requireSummary(store, id), store.read(id), new Date().toISOString());
+  else {
+    const kind = format === "html" ? "html" : "md";
+    yield* renderTranscript(await openTranscript(store, id), { format: kind });
+  }
+}
+
+function done(invocation: Invocation, report: object, line: string): number {
+  if (isSet(invocation.flags, "json")) printJson(invocation, report);
+  else printLines(invocation, [line]);
+  return 0;
+}

@@ -1,0 +1,80 @@
+/** `import`: a session from a bundle or a directory of event files, under its own id or a new one. */
+import { resolve } from "node:path";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import { createFileStore, isStoreError, type LogWriter } from "@chimera/event-store";
+import { type Invocation, resolvePaths } from "@chimera/host";
+import type { Summary } from "@chimera/session";
+import { requireOperand } from "../actions.js";
+import { CliError } from "../errors.js";
+import { isSet } from "../flags.js";
+import { printJson, printLines } from "../output.js";
+import { createProgress } from "../terminal/progress.js";
+import { createEventReader, type ImportedEvent } from "./imported-event.js";
+import { importedSummary } from "./imported-summary.js";
+import { type Bundle, readBundle } from "./read-bundle.js";
+
+/** Written at once, then waited for: a log of any length in bounded memory. */
+const BATCH = 256;
+
+export async function importSession(invocation: Invocation): Promise<number> {
+  const { flags, operands, process } = invocation;
+  const source = requireOperand(invocation, "import", "a file or directory: import <file> [new-id]");
+  const bundle = await readBundle(resolve(process.cwd(), source));
+  const id = operands[1] ?? idOf(bundle);
+  const read = createEventReader();
+  const events = bundle.events.map(read).filter((event): event is ImportedEvent => event !== null);
+  const turns = events.filter(({ event }) => event.type === "user_message").length;
+  const now = new Date();
+  const summary = importedSummary(bundle.summary, id, { turns, cwd: process.cwd(), now: now.toISOString() });
+  let clock = now.getTime();
+  const store = createFileStore<SessionEvent, Summary>({ root: resolvePaths(process.env).root, now: () => clock });
+  try {
+    if (isSet(flags, "overwrite") || isSet(flags, "import-overwrite")) await store.delete(id);
+    const writer = await store.create(id, summary).catch(explainExists);
+    const progress = createProgress(process.stderr, "events imported:");
+    await writeAll(writer, events, (at) => (clock = at ?? clock), (done) => progress.update(done, events.length));
+    progress.end();
+  } finally {
+    await store.close();
+  }
+  const skipped = bundle.events.length - events.length;
+  if (isSet(flags, "json")) printJson(invocation, { session_id: id, events: events.length, skipped });
+  else {
+    const rest = skipped > 0 ? ` (${skipped} not understood and left out)` : "";
+    printLines(invocation, [`imported ${events.length} events as ${id}${rest}`]);
+  }
+  return 0;
+}
+
+// --- internal ---
+
+function idOf({ summary }: Bundle): string {
+  const id = summary["session_id"] ?? summary["run_id"];
+  if (typeof id === "string" && id !== "") return id;
+  throw new CliError("failed", "the session does not say its id; name one: import <file> <new-id>");
+}
+
+function explainExists(error: unknown): never {
+  if (!isStoreError(error) || error.code !== "exists") throw error;
+  throw new CliError("failed", `${error.message}; --overwrite replaces it, a second word gives it another id`, {
+    cause: error,
+  });
+}
+
+/** Each event keeps its own time: the store's clock is set to it before it is appended. */
+async function writeAll(
+  writer: LogWriter<SessionEvent>,
+  events: readonly ImportedEvent[],
+  setClock: (at: number | null) => void,
+  onProgress: (done: number) => void,
+): Promise<void> {
+  for (const [index, { event, at }] of events.entries()) {
+    setClock(at);
+    writer.append([event]);
+    if (index % BATCH !== BATCH - 1) continue;
+    await writer.written();
+    onProgress(index + 1);
+  }
+  await writer.durable();
+  await writer.close();
+}

@@ -1,0 +1,47 @@
+/** An event from outside -> one of ours, or null. What is not understood must not get into a log that others fold. */
+import { type SessionEvent, type SessionRecord, SessionRecordSchema } from "@chimera/acp-schema/events";
+
+export interface ImportedEvent {
+  readonly event: SessionEvent;
+  /** Epoch milliseconds; null when it does not say. */
+  readonly at: number | null;
+}
+
+/** Older logs have no turns: a prompt starts one. One reader per log. */
+export function createEventReader(): (value: unknown) => ImportedEvent | null {
+  let turns = 0;
+  return (value) => {
+    if (typeof value !== "object" || value === null) return null;
+    const { type, metadata, turn, origin, ts } = value as Record<string, unknown>;
+    if (typeof type !== "string" || typeof metadata !== "object" || metadata === null) return null;
+    if (type === "user_message") turns++;
+    const place = "turn" in value ? turn : Math.max(0, turns - 1);
+    const translate = Object.hasOwn(TRANSLATIONS, type) ? TRANSLATIONS[type] : undefined;
+    const candidate = {
+      type,
+      turn: place,
+      ...(typeof origin === "string" && { origin }),
+      metadata: translate ? translate(metadata as Record<string, unknown>, turns - 1) : metadata,
+    };
+    const event = validated(candidate);
+    const at = typeof ts === "string" ? Date.parse(ts) : Number.NaN;
+    return event && { event, at: Number.isNaN(at) ? null : at };
+  };
+}
+
+// --- internal ---
+
+/** What older logs called things. */
+const TRANSLATIONS: Readonly<Record<string, (old: Record<string, unknown>, turn: number) => unknown>> = {
+  user_message: (old, turn) =>
+    "text" in old ? old : { prompt: `msg-${turn}`, text: typeof old["content"] === "string" ? old["content"] : "" },
+  text_delta: (old) => ("text" in old ? old : { text: old["content"] }),
+};
+
+function validated(candidate: object): SessionEvent | null {
+  const record = { seq: 1, id: "evt-00000000", ts: "2000-01-01T00:00:00.000Z", ...candidate };
+  const result = SessionRecordSchema["~standard"].validate(record);
+  if (result instanceof Promise || result.issues) return null;
+  const { seq: _seq, id: _id, ts: _ts, ...event } = result.value as SessionRecord;
+  return event as SessionEvent;
+}

@@ -1,0 +1,55 @@
+/** A session from outside: a bundle, or a directory of one file per event. Anybody may have written it. */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { CliError } from "../errors.js";
+import { BUNDLE_SCHEMA } from "./bundle.js";
+
+export interface Bundle {
+  readonly summary: Readonly<Record<string, unknown>>;
+  readonly events: readonly unknown[];
+}
+
+const MOST_BYTES = 512 * 1024 * 1024;
+const EVENT_FILE = /^event-(\d{6,15})(?:-[0-9a-f]{8})?\.json$/;
+
+export async function readBundle(path: string): Promise<Bundle> {
+  const found = await stat(path).catch((cause: Error) => {
+    throw new CliError("failed", `cannot read ${path}: ${cause.message}`, { cause });
+  });
+  return found.isDirectory() ? readDirectory(path) : parseBundle(path, await readJson(path, found.size));
+}
+
+// --- internal ---
+
+async function readJson(path: string, size: number): Promise<unknown> {
+  if (size > MOST_BYTES) throw new CliError("failed", `${path} is larger than ${MOST_BYTES / 1024 / 1024} MiB`);
+  try {
+    return JSON.parse((await readFile(path, "utf8")).replace(/^\uFEFF/, ""));
+  } catch (cause) {
+    throw new CliError("failed", `${path} is not JSON: ${(cause as Error).message.split("\n", 1)[0]}`, { cause });
+  }
+}
+
+function parseBundle(path: string, value: unknown): Bundle {
+  if (!isObject(value)) throw new CliError("failed", `${path} is no session: not an object`);
+  const { schema, summary, events } = value;
+  if (schema !== BUNDLE_SCHEMA)
+    throw new CliError("failed", `${path} is no session: its schema is not ${BUNDLE_SCHEMA}`);
+  if (!isObject(summary) || !Array.isArray(events))
+    throw new CliError("failed", `${path} is no session: it lacks a summary or events`);
+  return { summary, events };
+}
+
+async function readDirectory(path: string): Promise<Bundle> {
+  const names = (await readdir(path)).filter((name) => EVENT_FILE.test(name));
+  names.sort((a, b) => Number(EVENT_FILE.exec(a)?.[1]) - Number(EVENT_FILE.exec(b)?.[1]));
+  const events: unknown[] = [];
+  for (const name of names) events.push(await readJson(join(path, name), 0));
+  const summary = await readJson(join(path, "summary.json"), 0);
+  if (!isObject(summary)) throw new CliError("failed", `${path} is no session: its summary is not an object`);
+  return { summary, events };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
