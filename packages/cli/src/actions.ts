@@ -8,7 +8,9 @@ export async function runAction(invocation: Invocation, where: string, actions: 
   const load = Object.hasOwn(actions, word) ? actions[word] : undefined;
   if (!load) {
     const known = Object.keys(actions).join(", ");
-    throw new UsageError(`${invocation.profile.name} ${where}: unknown action ${JSON.stringify(word)}; one of ${known}`);
+    throw new UsageError(
+      `${invocation.profile.name} ${where}: unknown action ${JSON.stringify(word)}; one of ${known}`,
+    );
   }
   const run = await load();
   return run({ ...invocation, operands });

@@ -1,5 +1,6 @@
 /** Wraps a command: an expected failure becomes one line on stderr and an exit code, a fault of ours goes up as it is. */
 import type { Invocation, Run } from "@chimera/host";
+import { isReportError, type ReportErrorCode } from "@chimera/run-reports";
 import { isSessionError, type SessionErrorCode } from "@chimera/session";
 import { EXIT_CODES, isCliError } from "./errors.js";
 import { plain } from "./terminal/plain.js";
@@ -34,17 +35,26 @@ function endQuietly({ process }: Invocation): void {
   });
 }
 
-const USAGE_CODES: ReadonlySet<SessionErrorCode> = new Set(["session_not_found", "invalid_setting"]);
+/** Mistakes in what was typed; the other codes are failures of the work. */
+const USAGE_CODES: ReadonlySet<SessionErrorCode | ReportErrorCode> = new Set([
+  "session_not_found",
+  "invalid_setting",
+  "not_found",
+  "invalid_query",
+  "invalid_format",
+  "invalid_sink",
+  "invalid_url",
+]);
 
 /** Null for what nobody expected. */
 function exitCode(error: unknown): number | null {
   if (isCliError(error)) return EXIT_CODES[error.code];
-  if (isSessionError(error)) return USAGE_CODES.has(error.code) ? 2 : 1;
+  if (isSessionError(error) || isReportError(error)) return USAGE_CODES.has(error.code) ? 2 : 1;
   return isStorageFailure(error) ? 1 : null;
 }
 
 /** Branded errors of the stores, and what the system says about files. */
 function isStorageFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return ["StoreError", "SnapshotError", "AgentError", "ReportError"].includes(error.name) || "syscall" in error;
+  return ["StoreError", "SnapshotError", "AgentError"].includes(error.name) || "syscall" in error;
 }

@@ -1,6 +1,6 @@
 /** A person with a fresh home and a workspace, who types commands. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,9 +26,10 @@ export interface Person {
 }
 
 export async function createPerson(): Promise<Person> {
-  const home = await mkdtemp(join(tmpdir(), "cli-home-"));
-  const cwd = await mkdtemp(join(tmpdir(), "cli-work-"));
-  onTestFinished(() => Promise.all([home, cwd].map((path) => rm(path, { recursive: true, force: true }))) as never);
+  const base = await mkdtemp(join(await realpath(tmpdir()), "cli-"));
+  const [home, cwd] = [join(base, "home"), join(base, "work")];
+  await Promise.all([home, cwd].map((path) => mkdir(path)));
+  onTestFinished(() => rm(base, { recursive: true, force: true }));
   const env = { PATH: process.env["PATH"], HOME: home, USERPROFILE: home, CHIMERA_HOME: join(home, ".chimera") };
   let scripts = 0;
   const person: Person = {
@@ -43,9 +44,9 @@ export async function createPerson(): Promise<Person> {
       return ended(child);
     },
     async script(turns, rest = {}) {
-      const path = join(home, `script-${scripts++}.json`);
-      await writeFile(path, JSON.stringify({ ...rest, turns }));
-      return `scripted:${path}`;
+      const name = `script-${scripts++}.json`;
+      await writeFile(join(base, name), JSON.stringify({ ...rest, turns }));
+      return `scripted:../${name}`;
     },
   };
   return person;

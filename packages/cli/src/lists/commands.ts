@@ -20,8 +20,10 @@ export async function listCommands(invocation: Invocation): Promise<number> {
   const rows = new Map<string, Row>();
   try {
     const { palette } = engine;
-    for (const { name, description } of palette.commands) rows.set(name, { name, description, args: [], source: "built-in" });
-    for (const { name, description, args, source } of await palette.custom(cwd)) rows.set(name, { name, description, args, source });
+    for (const { name, description } of palette.commands)
+      rows.set(name, { name, description, args: [], source: "built-in" });
+    for (const { name, description, args, source } of await palette.custom(cwd))
+      rows.set(name, { name, description, args, source });
   } finally {
     await engine.close();
   }

@@ -22,8 +22,14 @@ export async function listTools(invocation: Invocation): Promise<number> {
   const columns = [
     { title: "NAME", cell: (tool: (typeof tools)[number]) => tool.name },
     { title: "ALSO", cell: (tool: (typeof tools)[number]) => tool.aliases.join(", ") },
-    { title: "DESCRIPTION", cell: (tool: (typeof tools)[number]) => tool.description.split("\n", 1)[0] ?? "" },
+    { title: "DESCRIPTION", cell: (tool: (typeof tools)[number]) => firstSentence(tool.description) },
   ];
   printLines(invocation, renderTable(columns, tools, screenWidth(invocation)));
   return 0;
+}
+
+// --- internal ---
+
+function firstSentence(text: string): string {
+  return /^.*?[.:](?=\s|$)/s.exec(text)?.[0] ?? text;
 }

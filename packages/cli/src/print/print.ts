@@ -22,9 +22,9 @@ export async function print(invocation: Invocation): Promise<number> {
   const format = parseFormat(flags.outputFormat);
   const { text, files } = await readPrompt(invocation, flags);
   const content = promptBlocks(text, files);
-  const engine = await openEngineFor(invocation);
+  const { engine, config } = await openEngineFor(invocation);
   try {
-    const session = await openSession(engine, flags);
+    const session = await openSession(engine, { ...flags, persist: config.values.save });
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
     const client = localClient(engine, session, somebodyIsHere);
     const outcome = await ask(invocation, client, { text, ...(content && { content }) }, format);
@@ -32,10 +32,7 @@ export async function print(invocation: Invocation): Promise<number> {
     const turn = session.history.turns.length - 1;
     process.stdout.write(format.result(outcome, { model: client.model, runId }, turn));
     if (outcome.error && !outcome.cancelled) complain(invocation, "", outcome.error);
-    if (runId)
-      process.stderr.write(
-        `[${profile.name}] run saved as ${runId} at ${config.paths.eventlog}/${runId}/\n`,
-      );
+    if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${config.paths.eventlog}/${runId}/\n`);
     return exitCodeOf(outcome);
   } finally {
     await engine.close();

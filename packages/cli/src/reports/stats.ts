@@ -25,14 +25,20 @@ export async function showStats(invocation: Invocation): Promise<number> {
   const rows: [string, string][] = [
     ["runs", `${figures.total_runs} (${figures.successful_runs} ok, ${figures.failed_runs} failed)`],
     ["cost", dollars(figures.total_cost_usd)],
-    ["cost per run", `avg ${dollars(figures.avg_cost_usd)}, p50 ${dollars(figures.p50_cost_usd)}, p95 ${dollars(figures.p95_cost_usd)}`],
+    [
+      "cost per run",
+      `avg ${dollars(figures.avg_cost_usd)}, p50 ${dollars(figures.p50_cost_usd)}, p95 ${dollars(figures.p95_cost_usd)}`,
+    ],
     [
       "tokens",
       `${figures.total_tokens} (${figures.total_input_tokens} in, ${figures.total_output_tokens} out, ` +
         `${figures.total_cache_tokens} cached)`,
     ],
   ];
-  printLines(invocation, rows.map(([label, value]) => `${label.padEnd(14)}${value}`));
+  printLines(
+    invocation,
+    rows.map(([label, value]) => `${label.padEnd(14)}${value}`),
+  );
   const models = Object.entries(figures.by_model);
   if (models.length > 0) {
     printLines(invocation, [

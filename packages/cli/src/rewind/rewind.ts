@@ -1,6 +1,6 @@
 /** `undo` and `redo`: take turns of a session back, or bring them again, with the files they changed. */
 import { resolve } from "node:path";
-import { type Invocation, type Run, UsageError } from "@chimera/host";
+import { type Run, UsageError } from "@chimera/host";
 import { openEngineFor } from "../engine.js";
 import { isSet, textFlag } from "../flags.js";
 import { openSession } from "../open-session.js";

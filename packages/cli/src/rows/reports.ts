@@ -33,7 +33,11 @@ export function reportCommands(name: string): Command[] {
       flags: {
         sink: { type: "string", value: "<sink>", help: "file (default), http or stdout" },
         format: { type: "string", value: "<format>", help: "html (default), md or json" },
-        url: { type: "string", value: "<url>", help: `http: where to post it (default: $${name.toUpperCase()}_SHARE_URL)` },
+        url: {
+          type: "string",
+          value: "<url>",
+          help: `http: where to post it (default: $${name.toUpperCase()}_SHARE_URL)`,
+        },
         ...JSON_FLAG,
       },
       example: `${name} share otter-20260425T120300-aaaa1111 --format md`,
@@ -42,7 +46,7 @@ export function reportCommands(name: string): Command[] {
     {
       name: "export",
       summary: "Write a session to a file that can be imported, or as a document",
-      operands: "<id> [format]",
+      operands: "<id> [json | md | html]",
       maxOperands: 2,
       flags: {
         ...alsoSpelled(
@@ -52,7 +56,11 @@ export function reportCommands(name: string): Command[] {
           },
           "export",
         ),
-        layout: { type: "string", value: "<layout>", help: "bundle (default), or files: a directory, one file per event" },
+        layout: {
+          type: "string",
+          value: "<layout>",
+          help: "bundle (default), or files: a directory, one file per event",
+        },
         ...JSON_FLAG,
       },
       example: `${name} export otter-20260425T120300-aaaa1111 --output run.json`,

@@ -14,8 +14,9 @@ const FLAGS: Flags = {
 export function rewindCommands(name: string): Command[] {
   return (["undo", "redo"] as const).map((direction) => ({
     name: direction,
-    summary: direction === "undo" ? "Take a session's last turns back, files too" : "Bring undone turns back, files too",
-    operands: "[id]",
+    summary:
+      direction === "undo" ? "Take a session's last turns back, files too" : "Bring undone turns back, files too",
+    operands: "[<id>]",
     maxOperands: 1,
     flags: FLAGS,
     example: `${name} ${direction} --steps 2`,

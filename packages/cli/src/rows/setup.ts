@@ -11,7 +11,11 @@ export function setupCommands(name: string): Command[] {
     {
       name: "models",
       summary: "List the models worth choosing with the keys that are set",
-      flags: { ...configFlags("model"), format: { type: "string", value: "<format>", help: "text or json" }, ...JSON_FLAG },
+      flags: {
+        ...configFlags("model"),
+        format: { type: "string", value: "<format>", help: "text or json" },
+        ...JSON_FLAG,
+      },
       example: `${name} models`,
       load: loaded("models", async () => (await import("../lists/models.js")).listModels),
     },
@@ -62,7 +66,7 @@ export function setupCommands(name: string): Command[] {
     {
       name: "audit",
       summary: "Check that the record of permission decisions is unchanged",
-      operands: "[verify] [file]",
+      operands: "[verify] [<file>]",
       maxOperands: 2,
       flags: JSON_FLAG,
       example: `${name} audit verify`,

@@ -21,7 +21,8 @@ export async function showCost(invocation: Invocation): Promise<number> {
   if (format === "json") {
     const { totals, filters, by_model, by_run } = rollup;
     printJson(invocation, { totals, filters, by_model, rows: by_run });
-  } else printLines(invocation, format === "csv" ? csvLines(rollup.by_run) : textLines(rollup, screenWidth(invocation)));
+  } else
+    printLines(invocation, format === "csv" ? csvLines(rollup.by_run) : textLines(rollup, screenWidth(invocation)));
   return 0;
 }
 
@@ -53,7 +54,7 @@ function textLines({ totals, by_model, by_run }: CostRollup, width: number | und
     "",
     ...models,
     "",
-    `total: ${totals.runs} runs, ${totals.tokens} tokens, $${totals.cost_usd.toFixed(4)}`,
+    `total: ${totals.runs} ${totals.runs === 1 ? "run" : "runs"}, ${totals.tokens} tokens, $${totals.cost_usd.toFixed(4)}`,
   ];
 }
 

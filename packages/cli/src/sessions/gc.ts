@@ -1,5 +1,5 @@
 /** `sessions gc`: removes what nobody can miss: sessions never prompted, and what is kept for sessions that are gone. */
-import { readdir, rm } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isStoreError } from "@chimera/event-store";
 import type { Invocation, Paths } from "@chimera/host";
@@ -17,9 +17,9 @@ export async function collectGarbage(invocation: Invocation): Promise<number> {
   const progress = createProgress(invocation.process.stderr, "sessions checked:");
   const now = Date.now();
   const empty = await removeEmpty(store, now, progress);
-  const leftovers = await removeLeftovers(store, paths);
+  const leftovers = await removeLeftovers(store, paths, now);
   const snapshots = createSnapshotStore({ root: paths.snapshots });
-  const orphans = await namesIn(paths.snapshots, async (id) => !(await store.has(id)));
+  const orphans = await orphansIn(store, paths.snapshots, now);
   for (const id of orphans) await snapshots.clear(id);
   // A server may have these open, and somebody may be about to undo.
   const { sessions } = await store.list();
@@ -63,17 +63,29 @@ async function removeEmpty(store: SessionStore, now: number, progress: Progress)
 }
 
 /** Directories whose removal a crash interrupted, and long outputs of sessions that are gone. */
-async function removeLeftovers(store: SessionStore, paths: Paths): Promise<number> {
-  const doomed = await namesIn(paths.eventlog, async (name) => name.startsWith(".deleted-"));
-  const outputs = await namesIn(paths.outputs, async (id) => !(await store.has(id)));
-  const all = [...doomed.map((name) => join(paths.eventlog, name)), ...outputs.map((name) => join(paths.outputs, name))];
+async function removeLeftovers(store: SessionStore, paths: Paths, now: number): Promise<number> {
+  const doomed = await oldNames(paths.eventlog, now, async (name) => name.startsWith(".deleted-"));
+  const outputs = await orphansIn(store, paths.outputs, now);
+  const all = [...doomed.map((name) => join(paths.eventlog, name)), ...outputs.map((id) => join(paths.outputs, id))];
   for (const path of all) await rm(path, { recursive: true, force: true });
   return all.length;
 }
 
-async function namesIn(directory: string, keep: (name: string) => Promise<boolean>): Promise<string[]> {
-  const names = await readdir(directory).catch(() => []);
-  const kept: string[] = [];
-  for (const name of names) if (await keep(name).catch(() => false)) kept.push(name);
-  return kept;
+/** What is kept under the id of a session without a log. */
+function orphansIn(store: SessionStore, directory: string, now: number): Promise<string[]> {
+  return oldNames(directory, now, async (id) => !(await store.has(id)));
+}
+
+/** Young ones are left alone: a session that is not saved has no log, and its process may still be running. */
+async function oldNames(directory: string, now: number, wanted: (name: string) => Promise<boolean>): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of await readdir(directory).catch(() => [])) {
+    const age = await stat(join(directory, name)).then(
+      ({ mtimeMs }) => now - mtimeMs,
+      () => 0,
+    );
+    // A name that can be no session's is none of ours.
+    if (age >= YOUNG_MS && (await wanted(name).catch(() => false))) found.push(name);
+  }
+  return found;
 }

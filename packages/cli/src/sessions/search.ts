@@ -5,9 +5,9 @@ import { parseSince } from "@chimera/run-reports";
 import { isSet, limitFlag, textFlag } from "../flags.js";
 import { printJson, printLines } from "../output.js";
 import { openStore } from "../store.js";
-import { createStyle, wantsColor } from "../terminal/style.js";
 import { plainLine } from "../terminal/plain.js";
 import { createProgress } from "../terminal/progress.js";
+import { createStyle, wantsColor } from "../terminal/style.js";
 import { selectSessions } from "./select.js";
 
 const DEFAULT_LIMIT = 20;
@@ -60,7 +60,10 @@ export async function searchSessions(invocation: Invocation): Promise<number> {
 type Found = Pick<Hit, "turn" | "type" | "excerpt">;
 
 /** The first place; words that arrived in several deltas are found as the text they make up. */
-async function findIn(entries: AsyncIterable<{ readonly event: SessionRecord }>, needle: string): Promise<Found | null> {
+async function findIn(
+  entries: AsyncIterable<{ readonly event: SessionRecord }>,
+  needle: string,
+): Promise<Found | null> {
   let said = "";
   let turn: number | null = null;
   for await (const { event } of entries) {

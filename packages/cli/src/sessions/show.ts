@@ -6,8 +6,8 @@ import { requireOperand } from "../actions.js";
 import { isSet } from "../flags.js";
 import { printJson, printLines } from "../output.js";
 import { openStore, requireSummary } from "../store.js";
-import { createStyle, wantsColor } from "../terminal/style.js";
 import { plainLine } from "../terminal/plain.js";
+import { createStyle, wantsColor } from "../terminal/style.js";
 import { eventLine } from "./event-line.js";
 
 /** More are told by their number, unless all are asked for. */
@@ -26,7 +26,7 @@ export async function showSession(invocation: Invocation): Promise<number> {
     return 0;
   }
   const style = createStyle(!isSet(flags, "no-color") && wantsColor(process.env, process.stdout));
-  printLines(invocation, describeSummary({ session_id: id, path, ...summary }, style.dim));
+  printLines(invocation, describeSummary({ ...summary, session_id: id, path }, style.dim));
   const most = isSet(flags, "full") ? Number.POSITIVE_INFINITY : FEW_EVENTS;
   let count = 0;
   printLines(invocation, [""]);

@@ -48,11 +48,16 @@ async function checkKeys(invocation: Invocation): Promise<Finding> {
   try {
     const { provider, model } = resolveModel(values.model ?? "", process.env, await profile.chain());
     const others = listProviders(process.env).filter(({ name, configured }) => configured && name !== provider);
-    if (provider !== "offline") return { state: "ok", found: `${model} at ${provider}, ${others.length} more configured` };
+    if (provider !== "offline")
+      return { state: "ok", found: `${model} at ${provider}, ${others.length} more configured` };
     const remedy = "set ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or XAI_API_KEY, or run Ollama";
     return { state: "warn", found: "no model key is set: the offline interpreter answers", remedy };
   } catch (error) {
-    return { state: "fail", found: (error as Error).message, remedy: "set the key it names, or choose another --model" };
+    return {
+      state: "fail",
+      found: (error as Error).message,
+      remedy: "set the key it names, or choose another --model",
+    };
   }
 }
 

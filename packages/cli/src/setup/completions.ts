@@ -20,12 +20,17 @@ interface Words {
   readonly name: string;
   readonly summary: string;
   readonly actions: readonly string[];
-  readonly flags: readonly { readonly name: string; readonly short?: string; readonly help: string; readonly takes: boolean }[];
+  readonly flags: readonly {
+    readonly name: string;
+    readonly short?: string;
+    readonly help: string;
+    readonly takes: boolean;
+  }[];
 }
 
 function wordsOf({ name, summary, operands = "", flags }: Command): Words {
   const actions = operands
-    .replace(/[[\]]/g, "")
+    .replace(/<[^>]*>|[[\]]/g, "")
     .split("|")
     .map((word) => /^\s*([a-z]+)\b/.exec(word)?.[1])
     .filter((word) => word !== undefined);
@@ -35,7 +40,12 @@ function wordsOf({ name, summary, operands = "", flags }: Command): Words {
     help,
     takes: type === "string",
   }));
-  return { name, summary, actions, flags: [...rows, { name: "help", short: "h", help: "Show this help", takes: false }] };
+  return {
+    name,
+    summary,
+    actions,
+    flags: [...rows, { name: "help", short: "h", help: "Show this help", takes: false }],
+  };
 }
 
 const SHELLS: Readonly<Record<string, (program: string, all: readonly Words[]) => string[]>> = { bash, zsh, fish };
@@ -50,13 +60,14 @@ function bash(program: string, all: readonly Words[]): string[] {
   const rest = cases.filter((line) => line.startsWith("    *)"));
   return [
     `_${program}() {`,
-    '  local cur="${COMP_WORDS[COMP_CWORD]}" words="" command=""',
-    '  [ "$COMP_CWORD" -gt 1 ] && command="${COMP_WORDS[1]}"',
+    // The second argument of a completion function is the word being typed.
+    "  local words= command=",
+    `  if [ "$COMP_CWORD" -gt 1 ]; then command=\${COMP_WORDS[1]}; fi`,
     '  case "$command" in',
     ...named,
     ...rest,
     "  esac",
-    '  COMPREPLY=($(compgen -W "$words" -- "$cur"))',
+    '  COMPREPLY=($(compgen -W "$words" -- "$2"))',
     "}",
     `complete -o default -F _${program} ${program}`,
   ];

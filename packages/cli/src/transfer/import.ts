@@ -32,7 +32,12 @@ export async function importSession(invocation: Invocation): Promise<number> {
     if (isSet(flags, "overwrite") || isSet(flags, "import-overwrite")) await store.delete(id);
     const writer = await store.create(id, summary).catch(explainExists);
     const progress = createProgress(process.stderr, "events imported:");
-    await writeAll(writer, events, (at) => (clock = at ?? clock), (done) => progress.update(done, events.length));
+    await writeAll(
+      writer,
+      events,
+      (at) => (clock = at ?? clock),
+      (done) => progress.update(done, events.length),
+    );
     progress.end();
   } finally {
     await store.close();

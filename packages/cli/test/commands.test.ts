@@ -1,0 +1,256 @@
+/** One person's day in a fresh home: every command once, what it prints compared. */
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createPerson, type Person, type Typed } from "./person.js";
+
+/** What differs from run to run: ids, times, places. */
+function settled(person: Person, text: string): string {
+  return text
+    .replaceAll(person.home, "HOME")
+    .replaceAll(person.cwd, "WORK")
+    .replace(/otter-\d{8}T\d{6}-[0-9a-f]{8}/g, "otter-YYYYMMDDTHHMMSS-xxxxxxxx")
+    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z)?/g, (found) => found.replace(/\d/g, "0"));
+}
+
+async function talk(person: Person): Promise<string> {
+  const model = await person.script(
+    [
+      {
+        steps: [
+          { reply: [{ text: "Looking. " }, { call: "list_files", args: {} }, { usage: { input: 100, output: 20 } }] },
+          { reply: [{ text: "There is *one* file.", chunks: 4 }, { usage: { input: 200, output: 10 } }] },
+        ],
+      },
+    ],
+    { price: { input: 3, output: 15 } },
+  );
+  await writeFile(join(person.cwd, "notes.txt"), "hello\n");
+  const { stderr } = await person.type(["-p", "what is here?", "--model", model, "--title", "First look"]);
+  return /run saved as (\S+)/.exec(stderr)?.[1] ?? "";
+}
+
+const ok = ({ code, stdout, stderr }: Typed) => {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout;
+};
+
+test("an empty home has nothing to show", async () => {
+  const person = await createPerson();
+  expect(ok(await person.type(["sessions", "list"]))).toMatch(
+    /^SESSION_ID .* PROMPT\n\(no persisted sessions found\)\n$/,
+  );
+  expect(JSON.parse(ok(await person.type(["sessions", "list", "--sessions-json"])))).toEqual([]);
+  expect(JSON.parse(ok(await person.type(["stats", "--json"]))).total_runs).toBe(0);
+  expect(await person.type(["sessions", "search", "x"])).toMatchObject({ code: 1, stdout: "(nothing found)\n" });
+});
+
+test("sessions: list, show, cost, rename, search, gc", async () => {
+  const person = await createPerson();
+  const id = await talk(person);
+  const shown = async (...args: string[]) => settled(person, ok(await person.type(args)));
+  expect(await shown("sessions", "list")).toMatchInlineSnapshot(`
+    "SESSION_ID                              DATE              MODEL               STEPS      COST  OK   TITLE                                     PROMPT
+    otter-YYYYMMDDTHHMMSS-xxxxxxxx          0000-00-00 00:00  scripted:../scrip…      2   $0.0014  yes  First look                                what is here?
+    "
+  `);
+  expect(await shown("sessions", "show", id)).toMatchInlineSnapshot(`
+    "session     otter-YYYYMMDDTHHMMSS-xxxxxxxx
+    title       First look
+    prompt      what is here?
+    model       scripted:../script-0.json
+    cwd         WORK
+    started     0000-00-00T00:00:00Z
+    ended       0000-00-00T00:00:00Z
+    turns       1
+    steps       2
+    tool calls  1
+    tokens      330
+    cost        $0.001350
+    success     true
+    path        HOME/.chimera/eventlog/otter-YYYYMMDDTHHMMSS-xxxxxxxx
+
+         1  title_changed        First look
+         2  user_message         what is here?
+         3  turn_start           {"prompt":"msg-0"}
+         4  step_start           {"step":0}
+         5  text_delta           Looking.
+         6  usage                {"input":100,"output":20,"cache":0,"reasoning":0,"total_usd":0.0006,"priced":true,"used":120,"size"…
+         7  tool_call            List .
+         8  plan                 {"entries":[{"content":"List .","priority":"medium","status":"in_progress"}]}
+         9  tool_result          notes.txt
+        10  plan                 {"entries":[{"content":"List .","priority":"medium","status":"completed"}]}
+        11  step_end             {"step":0}
+        12  step_start           {"step":1}
+        13  text_delta           There is *one* file.
+        14  usage                {"input":300,"output":30,"cache":0,"reasoning":0,"total_usd":0.00135,"priced":true,"used":210,"size…
+        15  step_end             {"step":1}
+        16  turn_end             end_turn
+        17  agent_result         There is *one* file.
+    "
+  `);
+  expect(await shown("sessions", "cost")).toMatchInlineSnapshot(`
+    "SESSION_ID                              DATE              MODEL                     STEPS      TOKENS        COST  OK
+    otter-YYYYMMDDTHHMMSS-xxxxxxxx          0000-00-00 00:00  scripted:../script-0.js…      2         330     $0.0014  yes
+
+    MODEL                      RUNS  TOKENS     COST
+    scripted:../script-0.json     1     330  $0.0014
+
+    total: 1 run, 330 tokens, $0.0014
+    "
+  `);
+  expect(await shown("sessions", "cost", "--format", "csv")).toMatchInlineSnapshot(`
+    "run_id,started_at,model,cost_usd,total_tokens,input_tokens,output_tokens,cache_tokens,success,steps
+    otter-YYYYMMDDTHHMMSS-xxxxxxxx,0000-00-00T00:00:00Z,scripted:../script-0.json,0.001350,330,300,30,0,true,2
+    "
+  `);
+  expect(await shown("sessions", "rename", id, "Second", "thoughts")).toMatchInlineSnapshot(`
+    "otter-YYYYMMDDTHHMMSS-xxxxxxxx is now called Second thoughts
+    "
+  `);
+  expect(await shown("sessions", "search", "one* FILE")).toMatchInlineSnapshot(`
+    "otter-YYYYMMDDTHHMMSS-xxxxxxxx  turn 0  There is *one* file.
+    "
+  `);
+  expect(await shown("sessions", "gc")).toMatchInlineSnapshot(`
+    "0 empty sessions, 0 leftovers and 0 snapshot blobs removed, 0 bytes freed
+    "
+  `);
+  const [row] = JSON.parse(ok(await person.type(["sessions", "list", "--json", "--limit", "1", "--since", "1h"])));
+  expect(Object.keys(row).join()).toBe(
+    "session_id,started_at,ended_at,model,prompt,title,success,cost_usd,steps,tool_calls,path,error,cli_origin",
+  );
+  expect(row).toMatchObject({ session_id: id, title: "Second thoughts", steps: 2, tool_calls: 1, success: true });
+  const whole = JSON.parse(ok(await person.type(["sessions", "show", id, "--json"])));
+  expect(Object.keys(whole).join()).toBe("session_id,path,summary,events");
+  expect(await person.type(["sessions", "list", "--model", "other"])).toMatchObject({ code: 0 });
+});
+
+test("stats, share, export and import", async () => {
+  const person = await createPerson();
+  const id = await talk(person);
+  const shown = async (...args: string[]) => settled(person, ok(await person.type(args)));
+  expect(await shown("stats")).toMatchInlineSnapshot(`
+    "runs          1 (1 ok, 0 failed)
+    cost          $0.0014
+    cost per run  avg $0.0014, p50 $0.0014, p95 $0.0014
+    tokens        330 (300 in, 30 out, 0 cached)
+
+    MODEL                      RUNS  TOKENS     COST
+    scripted:../script-0.json     1     330  $0.0014
+    "
+  `);
+  expect(await shown("share", id, "--format", "md")).toBe("HOME/.chimera/shares/otter-YYYYMMDDTHHMMSS-xxxxxxxx.md\n");
+  expect(await shown("share", id, "--sink", "stdout", "--format", "md")).toContain("what is here?");
+  expect(await shown("export", id, "html")).toMatch(/^<!doctype html>/i);
+  expect(await shown("export", id, "--export-output", "run.json")).toBe("WORK/run.json\n");
+  const bundle = JSON.parse(await readFile(join(person.cwd, "run.json"), "utf8"));
+  expect(bundle).toMatchObject({ schema: "chimera.otter.session/1", summary: { session_id: id } });
+  expect(await person.type(["import", "run.json"])).toMatchObject({ code: 1 });
+  expect(ok(await person.type(["import", "run.json", "otter-again"]))).toBe(
+    `imported ${bundle.events.length} events as otter-again\n`,
+  );
+  const again = JSON.parse(ok(await person.type(["sessions", "show", "otter-again", "--json"])));
+  const essence = ({ seq, type, turn, metadata, ts }: Record<string, unknown>) => ({ seq, type, turn, metadata, ts });
+  expect(again.events.map(essence)).toEqual(bundle.events.map(essence));
+  expect(again.summary).toMatchObject({ session_id: "otter-again", prompt: "what is here?", turns: 1 });
+  await person.type(["export", id, "--layout", "files", "-o", "files"]);
+  expect((await readdir(join(person.cwd, "files"))).filter((name) => name.startsWith("event-"))).toHaveLength(
+    bundle.events.length,
+  );
+  expect(ok(await person.type(["import", "files", "otter-third", "--json"]))).toContain('"skipped": 0');
+  expect(ok(await person.type(["import", "run.json", "otter-third", "--import-overwrite"]))).toContain("otter-third");
+  expect(
+    ok(await person.type(["-p", "/cost", "--resume", "otter-again"]).then((run) => ({ ...run, stderr: "" }))),
+  ).toBe("300 input, 30 output, 0 cached tokens; $0.0014\n");
+});
+
+test("models, tools, agents, commands, config, doctor, audit", async () => {
+  const person = await createPerson();
+  const shown = async (...args: string[]) => settled(person, ok(await person.type(args)));
+  expect(await shown("models")).toBe("offline\n");
+  expect(JSON.parse(await shown("models", "--format", "json"))).toEqual({ default: "offline", models: ["offline"] });
+  expect(await shown("tools")).toMatch(/^NAME +ALSO +DESCRIPTION\nRead +read_file +Read a text file/);
+  expect(JSON.parse(await shown("tools", "--json"))[0]).toMatchObject({
+    name: "Read",
+    input_schema: { type: "object" },
+  });
+  expect(await shown("agents")).toMatch(/\nplan +primary +read_only +built-in/);
+  expect(await shown("agents", "show", "plan")).toContain("permission  read_only");
+  expect(await shown("commands")).toMatch(/\n\/undo +built-in/);
+  expect(await shown("config")).toMatch(/\nmax_steps +50 +default\n/);
+  await writeFile(join(person.home, ".chimera", "config.json"), '{"max_steps": 7, "modle": "x"}');
+  const config = await person.type(["config"]);
+  expect(config.stdout).toMatch(/\nmax_steps +7 +user: /);
+  expect(config.stderr).toContain('unknown setting "modle"; did you mean model?');
+  expect(await shown("audit", "verify")).toBe("0 entries in 0 files: intact\n");
+  const findings = JSON.parse((await person.type(["doctor", "--json", "--port", "0"])).stdout);
+  expect(findings.map(({ check }: { check: string }) => check)).toEqual([
+    "node",
+    "config",
+    "keys",
+    "data",
+    "disk",
+    "port",
+    "sandbox",
+    "audit",
+  ]);
+});
+
+test("completions know every command and its flags", async () => {
+  const person = await createPerson();
+  for (const shell of ["bash", "zsh", "fish"]) {
+    const script = ok(await person.type(["completions", shell]));
+    for (const word of ["serve", "sessions", "rename", "doctor", "sessions-limit", "output-format"])
+      expect(script, shell).toContain(word);
+  }
+});
+
+test.each([
+  "sessions",
+  "stats",
+  "share",
+  "export",
+  "import",
+  "undo",
+  "redo",
+  "models",
+  "tools",
+  "agents",
+  "commands",
+  "config",
+  "doctor",
+  "audit",
+  "completions",
+])("%s --help has an example", async (name) => {
+  const person = await createPerson();
+  expect(ok(await person.type([name, "--help"]))).toMatch(new RegExp(`Usage: otter ${name}[^]*Example: otter ${name}`));
+});
+
+test.each([
+  [["sessions", "show", "otter-20200101T000000-00000000"], 2],
+  [["sessions", "show", "../../../etc/passwd"], 2],
+  [["sessions", "show"], 2],
+  [["sessions", "rename", "nope", "x"], 2],
+  [["sessions", "list", "--since", "yesterday"], 2],
+  [["sessions", "list", "--limit", "many"], 2],
+  [["sessions", "cost", "--format", "xml"], 2],
+  [["sessions", "destroy"], 2],
+  [["share", "nope"], 2],
+  [["share"], 2],
+  [["export", "nope"], 1],
+  [["import", "missing.json"], 1],
+  [["import", "bad.json"], 1],
+  [["import", "other.json"], 1],
+  [["undo", "nope"], 2],
+  [["undo", "--steps", "0"], 2],
+  [["agents", "show", "nobody"], 2],
+  [["completions", "tcsh"], 2],
+])("%j exits %i with one line", async (args, code) => {
+  const person = await createPerson();
+  await writeFile(join(person.cwd, "bad.json"), "{");
+  await writeFile(join(person.cwd, "other.json"), '{"schema":"something/else"}');
+  const run = await person.type(args);
+  expect(run).toMatchObject({ code, stdout: "" });
+  expect(run.stderr.trimEnd().split("\n")).toHaveLength(1);
+});
