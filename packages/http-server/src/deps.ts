@@ -25,6 +25,8 @@ export interface AppDeps {
   readonly agents?: (cwd: string) => Promise<readonly { readonly id: string; readonly description?: string }[]>;
   readonly tools?: () => ToolsReply["tools"];
   readonly providers?: () => ProvidersReply;
+  /** What `/health` says, as epoch milliseconds. @defaultValue now */
+  readonly startedAt?: number;
   readonly clock?: () => number;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }

@@ -1,12 +1,16 @@
 /** `@chimera/http-server/node`: an app on a Node server, with or without TLS, stopped gracefully. */
 import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { getRequestListener } from "@hono/node-server";
+import type { Early } from "./early.js";
 import { LIMITS } from "./limits.js";
+
+export { createEarly, type Early } from "./early.js";
 
 export interface Listening {
   readonly port: number;
   readonly server: Server;
+  /** Resolves when the app answers; rejects when it could not be loaded. */
+  readonly ready: Promise<void>;
   /** Stops accepting and ends idle connections; resolves when the rest have ended, cut after 5 s at the latest. */
   close(): Promise<void>;
 }
@@ -17,13 +21,32 @@ export interface ListenOptions {
   readonly port: number;
   /** PEM texts of a certificate chain and its key. TLS 1.2 is the least that is spoken. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** Answers probes until the app is loaded. */
+  readonly early?: Early;
 }
 
-type Fetch = (request: Request, env: never) => Response | Promise<Response>;
+interface Servable {
+  fetch(request: Request, env: never): Response | Promise<Response>;
+}
 
-export async function listen(app: { readonly fetch: Fetch }, options: ListenOptions): Promise<Listening> {
-  const listener = getRequestListener((request, env) => app.fetch(request, env as never), { errorHandler: refuse });
-  const server = createNodeServer(options.tls, listener);
+/** Binds the port at once; an app that has yet to be loaded is loaded then, and requests wait for it. */
+export async function listen(app: Servable | (() => Promise<Servable>), options: ListenOptions): Promise<Listening> {
+  let answer: RequestListener | undefined;
+  const load = async () => {
+    const [loaded, { getRequestListener }] = await Promise.all([
+      typeof app === "function" ? app() : app,
+      import("@hono/node-server"),
+    ]);
+    answer = getRequestListener((request, env) => loaded.fetch(request, env as never), { errorHandler: refuse });
+  };
+  const server = createNodeServer(options.tls, (incoming, outgoing) => {
+    if (answer) return answer(incoming, outgoing);
+    if (options.early?.(incoming, outgoing)) return;
+    ready.then(
+      () => answer?.(incoming, outgoing),
+      () => outgoing.destroy(),
+    );
+  });
   server.maxConnections = LIMITS.connections;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -33,17 +56,22 @@ export async function listen(app: { readonly fetch: Fetch }, options: ListenOpti
     });
   });
   const bound = server.address();
+  const ready = load();
+  // Whoever waits for it sees the failure; nobody else must be brought down by it.
+  ready.catch(() => {});
   return {
     server,
+    ready,
     port: typeof bound === "object" && bound ? bound.port : options.port,
     close: () =>
       new Promise((resolve) => {
         const cut = setTimeout(() => server.closeAllConnections(), LIMITS.stopMs);
+        const sweep = setInterval(() => server.closeIdleConnections(), 50);
         server.close(() => {
           clearTimeout(cut);
+          clearInterval(sweep);
           resolve();
         });
-        server.closeIdleConnections();
       }),
   };
 }

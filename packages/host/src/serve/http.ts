@@ -1,6 +1,5 @@
 /** HTTP on a port. */
-import { createApp } from "@chimera/http-server";
-import { type Listening, listen } from "@chimera/http-server/node";
+import { createEarly, type Listening, listen } from "@chimera/http-server/node";
 import { UsageError } from "../command/usage-error.js";
 import type { RunningEngine } from "../engine.js";
 import type { Log } from "../log/log.js";
@@ -12,18 +11,41 @@ export interface HttpServing extends Listening {
   readonly url: string;
 }
 
-/** Throws a UsageError for a certificate that is none, and what the socket threw otherwise. */
+/**
+ * Binds the port, then loads engine and app. Throws a UsageError for a certificate that is none, and what the socket threw
+ * otherwise.
+ */
 export async function listenHttp(options: {
   readonly profile: Profile;
   readonly settings: ServeSettings;
   readonly access: HttpAccess;
-  readonly engine: RunningEngine;
+  readonly engine: () => Promise<RunningEngine>;
   readonly log: Log;
 }): Promise<HttpServing> {
-  const { profile, settings, access, engine, log } = options;
-  const app = createApp({
+  const { profile, settings, access } = options;
+  const { host, port } = settings;
+  const startedAt = Date.now();
+  const listening = await listen(() => loadApp(options, startedAt), {
+    host,
+    port,
+    early: createEarly({ version: profile.version, startedAt, hosts: access.hosts }),
+    ...(access.tls && { tls: access.tls }),
+  }).catch((error) => {
+    throw error?.code?.startsWith("ERR_OSSL") ? new UsageError(`--tls-cert, --tls-key: ${error.message}`) : error;
+  });
+  const name = host.includes(":") ? `[${host}]` : host;
+  return { ...listening, url: `${access.tls ? "https" : "http"}://${name}:${listening.port}` };
+}
+
+// --- internal ---
+
+async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: number) {
+  const { profile, settings, access, log } = options;
+  const [{ createApp }, engine] = await Promise.all([import("@chimera/http-server"), options.engine()]);
+  return createApp({
     name: profile.name,
     version: profile.version,
+    startedAt,
     sessions: engine.sessions,
     palette: engine.palette,
     defaultCwd: settings.cwd,
@@ -35,10 +57,4 @@ export async function listenHttp(options: {
     providers: engine.providers,
     log: log.error,
   });
-  const { host, port } = settings;
-  const listening = await listen(app, { host, port, ...(access.tls && { tls: access.tls }) }).catch((error) => {
-    throw error?.code?.startsWith("ERR_OSSL") ? new UsageError(`--tls-cert, --tls-key: ${error.message}`) : error;
-  });
-  const name = host.includes(":") ? `[${host}]` : host;
-  return { ...listening, url: `${access.tls ? "https" : "http"}://${name}:${listening.port}` };
 }

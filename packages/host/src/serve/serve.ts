@@ -33,6 +33,7 @@ export async function serve(invocation: Invocation): Promise<number> {
     const http = await startHttp(invocation, settings, access, engine, log);
     if (typeof http === "number") return ended(engine.close, http, log);
     transports.push(http.close);
+    ends.push(failureOf(http.ready));
   }
   if (settings.acp) {
     const { startAcp } = await import("./acp.js");
@@ -95,7 +96,7 @@ async function startHttp(
   access: HttpAccess,
   engine: LazyEngine,
   log: Log,
-): Promise<{ readonly close: Close } | number> {
+): Promise<{ readonly ready: Promise<void>; readonly close: Close } | number> {
   const { name } = profile;
   const { host, port } = settings;
   const { authToken, tls } = access;
@@ -104,13 +105,14 @@ async function startHttp(
     const { refuseSecond, takePort } = await import("./take-port.js");
     // Told again when the port is bound; here it saves the loading.
     if (port !== 0) refuseSecond(about);
-    const [{ listenHttp }, running] = await Promise.all([import("./http.js"), engine.get()]);
-    const bind = () => listenHttp({ profile, settings, access, engine: running, log });
+    const { listenHttp } = await import("./http.js");
+    const bind = () => listenHttp({ profile, settings, access, engine: engine.get, log });
     const { bound, pidfile } = await takePort(bind, about, log);
     process.stderr.write(
       `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${name} serve stop --port ${bound.port})\n`,
     );
     return {
+      ready: bound.ready,
       close: async () => {
         pidfile?.remove();
         await bound.close();
@@ -121,6 +123,11 @@ async function startHttp(
     process.stderr.write(`${whyNot(name, settings, error)}\n`);
     return isHostError(error) ? 2 : 1;
   }
+}
+
+/** Settles only when the work fails. */
+function failureOf(work: Promise<unknown>): Promise<never> {
+  return new Promise((_, reject) => work.catch(reject));
 }
 
 function whyNot(program: string, { host, port }: ServeSettings, error: unknown): string {

@@ -2,15 +2,8 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../errors.js";
+import { allowedOrigin, SECURITY_HEADERS } from "./headers.js";
 import { createHostCheck } from "./host.js";
-
-export const SECURITY_HEADERS = {
-  "X-Content-Type-Options": "nosniff",
-  "X-Frame-Options": "DENY",
-  "Referrer-Policy": "no-referrer",
-  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-  "Cross-Origin-Resource-Policy": "same-origin",
-} as const;
 
 const PREFLIGHT = {
   "Access-Control-Allow-Methods": "GET, POST, DELETE",
@@ -40,11 +33,6 @@ export function guard(options: {
     }
     await next();
   };
-}
-
-/** What an answer to a listed origin carries; nothing for a caller that is no browser. */
-export function allowedOrigin(origin: string | undefined): Readonly<Record<string, string>> {
-  return origin === undefined ? {} : { "Access-Control-Allow-Origin": origin, Vary: "Origin" };
 }
 
 // --- internal ---

@@ -3,7 +3,7 @@ import { endsTurn } from "@chimera/acp-schema/events";
 import type { AgentManifest, AgentsReply, CreateRunBody, Run } from "@chimera/acp-schema/http";
 import { type Session, SessionError } from "@chimera/session";
 import { HttpError } from "../errors.js";
-import { allowedOrigin, SECURITY_HEADERS } from "../guard/guard.js";
+import { allowedOrigin, SECURITY_HEADERS } from "../guard/headers.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
 import { createRunFold, RUN_TYPES } from "../run.js";

@@ -3,7 +3,7 @@ import { parseCursor } from "@chimera/event-store";
 import { SessionError } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
-import { allowedOrigin, SECURITY_HEADERS } from "../guard/guard.js";
+import { allowedOrigin, SECURITY_HEADERS } from "../guard/headers.js";
 import { canonical, envelope, type Family } from "../stream/projection.js";
 import { STREAM_HEADERS } from "../stream/sink.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";

@@ -1,13 +1,12 @@
 /** Liveness, open to a load balancer that holds no secret. */
-import type { HealthReply } from "@chimera/acp-schema/http";
-import { isoSeconds } from "@chimera/session";
+import { describeProbes } from "../probes.js";
 import type { Handlers, Parts } from "./route.js";
 
 export function healthRoutes({ deps, clock }: Parts) {
-  const health: HealthReply = { status: "ok", version: deps.version, started_at: isoSeconds(clock()) };
+  const probes = describeProbes({ version: deps.version, startedAt: deps.startedAt ?? clock() });
   return {
-    "GET /health": (c) => c.json(health),
-    "GET /healthz": (c) => c.json({ status: "ok" }),
-    "GET /ping": (c) => c.json({ status: "ok" }),
+    "GET /health": (c) => c.json(probes["/health"]),
+    "GET /healthz": (c) => c.json(probes["/healthz"]),
+    "GET /ping": (c) => c.json(probes["/ping"]),
   } satisfies Handlers;
 }
