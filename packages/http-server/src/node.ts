@@ -1,6 +1,5 @@
 /** `@chimera/http-server/node`: an app on a Node server, with or without TLS, stopped gracefully. */
 import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
-import { createServer as createTlsServer } from "node:https";
 import type { Early } from "./early.js";
 import { LIMITS } from "./limits.js";
 
@@ -39,7 +38,7 @@ export async function listen(app: Servable | (() => Promise<Servable>), options:
     ]);
     answer = getRequestListener((request, env) => loaded.fetch(request, env as never), { errorHandler: refuse });
   };
-  const server = createNodeServer(options.tls, (incoming, outgoing) => {
+  const server = await createNodeServer(options.tls, (incoming, outgoing) => {
     if (answer) return answer(incoming, outgoing);
     if (options.early?.(incoming, outgoing)) return;
     ready.then(
@@ -78,7 +77,7 @@ export async function listen(app: Servable | (() => Promise<Servable>), options:
 
 // --- internal ---
 
-function createNodeServer(tls: ListenOptions["tls"], listener: RequestListener): Server {
+async function createNodeServer(tls: ListenOptions["tls"], listener: RequestListener): Promise<Server> {
   const options: ServerOptions = {
     headersTimeout: LIMITS.headersTimeoutMs,
     requestTimeout: LIMITS.requestTimeoutMs,
@@ -87,6 +86,7 @@ function createNodeServer(tls: ListenOptions["tls"], listener: RequestListener):
     highWaterMark: LIMITS.socketBytes,
   };
   if (!tls) return createServer(options, listener);
+  const { createServer: createTlsServer } = await import("node:https");
   return createTlsServer(
     { ...options, ...tls, minVersion: "TLSv1.2", handshakeTimeout: LIMITS.headersTimeoutMs },
     listener,

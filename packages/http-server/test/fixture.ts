@@ -24,6 +24,8 @@ export interface Served {
   readonly cwd: string;
   readonly logged: string[];
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** How many sockets the server holds. */
+  connections(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -109,6 +111,10 @@ export async function serve(
     cwd,
     logged,
     stop,
+    connections: () =>
+      new Promise((resolve, reject) =>
+        listening.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      ),
     async call(method, path, { body, token = MASTER, headers = {} } = {}) {
       const response = await fetch(url + path, {
         method,

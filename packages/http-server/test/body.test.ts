@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { LIMITS } from "../src/index.js";
+import { MASTER, newSession, sendRaw, serve } from "./fixture.js";
+import { expectError } from "./shape.js";
+
+const HEAD = `POST /session HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\nContent-Type: application/json\r\n`;
+
+test.each([
+  ["nothing of JSON", "{", "invalid_json"],
+  ["two values", "{}{}", "invalid_json"],
+  ["a list", "[]", "expected_json_object"],
+  ["null", "null", "expected_json_object"],
+  ["a number", "7", "expected_json_object"],
+  ["deep nesting", `{"a":${"[".repeat(70)}${"]".repeat(70)}}`, "invalid_json"],
+  ["very deep nesting", `{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}`, "invalid_json"],
+])("a body that is %s is refused with a reason", async (_, body, code) => {
+  const served = await serve();
+  const { status, text } = await sendRaw(
+    served.port,
+    `${HEAD}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  expect([status, text]).toEqual([400, expect.stringContaining(`"${code}"`)]);
+});
+
+test("names that mean something to JavaScript mean nothing here", async () => {
+  const served = await serve();
+  const body = '{"__proto__":{"working_dir":"/etc"},"constructor":{"prototype":{"x":1}}}';
+  const { text } = await sendRaw(
+    served.port,
+    `${HEAD}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  expect(text).toContain(JSON.stringify(served.cwd));
+  expect(({} as Record<string, unknown>)["x"]).toBeUndefined();
+});
+
+test("a body over the limit is refused before it is read, declared or not", async () => {
+  const served = await serve();
+  const declared = await sendRaw(served.port, `${HEAD}Content-Length: ${LIMITS.bodyBytes + 1}\r\n\r\n{`);
+  expect(declared.status).toBe(413);
+  const chunk = "x".repeat(64 * 1024);
+  const chunks = `${chunk.length.toString(16)}\r\n${chunk}\r\n`.repeat(LIMITS.bodyBytes / chunk.length + 1);
+  const streamed = await sendRaw(served.port, `${HEAD}Transfer-Encoding: chunked\r\n\r\n${chunks}`);
+  expect(streamed.status).toBe(413);
+});
+
+test.each([
+  ["/sessions", {}, "missing_prompt"],
+  ["/sessions", { prompt: "" }, "missing_prompt"],
+  ["/sessions", { prompt: 7 }, "missing_prompt"],
+  ["/sessions", { prompt: "x", max_steps: 0 }, "invalid_body"],
+  ["/sessions", { prompt: "x", allowed_tools: "Bash" }, "invalid_body"],
+  ["/sessions", { prompt: "x", persist: "no" }, "invalid_body"],
+  ["/sessions/{id}/turns", {}, "missing_prompt"],
+  ["/session/{id}/message", {}, "missing_text"],
+  ["/session/{id}/message", { text: "" }, "missing_text"],
+  ["/tool/approve", { approved: true }, "missing_session_id_or_permission_id"],
+  ["/sessions/{id}/permissions/p", { decision: "maybe" }, "invalid_decision"],
+  ["/sessions/{id}/undo", { steps: 0 }, "invalid_body"],
+  ["/sessions/{id}/undo", { steps: 1.5 }, "invalid_body"],
+  ["/sessions/{id}/fork", { turn: -1 }, "invalid_body"],
+  ["/runs", { input: [] }, "missing_agent_name"],
+  ["/runs", { agent_name: "otter", input: [] }, "invalid_input"],
+  ["/runs", { agent_name: "otter", input: [{ role: "user", parts: [] }] }, "missing_prompt"],
+])("POST %s %j is answered with 400 %s", async (path, body, code) => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  expectError(await served.call("POST", path.replace("{id}", id), { body }), 400, code);
+  expect(served.sessions.find(id)?.lastSeq).toBe(0);
+});
+
+test("a session that has too many prompts waiting says so", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  let last = 0;
+  for (let i = 0; i < 70 && last !== 429; i++) {
+    last = (await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "wait" } })).status;
+  }
+  expect(last).toBe(429);
+});
+
+test("a failure of our own tells the caller an id and the log the rest", async () => {
+  const served = await serve({
+    tools: () => {
+      throw new Error("secret detail");
+    },
+  });
+  const answer = await served.call("GET", "/tools");
+  expectError(answer, 500, "internal_error");
+  expect(answer.text).not.toContain("secret detail");
+  expect(served.logged.join()).toContain("secret detail");
+  expect(served.logged.join()).toContain(answer.body.request_id);
+});

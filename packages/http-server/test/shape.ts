@@ -1,0 +1,23 @@
+/** Answers against the schemas that document them. */
+import { ErrorReply, routes, strict } from "@chimera/acp-schema/http";
+import * as v from "valibot";
+import { expect } from "vitest";
+import type { RouteName } from "../src/index.js";
+import type { Answer } from "./fixture.js";
+
+type Replying = { [K in RouteName]: (typeof routes)[K] extends { reply: v.GenericSchema } ? K : never }[RouteName];
+
+/** The route's own status and a body its schema accepts as it is, with nothing left over. */
+export function expectReply(route: Replying, answer: Answer, status: number = routes[route].status): void {
+  expect(`${answer.status} ${answer.text.slice(0, 300)}`).toMatch(new RegExp(`^${status} `));
+  const parsed = v.safeParse(strict(routes[route].reply), answer.body);
+  expect(parsed.issues?.map((issue) => `${v.getDotPath(issue)}: ${issue.message}`)).toBeUndefined();
+  const known = v.parse(routes[route].reply, answer.body);
+  expect(known).toEqual(answer.body);
+}
+
+export function expectError(answer: Answer, status: number, code: string): void {
+  expect([answer.status, answer.body?.error]).toEqual([status, code]);
+  expect(v.is(ErrorReply, answer.body)).toBe(true);
+  expect(answer.text).not.toContain("node_modules");
+}

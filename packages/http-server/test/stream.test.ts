@@ -1,0 +1,233 @@
+import { appendFileSync, readdirSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { EndData, sessionStream } from "@chimera/acp-schema/http";
+import * as v from "valibot";
+import { describe, expect, test } from "vitest";
+import { eventually, type Frame, MASTER, newSession, openStream, runTurn, scratch, sendRaw, serve } from "./fixture.js";
+
+const ids = (frames: readonly Frame[]) => frames.flatMap((frame) => frame.id ?? []);
+
+/** A session with one finished turn, and how many records that is. */
+async function finished() {
+  const served = await serve();
+  const { id } = await newSession(served);
+  await runTurn(served, id, "say hello");
+  return { served, id, count: served.sessions.find(id)!.lastSeq };
+}
+
+describe("a cursor", () => {
+  test.each([
+    ["absent", undefined, 0],
+    ["0", "0", 0],
+    ["3", "3", 3],
+    ["padded", " 3 ", 3],
+    ["with leading zeros", "003", 3],
+    ["blank", " ", 0],
+    ["negative", "-1", 0],
+    ["a word", "null", 0],
+    ["a fraction", "3.5", 0],
+    ["an exponent", "1e2", 0],
+    ["hexadecimal", "0x3", 0],
+    ["signed", "+3", 0],
+    ["followed by something", "3;drop", 0],
+    ["other digits", "٣", 0],
+  ])("%s replays what follows it, and ends with the turn", async (_, cursor, from) => {
+    const { served, id, count } = await finished();
+    const headers = cursor === undefined ? {} : { "last-event-id": Buffer.from(cursor).toString("latin1") };
+    const stream = await openStream(served, `/sessions/${id}/events`, headers);
+    await stream.ended;
+    expect(ids(stream.frames)).toEqual(Array.from({ length: count - from }, (_item, index) => from + index + 1));
+    expect(stream.frames.at(-1)).toMatchObject({ id: null, event: "end", data: { session_id: id, success: true } });
+    expect(v.is(EndData, stream.frames.at(-1)?.data)).toBe(true);
+  });
+
+  test.each([
+    ["at the head", (count: number) => ({ headers: { "last-event-id": String(count) }, query: "" })],
+    ["past the end", () => ({ headers: { "last-event-id": "99999999999999999999" }, query: "" })],
+    ["?from=live", () => ({ headers: {}, query: "?from=live" })],
+    ["?from=live before a header", () => ({ headers: { "last-event-id": "1" }, query: "?from=live" })],
+  ])("%s replays nothing and stays open for the next turn", async (_, request) => {
+    const { served, id, count } = await finished();
+    const { headers, query } = request(count);
+    const stream = await openStream(served, `/sessions/${id}/events${query}`, headers);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(stream.frames).toEqual([]);
+    await runTurn(served, id, "say more");
+    await stream.ended;
+    expect(ids(stream.frames)[0]).toBe(count + 1);
+    expect(stream.frames.at(-1)?.event).toBe("end");
+  });
+});
+
+test("the stream is announced as one, and is not kept", async () => {
+  const { served, id } = await finished();
+  const { response } = await openStream(served, `/sessions/${id}/events`);
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache",
+    connection: "keep-alive",
+    "x-accel-buffering": "no",
+    "x-content-type-options": "nosniff",
+  });
+  const head = await served.call("HEAD", `/sessions/${id}/events`);
+  expect([head.status, head.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+});
+
+test("a record is its number, its type, and the line of the log", async () => {
+  const { served, id } = await finished();
+  const stream = await openStream(served, `/sessions/${id}/events`);
+  await stream.ended;
+  const { body } = await served.call("GET", `/sessions/${id}`);
+  const records = stream.frames.slice(0, -1);
+  expect(records.map((frame) => frame.data)).toEqual(body.events);
+  for (const { id: number, event, data } of records) expect(data).toMatchObject({ seq: number, type: event });
+});
+
+test("the end waits for queued turns, and says how the last one ended", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "wait" } });
+  const stream = await openStream(served, `/sessions/${id}/events`);
+  await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "fail" } });
+  await served.call("POST", `/sessions/${id}/cancel`);
+  await stream.ended;
+  const ends = stream.frames.filter((frame) => /^(cancelled|agent_result|end)$/.test(frame.event));
+  expect(ends.map((frame) => frame.event)).toEqual(["cancelled", "agent_result", "end"]);
+  expect(ends.at(-1)?.data).toEqual({ session_id: id, success: false });
+});
+
+test("the singular family has the same numbers in its own envelope, and stays open between turns", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  const stream = await openStream(served, `/session/${id}/events`);
+  await runTurn(served, id, "say hello");
+  await runTurn(served, id, "fail");
+  await stream.until((frames) => frames.filter((frame) => frame.event === "result").length === 2);
+  expect(ids(stream.frames)).toEqual(stream.frames.map((_, index) => index + 1));
+  for (const { event, data } of stream.frames) {
+    const parsed = v.safeParse(sessionStream[event as keyof typeof sessionStream], data);
+    expect(parsed.issues).toBeUndefined();
+    expect(parsed.output).toEqual(data);
+  }
+  const shown = stream.frames.filter((frame) => frame.event !== "loop_event");
+  expect(shown.map(({ event, data }) => ({ event, data }))).toEqual([
+    { event: "user_message", data: { message_id: "msg-0", text: "say hello" } },
+    {
+      event: "result",
+      data: { message_id: "msg-0", output: "hello", steps: 1, cost: 0, success: true, cancelled: false },
+    },
+    { event: "user_message", data: { message_id: "msg-1", text: "fail" } },
+    { event: "error", data: { message_id: "msg-1", error: "the model is away" } },
+    {
+      event: "result",
+      data: { message_id: "msg-1", output: "", steps: 1, cost: 0, success: false, cancelled: false },
+    },
+  ]);
+  expect(stream.frames.find((frame) => frame.data.type === "text_delta")?.data).toEqual({
+    message_id: "msg-0",
+    type: "text_delta",
+    data: { text: "hello" },
+    turn: 0,
+    timestamp: expect.any(Number),
+  });
+  const resumed = await openStream(served, `/session/${id}/events`, { "last-event-id": "5" });
+  await resumed.until((frames) => frames.length === stream.frames.length - 5);
+  expect(resumed.frames).toEqual(stream.frames.slice(5));
+});
+
+test("no text can end a record or begin another", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  const hostile = "a\n\nid: 99\nevent: end\ndata: {}\n\nb\r\revent: x\u2028c";
+  await runTurn(served, id, `say ${hostile}`);
+  for (const path of [`/sessions/${id}/events`, `/session/${id}/events`]) {
+    const stream = await openStream(served, path);
+    const count = served.sessions.find(id)!.lastSeq;
+    await stream.until((frames) => ids(frames).at(-1) === count);
+    expect(ids(stream.frames)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+    stream.leave();
+  }
+});
+
+test("nor can a line of a log that was written by somebody else", async () => {
+  const root = scratch();
+  const before = await serve({ root });
+  const { id } = await newSession(before);
+  await runTurn(before, id, "say hello");
+  const seq = before.sessions.find(id)!.lastSeq + 1;
+  await before.stop();
+  const folder = join(root, "eventlog", id);
+  const line = `{"seq":${seq},"id":"evt-00000000","type":"x\\n\\nid: 99\\nevent: end","turn":null,\r"metadata":{},"ts":"2100-01-01T00:00:00.000Z"}`;
+  const sum = (crc32(line) >>> 0).toString(16).padStart(8, "0");
+  const segment = readdirSync(folder).find((name) => name.startsWith("event-"))!;
+  appendFileSync(join(folder, segment), `${line.replace("evt-00000000", `evt-${sum}`)}\n`);
+  const served = await serve({ root });
+  const stream = await openStream(served, `/sessions/${id}/events`);
+  await stream.ended;
+  expect(stream.frames.every((frame) => frame.id === null || frame.id <= seq)).toBe(true);
+  expect(stream.frames.filter((frame) => frame.event === "end")).toHaveLength(1);
+});
+
+test("a record of a mebibyte arrives whole", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  await runTurn(served, id, `burst 1 ${1024 * 1024}`);
+  const stream = await openStream(served, `/sessions/${id}/events`);
+  await stream.ended;
+  const delta = stream.frames.find((frame) => frame.event === "text_delta");
+  expect(delta?.data.metadata.text).toHaveLength(1024 * 1024);
+});
+
+test("streams that come and go leave nothing behind", async () => {
+  const { served, id, count } = await finished();
+  for (let round = 0; round < 20; round++) {
+    const streams = await Promise.all(
+      Array.from({ length: 10 }, () => openStream(served, `/session/${id}/events?from=live`)),
+    );
+    for (const stream of streams) stream.leave();
+  }
+  await eventually(async () => (await served.connections()) <= 1);
+  const stream = await openStream(served, `/sessions/${id}/events`);
+  await stream.ended;
+  expect(ids(stream.frames)).toHaveLength(count);
+});
+
+test("a token in the URL opens no stream", async () => {
+  const { served, id } = await finished();
+  const request = `GET /sessions/${id}/events?token=${MASTER} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  expect((await sendRaw(served.port, request)).status).toBe(401);
+});
+
+test("a peer that reads slowly gets everything, and holds nobody up", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  const slow = connect(served.port, "127.0.0.1");
+  let received = 0;
+  slow.pause();
+  slow.write(`GET /sessions/${id}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\n\r\n`);
+  const quick = await openStream(served, `/sessions/${id}/events`);
+  await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "burst 1200 4096" } });
+  await quick.ended;
+  expect(ids(quick.frames)).toHaveLength(served.sessions.find(id)!.lastSeq);
+  let tail = "";
+  slow.on("data", (chunk) => {
+    received += chunk.length;
+    tail = (tail + chunk.toString("latin1")).slice(-400);
+  });
+  slow.resume();
+  await eventually(() => tail.includes("event: end"));
+  expect(received).toBeGreaterThan(1200 * 4096);
+  slow.destroy();
+});
+
+test("a mounted app streams without a Node response", async () => {
+  const { served, id, count } = await finished();
+  const response = await served.app.request(`http://localhost/sessions/${id}/events`, {
+    headers: { authorization: `Bearer ${MASTER}`, host: "localhost" },
+  });
+  const text = await response.text();
+  expect(text.match(/^id: /gm)).toHaveLength(count);
+  expect(text).toContain("event: end");
+});
