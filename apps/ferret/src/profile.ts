@@ -1,7 +1,9 @@
 import type { Profile } from "@chimera/host";
 import manifest from "../package.json" with { type: "json" };
+import { settings } from "./settings.js";
+import { shorthandFlags } from "./shorthand.js";
 
-/** ferret: for editors. ACP by default, HTTP on request. */
+/** ferret: for editors. ACP by default, HTTP on request; sandboxed, with approval presets. */
 export const profile: Profile = {
   name: "ferret",
   title: "Ferret",
@@ -10,7 +12,15 @@ export const profile: Profile = {
   defaultTransport: "acp",
   native: { name: "ferret", version: "0.2" },
   chain: async () => (await import("@chimera/agent/providers")).openaiFirst,
-  settings: {},
-  flags: {},
-  extensions: async () => [],
+  settings,
+  flags: {
+    ...shorthandFlags,
+    "add-dir": {
+      type: "string",
+      multiple: true,
+      value: "<dir>",
+      help: "A further directory of the workspace (repeatable)",
+    },
+  },
+  extensions: async () => (await import("./extensions/index.js")).extensions,
 };

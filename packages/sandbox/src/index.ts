@@ -1,5 +1,7 @@
 /** `@chimera/sandbox`: sandbox modes and operating-system confinement of shell commands; command risk is in `./classify`. */
+export { findDenial } from "./denial.js";
 export { isSandboxError, SandboxError, type SandboxErrorCode } from "./errors.js";
+export { allowsNetwork, type FileAccessOptions, type FileUse, fileAccess } from "./file-access.js";
 export { DEFAULT_SANDBOX_MODE, parseSandboxMode, SANDBOX_MODES, type SandboxMode } from "./mode.js";
 export { findRepositories, type RepositorySearch, type SuspectRepository } from "./repositories.js";
 export {

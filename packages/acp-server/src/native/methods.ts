@@ -5,13 +5,14 @@ import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { agentMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
 import { deferred, ErrorCode, type Methods, type RequestContext, RpcError } from "@chimera/ndjson-rpc";
-import { isSessionError, type PromptInput, type Session } from "@chimera/session";
+import type { PromptInput, Session } from "@chimera/session";
 import type * as v from "valibot";
 import type { Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
 import type { NativeProjection } from "../project/native.js";
 import { promptInput } from "../standard/prompt-content.js";
+import { loadSession } from "./load-session.js";
 import { replayNative } from "./resume.js";
 import { type NativeView, nativeView } from "./view.js";
 
@@ -33,8 +34,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     );
   const load = async (id: string): Promise<{ engine: Engine; session: Session }> => {
     const engine = await context.engine();
-    const session = open.get(id) ?? (await engine.sessions.load(id).catch(refuseUnknown(id)));
-    return { engine, session };
+    return { engine, session: await loadSession(context, id) };
   };
   const sessionOf = async (id: string) => {
     const loaded = await load(id);
@@ -167,12 +167,4 @@ function messageInput(params: v.InferOutput<Rows["session/message"]["params"]>):
   const { content } = params;
   if (typeof content === "string") return { text: content };
   return promptInput(Array.isArray(content) ? content : [content]);
-}
-
-/** An unknown session is the caller's fault here; everything else stays what it was. */
-function refuseUnknown(sessionId: string) {
-  return (error: unknown): never => {
-    if (!isSessionError(error) || error.code !== "session_not_found") throw error;
-    throw new RpcError(ErrorCode.invalidParams, error.message, { sessionId });
-  };
 }

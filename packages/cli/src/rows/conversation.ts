@@ -8,6 +8,7 @@ export function conversationCommand(name: string): Command {
     name: "",
     summary: "Talk to the agent, or with -p get one answer",
     flags: RUN_FLAGS,
+    startsSessions: true,
     example: `${name} -p 'list files and read README.md'`,
     load: loaded("", async () => (await import("../print/print.js")).print),
   };

@@ -1,0 +1,78 @@
+/** The sandbox: one mode for commands, file tools and MCP servers, chosen at start and fixed while the program runs. */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { lazyMethods } from "@chimera/acp-server";
+import { type ExtensionContext, type ProgramExtension, UsageError } from "@chimera/host";
+import { type OsSandbox, SANDBOX_MODES, type SandboxMode } from "@chimera/sandbox";
+import { SessionError } from "@chimera/session";
+import { chosen } from "../shorthand.js";
+
+const DESCRIPTIONS: Readonly<Record<SandboxMode, string>> = {
+  "read-only": "Nothing is written, nothing reaches the network",
+  "workspace-write": "Only the workspace is written, nothing reaches the network",
+  "workspace-write-network": "Only the workspace is written; the network is open",
+  off: "Nothing is confined",
+};
+
+export const sandboxExtension: ProgramExtension = {
+  name: "sandbox",
+  start(context) {
+    const mode = chosen(context, "sandbox") as SandboxMode;
+    const osSandbox = context.values["os_sandbox"] as OsSandbox;
+    const choices = Object.entries(DESCRIPTIONS).map(([id, description]) => ({ id, name: id, description }));
+    const restart = (requested: string) =>
+      `restart required: sandbox mode ${mode} is fixed while the program runs; start it with --sandbox ${requested}`;
+    return {
+      warnings: warningsOf(mode, osSandbox),
+      directories: readDirectories(context),
+      protocol: {
+        name: "sandbox",
+        capabilities: { sandbox: true },
+        options: [
+          {
+            id: "sandbox",
+            name: "Sandbox",
+            description: "What commands and tools can reach; changing it takes a restart",
+            choices,
+            current: () => mode,
+            set: (_, requested) => {
+              if (requested !== mode) throw new SessionError("invalid_setting", restart(requested));
+            },
+          },
+        ],
+        methods: (connection) =>
+          lazyMethods(["session/setSandbox"], async () =>
+            (await import("../methods/set-sandbox.js")).setSandbox(connection, mode),
+          ),
+      },
+      commands: [
+        {
+          name: "sandbox",
+          description: "Show the sandbox mode",
+          run: ({ args }) => (args ? restart(args) : `sandbox: ${mode} (${DESCRIPTIONS[mode]})`),
+        },
+      ],
+      agent: async () => (await import("../confinement/agent-parts.js")).confinementParts({ mode, osSandbox, context }),
+    };
+  },
+};
+
+// --- internal ---
+
+function readDirectories({ flags, cwd }: ExtensionContext): string[] {
+  const given = [(flags["add-dir"] ?? []) as string | readonly string[]].flat();
+  return given.map((path) => {
+    const directory = resolve(cwd, path);
+    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return directory;
+    throw new UsageError(`--add-dir: ${directory} is no directory`);
+  });
+}
+
+function warningsOf(mode: SandboxMode, osSandbox: OsSandbox): string[] {
+  if (!SANDBOX_MODES[mode].confined) {
+    return ["WARNING: the sandbox is off: commands and tools can read, write and reach everything that you can"];
+  }
+  return osSandbox === "off"
+    ? [`WARNING: sandbox mode ${mode} without the operating system's wall: commands are judged by their text alone`]
+    : [];
+}

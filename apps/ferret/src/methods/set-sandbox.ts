@@ -1,0 +1,14 @@
+/** `session/setSandbox`: reads the mode; asking for another is answered with what it takes. */
+import { agentMethods, type SetSandboxRequest, type SetSandboxResponse } from "@chimera/acp-schema/ferret";
+import { type ConnectionContext, loadSession } from "@chimera/acp-server";
+import type { Methods } from "@chimera/ndjson-rpc";
+import type { SandboxMode } from "@chimera/sandbox";
+
+export function setSandbox(context: ConnectionContext, mode: SandboxMode): Methods {
+  const handle = async ({ sessionId, mode: requested }: SetSandboxRequest): Promise<SetSandboxResponse> => {
+    await loadSession(context, sessionId);
+    if (requested === undefined) return { mode };
+    return { mode, requested, restartRequired: true, message: "restart required" };
+  };
+  return { "session/setSandbox": { params: agentMethods["session/setSandbox"].params, handle } as Methods[string] };
+}

@@ -1,0 +1,60 @@
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { PROTECTED } from "./confine/mount-plan.js";
+import { isInside, realPath } from "./confine/paths.js";
+import { HOME_STARTUP_FILES, secretPaths } from "./confine/secrets.js";
+import { SANDBOX_MODES, type SandboxMode } from "./mode.js";
+import type { SandboxOptions } from "./sandbox.js";
+
+/** `search` looks at everything below a path. */
+export type FileUse = "read" | "search" | "write";
+
+export type FileAccessOptions = Pick<
+  SandboxOptions,
+  "mode" | "workspace" | "stateDir" | "secrets" | "protectedPaths" | "home"
+>;
+
+/**
+ * The same mode for tools that touch files without a command: null when the file may be used so, else why not. Takes
+ * absolute paths with every symbolic link followed; looks at nothing but their names.
+ */
+export function fileAccess(options: FileAccessOptions): (path: string, use: FileUse) => string | null {
+  const { mode, workspace } = options;
+  const rules = SANDBOX_MODES[mode];
+  if (!rules.confined) return () => null;
+  const home = real(options.home ?? homedir());
+  const roots = [workspace.cwd, ...(workspace.directories ?? [])].map(real);
+  const hidden = secretPaths(home, [options.stateDir, ...(options.secrets ?? [])]).map(real);
+  const guarded = [
+    ...roots.flatMap((root) => [...PROTECTED, ...(options.protectedPaths ?? [])].map((path) => resolve(root, path))),
+    ...HOME_STARTUP_FILES.map((path) => join(home, path)),
+  ];
+  const inRoot = (path: string) => roots.some((root) => isInside(path, root));
+
+  return (path, use) => {
+    const secret = hidden.some((place) => isInside(path, place));
+    if (secret) return `${path} is hidden by sandbox mode ${mode}`;
+    if (use === "search" && !inRoot(path) && hidden.some((place) => isInside(place, path))) {
+      return `${path} holds places that sandbox mode ${mode} hides`;
+    }
+    return use === "write" ? refuseWrite(path) : null;
+  };
+
+  function refuseWrite(path: string): string | null {
+    if (!rules.writes) return `sandbox mode ${mode} allows no writes`;
+    if (!inRoot(path)) return `${path} is outside the workspace, which sandbox mode ${mode} does not allow to write`;
+    const steers = guarded.some((place) => isInside(path, place));
+    return steers ? `${path} steers other programs and is read-only in sandbox mode ${mode}` : null;
+  }
+}
+
+/** Whether a mode lets anything reach the network. */
+export function allowsNetwork(mode: SandboxMode): boolean {
+  return SANDBOX_MODES[mode].network;
+}
+
+// --- internal ---
+
+function real(path: string): string {
+  return realPath(path) ?? resolve(path);
+}
