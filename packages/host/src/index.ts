@@ -18,6 +18,7 @@ export type { RunningEngine } from "./engine.js";
 export { HostError, type HostErrorCode, isHostError } from "./errors.js";
 export type { AgentParts, ExtensionContext, ProgramExtension, StartedExtension } from "./extension.js";
 export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
+export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
 export { createMain, type MainOptions } from "./main.js";
 export { type OpenEngine, openEngine } from "./open-engine.js";
 export { type Paths, resolvePaths } from "./paths.js";

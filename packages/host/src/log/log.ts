@@ -45,7 +45,7 @@ interface LogEntry {
 }
 
 const REDACTED = "[redacted]";
-const SECRET_FIELD = /token|secret|password|authorization|cookie|api_?key/i;
+const SECRET_FIELD = /token|secret|password|authorization|cookie|api[-_]?key/i;
 
 function jsonLine({ ts, level, message, fields }: LogEntry): string {
   const told = { ts, level, message };
@@ -63,7 +63,9 @@ function prettyLine({ ts, level, message, fields }: LogEntry): string {
 }
 
 function replace(name: string, value: unknown): unknown {
-  if (SECRET_FIELD.test(name) && value !== null && typeof value !== "boolean") return REDACTED;
+  // Counts of tokens are no secrets.
+  const mayHide = typeof value === "string" || (typeof value === "object" && value !== null);
+  if (mayHide && SECRET_FIELD.test(name)) return REDACTED;
   return value instanceof Error ? (value.stack ?? value.message) : value;
 }
 

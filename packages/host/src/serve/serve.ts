@@ -9,6 +9,7 @@ import type { Log } from "../log/log.js";
 import { openLog } from "../log/open-log.js";
 import { requireTools } from "../require-tools.js";
 import { startExtensions } from "../start-extensions.js";
+import { endChildren } from "./end-children.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
 import { readServeSettings, type ServeSettings } from "./settings.js";
 import { untilEnd } from "./until-end.js";
@@ -31,7 +32,7 @@ export async function serve(invocation: Invocation): Promise<number> {
 
   if (access) {
     const http = await startHttp(invocation, settings, access, engine, log);
-    if (typeof http === "number") return ended(engine.close, http, log);
+    if (typeof http === "number") return ended(invocation, engine.close, http, log);
     transports.push(http.close);
     ends.push(failureOf(http.ready));
   }
@@ -43,7 +44,7 @@ export async function serve(invocation: Invocation): Promise<number> {
   }
   const code = await Promise.race(ends);
   // Nothing new comes in; turns are cancelled and their ends journaled; streams deliver those and end.
-  return ended(() => Promise.all([...transports, engine.close].map((close) => close())), code, log);
+  return ended(invocation, () => Promise.all([...transports, engine.close].map((close) => close())), code, log);
 }
 
 // --- internal ---
@@ -51,7 +52,7 @@ export async function serve(invocation: Invocation): Promise<number> {
 type Close = () => Promise<unknown>;
 
 /** Closes within the time there is, and gives the exit code. */
-async function ended(close: Close, code: number, log: Log): Promise<number> {
+async function ended({ process }: Invocation, close: Close, code: number, log: Log): Promise<number> {
   const late = new Promise<never>((_, reject) => {
     setTimeout(reject, STOP_MS, new Error(`not closed within ${STOP_MS / 1000} s`)).unref();
   });
@@ -60,6 +61,7 @@ async function ended(close: Close, code: number, log: Log): Promise<number> {
     return code;
   } catch (error) {
     log.error("not everything was closed", { error });
+    endChildren(process);
     return code || 1;
   }
 }

@@ -1,5 +1,6 @@
 /** When a server is to end: a signal, or a fault that nobody caught. */
 import type { Log } from "../log/log.js";
+import { endChildren } from "./end-children.js";
 
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 const EXIT_FAULT = 70;
@@ -10,7 +11,10 @@ export function untilEnd(process: NodeJS.Process, log: Log): Promise<number> {
     let asked = false;
     for (const name of signalsFor(process)) {
       process.on(name, () => {
-        if (asked) process.exit(128 + NUMBERS[name]);
+        if (asked) {
+          endChildren(process);
+          process.exit(128 + NUMBERS[name]);
+        }
         asked = true;
         log.info("stopping", { signal: name });
         resolve(0);

@@ -1,0 +1,205 @@
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  CONFIG_KEYS,
+  type ConfigLayers,
+  type ConfigName,
+  type Profile,
+  readConfig,
+  resolveConfig,
+  variableOf,
+} from "@chimera/host";
+import { describe, expect, it } from "vitest";
+import { makeHome } from "./program.js";
+
+const NOTHING: ConfigLayers = {
+  program: "otter",
+  rows: {},
+  flags: {},
+  env: {},
+  cwd: "/start",
+  user: null,
+  project: null,
+};
+const user = (values: Record<string, unknown>) => ({ path: "/home/.chimera/config.json", values });
+const project = (values: Record<string, unknown>) => ({ path: "/work/.chimera/config.json", values });
+
+function resolveOne(name: ConfigName, layers: Partial<ConfigLayers>) {
+  return resolveConfig({ ...NOTHING, ...layers }).settings.find((setting) => setting.name === name);
+}
+
+describe("where a value comes from", () => {
+  const layers: Partial<ConfigLayers> = {
+    flags: { model: "by-flag" },
+    env: { OTTER_MODEL: "by-variable" },
+    project: project({ model: "by-project" }),
+    user: user({ model: "by-user" }),
+  };
+
+  it("is the flag, then the variable, the project, the user, the default", () => {
+    expect(resolveOne("model", layers)).toMatchObject({ value: "by-flag", layer: "flag", from: "--model" });
+    const { flags: _, ...noFlag } = layers;
+    expect(resolveOne("model", noFlag)).toMatchObject({
+      value: "by-variable",
+      layer: "environment",
+      from: "OTTER_MODEL",
+    });
+    const { env: __, ...noVariable } = noFlag;
+    expect(resolveOne("model", noVariable)).toMatchObject({
+      value: "by-project",
+      layer: "project",
+      from: "/work/.chimera/config.json",
+    });
+    const { project: ___, ...noProject } = noVariable;
+    expect(resolveOne("model", noProject)).toMatchObject({ value: "by-user", layer: "user" });
+    expect(resolveOne("model", {})).toMatchObject({ value: null, layer: "default", from: "" });
+  });
+
+  it("is given for every key, and a variable or null left empty sets nothing", () => {
+    const { settings } = resolveConfig({ ...NOTHING, env: { OTTER_MODEL: "" }, user: user({ model: null }) });
+    expect(settings.map(({ name }) => name)).toEqual(Object.keys(CONFIG_KEYS));
+    expect(settings.every(({ layer }) => layer === "default")).toBe(true);
+  });
+
+  it("knows the variables by the program's name", () => {
+    expect(variableOf("port", "ferret")).toBe("FERRET_PORT");
+    expect(variableOf("log_level", "ferret")).toBe("CHIMERA_LOG_LEVEL");
+  });
+
+  it("resolves paths where they stand: beside the file, or where the program was started", () => {
+    expect(resolveOne("mcp", { user: user({ mcp: "servers.json" }) })?.value).toBe("/home/.chimera/servers.json");
+    expect(resolveOne("mcp", { flags: { mcp: "servers.json" } })?.value).toBe("/start/servers.json");
+  });
+
+  it("a flag without a value means the opposite of the default", () => {
+    expect(resolveOne("save", { flags: { "no-save": true } })?.value).toBe(false);
+    expect(resolveOne("save", { env: { OTTER_SAVE: "no" } })?.value).toBe(false);
+  });
+});
+
+describe("a project's file", () => {
+  it.each<[ConfigName, unknown, unknown, unknown]>([
+    ["allowed_tools", ["Read", "Bash"], ["bash", "Write"], ["bash"]],
+    ["allowed_tools", null, ["Read"], ["Read"]],
+    ["allowed_tools", ["Read"], [], []],
+    ["max_steps", 20, 10, 10],
+    ["max_steps", 20, 1000, 20],
+    ["max_cost", null, 1, 1],
+    ["max_cost", 0.5, 1, 0.5],
+    ["save", true, false, false],
+    ["save", false, true, false],
+  ])("narrows %s from %j by %j to %j", (name, ours, theirs, left) => {
+    const resolved = resolveOne(name, { user: user({ [name]: ours }), project: project({ [name]: theirs }) });
+    expect(resolved?.value).toEqual(left);
+  });
+
+  it("cannot set what belongs to the user, and is told so", () => {
+    const forbidden = {
+      host: "0.0.0.0",
+      mcp: "evil.json",
+      durability: "none",
+      log_file: "/etc/passwd",
+      log_level: "silent",
+    };
+    const { values, problems } = resolveConfig({ ...NOTHING, project: project(forbidden) });
+    expect(values).toMatchObject({
+      host: "127.0.0.1",
+      mcp: null,
+      durability: "turn",
+      log_file: null,
+      log_level: "info",
+    });
+    expect(problems).toHaveLength(5);
+    expect(problems[0]).toContain("a project may not set host");
+  });
+
+  it("gives way to what was typed", () => {
+    const layers = { flags: { "allowed-tools": "Bash" }, project: project({ allowed_tools: ["Read"] }) };
+    expect(resolveOne("allowed_tools", layers)?.value).toEqual(["Bash"]);
+  });
+});
+
+describe("what makes no sense", () => {
+  it("unknown keys are named, with the nearest known one", () => {
+    const { problems } = resolveConfig({ ...NOTHING, user: user({ modle: "x" }), project: project({ __proto__x: 1 }) });
+    expect(problems).toEqual([
+      '/home/.chimera/config.json: unknown setting "modle"; did you mean model?',
+      expect.stringContaining('unknown setting "__proto__x"'),
+    ]);
+  });
+
+  it.each<[ConfigName, unknown]>([
+    ["port", "80"],
+    ["port", 70_000],
+    ["port", -1],
+    ["max_steps", 1.5],
+    ["max_cost", Number.NaN],
+    ["allowed_tools", "Read"],
+    ["allowed_tools", [1]],
+    ["save", "yes"],
+    ["durability", "sometimes"],
+    ["mcp", ""],
+    ["model", {}],
+  ])("%s: %j in a file is refused by name", (name, value) => {
+    const attempt = () => resolveConfig({ ...NOTHING, user: user({ [name]: value }) });
+    expect(attempt).toThrow(`/home/.chimera/config.json: ${name} takes`);
+  });
+
+  it.each([
+    ["OTTER_PORT", "eighty"],
+    ["OTTER_SAVE", "maybe"],
+    ["CHIMERA_LOG_LEVEL", "loud"],
+  ])("%s=%s is refused by name", (variable, value) => {
+    expect(() => resolveConfig({ ...NOTHING, env: { [variable]: value } })).toThrow(`${variable} takes`);
+  });
+});
+
+describe("config files", () => {
+  const profile = { name: "otter", settings: {} } as Profile;
+  const read = (home: string, cwd: string, flags = {}) => {
+    const own = { env: { CHIMERA_HOME: join(home, ".chimera") }, cwd: () => cwd };
+    return readConfig({ profile, flags, process: Object.assign(Object.create(process), own) as NodeJS.Process });
+  };
+  const write = async (folder: string, text: string) => {
+    await mkdir(join(folder, ".chimera"), { recursive: true });
+    await writeFile(join(folder, ".chimera", "config.json"), text);
+  };
+
+  it("of the user and of the directory are read; another directory's on request", async () => {
+    const home = await makeHome();
+    const [one, two] = [join(home, "one"), join(home, "two")];
+    await write(home, '\uFEFF{"max_steps": 20}');
+    await write(one, '{"max_steps": 5}');
+    await mkdir(two);
+    const config = await read(home, one);
+    expect(config.values.max_steps).toBe(5);
+    expect((await config.under(two)).values.max_steps).toBe(20);
+  });
+
+  it("of the user is not taken for a project's in the home directory", async () => {
+    const home = await makeHome();
+    await write(home, '{"durability": "event"}');
+    await symlink(home, join(home, "link"));
+    for (const cwd of [home, join(home, "link")]) {
+      expect(await read(home, cwd)).toMatchObject({ problems: [], values: { durability: "event" } });
+    }
+  });
+
+  it.each([
+    ["not JSON", "{", /config\.json: .*JSON/],
+    ["an array", "[]", /takes an object/],
+    ["null", "null", /takes an object/],
+    ["too long", `{"model": "${"x".repeat(1024 * 1024)}"}`, /at most/],
+  ])("that are %s are refused by name", async (_, text, message) => {
+    const home = await makeHome();
+    await write(home, text);
+    await expect(read(home, home)).rejects.toThrow(message);
+  });
+
+  it("that are no files are refused, and missing ones are empty", async () => {
+    const home = await makeHome();
+    expect((await read(home, home)).problems).toEqual([]);
+    await mkdir(join(home, ".chimera", "config.json"), { recursive: true });
+    await expect(read(home, home)).rejects.toThrow("takes a file");
+  });
+});

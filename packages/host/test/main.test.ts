@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const TINY = fileURLToPath(new URL("fixtures/tiny.mjs", import.meta.url));
+
+function tiny(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
+    const child = spawn(process.execPath, [TINY, ...args], { env: { ...process.env, ...env } });
+    const said = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      said.stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      said.stderr += text;
+    });
+    child.once("close", (code) => resolve({ code, ...said }));
+  });
+}
+
+describe("what is typed", () => {
+  it("runs the command it names", async () => {
+    const { code, stdout } = await tiny(["walk", "far"]);
+    expect({ code, said: JSON.parse(stdout) }).toEqual({
+      code: 0,
+      said: { name: "walk", flags: {}, operands: ["far"] },
+    });
+  });
+
+  it("without a command runs the one for that, with options first or nothing at all", async () => {
+    expect(JSON.parse((await tiny([])).stdout)).toEqual({ name: "", flags: {}, operands: [] });
+    expect(JSON.parse((await tiny(["-p", "hello"])).stdout)).toMatchObject({ flags: { print: "hello" } });
+    expect((await tiny([], { NO_FALLBACK: "1" })).stdout).toContain("Usage: tiny <command>");
+  });
+
+  it.each([
+    [["wlak"], 'tiny: unknown command "wlak"; did you mean walk?'],
+    [["zzzzzzzz"], 'tiny: unknown command "zzzzzzzz"; see tiny --help'],
+    [["--pint", "x"], "tiny: unknown option --pint; did you mean --print?"],
+    [["walk", "--lnog"], "tiny walk: unknown option --lnog; did you mean --long?"],
+    [["walk", "a", "b"], 'tiny walk: unexpected argument "b"'],
+    [["-p"], "tiny: Option '-p, --print <value>' argument missing"],
+  ])("%j is a mistake: one line, exit 2", async (args, line) => {
+    expect(await tiny(args)).toEqual({ code: 2, stdout: "", stderr: `${line}\n` });
+  });
+
+  it("asks for help or the version", async () => {
+    expect((await tiny(["--version"])).stdout).toBe("tiny 1.2.3\n");
+    const { stdout } = await tiny(["--help"]);
+    expect(stdout).toContain("-p, --print <prompt>");
+    expect(stdout).toMatch(/ {2}walk +Summary of walk/);
+    expect((await tiny(["walk", "--help"])).stdout).toContain("Usage: tiny walk [options]");
+  });
+});
+
+describe("the end", () => {
+  it("waits for a reader to take what was said", async () => {
+    expect((await tiny(["walk", "--long"])).stdout.length).toBeGreaterThan(2_000_000);
+  });
+
+  it("by a fault of our own is told with its stack, exit 70", async () => {
+    const { code, stderr } = await tiny(["walk", "--fail"]);
+    expect(code).toBe(70);
+    expect(stderr).toMatch(/^tiny: Error: out of order\n {4}at /);
+  });
+});

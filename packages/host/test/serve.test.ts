@@ -1,0 +1,176 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { freePort, makeHome, run, start, startServer } from "./program.js";
+
+const pidfileOf = (home: string, port: number) => join(home, ".chimera", "run", `otter-${port}.pid`);
+
+describe("serve status and stop", () => {
+  it("lists a running server, stops it and leaves no record", async () => {
+    const home = await makeHome();
+    const port = await freePort();
+    const server = await startServer(home, port, "--auth-token", "a-token-of-our-own");
+    const path = pidfileOf(home, port);
+
+    const listed = await run(home, ["serve", "status"]);
+    expect(listed.stdout).toBe(`otter port=${port} pid=${server.child.pid} alive=yes scheme=http auth=yes ${path}\n`);
+    const text = readFileSync(path, "utf8");
+    expect(JSON.parse(text)).toEqual({
+      pid: server.child.pid,
+      host: "127.0.0.1",
+      port,
+      prefix: "otter",
+      auth_token_hash: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      started_at: expect.closeTo(Date.now() / 1000, -2),
+      scheme: "http",
+    });
+    expect(text).not.toContain("a-token-of-our-own");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+
+    const stopped = await run(home, ["serve", "stop"]);
+    expect(stopped).toMatchObject({
+      code: 0,
+      stdout: `otter port=${port} pid=${server.child.pid} ok: stopped (SIGTERM)\n`,
+    });
+    expect((await server.ended).code).toBe(0);
+    expect(existsSync(path)).toBe(false);
+    expect(server.said().stderr).not.toContain("a-token-of-our-own");
+  });
+
+  it("calls a killed server stale, and the next one takes its place", async () => {
+    const home = await makeHome();
+    const port = await freePort();
+    const first = await startServer(home, port);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const stale = await run(home, ["serve", "status"]);
+    expect(stale.stdout).toContain(`pid=${first.child.pid} alive=no (stale) scheme=http auth=no`);
+
+    const second = await startServer(home, port);
+    const alive = await run(home, ["serve", "status"]);
+    expect(alive.stdout).toContain(`pid=${second.child.pid} alive=yes`);
+    expect(alive.stdout.trim().split("\n")).toHaveLength(1);
+    expect((await run(home, ["serve", "stop", "--port", String(port)])).code).toBe(0);
+  });
+
+  it("reaps a stale record without signalling anybody", async () => {
+    const home = await makeHome();
+    const port = await freePort();
+    const server = await startServer(home, port);
+    server.child.kill("SIGKILL");
+    await server.ended;
+    const stopped = await run(home, ["serve", "stop"]);
+    expect(stopped).toMatchObject({ code: 0, stdout: expect.stringContaining("ok: already stopped") });
+    expect(existsSync(pidfileOf(home, port))).toBe(false);
+  });
+
+  it("asks which one when several run, and --all stops them together", async () => {
+    const home = await makeHome();
+    const ports = [await freePort(), await freePort()];
+    const servers = await Promise.all(ports.map((port) => startServer(home, port)));
+    const unclear = await run(home, ["serve", "stop"]);
+    expect(unclear.code).toBe(2);
+    expect(unclear.stderr).toMatch(/multiple otter servers running .*to disambiguate\n$/);
+    const one = await run(home, ["serve", "stop", "--port", String(ports[0])]);
+    expect(one.stdout.trim().split("\n")).toEqual([expect.stringContaining(`port=${ports[0]}`)]);
+    expect((await run(home, ["serve", "stop", "--all"])).code).toBe(0);
+    expect((await Promise.all(servers.map(({ ended }) => ended))).map(({ code }) => code)).toEqual([0, 0]);
+  });
+
+  it("kills a server that does not end when it is asked to", async () => {
+    const home = await makeHome();
+    const port = await freePort();
+    const server = await startServer(home, port);
+    server.child.kill("SIGSTOP");
+    const stopped = await run(home, ["serve", "stop", "--serve-timeout", "0.5"]);
+    expect(stopped).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("ok: stopped (SIGTERM, then SIGKILL)"),
+    });
+    expect((await server.ended).signal).toBe("SIGKILL");
+    expect(existsSync(pidfileOf(home, port))).toBe(false);
+  });
+
+  it("has nothing to do without servers", async () => {
+    const home = await makeHome();
+    for (const args of [["status"], ["stop"], ["stop", "--all"], ["stop", "--port", "6000"]]) {
+      expect(await run(home, ["serve", ...args])).toMatchObject({ code: 0, stdout: "" });
+    }
+  });
+});
+
+describe("a port that is taken", () => {
+  it("by a server of ours is told with its pid, exit 2", async () => {
+    const home = await makeHome();
+    const port = await freePort();
+    const server = await startServer(home, port);
+    const second = await run(home, ["serve", "--port", String(port)]);
+    expect(second.code).toBe(2);
+    expect(second.stderr).toBe(
+      `ERROR: otter serve already running (pid=${server.child.pid}) on port=${port}. Stop it first or use a different --port.\n`,
+    );
+    expect((await run(home, ["serve", "status"])).stdout).toContain(`pid=${server.child.pid} alive=yes`);
+  });
+
+  it("by another program, exit 1", async () => {
+    const home = await makeHome();
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => new Promise<void>((resolve) => other.close(() => resolve())));
+    const { port } = other.address() as { port: number };
+    const refused = await run(home, ["serve", "--port", String(port)]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr.trim().split("\n")).toEqual([expect.stringContaining(`another program has port ${port}`)]);
+    expect(existsSync(pidfileOf(home, port))).toBe(false);
+  });
+});
+
+describe("bad flags", () => {
+  it.each([
+    [["--prot", "1"], "did you mean --port?"],
+    [["--port", "65536"], "--port takes a whole number from 0 to 65535"],
+    [["--allowed-tools", "Read,Teleport"], "Teleport"],
+    [["--cwd", "/no/such/place"], "--cwd: /no/such/place is no directory"],
+    [["--log-file", "/dev/null/x"], "--log-file"],
+    [["--all"], "--all belongs to otter serve stop"],
+    [["restart"], "unknown action"],
+    [["stop", "--port", "1", "--all"], "exclude each other"],
+    [["stop", "--serve-timeout", "never"], "--serve-timeout takes a number"],
+  ])("%j are one line and exit 2", async (args, expected) => {
+    const home = await makeHome();
+    const { code, stdout, stderr } = await run(home, ["serve", ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr.trim().split("\n")).toEqual([expect.stringContaining(expected)]);
+  });
+});
+
+describe("signals", () => {
+  it("a second one ends the process at once", async () => {
+    const home = await makeHome();
+    const port = await freePort();
+    const server = await startServer(home, port);
+    // Half a request keeps the graceful end waiting.
+    const socket = connect(port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    await new Promise<void>((resolve) => socket.write("POST /session HTTP/1.1\r\nContent-Le", () => resolve()));
+    await fetch(`http://127.0.0.1:${port}/healthz`);
+    server.child.kill("SIGTERM");
+    await server.until("stopping");
+    server.child.kill("SIGTERM");
+    expect((await server.ended).code).toBe(143);
+  });
+
+  it("a closed stderr is no reason to end", async () => {
+    const home = await makeHome();
+    const port = await freePort();
+    const server = start(home, ["serve", "--port", String(port)]);
+    await server.until("listening on");
+    server.child.stderr?.destroy();
+    const { status } = await fetch(`http://127.0.0.1:${port}/healthz`);
+    expect(status).toBe(200);
+    server.child.kill("SIGTERM");
+    expect((await server.ended).code).toBe(0);
+  });
+});

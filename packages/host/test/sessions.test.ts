@@ -1,0 +1,125 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Config, openEngine, type Profile } from "@chimera/host";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { freePort, makeHome, startServer } from "./program.js";
+
+const profile: Profile = {
+  name: "otter",
+  title: "Otter",
+  version: "0.0.0",
+  tagline: "",
+  defaultTransport: "http",
+  native: { name: "otter", version: "0.1" },
+  chain: async () => [],
+  settings: {},
+  flags: {},
+  extensions: async () => [],
+};
+
+async function open(home: string, flags: Record<string, string | boolean> = {}) {
+  const own = { env: { PATH: process.env["PATH"], CHIMERA_HOME: join(home, ".chimera") }, cwd: () => home };
+  const here = Object.assign(Object.create(process), own) as NodeJS.Process;
+  const opened = await openEngine({ profile, flags: { model: "offline", ...flags }, process: here });
+  onTestFinished(() => opened.engine.close());
+  return opened;
+}
+
+async function makeProject(home: string, config: unknown): Promise<string> {
+  const cwd = join(home, "project");
+  await mkdir(join(cwd, ".chimera"), { recursive: true });
+  await writeFile(join(cwd, ".chimera", "config.json"), typeof config === "string" ? config : JSON.stringify(config));
+  return cwd;
+}
+
+const logsOf = ({ paths }: Config) => (existsSync(paths.eventlog) ? readdirSync(paths.eventlog) : []);
+
+/** Runs a prompt and gives the types and texts of what came of it. */
+async function ask(opened: Awaited<ReturnType<typeof open>>, cwd: string, text: string): Promise<string> {
+  const session = await opened.engine.sessions.create({ cwd });
+  session.prompt({ text });
+  await session.idle();
+  const lines: string[] = [];
+  for await (const { line } of opened.engine.sessions.storeOf(session.id).read(session.id)) lines.push(String(line));
+  return lines.join("");
+}
+
+describe("sessions in this process", () => {
+  it("run where and how the config says, and are kept", async () => {
+    const home = await makeHome();
+    await writeFile(join(home, "README.md"), "read me\n");
+    const opened = await open(home);
+    expect(await ask(opened, home, "list files")).toContain("README.md");
+    expect(logsOf(opened.config)).toContainEqual(expect.stringMatching(/^otter-/));
+  });
+
+  it("leave nothing on disk with --no-save", async () => {
+    const home = await makeHome();
+    const opened = await open(home, { "no-save": true });
+    expect(await ask(opened, home, "list files")).toContain("agent_result");
+    expect(logsOf(opened.config).filter((name) => name.startsWith("otter-"))).toEqual([]);
+  });
+
+  it("are held to the limits of their own directory", async () => {
+    const home = await makeHome();
+    const cwd = await makeProject(home, { allowed_tools: ["Read"], model: "offline", save: false });
+    await writeFile(join(cwd, "secret-name.txt"), "");
+    const opened = await open(home);
+    expect(await ask(opened, cwd, "list files")).not.toContain("secret-name.txt");
+    expect(await ask(opened, home, "list files")).toContain("project");
+    expect(logsOf(opened.config).filter((name) => name.startsWith("otter-"))).toHaveLength(1);
+  });
+
+  it("are refused in a directory whose config makes no sense", async () => {
+    const home = await makeHome();
+    const cwd = await makeProject(home, '{"max_steps": "many"}');
+    const opened = await open(home);
+    await expect(opened.engine.sessions.create({ cwd })).rejects.toMatchObject({
+      code: "invalid_setting",
+      message: expect.stringContaining("config.json: max_steps takes"),
+    });
+  });
+});
+
+describe("a stopped server", () => {
+  it("has cancelled its turns, written their ends down and left no child", async () => {
+    const home = await makeHome();
+    await mkdir(join(home, ".chimera"), { recursive: true });
+    const rules = { version: 1, default: "ask", rules: [{ tool: "bash", action: "allow" }] };
+    await writeFile(join(home, ".chimera", "permissions.json"), JSON.stringify(rules), { mode: 0o600 });
+    const cwd = join(home, "work");
+    await mkdir(cwd);
+    const port = await freePort();
+    const server = await startServer(home, port, "--model", "offline");
+    const marker = `61.${process.pid}`;
+    const answer = await fetch(`http://127.0.0.1:${port}/sessions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ prompt: `run \`sleep ${marker}\``, cwd }),
+    });
+    const { session_id } = (await answer.json()) as { session_id: string };
+    await expect.poll(() => commandsWith(marker), { timeout: 10_000 }).not.toEqual([]);
+    server.child.kill("SIGTERM");
+    expect((await server.ended).code).toBe(0);
+    expect(commandsWith(marker)).toEqual([]);
+    const opened = await open(home);
+    const types: string[] = [];
+    for await (const { event } of opened.engine.sessions.storeOf(session_id).read(session_id)) types.push(event.type);
+    expect(types.at(-1)).toBe("cancelled");
+  });
+});
+
+/** Processes whose command line holds the text. */
+function commandsWith(text: string): string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+      } catch {
+        return "";
+      }
+    })
+    .filter((command) => command.includes(text));
+}
