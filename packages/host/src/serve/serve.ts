@@ -34,7 +34,7 @@ export async function serve(invocation: Invocation): Promise<number> {
     const http = await startHttp(invocation, settings, access, engine, log);
     if (typeof http === "number") return ended(invocation, engine.close, http, log);
     transports.push(http.close);
-    ends.push(failureOf(http.ready));
+    ends.push(failureOf(http.ready, log));
   }
   if (settings.acp) {
     const { startAcp } = await import("./acp.js");
@@ -127,9 +127,14 @@ async function startHttp(
   }
 }
 
-/** Settles only when the work fails. */
-function failureOf(work: Promise<unknown>): Promise<never> {
-  return new Promise((_, reject) => work.catch(reject));
+/** Settles only when the work fails: then with the exit code. */
+function failureOf(work: Promise<unknown>, log: Log): Promise<number> {
+  return new Promise((resolve) => {
+    work.catch((error) => {
+      log.error("cannot serve", { error });
+      resolve(1);
+    });
+  });
 }
 
 function whyNot(program: string, { host, port }: ServeSettings, error: unknown): string {
