@@ -1,5 +1,6 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { describe, expect, it } from "vitest";
 import {
   CONFIG_KEYS,
   type ConfigLayers,
@@ -8,8 +9,7 @@ import {
   readConfig,
   resolveConfig,
   variableOf,
-} from "@chimera/host";
-import { describe, expect, it } from "vitest";
+} from "../src/index.js";
 import { makeHome } from "./program.js";
 
 const NOTHING: ConfigLayers = {

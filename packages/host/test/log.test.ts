@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { createLog, createLogFile, type LogLevel } from "@chimera/host";
 import { describe, expect, it } from "vitest";
+import { createLog, createLogFile, type LogLevel } from "../src/index.js";
 import { makeHome, run } from "./program.js";
 
 function collect(options: { level?: LogLevel; pretty?: boolean; secrets?: string[] } = {}) {

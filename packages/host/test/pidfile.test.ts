@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listPidfiles, stopAll, writePidfile } from "@chimera/host/pidfile";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { listPidfiles, stopAll, writePidfile } from "../src/pidfile.js";
 import { makeHome } from "./program.js";
 
 const ABOUT = { prefix: "otter", port: 5173, host: "127.0.0.1" };

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Config, openEngine, type Profile } from "@chimera/host";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { type Config, openEngine, type Profile } from "../src/index.js";
 import { freePort, makeHome, startServer } from "./program.js";
 
 const profile: Profile = {
