@@ -7,7 +7,6 @@ export { RUN_PREFIXES, type Run, type RunSource, readRun } from "./runs/run.js";
 export type { RunQuery, RunStore } from "./runs/select.js";
 export { type Stats, stats } from "./runs/stats.js";
 export type { ModelTotals, Totals } from "./runs/totals.js";
-export { isPublicAddress } from "./share/public-address.js";
 export { parseSink, SHARE_SINKS, type Shared, type ShareOptions, type ShareSink, share } from "./share/share.js";
 export { TRANSCRIPT_CSP } from "./transcript/html.js";
 export {

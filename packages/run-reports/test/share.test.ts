@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { isPublicAddress, isReportError, type ShareOptions, share, type TranscriptSource } from "../src/index.js";
+import { isReportError, type ShareOptions, share, type TranscriptSource } from "../src/index.js";
 import { ID, prompt, sourceOf, text } from "./fixture.js";
 
 let home: string;
@@ -252,16 +252,5 @@ describe("to a collector", () => {
       const resolve = () => Promise.reject(Object.assign(new Error("no such name"), { code: "ENOTFOUND" }));
       expect(await tryUrl("http://nowhere.test/", resolve)).toBe("upstream_failed");
     });
-  });
-});
-
-describe("isPublicAddress", () => {
-  it("knows the public internet", () => {
-    for (const address of ["93.184.216.34", "1.1.1.1", "8.8.8.8", "2606:4700::1111", "2a00:1450::1"]) {
-      expect([address, isPublicAddress(address)]).toEqual([address, true]);
-    }
-    for (const address of ["", "example.com", "1.2.3", "::", "fe80::1%eth0"]) {
-      expect([address, isPublicAddress(address)]).toEqual([address, false]);
-    }
   });
 });

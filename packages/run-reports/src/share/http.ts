@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
@@ -8,15 +9,14 @@ import { isReportError, ReportError } from "../errors.js";
 import { contentType, type TranscriptFormat } from "../transcript/render.js";
 import { blocked, isPrivateName, isPublicAddress, publicLookup, type ResolveName } from "./public-address.js";
 
+/** How to post, as `share` is told. */
 export interface Posting {
-  readonly url: string | null | undefined;
-  readonly id: string;
   readonly format: TranscriptFormat;
-  /** The operator named the address: any host will do. */
-  readonly trusted: boolean;
-  readonly resolve: ResolveName;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal | undefined;
+  readonly url?: string | null;
+  readonly trusted?: boolean;
+  readonly resolve?: ResolveName;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -25,17 +25,18 @@ export interface Posting {
  */
 export async function postTranscript(
   chunks: AsyncIterable<string>,
+  id: string,
   posting: Posting,
 ): Promise<{ status: number; reply: string }> {
   const url = parseShareUrl(posting.url);
   if (!posting.trusted) assertPublicHost(url);
   const deadline = new AbortController();
   const stop = () => deadline.abort();
-  const timer = setTimeout(stop, posting.timeoutMs);
+  const timer = setTimeout(stop, posting.timeoutMs ?? TIMEOUT_MS);
   posting.signal?.addEventListener("abort", stop, { once: true });
   try {
     if (posting.signal?.aborted) stop();
-    const response = await send(url, chunks, posting, deadline.signal);
+    const response = await send(url, chunks, { id, ...posting }, deadline.signal);
     const status = response.statusCode ?? 0;
     if (status < 200 || status > 299) {
       response.destroy();
@@ -69,10 +70,13 @@ export function parseShareUrl(text: unknown): URL {
 
 // --- internal ---
 
+const TIMEOUT_MS = 30_000;
 const LONGEST_URL = 2048;
 const LARGEST_REPLY = 1024 * 1024;
 /** Up to here the length is told in advance: plain collectors do not understand a body in chunks. */
 const LARGEST_MEASURED = 1024 * 1024;
+
+const resolveName: ResolveName = (name) => lookup(name, { all: true });
 
 function assertPublicHost(url: URL): void {
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -82,7 +86,7 @@ function assertPublicHost(url: URL): void {
 async function send(
   url: URL,
   chunks: AsyncIterable<string>,
-  { id, format, trusted, resolve }: Posting,
+  { id, format, trusted, resolve = resolveName }: Posting & { id: string },
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const { start, rest } = await takeStart(chunks);

@@ -1,8 +1,6 @@
-import { lookup } from "node:dns/promises";
 import { ReportError } from "../errors.js";
 import { renderTranscript, type TranscriptFormat } from "../transcript/render.js";
 import type { TranscriptSource } from "../transcript/source.js";
-import { postTranscript } from "./http.js";
 import type { ResolveName } from "./public-address.js";
 import { writeShare } from "./write-share.js";
 
@@ -51,20 +49,11 @@ export async function share(source: TranscriptSource, options: ShareOptions): Pr
   switch (sink) {
     case "file":
       return { sink, format, path: await writeShare(options.root, source.id, format, chunks) };
-    case "http":
-      return {
-        sink,
-        format,
-        ...(await postTranscript(chunks, {
-          url: options.url,
-          id: source.id,
-          format,
-          trusted: options.trusted ?? false,
-          resolve: options.resolve ?? ((name) => lookup(name, { all: true })),
-          timeoutMs: options.timeoutMs ?? 30_000,
-          signal: options.signal,
-        })),
-      };
+    case "http": {
+      // What it takes to post is not loaded by those who only list and render.
+      const { postTranscript } = await import("./http.js");
+      return { sink, format, ...(await postTranscript(chunks, source.id, options)) };
+    }
     case "stdout":
       return { sink, format, body: await gather(chunks) };
   }

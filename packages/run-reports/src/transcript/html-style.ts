@@ -24,7 +24,7 @@ max-width:92%}
 .answer>*:first-child{margin-top:0}.answer>*:last-child{margin-bottom:0}
 .answer h1,.answer h2,.answer h3,.answer h4{font-size:1.1rem;margin:1.2rem 0 .4rem}
 .answer table{border-collapse:collapse;display:block;overflow-x:auto;font-size:.9rem}
-.answer th,.answer td{border:1px solid var(--line);padding:.3rem .6rem}
+.answer th,.answer td{border:1px solid var(--line);padding:.3rem .6rem;overflow-wrap:normal}
 .answer blockquote{margin:.6rem 0;padding-left:.9rem;border-left:3px solid var(--line);color:var(--soft)}
 a{color:var(--accent)}
 code,pre{font:.85em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}

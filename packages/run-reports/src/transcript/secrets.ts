@@ -16,13 +16,14 @@ export const REDACTED = "[redacted]";
 /** `live`: secrets known by value, such as the tokens this server accepts. Those under 8 characters are ignored. */
 export function createRedactor(live: readonly string[] = []): Redactor {
   const exact = [...new Set(live)]
-    .filter((token) => token.length >= SHORTEST_LIVE)
+    .filter((token) => token.length >= SHORTEST)
     .sort((a, b) => b.length - a.length)
     .map((token) => token.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
   const patterns = exact.length === 0 ? PATTERNS : [...PATTERNS, new RegExp(exact.join("|"), "g")];
 
   const find = (text: string): Range[] => {
     const found: Range[] = [];
+    if (text.length < SHORTEST) return found;
     for (const pattern of patterns) {
       for (const match of text.matchAll(pattern)) {
         found.push([match.index + (match[1]?.length ?? 0), match.index + match[0].length]);
@@ -63,7 +64,8 @@ export function replaceRanges(text: string, ranges: readonly Range[]): string {
 
 // --- internal ---
 
-const SHORTEST_LIVE = 8;
+/** No secret is shorter: most texts of a log need no search. */
+const SHORTEST = 8;
 /** Values nest deeper only on purpose; recursion over them must end. */
 const DEEPEST = 64;
 
@@ -77,7 +79,7 @@ const SECRET_NAME =
  */
 const PATTERNS: readonly RegExp[] = [
   // A private key, whole or cut off.
-  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]{0,16384}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:\s|\\[nr]|[A-Za-z0-9+/=]{16,})*)/g,
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN )[\s\S]){0,16384}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:\s|\\[nr]|[A-Za-z0-9+/=]{16,})*)/g,
   // Keys that tell by their first letters whose they are: model providers, code hosts, clouds, chat, payment, registries.
   /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[rs]k_(?:live|test)_\w{16,}|xai-\w{20,}|gsk_\w{20,}|hf_\w{20,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|npm_\w{30,}|pypi-[\w-]{30,}|dop_v1_\w{40,}|SG\.[\w-]{16,}\.[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,})/g,
   // Credentials in a header, in any spelling of one.

@@ -1,0 +1,301 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import { createFileStore, createMemoryStore } from "@chimera/event-store";
+import { describe, expect, it } from "vitest";
+import { contentType, openTranscript, parseFormat, renderTranscript } from "../src/index.js";
+import { ID, type Loose, prompt, recordsOf, render, result, sourceOf, stream, text } from "./fixture.js";
+
+const SUMMARY = {
+  model: "glm-5.1:cloud",
+  prompt: "do the thing",
+  started_at: "2026-04-25T12:03:00Z",
+  ended_at: "2026-04-25T12:03:30Z",
+  steps: 4,
+  tool_calls_total: 3,
+  cost_usd: 0.07,
+  success: true,
+};
+
+const call = (call_id: string, more: object = {}): Loose => ({
+  type: "tool_call",
+  metadata: { call_id, tool: "Edit", title: call_id, args: { n: 1 }, kind: "edit", locations: [], ...more },
+});
+const done = (call_id: string, more: object = {}): Loose => ({
+  type: "tool_result",
+  metadata: { call_id, success: true, output: `out of ${call_id}`, duration_ms: 12, ...more },
+});
+const edit = (path: string): Loose => ({
+  type: "file_edit",
+  metadata: { path, diff: `--- ${path}\n+++ ${path}\n@@ -1 +1 @@\n-old ${path}\n+new ${path}\n`, change: "update" },
+});
+const markdown = (events: readonly Loose[], summary: object = {}) =>
+  render(sourceOf(events, { summary }), { format: "md" });
+/** The document without its heading. */
+const told = async (events: readonly Loose[]) => (await markdown(events)).split("## Events\n")[1];
+
+describe("formats", () => {
+  it("knows three, html unless told otherwise", () => {
+    expect([parseFormat(undefined), parseFormat(""), parseFormat("MD"), parseFormat("json")]).toEqual([
+      "html",
+      "html",
+      "md",
+      "json",
+    ]);
+    for (const format of ["pdf", "htm", 5, {}, "__proto__"]) {
+      expect(() => parseFormat(format)).toThrow(expect.objectContaining({ code: "invalid_format" }));
+    }
+    expect([contentType("html"), contentType("md"), contentType("json")]).toEqual([
+      "text/html; charset=utf-8",
+      "text/markdown; charset=utf-8",
+      "application/json",
+    ]);
+  });
+
+  it("json is the summary and every record, as it is", async () => {
+    const events = [prompt("a"), text('b\n"c" \u2028'), { type: "someday", metadata: null }];
+    const json = await render(sourceOf(events, { summary: SUMMARY }), { format: "json" });
+    expect(json).toBe(`${JSON.stringify({ session_id: ID, summary: SUMMARY, events: recordsOf(events) }, null, 2)}\n`);
+    expect(await render(sourceOf([], { summary: null }), { format: "json" })).toBe(
+      `${JSON.stringify({ session_id: ID, summary: null, events: [] }, null, 2)}\n`,
+    );
+  });
+
+  it("markdown begins with what the summary says", async () => {
+    expect(await markdown([], SUMMARY)).toBe(`# Otter session \`${ID}\`
+
+- model: \`glm-5.1:cloud\`
+- started: 2026-04-25T12:03:00Z
+- ended: 2026-04-25T12:03:30Z
+- steps: 4
+- tool calls: 3
+- cost (USD): 0.070000
+- success: true
+
+## Prompt
+
+\`\`\`
+do the thing
+\`\`\`
+
+## Events
+
+_(no events recorded)_
+`);
+  });
+
+  it("html has the same rows, and says so when there is nothing to tell", async () => {
+    const html = await render(sourceOf([], { summary: { ...SUMMARY, error: "it broke" } }), { format: "html" });
+    for (const [label, value] of [
+      ["model", "glm-5.1:cloud"],
+      ["cost (USD)", "0.070000"],
+      ["error", "it broke"],
+    ]) {
+      expect(html).toContain(`<th scope="row">${label}</th><td>${value}</td>`);
+    }
+    expect(html).toContain("do the thing");
+    expect(html).toContain("(no events recorded)");
+  });
+
+  it("markdown's fences and code spans cannot be left", async () => {
+    const nasty = "```\n# Escaped\n````\n<script>x</script>";
+    const document = await markdown([prompt(nasty), call("c", { tool: "a`b", title: "``x\n# y``" })]);
+    expect(document).toContain(`\`\`\`\`\`\n${nasty}\n\`\`\`\`\`\n`);
+    expect(document).toContain("### `tool_call` ``a`b`` ``` ``x # y`` ```\n");
+  });
+});
+
+describe("the story", () => {
+  it("joins the pieces of a text, and tells thought and answer apart", async () => {
+    const thought = (text: string): Loose => ({ type: "thought_delta", metadata: { text } });
+    expect(await told([thought("a"), thought("b"), text("c"), text("d"), thought("e")])).toBe(
+      ["thought_delta:ab", "text_delta:cd", "thought_delta:e"]
+        .map((part) => part.split(":"))
+        .map(
+          ([type, body]) => `\n### \`${type}\`\n\n\`\`\`${type === "text_delta" ? "markdown" : ""}\n${body}\n\`\`\`\n`,
+        )
+        .join(""),
+    );
+  });
+
+  it("tells a tool call once, with its permission, edits and result", async () => {
+    const story = await told([
+      call("c1"),
+      { type: "permission_request", metadata: { permission_id: "q", call_id: "c1" } },
+      { type: "permission_resolved", metadata: { permission_id: "q", decision: "always", by: "client" } },
+      edit("/a"),
+      done("c1", { content: [{ type: "diff", path: "/a", old_text: "other", new_text: "text" }] }),
+    ]);
+    expect(story?.match(/^###/gm)).toHaveLength(1);
+    expect(story).toContain("ok · 12 ms · permission: `always, by client`");
+    expect(story).toContain("-old /a\n+new /a\n");
+    expect(story).not.toContain("-other");
+  });
+
+  it("gives edits of parallel calls to the call they belong to", async () => {
+    const story = await told([
+      call("c1", { locations: [{ path: "/a" }] }),
+      call("c2", { locations: [{ path: "/b" }] }),
+      edit("/b"),
+      edit("/a"),
+      done("c1"),
+      done("c2"),
+    ]);
+    const [first = "", second = ""] = story?.split("### ").slice(1) ?? [];
+    expect([first.includes("+new /a"), first.includes("+new /b")]).toEqual([true, false]);
+    expect([second.includes("+new /a"), second.includes("+new /b")]).toEqual([false, true]);
+  });
+
+  it("compares the texts of a diff where no edit was recorded", async () => {
+    const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`);
+    const content = [
+      { type: "diff", path: "/a", old_text: lines.join("\n"), new_text: lines.with(10, "changed").join("\n") },
+      { type: "diff", path: "/new", old_text: null, new_text: "x\ny\n" },
+    ];
+    const story = await told([call("c1"), done("c1", { content })]);
+    expect(story).toContain(
+      "@@ -8,7 +8,7 @@\n line 7\n line 8\n line 9\n-line 10\n+changed\n line 11\n line 12\n line 13\n```",
+    );
+    expect(story).toContain("@@ -1,0 +1,2 @@\n+x\n+y\n```");
+  });
+
+  it("tells calls that never ended, with what they had said so far", async () => {
+    const story = await told([
+      call("c1"),
+      { type: "tool_progress", metadata: { call_id: "c1", stream: "stdout", chunk: "half" } },
+      { type: "cancelled", metadata: { output: "" } },
+    ]);
+    expect(story).toMatch(/`tool_call` `Edit` `c1`\n\nunfinished\n[\s\S]*half[\s\S]*### `cancelled`\n\ncancelled/);
+  });
+
+  it("tells a queued prompt where its own turn starts", async () => {
+    const story = await told([
+      prompt("first", "p1", 0),
+      { type: "turn_start", metadata: { prompt: "p1" } },
+      prompt("second", "p2", 1),
+      prompt("third", "p3", 2),
+      text("answer one"),
+      result(),
+      { type: "turn_start", metadata: { prompt: "p2" } },
+      text("answer two"),
+      result(),
+    ]);
+    expect(story?.match(/first|second|third|answer \w+/g)).toEqual([
+      "first",
+      "answer one",
+      "second",
+      "answer two",
+      "third",
+    ]);
+  });
+
+  it("sums a turn up, and repeats an answer only when it was not heard", async () => {
+    const story = await told([
+      { type: "turn_start", metadata: { prompt: "p" } },
+      { type: "usage", metadata: { input: 1000, output: 234 } },
+      { type: "plan", metadata: { entries: [{ content: "old", status: "pending" }] } },
+      { type: "plan", metadata: { entries: [{ content: "new", status: "completed" }] } },
+      result({ output: "the answer", steps: 2, tool_calls_total: 1, cost: 0.05 }),
+      text("heard"),
+      result({ output: "heard", success: false, error: "too late" }),
+    ]);
+    expect(story).toContain("the answer");
+    expect(story?.match(/heard/g)).toHaveLength(1);
+    expect(story).toContain("- [x] `new`");
+    expect(story).not.toContain("old");
+    expect(story).toContain("done · 4.0 s · 2 steps · 1 tool call · 1,234 tokens · $0.0500\n");
+    expect(story).toContain("failed · 2.0 s · 1 step\n\n```\ntoo late\n```\n");
+  });
+
+  it("says what changed around the conversation", async () => {
+    const story = await told([
+      { type: "model_changed", metadata: { old: "a", new: "b" } },
+      { type: "undo", metadata: { turns: 2, files: [{}], conflicts: ["/x"], remaining: 0 } },
+      { type: "sandbox_violation", metadata: { tool: "Bash", mode: "read-only", reason: "network", command: "curl" } },
+      { type: "forked", metadata: { from: "otter-1", at: 9 } },
+    ]);
+    expect(story?.match(/^[A-Z].*$/gm)).toEqual([
+      "Model: a → b",
+      "Undid 2 turns, 1 file; kept because they changed since: /x",
+      "The sandbox (read-only) stopped Bash: network curl",
+      "Forked from otter-1 at record 9",
+    ]);
+  });
+
+  it("says where records are missing", async () => {
+    const [first, , third] = recordsOf([prompt("a"), prompt("b"), prompt("c")]);
+    const source = { id: ID, summary: {}, events: stream([first!, third!]) };
+    expect(await render(source, { format: "md" })).toContain("1 record could not be read");
+  });
+
+  it("reads what older programs wrote", async () => {
+    const story = await told([
+      { type: "user_message", metadata: { content: "hello", event_id: "1" } },
+      { type: "tool_call", metadata: { tool: "Read", args: { path: "x" }, result: "inline" } },
+      { type: "tool_call", metadata: { tool_name: "bash", arguments: { command: "ls" }, call_id: "c" } },
+      { type: "tool_result", metadata: { call_id: "c", output: "listed", success: true } },
+      { type: "todo_write", metadata: { todos: [{ id: 1 }], op: "add" } },
+      { type: "agent_result", metadata: { output: "bye", steps: 1, success: true } },
+    ]);
+    expect(story?.match(/hello|inline|`bash`|listed|"todos"|bye/g)).toEqual([
+      "hello",
+      "inline",
+      "`bash`",
+      "listed",
+      '"todos"',
+      "bye",
+    ]);
+  });
+
+  it.each([null, 5, "text", [], { text: 5 }, { content: [{}], entries: 5, files: 1, text: {} }])(
+    "survives records whose metadata is %j",
+    async (metadata) => {
+      const types =
+        "user_message turn_start text_delta thought_delta tool_call tool_progress tool_result permission_request permission_resolved plan usage file_edit notice error undo agent_result cancelled other".split(
+          " ",
+        );
+      for (const format of ["html", "md", "json"] as const) {
+        const document = await render(sourceOf(types.map((type) => ({ type, metadata }))), { format });
+        expect(document.length).toBeGreaterThan(100);
+      }
+    },
+  );
+});
+
+describe("from a store", () => {
+  it("reads the log as it is rendered, up to where it ended when it was opened", async () => {
+    const store = createMemoryStore<SessionEvent, object>();
+    const log = await store.create(ID, SUMMARY);
+    log.append([prompt("a"), text("b")] as SessionEvent[]);
+    const source = await openTranscript(store, ID);
+    log.append([text("later")] as SessionEvent[]);
+    const document = await render(source, { format: "md" });
+    expect(document).toContain("## Events (2)");
+    expect(document).not.toContain("later");
+  });
+
+  it.each(["otter-20200101T000000-00000000", "../../etc", "", "a/b"])("knows no session %j", async (id) => {
+    const root = await mkdtemp(join(tmpdir(), "transcript-"));
+    const store = createFileStore<SessionEvent, object>({ root });
+    await expect(openTranscript(store, id)).rejects.toMatchObject({ code: "not_found" });
+    await store.close();
+    await rm(root, { recursive: true });
+  });
+
+  it("asks for no more of a log than it has told", async () => {
+    for (const format of ["html", "md", "json"] as const) {
+      let asked = 0;
+      const events = (async function* () {
+        for (const record of recordsOf(Array.from({ length: 5000 }, (_, i) => prompt(`prompt ${i}`)))) {
+          asked++;
+          yield record;
+        }
+      })();
+      const chunks = renderTranscript({ id: ID, summary: {}, events }, { format })[Symbol.asyncIterator]();
+      for (let i = 0; i < 20; i++) await chunks.next();
+      expect(asked).toBeLessThan(30);
+      await chunks.return?.();
+    }
+  });
+});
