@@ -1,0 +1,57 @@
+// All it takes to put an agent on the wire: a log, undo, sessions, then HTTP and ACP over the same sessions.
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
+import { createFileStore, createMemoryStore } from "@chimera/event-store";
+import { createApp } from "@chimera/http-server";
+import { listen } from "@chimera/http-server/node";
+import { createSessions, createSlashPalette, MODE_FLAGS } from "@chimera/session";
+import { createSnapshotStore } from "@chimera/snapshot-store";
+
+const program = { name: "notes", title: "Notes", version: "1.0.0" };
+
+export async function serveAgent({ agent, model, home, cwd }) {
+  const store = createFileStore({ root: home });
+  const palette = createSlashPalette({ home });
+  const sessions = createSessions({
+    agent,
+    store,
+    ephemeral: createMemoryStore(),
+    snapshots: createSnapshotStore({ root: join(home, "snapshots") }),
+    disk: { readText: (path) => readFile(path, "utf8"), writeText: (path, text) => writeFile(path, text) },
+    prefix: program.name,
+    defaults: {
+      model,
+      agent: "build",
+      maxSteps: 5,
+      maxCostUsd: null,
+      allowedTools: null,
+      options: {},
+      ...MODE_FLAGS.review,
+    },
+    commands: palette,
+  });
+  const http = await listen(createApp({ ...program, sessions, palette, defaultCwd: cwd }), {
+    host: "127.0.0.1",
+    port: 0,
+  });
+  return {
+    url: `http://127.0.0.1:${http.port}`,
+    /** ACP on any two byte streams: process.stdin and process.stdout, a socket, a test. */
+    acp: (input, output) =>
+      serveAcp({
+        input,
+        output,
+        program,
+        defaultCwd: cwd,
+        dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
+        native: { name: "otter", version: "0.1" },
+        engine: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
+      }),
+    async close() {
+      await http.close();
+      await sessions.shutdown();
+      await store.close();
+    },
+  };
+}
