@@ -4,7 +4,7 @@
  */
 import { endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, Subscription } from "@chimera/event-store";
-import type { Connection, RequestContext } from "@chimera/ndjson-rpc";
+import { type Connection, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
 import type { Attachment, PromptInput, Session } from "@chimera/session";
 import type { SessionView, ViewOf } from "./view.js";
 
@@ -14,17 +14,27 @@ export interface OpenSessions {
   get(id: string): Session | undefined;
   /** Sends a prompt to an open session; its request is answered when its turn has passed. */
   prompt(session: Session, input: PromptInput, request: RequestContext): void;
-  close(id: string): void;
+  /** Lets what a closed session still has to say go out, and stops reading it. */
+  finish(id: string): Promise<void>;
   closeAll(): void;
+}
+
+interface Pending {
+  readonly request: RequestContext;
+  answered(): void;
+  readonly done: Promise<void>;
 }
 
 interface Opened {
   readonly session: Session;
   readonly view: SessionView;
   readonly attachment: Attachment;
-  readonly pending: Map<number, RequestContext>;
+  readonly pending: Map<number, Pending>;
   subscription: Subscription | null;
 }
+
+/** How long the last updates of a closed session may take to reach the client. */
+const FINISH_MS = 1000;
 
 export function createOpenSessions(deps: {
   readonly connection: () => Connection;
@@ -34,25 +44,32 @@ export function createOpenSessions(deps: {
 }): OpenSessions {
   const opened = new Map<string, Opened>();
 
-  const settle = (open: Opened, turn: number) => {
-    const request = open.pending.get(turn);
-    if (!request) return;
-    open.pending.delete(turn);
-    const answer = open.view.answer(turn);
-    if ("result" in answer) request.reply(answer.result);
-    else request.fail(answer.error);
+  const settle = ({ pending, view }: Opened, turn: number, failure: unknown = null) => {
+    const waiting = pending.get(turn);
+    if (!waiting) return;
+    pending.delete(turn);
+    const answer = failure === null ? view.answer(turn) : { error: failure };
+    if ("result" in answer) waiting.request.reply(answer.result);
+    else waiting.request.fail(answer.error);
+    waiting.answered();
   };
 
-  const deliver = (open: Opened, batch: readonly Entry<SessionEvent>[]): Promise<void> => {
+  const deliver = async (open: Opened, batch: readonly Entry<SessionEvent>[]): Promise<void> => {
     const connection = deps.connection();
     for (const entry of batch) {
       const turn = promptTurn(entry);
       const own = turn !== null && deps.origin === undefined && open.pending.has(turn);
       for (const line of open.view.frames(entry, own)) connection.notifyEncoded(line);
       open.view.after?.(entry);
-      if (turn !== null && endsTurn(entry.type)) settle(open, turn);
+      if (turn === null || !endsTurn(entry.type) || !open.pending.has(turn)) continue;
+      // An answer promises that the turn is kept.
+      const failure = await open.session.durable(entry.seq).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      settle(open, turn, failure);
     }
-    return connection.drained();
+    await connection.drained();
   };
 
   const close = (id: string) => {
@@ -62,6 +79,7 @@ export function createOpenSessions(deps: {
     open.subscription?.close();
     open.attachment.detach();
     open.view.close?.();
+    for (const turn of [...open.pending.keys()]) settle(open, turn);
   };
 
   return {
@@ -69,8 +87,15 @@ export function createOpenSessions(deps: {
       if (opened.get(session.id)?.session === session) return;
       close(session.id);
       const view = viewOf(session);
-      const attachment = session.attach({ approves: true, ...(view.effects && { effects: view.effects }) });
-      const open: Opened = { session, view, attachment, pending: new Map(), subscription: null };
+      const pending = new Map<number, Pending>();
+      const attachment = session.attach({
+        approves: true,
+        ...(view.effects && { effects: view.effects }),
+        onTurnsLost(error, busy) {
+          for (const turn of [...pending.keys()].filter((candidate) => !busy.has(candidate))) settle(open, turn, error);
+        },
+      });
+      const open: Opened = { session, view, attachment, pending, subscription: null };
       opened.set(session.id, open);
       open.subscription = session.subscribe({ from: options.from ?? session.lastSeq }, (batch) => deliver(open, batch));
       open.subscription.ended.catch((error) => deps.onError(error, session.id));
@@ -80,9 +105,26 @@ export function createOpenSessions(deps: {
       const open = opened.get(session.id);
       if (!open) throw new Error(`session ${session.id} is not open on this connection`);
       const { turn } = session.prompt(deps.origin === undefined ? input : { ...input, origin: deps.origin });
-      open.pending.set(turn, request);
+      let answered = () => {};
+      const done = new Promise<void>((resolve) => {
+        answered = resolve;
+      });
+      open.pending.set(turn, { request, answered, done });
+      request.signal.addEventListener("abort", () => {
+        // The client took its prompt back; one that went away leaves the turn to whoever else watches.
+        if (isWithdrawn(request.signal.reason)) session.cancelTurn(turn);
+      });
     },
-    close,
+    async finish(id) {
+      const waiting = [...(opened.get(id)?.pending.values() ?? [])].map(({ done }) => done);
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, FINISH_MS);
+      });
+      await Promise.race([Promise.all(waiting), late]);
+      clearTimeout(timer);
+      close(id);
+    },
     closeAll() {
       for (const id of [...opened.keys()]) close(id);
     },
@@ -94,4 +136,8 @@ export function createOpenSessions(deps: {
 /** Only the records of a prompt's life are asked for their turn: a delta's line need not be decoded for it. */
 function promptTurn(entry: Entry<SessionEvent>): number | null {
   return entry.type === "user_message" || endsTurn(entry.type) ? entry.event.turn : null;
+}
+
+function isWithdrawn(reason: unknown): boolean {
+  return isConnectionError(reason) && reason.code === "aborted";
 }

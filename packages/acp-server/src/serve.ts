@@ -64,7 +64,11 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
     keyVariables: options.keyVariables ?? [],
     origin: options.origin,
   };
-  const others = (name: DialectName) => Object.values(options.dialects).filter((dialect) => dialect.name !== name);
+  /** This program's own dialect last: a method that several have is hinted at under its name. */
+  const others = (name: DialectName) =>
+    [...Object.values(options.dialects), options.dialects[options.native.name]].filter(
+      (dialect) => dialect.name !== name,
+    );
 
   const speak = (name: DialectName, params: Record<string, unknown>, revision2: boolean): object => {
     const { welcome, methods, mapError } = options.dialects[name].open(context, params, revision2);

@@ -18,9 +18,12 @@ const NATIVE: Partial<Record<SessionErrorCode, number>> = {
 
 /** Standard ACP: an application failure is an internal error with data. */
 export const standardError: MapError = (error) => {
-  const { message } = asError(error);
-  const code = isSessionError(error) ? (STANDARD[error.code] ?? ErrorCode.internalError) : ErrorCode.internalError;
-  return { code, message: oneLine(message), data: { code: isSessionError(error) ? error.code : "internal", message } };
+  const { name, message } = asError(error);
+  if (!isSessionError(error))
+    return { code: ErrorCode.internalError, message: oneLine(message), data: { name, message } };
+  const { code, sessionId } = error;
+  const data = { code, message, ...(sessionId !== undefined && { sessionId }) };
+  return { code: STANDARD[code] ?? ErrorCode.internalError, message: oneLine(message), data };
 };
 
 /** The native dialects: an application failure is -32000 and carries the error, stack too, because stdio is local. */

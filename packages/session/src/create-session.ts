@@ -1,6 +1,6 @@
 /** Puts one session together: log, history, queue, permissions, settings and undo. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
-import type { EventStore, LogWriter } from "@chimera/event-store";
+import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Agent, McpServer, Turn } from "./agent-port.js";
 import { SessionError } from "./errors.js";
@@ -12,6 +12,7 @@ import type { Place } from "./recorder.js";
 import { runTurn } from "./run-turn.js";
 import type { ResolvedCommand, Session, SessionClient } from "./session.js";
 import { FLAG_OPTIONS, MODE_FLAGS, modeOf, type Settings } from "./settings.js";
+import { namedError } from "./storage-error.js";
 import { type Summary, summarize } from "./summary.js";
 import { createTurnQueue, type QueuedTurn } from "./turn-queue.js";
 import { createRewind, type Direction, type Rewind, type RewindOptions } from "./undo.js";
@@ -97,7 +98,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     cwd,
     directories,
     disk: deps.disk,
-    client: () => [...attached].findLast((client) => client.effects)?.effects,
+    client: () => [...attached].findLast((client) => client.effects && !client.effects.gone)?.effects,
     watch: {
       willWrite: async (path) => deps.snapshots?.willWrite(path),
       willRun: async () => (await deps.snapshots?.willRun()) ?? (async () => {}),
@@ -339,7 +340,12 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       touch();
       return deps.store.subscribe(id, options, reader);
     },
-    durable: (seq) => writer.durable(seq),
+    async durable(seq) {
+      await writer.durable(seq).catch((error) => {
+        // A log that was closed has written all it was given.
+        if (!isStoreError(error) || error.code !== "closed") throw namedError(error, id);
+      });
+    },
     idle: queue.idle,
     close(by) {
       closing ??= shut(by);

@@ -115,7 +115,12 @@ export function createRecorder(deps: {
     },
     add(event, place) {
       if (event.type === "tool_progress" && overBound(event.metadata.call_id, event.metadata.chunk)) return;
-      if (!deps.coalesce || (event.type !== "text_delta" && event.type !== "thought_delta")) {
+      const isText = event.type === "text_delta" || event.type === "thought_delta";
+      if (isText && event.metadata.text.length > limits.recordChars) {
+        for (const text of pieces(event.metadata.text)) write({ type: event.type, metadata: { text } }, place);
+        return;
+      }
+      if (!deps.coalesce || !isText) {
         write(event, place);
         return;
       }
@@ -126,4 +131,17 @@ export function createRecorder(deps: {
       schedule();
     },
   };
+}
+
+// --- internal ---
+
+/** A text too long for one record, cut between characters. */
+function* pieces(text: string): Generator<string> {
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(start + limits.recordChars, text.length);
+    const code = text.charCodeAt(end - 1);
+    if (end < text.length && code >= 0xd800 && code <= 0xdbff) end--;
+    yield text.slice(start, end);
+    start = end;
+  }
 }

@@ -15,6 +15,8 @@ export interface ClientEffects {
   readonly readText?: Files["readText"];
   readonly writeText?: Files["writeText"];
   readonly terminal?: ClientTerminal;
+  /** True once the client cannot be reached: the call that found out fails, later ones run here. */
+  readonly gone?: boolean;
 }
 
 /** Told before files change. */

@@ -22,15 +22,16 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
   const { connection, open } = context;
   const views = new WeakMap<Session, NativeView>();
 
-  const show = (session: Session, from?: number) =>
+  /** `from` is a place in the log and how many updates are up to it; by default, the head. */
+  const show = (session: Session, from = { seq: session.lastSeq, shown: session.history.count(projection.types) }) =>
     open.open(
       session,
       (opened) => {
-        const view = nativeView(opened, projection);
+        const view = nativeView(opened, projection, from.shown);
         views.set(opened, view);
         return view;
       },
-      from === undefined ? {} : { from },
+      { from: from.seq },
     );
   const load = async (id: string): Promise<{ engine: Engine; session: Session }> => {
     const engine = await context.engine();
@@ -51,6 +52,11 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     open.prompt(session, input, request);
     return deferred;
   };
+  const requireAgent = async (engine: Engine, cwd: string, name: string) => {
+    const agents = (await engine.agents(cwd)).map((agent) => agent.id);
+    if (agents.includes(name)) return;
+    throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(name.slice(0, 80))}`, { agents });
+  };
   /** Native permission ids are answered without naming the session. */
   const respond = async (permissionId: string, decision: Decision, sessionId?: string) => {
     const engine = await context.engine();
@@ -65,10 +71,11 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     ...row("session/new", async ({ cwd, working_dir, model, mode }) => {
       const directory = resolve(context.defaultCwd, cwd ?? working_dir ?? ".");
       await requireDirectories([directory]);
-      const { sessions } = await context.engine();
+      const engine = await context.engine();
+      if (mode !== undefined) await requireAgent(engine, directory, mode);
       const settings = { ...(model !== undefined && { model }), ...(mode !== undefined && { agent: mode }) };
-      const session = await sessions.create({ cwd: directory, settings });
-      show(session, 0);
+      const session = await engine.sessions.create({ cwd: directory, settings });
+      show(session);
       return { sessionId: session.id, cwd: directory };
     }),
     ...row("session/load", async ({ sessionId }) => {
@@ -115,10 +122,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     }),
     ...row("session/setMode", async ({ sessionId, mode }) => {
       const { engine, session } = await sessionOf(sessionId);
-      const agents = (await engine.agents(session.cwd)).map((agent) => agent.id);
-      if (!agents.includes(mode)) {
-        throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(mode)}`, { agents });
-      }
+      await requireAgent(engine, session.cwd, mode);
       session.setAgent(mode, context.origin);
       return { sessionId, mode };
     }),
@@ -138,7 +142,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       const since = parseCursor(params.sinceEventId);
       const store = engine.sessions.storeOf(session.id);
       const reply = await replayNative({ connection, store, session, projection, since, historyLimit, head });
-      show(session, head);
+      show(session, { seq: head, shown: reply.lastEventId });
       return reply;
     }),
     "permission/respond": {

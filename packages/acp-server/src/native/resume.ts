@@ -6,6 +6,13 @@ import type { Session, Summary } from "@chimera/session";
 import type { NativeProjection } from "../project/native.js";
 import { frameHead, nativeFrame } from "./view.js";
 
+export interface ResumeReply {
+  readonly sessionId: string;
+  readonly replayed: number;
+  readonly lastEventId: number;
+  readonly truncated: boolean;
+}
+
 export async function replayNative(options: {
   readonly connection: Connection;
   readonly store: EventStore<SessionEvent, Summary>;
@@ -15,7 +22,7 @@ export async function replayNative(options: {
   /** How many updates are kept for resuming. */
   readonly historyLimit: number;
   readonly head: number;
-}): Promise<object> {
+}): Promise<ResumeReply> {
   const { connection, store, session, projection, since, head } = options;
   const lastEventId = session.history.count(projection.types);
   const oldest = Math.max(1, lastEventId - options.historyLimit + 1);

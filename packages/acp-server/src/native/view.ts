@@ -2,6 +2,7 @@
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Session } from "@chimera/session";
 import type { NativeProjection } from "../project/native.js";
+import { turnFailure } from "../turn-failure.js";
 import type { SessionView } from "../view.js";
 
 /** Record type -> the notification a client of `session/turn` gets in place of `session/update`. */
@@ -20,9 +21,10 @@ export interface NativeView extends SessionView {
   useTurnNotifications(): void;
 }
 
-export function nativeView(session: Session, projection: NativeProjection): NativeView {
+/** `shown` is how many updates the client is past when the view begins. */
+export function nativeView(session: Session, projection: NativeProjection, shown: number): NativeView {
   const head = frameHead(session.id);
-  let eventId = session.history.count(projection.types);
+  let eventId = shown;
   let turnClient = false;
 
   return {
@@ -46,7 +48,7 @@ export function nativeView(session: Session, projection: NativeProjection): Nati
       const state = session.history.turns[turn];
       const result = state?.result;
       const stopReason = result?.cancelled ? "cancelled" : (state?.stopReason ?? "end_turn");
-      if (stopReason === "error") return { error: failureOf(state?.failure ?? null, result?.error ?? null) };
+      if (stopReason === "error") return { error: turnFailure(state) };
       return { result: { sessionId: session.id, stopReason, output: result?.output ?? "" } };
     },
   };
@@ -63,12 +65,4 @@ export function nativeFrame(
   record: SessionRecord,
 ): string {
   return `${head}${eventId},${JSON.stringify(projection.params(record)).slice(1)}}`;
-}
-
-// --- internal ---
-
-function failureOf(failure: { name: string; message: string } | null, message: string | null): Error {
-  const error = new Error(failure?.message ?? message ?? "the turn failed");
-  error.name = failure?.name ?? "AgentError";
-  return error;
 }

@@ -1,15 +1,13 @@
 /** Record -> standard ACP v1 updates. Pure: what a client sees on replay is what it saw live. */
 import type { SessionUpdate, ToolCallContent } from "@chimera/acp-schema";
 import type { RecordOf, SessionRecord, ToolContent } from "@chimera/acp-schema/events";
+import { cutArgs, cutText, isLargeDiff } from "./bounds.js";
 
 /** What the client said it can show. */
 export interface ClientShows {
   readonly notices: boolean;
   readonly compaction: boolean;
 }
-
-/** Text beyond this is cut: editors choke on frames of megabytes, and the log keeps the whole. */
-const MAX_OUTPUT = 256 * 1024;
 
 type Projectors = { [T in SessionRecord["type"]]?: (record: RecordOf<T>, shows: ClientShows) => SessionUpdate[] };
 
@@ -32,7 +30,7 @@ const projectors: Projectors = {
       kind: metadata.kind,
       status: "pending",
       locations: metadata.locations,
-      rawInput: metadata.args,
+      rawInput: cutArgs(metadata.args),
     },
   ],
   tool_progress: ({ metadata }) => [
@@ -57,7 +55,7 @@ const projectors: Projectors = {
       toolCallId: metadata.call_id,
       status: metadata.success ? "completed" : "failed",
       content: resultContent(metadata),
-      rawOutput: { output: cut(metadata.output), ...(metadata.error && { error: metadata.error }) },
+      rawOutput: { output: cutText(metadata.output), ...(metadata.error && { error: cutText(metadata.error) }) },
     },
   ],
   plan: ({ metadata }) => [{ sessionUpdate: "plan", entries: metadata.entries }],
@@ -119,21 +117,19 @@ export function projectAcp(record: SessionRecord, shows: ClientShows): SessionUp
 function resultContent(metadata: RecordOf<"tool_result">["metadata"]): ToolCallContent[] {
   const shown = (metadata.content ?? []).map(shownContent);
   const text = metadata.success ? metadata.output : [metadata.output, metadata.error].filter(Boolean).join("\n");
-  if (shown.length === 0 && text) shown.push({ type: "content", content: { type: "text", text: cut(text) } });
+  if (shown.length === 0 && text) shown.push({ type: "content", content: { type: "text", text: cutText(text) } });
   return shown;
 }
 
 function shownContent(item: ToolContent): ToolCallContent {
   switch (item.type) {
     case "diff":
-      return { type: "diff", path: item.path, oldText: item.old_text, newText: item.new_text };
+      return isLargeDiff(item.old_text, item.new_text)
+        ? { type: "content", content: { type: "text", text: `${item.path} changed; the change is too large to show` } }
+        : { type: "diff", path: item.path, oldText: item.old_text, newText: item.new_text };
     case "terminal":
       return { type: "terminal", terminalId: item.terminal_id };
     case "text":
-      return { type: "content", content: { type: "text", text: item.text } };
+      return { type: "content", content: { type: "text", text: cutText(item.text) } };
   }
-}
-
-function cut(text: string): string {
-  return text.length <= MAX_OUTPUT ? text : `${text.slice(0, MAX_OUTPUT)}\n[cut here; the session's log has the rest]`;
 }

@@ -3,7 +3,7 @@ import {
   agentMethods,
   type ClientCapabilities,
   InitializeRequest,
-  type McpServer as WireMcpServer,
+  McpServer as McpServerSchema,
 } from "@chimera/acp-schema";
 import { parseCursor } from "@chimera/event-store";
 import { deferred, type Methods, type RequestContext } from "@chimera/ndjson-rpc";
@@ -12,12 +12,13 @@ import * as v from "valibot";
 import type { Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
+import { createCommandList } from "./command-list.js";
+import { listSessions } from "./list.js";
+import { mcpServer, withPlainServers } from "./mcp-servers.js";
 import { promptInput } from "./prompt-content.js";
 import { replayRaw, replayVisible } from "./replay.js";
 import { configOptions, modeState, type SettingsShown, setConfigOption } from "./settings.js";
 import { standardView } from "./view.js";
-
-const PAGE = 50;
 
 const Rewinding = v.object({
   sessionId: v.string(),
@@ -26,19 +27,27 @@ const Rewinding = v.object({
   dry_run: v.optional(v.boolean()),
 });
 
+const Forking = v.object({
+  sessionId: v.string(),
+  mcpServers: v.nullish(v.array(McpServerSchema)),
+  _meta: v.nullish(v.record(v.string(), v.unknown())),
+});
+
 /** Built once per connection, for what its client said it can do. */
 export function standardMethods(context: DialectContext, hello: unknown): Methods {
   const { connection, open, origin } = context;
   const capabilities: ClientCapabilities = v.parse(InitializeRequest, hello).clientCapabilities ?? {};
   const booleans = capabilities.session?.configOptions?.boolean != null;
-  const announced = new Set<string>();
+  const commands = createCommandList(connection);
+  const shownOf = new WeakMap<Session, SettingsShown>();
+  const servers = new Map<string, readonly McpServer[]>();
 
-  const shownFor = async (engine: Engine, session: Session): Promise<SettingsShown> => ({
-    models: engine.models(),
-    agents: await engine.agents(session.cwd),
-    extensions: context.extensions,
-    booleans,
-  });
+  const shownFor = async (engine: Engine, session: Session): Promise<SettingsShown> => {
+    const agents = await engine.agents(session.cwd);
+    const shown = { models: engine.models(), agents, extensions: context.extensions, booleans };
+    shownOf.set(session, shown);
+    return shown;
+  };
   const settingsOf = (session: Session, shown: SettingsShown) => ({
     modes: modeState(session),
     configOptions: configOptions(session, shown),
@@ -49,38 +58,34 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
       (opened) => standardView(opened, { connection, capabilities, shown, origin }),
       from === undefined ? {} : { from },
     );
+  const lend = (session: Session, list: readonly McpServer[]) => {
+    servers.set(session.id, list);
+    session.useMcpServers(list);
+  };
   const loaded = async (id: string): Promise<{ engine: Engine; session: Session; shown: SettingsShown }> => {
     const engine = await context.engine();
-    const session = open.get(id) ?? (await engine.sessions.load(id));
-    return { engine, session, shown: await shownFor(engine, session) };
+    const session = await engine.sessions.load(id);
+    return { engine, session, shown: shownOf.get(session) ?? (await shownFor(engine, session)) };
   };
   /** A session this connection has open, or a stored one, opened at its head. */
   const sessionOf = async (id: string) => {
     const found = await loaded(id);
-    show(found.session, found.shown);
+    const { session, shown } = found;
+    const before = open.get(id);
+    show(session, shown);
+    // It was unloaded while nobody used it: it gets its servers back, and the client learns what its settings are now.
+    if (before && before !== session) {
+      session.useMcpServers(servers.get(id) ?? []);
+      const update = { sessionUpdate: "config_option_update", configOptions: configOptions(session, shown) };
+      connection.notify("session/update", { sessionId: id, update });
+    }
     return found;
-  };
-  const announceCommands = async (engine: Engine, session: Session) => {
-    if (announced.has(session.id)) return;
-    announced.add(session.id);
-    const custom = await engine.palette.custom(session.cwd);
-    const rows = new Map(engine.palette.commands.map((row) => [row.name, row]));
-    for (const { name, description } of custom) rows.set(name, { name, description, run: () => "" });
-    const availableCommands = [...rows.values()].map(({ name, description, hint }) => ({
-      name,
-      description,
-      ...(hint !== undefined && { input: { hint } }),
-    }));
-    connection.notify("session/update", {
-      sessionId: session.id,
-      update: { sessionUpdate: "available_commands_update", availableCommands },
-    });
   };
 
   const row = <K extends keyof typeof agentMethods>(
     name: K,
     handle: (params: v.InferOutput<(typeof agentMethods)[K]["params"]>, request: RequestContext) => unknown,
-  ) => ({ [name]: { params: agentMethods[name].params, handle } }) as Methods;
+  ) => ({ [name]: { params: withPlainServers(agentMethods[name].params), handle } }) as Methods;
 
   return {
     ...row("authenticate", () => ({})),
@@ -88,11 +93,8 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     ...row("session/new", async ({ cwd, mcpServers, additionalDirectories }) => {
       await requireDirectories([cwd, ...(additionalDirectories ?? [])]);
       const engine = await context.engine();
-      const session = await engine.sessions.create({
-        cwd,
-        directories: additionalDirectories ?? [],
-        mcpServers: mcpServers.map(mcpServer),
-      });
+      const session = await engine.sessions.create({ cwd, directories: additionalDirectories ?? [] });
+      lend(session, mcpServers.map(mcpServer));
       const shown = await shownFor(engine, session);
       show(session, shown, 0);
       return { sessionId: session.id, ...settingsOf(session, shown) };
@@ -100,7 +102,7 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     ...row("session/load", async ({ sessionId, mcpServers }, request) => {
       const engine = await context.engine();
       const session = await engine.sessions.load(sessionId);
-      session.useMcpServers(mcpServers.map(mcpServer));
+      lend(session, mcpServers.map(mcpServer));
       const shown = await shownFor(engine, session);
       const head = session.lastSeq;
       await replayVisible(connection, engine.sessions, session, capabilities, head);
@@ -111,7 +113,7 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     }),
     ...row("session/resume", async ({ sessionId, mcpServers }) => {
       const { session, shown } = await sessionOf(sessionId);
-      if (mcpServers) session.useMcpServers(mcpServers.map(mcpServer));
+      if (mcpServers) lend(session, mcpServers.map(mcpServer));
       return settingsOf(session, shown);
     }),
     ...row("session/list", async ({ cwd, cursor }) => {
@@ -119,12 +121,13 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
       return listSessions(engine, cwd ?? null, cursor ?? null);
     }),
     "session/fork": {
-      params: v.object({ sessionId: v.string(), _meta: v.nullish(v.record(v.string(), v.unknown())) }),
-      handle: async ({ sessionId, _meta }: { sessionId: string; _meta?: Record<string, unknown> | null }) => {
+      params: withPlainServers(Forking),
+      handle: async ({ sessionId, mcpServers, _meta }: v.InferOutput<typeof Forking>) => {
         const engine = await context.engine();
         const index = _meta?.["chimera.dev/messageIndex"];
         const turn = typeof index === "number" && Number.isInteger(index) ? { turn: index } : {};
         const child = await engine.sessions.fork(sessionId, turn);
+        lend(child, (mcpServers ?? []).map(mcpServer));
         const shown = await shownFor(engine, child);
         show(child, shown);
         return { sessionId: child.id, ...settingsOf(child, shown) };
@@ -133,18 +136,19 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     ...row("session/close", async ({ sessionId }) => {
       const engine = await context.engine();
       await engine.sessions.close(sessionId);
-      open.close(sessionId);
+      await forget(sessionId);
       return {};
     }),
     ...row("session/delete", async ({ sessionId }) => {
       const engine = await context.engine();
+      await engine.sessions.close(sessionId);
+      await forget(sessionId);
       await engine.sessions.delete(sessionId);
-      open.close(sessionId);
       return {};
     }),
     ...row("session/prompt", async ({ sessionId, prompt }, request) => {
       const { engine, session } = await sessionOf(sessionId);
-      await announceCommands(engine, session);
+      await commands.tell(engine, session);
       open.prompt(session, promptInput(prompt), request);
       return deferred;
     }),
@@ -159,7 +163,8 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
       return {};
     }),
     ...row("session/set_config_option", async (params) => {
-      const { session, shown } = await sessionOf(params.sessionId);
+      const { engine, session } = await sessionOf(params.sessionId);
+      const shown = await shownFor(engine, session);
       setConfigOption(session, shown, { id: params.configId, value: params.value, origin });
       return { configOptions: configOptions(session, shown) };
     }),
@@ -186,6 +191,13 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     "_chimera.dev/session/redo": rewindRow("redo"),
   };
 
+  /** What this connection keeps of a session; its last updates go out first. */
+  async function forget(sessionId: string): Promise<void> {
+    await open.finish(sessionId);
+    commands.forget(sessionId);
+    servers.delete(sessionId);
+  }
+
   function rewindRow(direction: "undo" | "redo"): Methods[string] {
     return {
       params: Rewinding,
@@ -199,34 +211,4 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
       },
     } as Methods[string];
   }
-}
-
-// --- internal ---
-
-async function listSessions(engine: Engine, cwd: string | null, cursor: string | null): Promise<object> {
-  const rows = [];
-  let after = cursor;
-  do {
-    const page = await engine.sessions.list({ limit: PAGE, ...(after !== null && { after }) });
-    rows.push(...page.sessions.filter((item) => cwd === null || item.summary.cwd === cwd));
-    after = page.next;
-  } while (rows.length < PAGE && after !== null);
-  const sessions = rows.map(({ id, summary, touched }) => ({
-    sessionId: id,
-    cwd: summary.cwd,
-    title: summary.title ?? summary.prompt.slice(0, 60),
-    updatedAt: new Date(touched).toISOString(),
-  }));
-  return { sessions, ...(after !== null && { nextCursor: after }) };
-}
-
-function mcpServer(server: WireMcpServer): McpServer {
-  const pairs = (list: readonly { name: string; value: string }[]) =>
-    Object.fromEntries(list.map(({ name, value }) => [name, value]));
-  if ("command" in server) {
-    const { name, command, args, env } = server;
-    return { type: "stdio", name, command, args, env: pairs(env) };
-  }
-  const { type, name, url, headers } = server;
-  return { type, name, url, headers: pairs(headers) };
 }

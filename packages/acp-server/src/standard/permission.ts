@@ -3,6 +3,7 @@ import type { PermissionOption, RequestPermissionResponse } from "@chimera/acp-s
 import type { Decision } from "@chimera/acp-schema/events";
 import { type Connection, isConnectionError } from "@chimera/ndjson-rpc";
 import type { OpenPermission, Session } from "@chimera/session";
+import { cutArgs } from "../project/bounds.js";
 
 export interface PermissionPrompts {
   ask(permission: OpenPermission): void;
@@ -26,12 +27,12 @@ export function createPermissionPrompts(
   const asked = new Map<string, AbortController>();
 
   const ask = async (permission: OpenPermission) => {
-    const { permission_id, call_id, tool, args, options } = permission;
+    const { permission_id, options } = permission;
     const abort = new AbortController();
     asked.set(permission_id, abort);
     const params = {
       sessionId: session.id,
-      toolCall: { toolCallId: call_id, title: tool, status: "pending", rawInput: args },
+      toolCall: toolCallOf(permission),
       options: options.map((decision) => OPTIONS[decision]),
     };
     const decision = await connection
@@ -43,6 +44,13 @@ export function createPermissionPrompts(
     // Somebody may have answered in the meantime; the first answer counts.
     if (decision) await session.answer(permission_id, decision, origin).catch(() => {});
   };
+
+  /** The call as it was announced, so that a client shows the question under the same words. */
+  function toolCallOf({ call_id, tool, args }: OpenPermission): object {
+    const call = session.history.openCalls.get(call_id)?.metadata;
+    const shown = call ? { title: call.title, kind: call.kind, locations: call.locations } : { title: tool };
+    return { toolCallId: call_id, ...shown, status: "pending", rawInput: cutArgs(args) };
+  }
 
   return {
     ask: (permission) => void ask(permission),

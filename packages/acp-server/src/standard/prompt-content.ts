@@ -18,9 +18,17 @@ function textOf(block: ContentBlock): string {
       return `[${block.name ?? block.uri}](${block.uri})`;
     case "resource": {
       const { resource } = block;
-      return "text" in resource ? `<resource uri="${resource.uri}">\n${resource.text}\n</resource>` : "";
+      return "text" in resource
+        ? `<resource uri="${attribute(resource.uri)}">\n${resource.text}\n</resource>`
+        : `[attached: ${resource.uri}${resource.mimeType ? `, ${resource.mimeType}` : ""}]`;
     }
-    default:
+    case "audio":
+      return "[audio that cannot be heard here]";
+    case "image":
       return "";
   }
+}
+
+function attribute(text: string): string {
+  return text.replace(/["<>&\n]/g, encodeURIComponent);
 }

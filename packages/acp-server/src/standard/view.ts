@@ -6,6 +6,7 @@ import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session } from "@chimera/session";
 import { type ClientShows, projectAcp } from "../project/acp.js";
 import { encodedText } from "../project/delta.js";
+import { turnFailure } from "../turn-failure.js";
 import type { SessionView } from "../view.js";
 import { clientEffects } from "./client-effects.js";
 import { createPermissionPrompts } from "./permission.js";
@@ -56,7 +57,7 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
     answer(turn) {
       const state = session.history.turns[turn];
       const stopReason = state?.result?.cancelled ? "cancelled" : (state?.stopReason ?? "end_turn");
-      if (!STOP_REASONS.has(stopReason)) return { error: new Error(state?.result?.error ?? "the turn failed") };
+      if (!STOP_REASONS.has(stopReason)) return { error: turnFailure(state) };
       const { input = 0, output = 0, cache = 0, reasoning = 0 } = state?.usage ?? {};
       const usage = {
         totalTokens: input + output,
@@ -73,6 +74,9 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
   function updatesOf(entry: Entry<SessionEvent>): SessionUpdate[] {
     const updates = projectAcp(entry.event, shows);
     if (!CONFIG_RECORDS.has(entry.type)) return updates;
+    // A flag may amount to another mode.
+    if (entry.type === "config_changed")
+      updates.push({ sessionUpdate: "current_mode_update", currentModeId: session.mode });
     return [...updates, { sessionUpdate: "config_option_update", configOptions: configOptions(session, shown) }];
   }
 }

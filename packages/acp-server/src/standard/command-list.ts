@@ -1,0 +1,28 @@
+/** `available_commands_update`: told with the first prompt of a session, and with a later one when they have changed. */
+import type { Connection } from "@chimera/ndjson-rpc";
+import type { Session } from "@chimera/session";
+import type { Engine } from "../context.js";
+
+export function createCommandList(connection: Connection) {
+  const told = new Map<string, string>();
+  return {
+    async tell(engine: Engine, session: Session): Promise<void> {
+      const custom = await engine.palette.custom(session.cwd);
+      const rows = new Map<string, { name: string; description: string; hint?: string }>();
+      for (const row of [...engine.palette.commands, ...custom]) rows.set(row.name, row);
+      const availableCommands = [...rows.values()].map(({ name, description, hint }) => ({
+        name,
+        description,
+        ...(hint !== undefined && { input: { hint } }),
+      }));
+      const now = JSON.stringify(availableCommands);
+      if (told.get(session.id) === now) return;
+      told.set(session.id, now);
+      connection.notify("session/update", {
+        sessionId: session.id,
+        update: { sessionUpdate: "available_commands_update", availableCommands },
+      });
+    },
+    forget: (sessionId: string) => void told.delete(sessionId),
+  };
+}

@@ -1,0 +1,21 @@
+/** `session/list`: pages of stored sessions, newest touched first. */
+import type { Engine } from "../context.js";
+
+const PAGE = 50;
+
+export async function listSessions(engine: Engine, cwd: string | null, cursor: string | null): Promise<object> {
+  const rows = [];
+  let after = cursor;
+  do {
+    const page = await engine.sessions.list({ limit: PAGE, ...(after !== null && { after }) });
+    rows.push(...page.sessions.filter((item) => cwd === null || item.summary.cwd === cwd));
+    after = page.next;
+  } while (rows.length < PAGE && after !== null);
+  const sessions = rows.map(({ id, summary, touched }) => ({
+    sessionId: id,
+    cwd: summary.cwd,
+    title: summary.title ?? summary.prompt.slice(0, 60),
+    updatedAt: new Date(touched).toISOString(),
+  }));
+  return { sessions, ...(after !== null && { nextCursor: after }) };
+}

@@ -1,0 +1,248 @@
+// What clients lend to the agent, and several of them on one session.
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { Agent, AgentContext } from "@chimera/session";
+import { describe, expect, test } from "vitest";
+import { connect, type Frame, makeEngine, standardClient } from "./harness.js";
+
+/** Runs something with the agent's means and says how it went. */
+const doing = (work: (context: AgentContext) => Promise<unknown>): Agent =>
+  async function* (_turn, context) {
+    const outcome = await work(context).catch((error: Error) => `failed: ${error.message}`);
+    yield { type: "text_delta", metadata: { text: JSON.stringify(outcome) } };
+  };
+
+const said = (frames: readonly Frame[]) =>
+  frames
+    .flatMap((frame) => frame.params?.update ?? [])
+    .filter((update) => update.sessionUpdate === "agent_message_chunk")
+    .map((update) => (update["content"] as { text: string }).text)
+    .join("");
+
+const disk = { readText: async () => "from disk", writeText: async () => {} };
+
+describe("an editor's files", () => {
+  const reading = doing(({ workspace }) => workspace.readText("/a.txt"));
+
+  test("are read from its buffers where it offers them", async () => {
+    const client = await standardClient(makeEngine(reading, { disk }), { fs: { readTextFile: true } });
+    client.answer(({ method, params }) => method === "fs/read_text_file" && { content: `unsaved ${params?.["path"]}` });
+    await client.prompt("go");
+    expect(said(client.frames)).toBe('"unsaved /a.txt"');
+    expect(client.problems()).toEqual([]);
+  });
+
+  test("are written through it", async () => {
+    const engine = makeEngine(
+      doing(({ workspace }) => workspace.writeText("/a.txt", "new")),
+      { disk },
+    );
+    const client = await standardClient(engine, { fs: { writeTextFile: true } });
+    const written: unknown[] = [];
+    client.answer(({ params }) => {
+      written.push(params);
+      return {};
+    });
+    await client.prompt("go");
+    expect(written).toEqual([{ sessionId: client.sessionId, path: "/a.txt", content: "new" }]);
+    expect(client.problems()).toEqual([]);
+  });
+
+  test("are the disk's where it offers none", async () => {
+    const client = await standardClient(makeEngine(reading, { disk }), { fs: { writeTextFile: true } });
+    await client.prompt("go");
+    expect(said(client.frames)).toBe('"from disk"');
+    expect(client.frames.filter((frame) => frame.method?.startsWith("fs/"))).toEqual([]);
+  });
+
+  test("that cannot be read fail the call alone", async () => {
+    const client = await standardClient(makeEngine(reading, { disk }), { fs: { readTextFile: true } });
+    client.answer(() => new Error("no such buffer"));
+    expect((await client.prompt("go")).result).toMatchObject({ stopReason: "end_turn" });
+    expect(said(client.frames)).toContain("no such buffer");
+  });
+
+  test("of one that left are the disk's again", async () => {
+    const engine = makeEngine(
+      doing(async ({ workspace }) => {
+        const first = await workspace.readText("/a").catch(() => "gone");
+        return [first, await workspace.readText("/a")];
+      }),
+      { disk },
+    );
+    const editor = await standardClient(engine, { fs: { readTextFile: true } });
+    editor.answer(({ method }) => {
+      if (method === "fs/read_text_file") editor.end();
+      return undefined;
+    });
+    const watcher = connect(engine);
+    await watcher.call("initialize", { protocolVersion: 1 });
+    await watcher.call("session/resume", { sessionId: editor.sessionId, cwd: "/" });
+    editor.start("session/prompt", { sessionId: editor.sessionId, prompt: [{ type: "text", text: "go" }] });
+    await watcher.until((frame) => said([frame]) !== "");
+    expect(said(watcher.frames)).toBe('["gone","from disk"]');
+  });
+});
+
+describe("an editor's terminal", () => {
+  const running = (timeoutMs: number, signal = new AbortController().signal) =>
+    doing(async ({ workspace }) => {
+      const started: string[] = [];
+      const outcome = await workspace.terminal?.run({
+        command: "make",
+        args: ["all"],
+        cwd: "/",
+        env: { A: "1" },
+        timeoutMs,
+        signal,
+        onStart: (id) => void started.push(id),
+      });
+      return { started, ...outcome };
+    });
+  const terminal =
+    (exit: unknown) =>
+    ({ method }: Frame) =>
+      ({
+        "terminal/create": { terminalId: "t1" },
+        "terminal/wait_for_exit": exit,
+        "terminal/output": { output: "built", truncated: false },
+        "terminal/kill": {},
+        "terminal/release": {},
+      })[method ?? ""];
+  const methods = (frames: readonly Frame[]) =>
+    frames.flatMap((frame) => (frame.method?.startsWith("terminal/") ? [frame.method.slice(9)] : []));
+
+  test("is not there unless it was offered", async () => {
+    const client = await standardClient(makeEngine(doing(async ({ workspace }) => workspace.terminal === undefined)));
+    await client.prompt("go");
+    expect(said(client.frames)).toBe("true");
+  });
+
+  test("is created, waited for, read and released", async () => {
+    const client = await standardClient(makeEngine(running(5000)), { terminal: true });
+    client.answer(terminal({ exitCode: 2 }));
+    await client.prompt("go");
+    expect(methods(client.frames)).toEqual(["create", "wait_for_exit", "output", "release"]);
+    expect(JSON.parse(said(client.frames))).toEqual({
+      started: ["t1"],
+      output: "built",
+      truncated: false,
+      exitCode: 2,
+      signal: null,
+      timedOut: false,
+    });
+    expect(client.frames.find((frame) => frame.method === "terminal/create")?.params).toMatchObject({
+      command: "make",
+      args: ["all"],
+      env: [{ name: "A", value: "1" }],
+    });
+    expect(client.problems()).toEqual([]);
+  });
+
+  test("is killed, read and released when the time is up", async () => {
+    const client = await standardClient(makeEngine(running(30)), { terminal: true });
+    client.answer(terminal(undefined));
+    await client.prompt("go");
+    expect(methods(client.frames)).toEqual(["create", "wait_for_exit", "kill", "output", "release"]);
+    expect(JSON.parse(said(client.frames))).toMatchObject({ timedOut: true, output: "built", exitCode: null });
+    expect(client.problems()).toEqual([]);
+  });
+
+  test("is released when it breaks in the middle", async () => {
+    const client = await standardClient(makeEngine(running(5000)), { terminal: true });
+    client.answer((frame) =>
+      frame.method === "terminal/wait_for_exit" ? new Error("lost it") : terminal({ exitCode: 0 })(frame),
+    );
+    await client.prompt("go");
+    expect(methods(client.frames)).toEqual(["create", "wait_for_exit", "release"]);
+    expect(said(client.frames)).toContain("lost it");
+  });
+});
+
+describe("two clients on one session", () => {
+  const call: AgentEvent = {
+    type: "tool_call",
+    metadata: { call_id: "c1", tool: "Bash", args: { command: "ls" }, kind: "execute", title: "Run ls", locations: [] },
+  };
+  const asking: Agent = async function* (_turn, { ask }) {
+    yield call;
+    const { decision } = await ask({ call_id: "c1", tool: "Bash", args: { command: "ls" }, risk: "low" });
+    yield { type: "text_delta", metadata: { text: decision } };
+  };
+  async function both(agent: Agent) {
+    const engine = makeEngine(agent);
+    const first = await standardClient(engine);
+    const second = connect(engine, { judged: true });
+    await second.call("initialize", { protocolVersion: 1 });
+    await second.call("session/resume", { sessionId: first.sessionId, cwd: "/" });
+    return { first, second };
+  }
+
+  test("see everything; the prompt is shown to the one that did not send it", async () => {
+    const { first, second } = await both(doing(async () => "hello"));
+    await first.prompt("hi");
+    await second.until((frame) => said([frame]) !== "");
+    expect(said(second.frames)).toBe(said(first.frames));
+    expect(second.updates("user_message_chunk")).toEqual([
+      { sessionUpdate: "user_message_chunk", content: { type: "text", text: "hi" } },
+    ]);
+    expect(first.updates("user_message_chunk")).toEqual([]);
+  });
+
+  test("are both asked; one answers, the other's question is withdrawn", async () => {
+    const { first, second } = await both(asking);
+    second.answer(({ method }) =>
+      method === "session/request_permission"
+        ? { outcome: { outcome: "selected", optionId: "allow_once" } }
+        : undefined,
+    );
+    const reply = first.prompt("go");
+    const asked = await first.until((frame) => frame.method === "session/request_permission");
+    expect(asked.params).toMatchObject({
+      toolCall: { toolCallId: "c1", title: "Run ls", kind: "execute", status: "pending", rawInput: { command: "ls" } },
+    });
+    const options = asked.params?.["options"] as unknown as { optionId: string; kind: string }[];
+    expect(options.map(({ kind }) => kind)).toEqual(["allow_once", "allow_always", "reject_once", "reject_always"]);
+    const withdrawn = await first.until((frame) => frame.method === "$/cancel_request");
+    expect(withdrawn.params).toEqual({ requestId: asked.id });
+    expect((await reply).result).toMatchObject({ stopReason: "end_turn" });
+    expect(said(first.frames)).toBe("allow");
+    expect([...first.problems(), ...second.problems()]).toEqual([]);
+  });
+
+  test.each([
+    [{ outcome: { outcome: "selected", optionId: "allow_always" } }, "always"],
+    [{ outcome: { outcome: "selected", optionId: "reject_always" } }, "never"],
+    [{ outcome: { outcome: "selected", optionId: "no such option" } }, "deny"],
+    [{ outcome: { outcome: "cancelled" } }, "deny"],
+    [{ nonsense: true }, "deny"],
+    [new Error("cannot ask"), "deny"],
+  ])("an answer of %j means %s", async (answer, decision) => {
+    const client = await standardClient(makeEngine(asking));
+    client.answer(() => answer);
+    await client.prompt("go");
+    expect(said(client.frames)).toBe(decision);
+  });
+
+  test("a cancel withdraws the question and ends the turn", async () => {
+    const client = await standardClient(makeEngine(asking));
+    const reply = client.prompt("go");
+    const asked = await client.until((frame) => frame.method === "session/request_permission");
+    client.notify("session/cancel", { sessionId: client.sessionId });
+    expect((await client.until((frame) => frame.method === "$/cancel_request")).params).toEqual({
+      requestId: asked.id,
+    });
+    expect((await reply).result).toMatchObject({ stopReason: "cancelled" });
+  });
+
+  test("one that leaves leaves the question to the other; the last one's leaving denies it", async () => {
+    const { first, second } = await both(asking);
+    first.start("session/prompt", { sessionId: first.sessionId, prompt: [{ type: "text", text: "go" }] });
+    await second.until((frame) => frame.method === "session/request_permission");
+    first.end();
+    await first.closed;
+    expect(said(second.frames)).toBe("");
+    second.end();
+    await second.closed;
+    expect(said(second.frames)).toBe("");
+  });
+});

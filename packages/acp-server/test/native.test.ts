@@ -1,0 +1,361 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import { createFileStore } from "@chimera/event-store";
+import type { Agent, Summary } from "@chimera/session";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Client, connect, type Frame, makeEngine, nativeClient, saying, yielding } from "./harness.js";
+
+const call: AgentEvent = {
+  type: "tool_call",
+  metadata: { call_id: "c1", tool: "Bash", args: { command: "ls" }, kind: "execute", title: "ls", locations: [] },
+};
+const usage = { input: 3, output: 2, cache: 1, reasoning: 0, total_usd: 0.5, priced: true, used: 5, size: 100 };
+
+/** Event, otter's update (null: none), ferret's kind and payload (null: none). */
+const rows: [AgentEvent, object | null, object | null][] = [
+  [
+    { type: "text_delta", metadata: { text: 'a "b"\n\u2028' } },
+    { sessionUpdate: "agent_message_chunk", content: { type: "text", text: 'a "b"\n\u2028' } },
+    { kind: "agent_message_chunk", text: 'a "b"\n\u2028' },
+  ],
+  [{ type: "thought_delta", metadata: { text: "hm" } }, null, null],
+  [
+    call,
+    { sessionUpdate: "tool_call", callId: "c1", tool: "Bash", input: { command: "ls" } },
+    { kind: "tool_call_start", id: "c1", tool: "Bash", args: { command: "ls" } },
+  ],
+  [
+    { type: "tool_progress", metadata: { call_id: "c1", stream: "stderr", chunk: "x" } },
+    null,
+    { kind: "tool_call_progress", id: "c1", stderr: "x" },
+  ],
+  [
+    { type: "tool_result", metadata: { call_id: "c1", success: false, output: "o", error: "e", duration_ms: 4 } },
+    { sessionUpdate: "tool_result", callId: "c1", success: false, output: "o", error: "e" },
+    { kind: "tool_call_end", id: "c1", result: "o", success: false, duration_ms: 4 },
+  ],
+  [
+    { type: "usage", metadata: usage },
+    { sessionUpdate: "usage_update", input: 3, output: 2, cache: 1, reasoning: 0, total_usd: 0.5 },
+    { kind: "cost_update", input: 3, output: 2, cache: 1, reasoning: 0, total_usd: 0.5 },
+  ],
+  [
+    { type: "file_edit", metadata: { path: "/a", diff: "@@", change: "update" } },
+    null,
+    { kind: "file_edit", path: "/a", diff: "@@", change: "update" },
+  ],
+  [{ type: "file_open", metadata: { path: "/a", line: 3 } }, null, { kind: "file_open", path: "/a", line: 3 }],
+  [{ type: "notice", metadata: { level: "info", text: "n" } }, null, { kind: "notice", level: "info", text: "n" }],
+  [
+    { type: "sandbox_violation", metadata: { tool: "Bash", mode: "read-only", reason: "r" } },
+    null,
+    { kind: "sandbox_violation", tool: "Bash", mode: "read-only", reason: "r" },
+  ],
+  [{ type: "plan", metadata: { entries: [] } }, null, null],
+];
+
+const paramsOf = (client: Client) =>
+  client.frames.filter((frame) => frame.method === "session/update").map((frame) => frame.params!);
+
+describe("updates", () => {
+  test.each(rows)("%j as otter shows it", async (event, update) => {
+    const client = await nativeClient(makeEngine(yielding(event)));
+    await client.message("go");
+    const shown = paramsOf(client).filter(
+      ({ update: { sessionUpdate, success } }) =>
+        !(sessionUpdate === "tool_result" && success === false && event.type === "tool_call"),
+    );
+    expect(shown).toEqual(update ? [{ sessionId: client.sessionId, eventId: 1, update }] : []);
+  });
+
+  test.each(rows)("%j as ferret shows it, with otter's update beside it", async (event, update, flat) => {
+    const client = await nativeClient(makeEngine(yielding(event)), { dialect: "ferret" });
+    await client.message("go");
+    const [first] = paramsOf(client);
+    if (!flat) expect(first).toMatchObject({ kind: "turn_end" });
+    else
+      expect(first).toEqual({ sessionId: client.sessionId, eventId: 1, ...flat, update: update ?? expect.anything() });
+    expect(paramsOf(client).at(-1)).toMatchObject({ kind: "turn_end", id: "msg-0", stop_reason: "end_turn" });
+  });
+
+  test("event ids count this dialect's updates from 1 without a gap, over turns", async () => {
+    const client = await nativeClient(makeEngine(yielding(...rows.map(([event]) => event))));
+    await client.message("one");
+    await client.message("two");
+    const ids = paramsOf(client).map(({ eventId }) => eventId);
+    expect(ids).toEqual(ids.map((_, index) => index + 1));
+    expect(ids).toHaveLength(8);
+  });
+
+  test("session/turn gets records under camelCase names instead", async () => {
+    const client = await nativeClient(makeEngine(yielding(...rows.map(([event]) => event))));
+    const reply = await client.call("session/turn", { sessionId: client.sessionId, prompt: "go" });
+    expect(reply.result).toMatchObject({ sessionId: client.sessionId, stopReason: "end_turn" });
+    const notified = client.frames.filter((frame) => frame.method !== undefined);
+    expect(notified.map((frame) => frame.method)).toEqual([
+      "stepStart",
+      "textDelta",
+      "toolCall",
+      "toolResult",
+      "stepEnd",
+      "turnEnd",
+    ]);
+    expect(notified[1]?.params).toEqual({
+      sessionId: client.sessionId,
+      seq: expect.any(Number),
+      id: expect.stringMatching(/^evt-[0-9a-f]{8}$/),
+      type: "text_delta",
+      turn: 0,
+      metadata: { text: 'a "b"\n\u2028' },
+      ts: expect.stringMatching(/Z$/),
+    });
+  });
+});
+
+const counting = (count: number): Agent =>
+  async function* () {
+    yield { type: "step_start", metadata: { step: 0 } };
+    for (let i = 1; i <= count; i++) yield { type: "text_delta", metadata: { text: String(i) } };
+  };
+
+describe("session/resume", () => {
+  async function after(count: number, historyLimit?: number) {
+    const engine = makeEngine(counting(count), { coalesce: false });
+    const { sessionId, message } = await nativeClient(engine);
+    await message("go");
+    const client = await nativeClient(engine, historyLimit === undefined ? {} : { historyLimit });
+    client.frames.length = 0;
+    const resume = async (cursor: unknown) => {
+      client.frames.length = 0;
+      const params = cursor === undefined ? { sessionId } : { sessionId, sinceEventId: cursor };
+      const { result } = await client.call("session/resume", params);
+      const ids = paramsOf(client).map(({ eventId }) => eventId);
+      expect(client.frames.at(-1)).toHaveProperty("result");
+      return { ids, ...(result as unknown as { replayed: number; lastEventId: number; truncated: boolean }) };
+    };
+    return { resume, sessionId };
+  }
+
+  test.each([
+    [undefined, [1, 2, 3, 4, 5]],
+    [0, [1, 2, 3, 4, 5]],
+    [2, [3, 4, 5]],
+    ["2", [1, 2, 3, 4, 5]],
+    [5, []],
+    [99, []],
+    [-7, [1, 2, 3, 4, 5]],
+    [1.5, [1, 2, 3, 4, 5]],
+    ["abc", [1, 2, 3, 4, 5]],
+    [null, [1, 2, 3, 4, 5]],
+    [{}, [1, 2, 3, 4, 5]],
+    [[3], [1, 2, 3, 4, 5]],
+    [true, [1, 2, 3, 4, 5]],
+  ])("after %j replays %j", async (cursor, ids) => {
+    const { resume } = await after(5);
+    expect(await resume(cursor)).toMatchObject({ ids, replayed: ids.length, lastEventId: 5, truncated: false });
+  });
+
+  test.each([
+    [0, 4, true],
+    [1, 4, true],
+    [2, 4, true],
+    [3, 4, true],
+    [6, 4, false],
+    [8, 2, false],
+    [10, 0, false],
+    [11, 0, false],
+  ])("with a history of 4, after %i of 10: %i frames, truncated %s", async (cursor, replayed, truncated) => {
+    const { resume } = await after(10, 4);
+    expect(await resume(cursor)).toMatchObject({ replayed, truncated, lastEventId: 10 });
+  });
+
+  test("keeps 1024 updates of 1500", async () => {
+    const { resume } = await after(1500);
+    const all = await resume(0);
+    expect(all).toMatchObject({ replayed: 1024, lastEventId: 1500, truncated: true });
+    expect([all.ids[0], all.ids.at(-1)]).toEqual([477, 1500]);
+    expect(await resume(476)).toMatchObject({ replayed: 1024, truncated: false });
+    expect(await resume(475)).toMatchObject({ replayed: 1024, truncated: true });
+  });
+
+  test("ids are the same after a restart, and new updates go on from there", async () => {
+    const root = mkdtempSync(join(tmpdir(), "acp-native-"));
+    onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+    const start = () => {
+      const store = createFileStore<SessionEvent, Summary>({ root });
+      const engine = makeEngine(yielding(...rows.map(([event]) => event)), { store });
+      return { engine, stop: () => engine.sessions.shutdown().then(() => store.close()) };
+    };
+    const first = start();
+    const { sessionId, message, frames } = await nativeClient(first.engine);
+    await message("go");
+    const live = frames.filter((frame) => frame.method === "session/update");
+    await first.stop();
+    const second = start();
+    const client = connect(second.engine, { forced: "otter" });
+    expect((await client.call("session/load", { sessionId })).result).toMatchObject({ lastEventId: live.length });
+    await client.call("session/resume", { sessionId, sinceEventId: 0 });
+    expect(client.frames.filter((frame) => frame.method === "session/update")).toEqual(live);
+    await client.call("session/message", { sessionId, message: "more" });
+    expect(paramsOf(client).map(({ eventId }) => eventId)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    await second.stop();
+  });
+
+  test("in the middle of a turn misses and doubles nothing", async () => {
+    const engine = makeEngine(
+      async function* (_turn, { signal }) {
+        for (let i = 0; i < 200 && !signal.aborted; i++) {
+          yield { type: "text_delta", metadata: { text: `${i} ` } };
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      },
+      { coalesce: false },
+    );
+    const first = await nativeClient(engine);
+    const done = first.message("go");
+    await first.until((frame) => frame.params?.eventId === 20);
+    const second = connect(engine, { forced: "otter" });
+    await second.call("session/resume", { sessionId: first.sessionId, sinceEventId: 5 });
+    await done;
+    await second.until((frame) => frame.params?.eventId === 200);
+    expect(paramsOf(second).map(({ eventId }) => eventId)).toEqual(Array.from({ length: 195 }, (_, i) => i + 6));
+  });
+});
+
+describe("a conversation", () => {
+  const text = (frame: Frame) => (frame.params?.update["content"] as { text: string } | undefined)?.text;
+
+  test("two messages at once: the second waits, each has its own reply", async () => {
+    const engine = makeEngine((turn, context) => saying(turn.prompt.text.toUpperCase())(turn, context));
+    const client = await nativeClient(engine);
+    const replies = await Promise.all([client.message("one"), client.message("two")]);
+    expect(replies.map(({ result }) => result)).toMatchObject([{ output: "ONE" }, { output: "TWO" }]);
+    expect(client.frames.map((frame) => text(frame) ?? frame.id).slice(-4)).toEqual(["ONE", 3, "TWO", 4]);
+  });
+
+  test("a cancel ends with the partial text, marked, and is answered itself", async () => {
+    const engine = makeEngine(async function* (_turn, { signal }) {
+      yield { type: "text_delta", metadata: { text: "part" } };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    });
+    const client = await nativeClient(engine);
+    const { sessionId } = client;
+    const reply = client.message("go");
+    await client.until((frame) => text(frame) === "part");
+    expect((await client.call("session/cancel", { sessionId })).result).toEqual({ sessionId, cancelled: true });
+    expect((await reply).result).toEqual({ sessionId, stopReason: "cancelled", output: "part" });
+    expect(paramsOf(client).at(-1)?.update).toEqual({
+      sessionUpdate: "agent_message_chunk",
+      content: { type: "text", text: "part" },
+      cancelled: true,
+    });
+    expect((await client.call("session/cancel", { sessionId })).result).toEqual({ sessionId, cancelled: false });
+  });
+
+  test.each([
+    ["otter", "permission/respond", (id: string) => ({ requestId: id, reply: "allow" }), "allow"],
+    ["otter", "permission/respond", (id: string) => ({ requestId: id, reply: "always" }), "always"],
+    [
+      "otter",
+      "tool/approve",
+      (id: string, sessionId: string) => ({ sessionId, permissionId: id, decision: "approve" }),
+      "allow",
+    ],
+    [
+      "ferret",
+      "permission/respond",
+      (id: string, sessionId: string) => ({ sessionId, id, decision: "never" }),
+      "never",
+    ],
+  ] as const)("%s: a question waits for %s", async (dialect, method, answer, decision) => {
+    const engine = makeEngine(async function* (_turn, { ask }) {
+      yield call;
+      const answered = await ask({ call_id: "c1", tool: "Bash", args: { command: "ls" }, risk: "high" });
+      yield { type: "text_delta", metadata: { text: answered.decision } };
+    });
+    const client = await nativeClient(engine, { dialect });
+    const reply = client.message("go");
+    const asked = await client.until((frame) => frame.params?.update?.sessionUpdate === "permission_request");
+    const update = asked.params!.update;
+    expect(update).toMatchObject({ tool: "Bash", input: { command: "ls" }, options: ["allow", "always", "deny"] });
+    const id = update["requestId"] as string;
+    const responded = await client.call(method, answer(id, client.sessionId));
+    expect(responded.error).toBeUndefined();
+    expect((await reply).result).toMatchObject({ output: decision });
+    expect((await client.call(method, answer(id, client.sessionId))).error?.code).toBe(-32602);
+  });
+
+  test("a failing agent is -32000 with name, message and stack, and the next message works", async () => {
+    let failed = false;
+    const engine = makeEngine(async function* (turn, context) {
+      if (!failed) {
+        failed = true;
+        throw new RangeError("out of luck\nsecond line");
+      }
+      yield* saying("fine")(turn, context);
+    });
+    const client = await nativeClient(engine);
+    expect((await client.message("go")).error).toEqual({
+      code: -32000,
+      message: "out of luck",
+      data: { name: "RangeError", message: "out of luck\nsecond line", stack: expect.any(String) },
+    });
+    expect((await client.message("again")).result).toMatchObject({ output: "fine" });
+  });
+
+  test.each([
+    ["session/load", { sessionId: "otter-none" }, -32602],
+    ["session/message", { sessionId: "otter-none", message: "x" }, -32602],
+    ["session/message", { message: "x" }, -32602],
+    ["session/message", {}, -32602],
+    ["session/setMode", { sessionId: "self", mode: "pirate" }, -32602],
+    ["session/new", { mode: "pirate" }, -32602],
+    ["session/new", { cwd: "/no/such/directory" }, -32602],
+    ["permission/respond", { requestId: "perm-none", reply: "allow" }, -32602],
+    ["session/fork", { sessionId: "self" }, -32602],
+    ["session/vanish", {}, -32601],
+    ["__proto__", {}, -32601],
+  ])("%s %j is %i", async (method, params, code) => {
+    const client = await nativeClient(makeEngine(saying("hi")));
+    const own =
+      "sessionId" in params && params.sessionId === "self" ? { ...params, sessionId: client.sessionId } : params;
+    expect((await client.call(method, own)).error?.code).toBe(code);
+  });
+
+  test("load, list, get, setMode, setModel and fork answer as described", async () => {
+    const client = await nativeClient(makeEngine(saying("Hello there")));
+    const { sessionId } = client;
+    await client.message("hi");
+    expect((await client.call("session/setMode", { sessionId, mode: "plan" })).result).toEqual({
+      sessionId,
+      mode: "plan",
+    });
+    expect((await client.call("session/setModel", { sessionId, model: "m2" })).result).toEqual({
+      sessionId,
+      model: "m2",
+    });
+    expect((await client.call("session/load", { sessionId })).result).toEqual({
+      sessionId,
+      cwd: "/",
+      agent: "plan",
+      model: "m2",
+      state: "idle",
+      lastEventId: 1,
+    });
+    expect((await client.call("session/list", {})).result).toMatchObject({
+      sessions: [{ sessionId, cwd: "/", title: "Hello there", model: "m2", state: "idle" }],
+    });
+    expect((await client.call("session/get", { sessionId })).result).toMatchObject({
+      sessionId,
+      session_id: sessionId,
+      state: "idle",
+      step_count: 1,
+      summary: { prompt: "hi" },
+      events: expect.arrayContaining([expect.objectContaining({ seq: 1, type: "user_message" })]),
+    });
+    const fork = await client.call("session/fork", { sessionId, turn: 0 });
+    expect(fork.result).toEqual({ sessionId: expect.not.stringMatching(sessionId), parentId: sessionId });
+  });
+});

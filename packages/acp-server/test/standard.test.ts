@@ -1,0 +1,427 @@
+// Standard ACP v1, method by method; every frame both ways is held to the official schema.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import { createMemoryStore, type EventStore, StoreError } from "@chimera/event-store";
+import type { Agent, Summary, Turn } from "@chimera/session";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { connect, everything, makeEngine, saying, standardClient } from "./harness.js";
+
+/** An agent that keeps the turns it was given. */
+function listening(...texts: string[]) {
+  const turns: Turn[] = [];
+  const agent: Agent = (turn, context) => {
+    turns.push(turn);
+    return saying(...texts)(turn, context);
+  };
+  return { agent, turns };
+}
+
+const waiting: Agent = async function* (_turn, { signal }) {
+  yield { type: "text_delta", metadata: { text: "part" } };
+  await new Promise((resolve) => signal.addEventListener("abort", resolve));
+};
+
+function scratch(): string {
+  const cwd = mkdtempSync(join(tmpdir(), "acp-standard-"));
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  return cwd;
+}
+
+describe("a prompt", () => {
+  test("is answered with stop reason and usage after its updates, none after", async () => {
+    const usage = { input: 7, output: 3, cache: 2, reasoning: 1, total_usd: 0.1, priced: true, used: 10, size: 100 };
+    const client = await standardClient(
+      makeEngine(async function* () {
+        yield { type: "step_start", metadata: { step: 0 } };
+        yield { type: "text_delta", metadata: { text: "# Hello *there*" } };
+        yield { type: "usage", metadata: usage };
+      }),
+    );
+    const { result } = await client.prompt("hi");
+    expect(result).toEqual({
+      stopReason: "end_turn",
+      usage: { totalTokens: 10, inputTokens: 7, outputTokens: 3, thoughtTokens: 1, cachedReadTokens: 2 },
+    });
+    const seen = client.frames.length;
+    expect(client.updates().map((update) => update.sessionUpdate)).toEqual([
+      "available_commands_update",
+      "agent_message_chunk",
+      "usage_update",
+      "session_info_update",
+    ]);
+    expect(client.updates("session_info_update")[0]).toMatchObject({ title: "Hello there" });
+    expect(client.updates("usage_update")[0]).toEqual({
+      sessionUpdate: "usage_update",
+      used: 10,
+      size: 100,
+      cost: { amount: 0.1, currency: "USD" },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(client.frames).toHaveLength(seen);
+    expect(client.problems()).toEqual([]);
+  });
+
+  test("tells the commands once, and again when they have changed", async () => {
+    const cwd = scratch();
+    const engine = makeEngine(saying("ok"));
+    const client = await standardClient(engine);
+    const { result } = await client.call("session/new", { cwd, mcpServers: [] });
+    const { sessionId } = result as unknown as { sessionId: string };
+    const say = () => client.call("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
+    await say();
+    await say();
+    expect(client.updates("available_commands_update")).toHaveLength(1);
+    mkdirSync(join(cwd, ".opencode", "command"), { recursive: true });
+    writeFileSync(join(cwd, ".opencode", "command", "ship.md"), "---\ndescription: Ship it\n---\nShip $1");
+    await say();
+    const told = client.updates("available_commands_update");
+    expect(told).toHaveLength(2);
+    expect(told[1]?.["availableCommands"]).toContainEqual({ name: "ship", description: "Ship it" });
+    expect(client.problems()).toEqual([]);
+  });
+
+  test("brings links, embedded files and pictures to the agent", async () => {
+    const { agent, turns } = listening("ok");
+    const client = await standardClient(makeEngine(agent));
+    const image = { type: "image", data: "aGk=", mimeType: "image/png" };
+    await client.call("session/prompt", {
+      sessionId: client.sessionId,
+      _meta: { anything: 1 },
+      prompt: [
+        { type: "text", text: "look at" },
+        { type: "resource_link", name: "main.ts", uri: "file:///src/main.ts" },
+        { type: "resource", resource: { uri: 'file:///a"b', text: "content\nof it" } },
+        { type: "resource", resource: { uri: "file:///x.bin", blob: "AAAA", mimeType: "application/x" } },
+        image,
+      ],
+    });
+    const { text, content } = turns[0]!.prompt;
+    expect(text).toBe(
+      'look at\n[main.ts](file:///src/main.ts)\n<resource uri="file:///a%22b">\ncontent\nof it\n</resource>\n[attached: file:///x.bin, application/x]',
+    );
+    expect(content).toContainEqual(expect.objectContaining(image));
+  });
+
+  test("that fails is -32603 in one line with data, and never -32000", async () => {
+    const client = await standardClient(
+      // biome-ignore lint/correctness/useYield: it fails before it says anything
+      makeEngine(async function* () {
+        throw new TypeError("first line\nsecond line");
+      }),
+    );
+    const { error } = await client.prompt("hi");
+    expect(error).toMatchObject({ code: -32603, message: "first line", data: { name: "TypeError" } });
+    expect(client.problems()).toEqual([]);
+  });
+
+  test.each(["session/cancel as a notification", "session/cancel as a request", "$/cancel_request"])(
+    "is cancelled by %s",
+    async (how) => {
+      const client = await standardClient(makeEngine(waiting));
+      const { sessionId } = client;
+      const prompt = [{ type: "text", text: "hi" }];
+      const { id, answer } = client.start("session/prompt", { sessionId, prompt });
+      await client.until((frame) => frame.params?.update?.sessionUpdate === "agent_message_chunk");
+      if (how === "$/cancel_request") client.notify("$/cancel_request", { requestId: id });
+      else if (how.endsWith("request")) expect((await client.call("session/cancel", { sessionId })).result).toEqual({});
+      else client.notify("session/cancel", { sessionId });
+      expect((await answer).result).toMatchObject({ stopReason: "cancelled" });
+    },
+  );
+
+  test("that waits can be withdrawn, and the running one goes on", async () => {
+    const client = await standardClient(makeEngine(waiting));
+    const { sessionId } = client;
+    const prompt = [{ type: "text", text: "hi" }];
+    const first = client.start("session/prompt", { sessionId, prompt });
+    const second = client.start("session/prompt", { sessionId, prompt });
+    await client.until((frame) => frame.params?.update?.sessionUpdate === "agent_message_chunk");
+    client.notify("$/cancel_request", { requestId: second.id });
+    expect((await second.answer).result).toMatchObject({ stopReason: "cancelled" });
+    client.notify("session/cancel", { sessionId });
+    expect((await first.answer).result).toMatchObject({ stopReason: "cancelled" });
+  });
+
+  test("that the log does not take is answered with the storage error, and the next one works", async () => {
+    let full = false;
+    const memory: EventStore<SessionEvent, Summary> = createMemoryStore();
+    const store: typeof memory = {
+      ...memory,
+      create: async (id, summary) => {
+        const writer = await memory.create(id, summary);
+        return {
+          ...writer,
+          get lastSeq() {
+            return writer.lastSeq;
+          },
+          append(events) {
+            if (full) throw new StoreError("storage_full", "no space left");
+            return writer.append(events);
+          },
+        };
+      },
+    };
+    const engine = makeEngine(
+      async function* (turn, context) {
+        full = turn.number === 0;
+        yield* saying("well")(turn, context);
+      },
+      { store },
+    );
+    const client = await standardClient(engine);
+    expect((await client.prompt("one")).error).toMatchObject({ code: -32603, data: { code: "storage_full" } });
+    expect((await client.prompt("two")).error).toMatchObject({ code: -32603, data: { code: "storage_full" } });
+    full = false;
+    expect((await client.prompt("three")).result).toMatchObject({ stopReason: "end_turn" });
+    expect(client.problems()).toEqual([]);
+  });
+});
+
+describe("settings", () => {
+  test("a mode is told as mode and as the complete list of options", async () => {
+    const client = await standardClient(makeEngine(saying("ok")), everything);
+    const { sessionId } = client;
+    expect((await client.call("session/set_mode", { sessionId, modeId: "auto" })).result).toEqual({});
+    await client.until((frame) => frame.params?.update?.sessionUpdate === "config_option_update");
+    expect(client.updates("current_mode_update")[0]).toMatchObject({ currentModeId: "auto" });
+    const [told] = client.updates("config_option_update");
+    const values = (options: unknown) =>
+      Object.fromEntries((options as { id: string; currentValue: unknown }[]).map((one) => [one.id, one.currentValue]));
+    expect(values(told?.["configOptions"])).toEqual({
+      model: "test-model",
+      mode: "auto",
+      agent: "build",
+      auto_approve_writes: true,
+      auto_approve_execute: true,
+      read_only: false,
+    });
+    const params = { sessionId, configId: "read_only", type: "boolean", value: true };
+    const { result } = await client.call("session/set_config_option", params);
+    expect(values((result as unknown as { configOptions: unknown }).configOptions)).toMatchObject({
+      mode: "read-only",
+      auto_approve_writes: true,
+      read_only: true,
+    });
+    await client.until((frame) => frame.params?.update?.["currentModeId"] === "read-only");
+    expect(client.problems()).toEqual([]);
+  });
+
+  test("booleans are for clients that show them", async () => {
+    const client = await standardClient(makeEngine(saying("ok")));
+    const { result } = await client.call("session/new", { cwd: "/", mcpServers: [] });
+    const { configOptions } = result as unknown as { configOptions: { id: string; type: string }[] };
+    expect(configOptions.map(({ id, type }) => [id, type])).toEqual([
+      ["model", "select"],
+      ["mode", "select"],
+      ["agent", "select"],
+    ]);
+  });
+
+  test("a model by its option or by the old method reaches the agent", async () => {
+    const { agent, turns } = listening("ok");
+    const client = await standardClient(makeEngine(agent));
+    const { sessionId } = client;
+    await client.call("session/set_config_option", { sessionId, configId: "model", value: "m2" });
+    await client.prompt("hi");
+    expect((await client.call("session/set_model", { sessionId, modelId: "m3" })).result).toEqual({});
+    await client.prompt("hi");
+    expect(turns.map((turn) => turn.settings.model)).toEqual(["m2", "m3"]);
+  });
+
+  test.each([
+    ["session/set_mode", { modeId: "turbo" }],
+    ["session/set_config_option", { configId: "mode", value: "turbo" }],
+    ["session/set_config_option", { configId: "agent", value: "pirate" }],
+    ["session/set_config_option", { configId: "model", value: "" }],
+    ["session/set_config_option", { configId: "nothing", value: "x" }],
+    ["session/set_config_option", { configId: "__proto__", value: "x" }],
+    ["session/set_config_option", { configId: "read_only", value: "yes" }],
+    ["session/set_config_option", { configId: "model", type: "boolean", value: true }],
+  ])("%s %j is -32602", async (method, params) => {
+    const client = await standardClient(makeEngine(saying("ok")));
+    expect((await client.call(method, { sessionId: client.sessionId, ...params })).error?.code).toBe(-32602);
+  });
+});
+
+describe("MCP servers", () => {
+  const server = { name: "s", command: "/bin/s", args: ["-x"] };
+
+  test.each([
+    ["a list", { ...server, env: [{ name: "A", value: "1" }] }, { A: "1" }],
+    ["a map", { type: "stdio", ...server, env: { A: "1", B: "2" } }, { A: "1", B: "2" }],
+    ["nothing", server, {}],
+  ])("reach the agent with variables as %s", async (_, given, env) => {
+    const { agent, turns } = listening("ok");
+    const engine = makeEngine(agent);
+    const client = connect(engine);
+    await client.call("initialize", { protocolVersion: 1 });
+    const { result } = await client.call("session/new", { cwd: "/", mcpServers: [given] });
+    const { sessionId } = result as unknown as { sessionId: string };
+    await client.call("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
+    expect(turns[0]?.settings.mcpServers).toEqual([{ type: "stdio", ...server, env }]);
+  });
+
+  test("are kept for a session that was unloaded meanwhile", async () => {
+    let now = 0;
+    const { agent, turns } = listening("ok");
+    const engine = makeEngine(agent, { monotonic: () => now, ttl: 60 });
+    const client = connect(engine);
+    await client.call("initialize", { protocolVersion: 1 });
+    const http = { type: "http", name: "h", url: "http://localhost:1/", headers: [{ name: "k", value: "v" }] };
+    const { result } = await client.call("session/new", { cwd: "/", mcpServers: [http] });
+    const { sessionId } = result as unknown as { sessionId: string };
+    now = 100_000;
+    const { result: reply } = await client.call("session/prompt", {
+      sessionId,
+      prompt: [{ type: "text", text: "hi" }],
+    });
+    expect(reply).toMatchObject({ stopReason: "end_turn" });
+    expect(turns[0]?.settings.mcpServers).toEqual([
+      { type: "http", name: "h", url: "http://localhost:1/", headers: { k: "v" } },
+    ]);
+  });
+});
+
+describe("the life of a session", () => {
+  test.each(["session/load", "session/resume", "session/prompt", "session/set_mode", "session/fork"])(
+    "%s of an unknown one is -32002 with its id",
+    async (method) => {
+      const client = await standardClient(makeEngine(saying("ok")));
+      const sessionId = "otter-20260101T000000-deadbeef";
+      const params = { sessionId, cwd: "/", mcpServers: [], prompt: [], modeId: "auto" };
+      const { error } = await client.call(method, params);
+      expect(error).toMatchObject({ code: -32002, data: { sessionId } });
+      expect(error?.message).not.toContain("\n");
+    },
+  );
+
+  test("list knows titles, filters by directory and gives pages", async () => {
+    const cwd = scratch();
+    const client = await standardClient(makeEngine(saying("Hello")));
+    await client.prompt("hi");
+    const { result } = await client.call("session/list", {});
+    expect(result).toMatchObject({ sessions: [{ sessionId: client.sessionId, cwd: "/", title: "Hello" }] });
+    expect((await client.call("session/list", { cwd })).result).toEqual({ sessions: [] });
+    for (let i = 0; i < 55; i++) {
+      const made = await client.call("session/new", { cwd, mcpServers: [] });
+      const { sessionId } = made.result as unknown as { sessionId: string };
+      await client.call("session/prompt", { sessionId, prompt: [{ type: "text", text: `p${i}` }] });
+    }
+    const page = (await client.call("session/list", { cwd })).result as unknown as Page;
+    const rest = (await client.call("session/list", { cwd, cursor: page.nextCursor })).result as unknown as Page;
+    const ids = [...page.sessions, ...rest.sessions].map((row) => row.sessionId);
+    expect(new Set(ids).size).toBe(55);
+    expect(rest.nextCursor).toBeUndefined();
+    expect(client.problems()).toEqual([]);
+  });
+
+  test("load replays the visible conversation before it answers, resume nothing", async () => {
+    const engine = makeEngine((turn, context) => saying("an", "swer ", turn.prompt.text)(turn, context));
+    const first = await standardClient(engine);
+    for (const text of ["one", "two", "/undo"]) await first.prompt(text);
+    const { sessionId } = first;
+    const second = connect(engine, { judged: true });
+    await second.call("initialize", { protocolVersion: 1 });
+    const loaded = await second.call("session/load", { sessionId, cwd: "/", mcpServers: [] });
+    expect(loaded.result).toMatchObject({ modes: { currentModeId: "review" } });
+    const chunks = second
+      .updates()
+      .filter(({ sessionUpdate }) => sessionUpdate.endsWith("message_chunk"))
+      .map(({ sessionUpdate, content }) => `${sessionUpdate.split("_")[0]}: ${(content as { text: string }).text}`);
+    expect(chunks.slice(0, 2)).toEqual(["user: one", "agent: answer one"]);
+    expect(chunks.join()).not.toContain("two");
+    expect(second.frames.at(-1)).toBe(loaded);
+    const third = connect(engine, { judged: true });
+    await third.call("initialize", { protocolVersion: 1 });
+    await third.call("session/resume", { sessionId, cwd: "/" });
+    expect(third.updates()).toEqual([]);
+    expect([...second.problems(), ...third.problems()]).toEqual([]);
+  });
+
+  test("replay by cursor is every record, raw, with the ids seen live", async () => {
+    const client = await standardClient(makeEngine(saying("a", "b"), { coalesce: false }));
+    await client.prompt("one");
+    const ids = () =>
+      client.frames.map((frame) => frame.params?._meta?.["chimera.dev/eventId"]).filter(Number.isInteger);
+    const live = ids();
+    client.frames.length = 0;
+    const { result } = await client.call("_chimera.dev/session/replay", {
+      sessionId: client.sessionId,
+      sinceEventId: 2,
+    });
+    expect(result).toMatchObject({ lastEventId: expect.any(Number), truncated: false });
+    expect(ids()).toEqual(live);
+  });
+
+  test("close in a turn ends the prompt as cancelled first, then answers", async () => {
+    const client = await standardClient(makeEngine(waiting));
+    const { sessionId } = client;
+    const prompt = client.prompt("hi");
+    await client.until((frame) => frame.params?.update?.sessionUpdate === "agent_message_chunk");
+    const closed = await client.call("session/close", { sessionId });
+    expect([closed.result, (await prompt).result]).toMatchObject([{}, { stopReason: "cancelled" }]);
+    expect(client.frames.at(-1)).toBe(closed);
+    expect((await client.call("session/close", { sessionId })).result).toEqual({});
+  });
+
+  test("delete in a turn too, and deleting what is not there succeeds", async () => {
+    const client = await standardClient(makeEngine(waiting));
+    const { sessionId } = client;
+    const prompt = client.prompt("hi");
+    await client.until((frame) => frame.params?.update?.sessionUpdate === "agent_message_chunk");
+    expect((await client.call("session/delete", { sessionId })).result).toEqual({});
+    expect((await prompt).result).toMatchObject({ stopReason: "cancelled" });
+    expect((await client.call("session/delete", { sessionId })).result).toEqual({});
+    expect((await client.call("session/load", { sessionId, cwd: "/", mcpServers: [] })).error?.code).toBe(-32002);
+  });
+
+  test("fork takes the message index and the servers", async () => {
+    const { agent, turns } = listening("ok");
+    const client = await standardClient(makeEngine(agent));
+    const { sessionId } = client;
+    for (const text of ["one", "two"]) await client.prompt(text);
+    const { result } = await client.call("session/fork", {
+      sessionId,
+      cwd: "/",
+      mcpServers: [{ name: "s", command: "s", args: [], env: [] }],
+      _meta: { "chimera.dev/messageIndex": 0 },
+    });
+    const child = (result as unknown as { sessionId: string }).sessionId;
+    await client.call("session/prompt", { sessionId: child, prompt: [{ type: "text", text: "three" }] });
+    expect(turns.at(-1)?.history.map((message) => message.role)).toEqual(["user", "assistant"]);
+    expect(turns.at(-1)?.settings.mcpServers).toHaveLength(1);
+    expect(client.problems()).toEqual([]);
+  });
+
+  test.each([
+    { cwd: "relative" },
+    { cwd: "/no/such/place" },
+    { cwd: "/etc/passwd" },
+    { cwd: "/", additionalDirectories: ["x"] },
+  ])("new in %j is -32602", async (params) => {
+    const client = await standardClient(makeEngine(saying("ok")));
+    expect((await client.call("session/new", { mcpServers: [], ...params })).error?.code).toBe(-32602);
+  });
+
+  test("undo and redo are methods too", async () => {
+    const client = await standardClient(makeEngine(saying("ok")));
+    const { sessionId } = client;
+    await client.prompt("hi");
+    expect((await client.call("_chimera.dev/session/undo", { sessionId })).result).toMatchObject({
+      turns: 1,
+      remaining: 0,
+    });
+    expect((await client.call("_chimera.dev/session/redo", { sessionId, steps: 2 })).result).toMatchObject({
+      turns: 1,
+    });
+    expect((await client.call("_chimera.dev/session/undo", { sessionId, steps: -1 })).error?.code).toBe(-32602);
+    expect((await client.call("_other.dev/thing", {})).error?.code).toBe(-32601);
+  });
+});
+
+interface Page {
+  readonly sessions: { readonly sessionId: string }[];
+  readonly nextCursor?: string;
+}
