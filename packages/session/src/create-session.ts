@@ -192,9 +192,10 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
   const rewind = createRewind({ history: () => journal.history, snapshots: deps.snapshots, record: change });
   const rewindIdle = async (direction: Direction, options?: RewindOptions) => {
     requireOpen();
-    if (queue.state !== "idle") {
+    if (session.state !== "idle") {
       throw new SessionError("turn_running", `cannot ${direction} while a turn runs; cancel it or wait for it`);
     }
+    await queue.quiet();
     return rewind(direction, options);
   };
 
@@ -232,7 +233,9 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       return deps.monotonic() - touched;
     },
     get state() {
-      return queue.state;
+      // A turn whose last record is out has ended for everybody, though it is still being made durable.
+      const { turns } = journal.history;
+      return [...queue.busy()].every((turn) => turns[turn]?.ended) ? "idle" : queue.state;
     },
     get queued() {
       return queue.length;
@@ -260,12 +263,13 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
         throw new SessionError("queue_full", `session ${id} already has ${queue.length} prompts waiting`);
       }
       journal.settle(queue.busy());
+      const status = session.state === "idle" ? "running" : "queued";
       const turn = journal.history.turns.length;
       const messageId = `msg-${turn}`;
       const by = origin === undefined ? {} : { origin };
       const metadata = { prompt: messageId, text, ...(content && { content: [...content] }) };
       const durable = journal.accept({ type: "user_message", metadata }, { turn, ...by });
-      const status = queue.add({ turn, prompt: content ? { text, content } : { text }, ...by });
+      queue.add({ turn, prompt: content ? { text, content } : { text }, ...by });
       return { turn, messageId, status, durable };
     },
     cancel() {

@@ -17,7 +17,7 @@ export interface TurnQueue {
   /** Turns that run or wait. */
   busy(): ReadonlySet<number>;
   /** Starts the turn, or puts it behind the others. */
-  add(next: QueuedTurn): "running" | "queued";
+  add(next: QueuedTurn): void;
   /** Takes turns that wait out of the queue. */
   forget(which: (turn: number) => boolean): number[];
   /** Ends the running turn on somebody's wish; false when there is none, or it is ending already. */
@@ -78,10 +78,9 @@ export function createTurnQueue(deps: {
     busy: () => new Set([...waiting.map(({ turn }) => turn), ...(running ? [running.turn] : [])]),
     add(next) {
       waiting.push(next);
-      if (state !== "idle") return "queued";
+      if (state !== "idle") return;
       state = "running";
       void work();
-      return "running";
     },
     forget(which) {
       const gone = waiting.filter(({ turn }) => which(turn));

@@ -97,7 +97,6 @@ export function createStreams(sessions: Sessions): Streams {
 
 // --- internal ---
 
-/** Prompts run first in, first out: while any waits or runs, the newest turn has not ended. */
 function isBusy(sessions: Sessions, id: string): boolean {
-  return sessions.find(id)?.history.turns.at(-1)?.ended === false;
+  return (sessions.find(id)?.state ?? "idle") !== "idle";
 }
