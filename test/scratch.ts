@@ -8,10 +8,13 @@ import { onTestFinished } from "vitest";
 
 export const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** Writes the files (JSON for anything but a string) and removes them when the test ends. */
-export function scratchTree(files: Record<string, unknown>): string {
+/** Writes the files (JSON for anything but a string) and removes them when the test ends, or the scope given. */
+export function scratchTree(
+  files: Record<string, unknown>,
+  atEnd: (cleanup: () => void) => void = onTestFinished,
+): string {
   const root = mkdtempSync(join(tmpdir(), "chimera-gate-"));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  atEnd(() => rmSync(root, { recursive: true, force: true }));
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), typeof content === "string" ? content : JSON.stringify(content, null, 2));

@@ -1,0 +1,246 @@
+// The REST surface of `otter serve`: sessions made, listed, read, extended and cancelled.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { fileScope } from "./program.js";
+import { scratchTree } from "./scratch.js";
+import { type Server, startServer, until } from "./server.js";
+
+const atEnd = fileScope();
+const isoSeconds = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+const journal = ({ home }: { home: string }) => readdirSync(join(home, "eventlog"));
+
+let server: Server;
+beforeAll(async () => {
+  server = await startServer([], {}, { atEnd });
+});
+
+describe("what the server says about itself", () => {
+  test("[http.info] [http.json] /info", async () => {
+    const { status, headers, body } = await server.ask("GET /info");
+    expect(status).toBe(200);
+    expect(headers.get("content-type")).toContain("application/json");
+    expect(body).toEqual({
+      version: expect.any(String),
+      model: "offline",
+      provider: "offline",
+      tools: expect.arrayContaining(["Read", "Write", "Edit", "Bash", "search", "list_files"]),
+      cwd: server.program.cwd,
+    });
+  });
+
+  test("[http.providers] /providers tells which are configured", async () => {
+    const { body } = await server.ask("GET /providers");
+    expect(body.active).toEqual({ provider: "offline", model: "offline" });
+    const configured = Object.fromEntries(
+      body.available.map((row: { name: string; configured: boolean }) => [row.name, row.configured]),
+    );
+    expect(configured).toMatchObject({ anthropic: false, openai: false, offline: true });
+  });
+
+  test("[http.tools] /tools gives a name, a description and a JSON schema each", async () => {
+    const { tools } = (await server.ask("GET /tools")).body;
+    expect(tools.map((tool: { name: string }) => tool.name)).toContain("Bash");
+    for (const tool of tools) {
+      expect(tool).toEqual({
+        name: expect.any(String),
+        description: expect.stringMatching(/./),
+        input_schema: expect.objectContaining({ type: "object" }),
+      });
+    }
+  });
+});
+
+describe("one session", () => {
+  let id: string;
+  beforeAll(async () => {
+    ({ id } = await server.run("list files and read README"));
+  });
+
+  test("[http.session-id-is-directory] [http.journaled] its id is the name of its directory", () => {
+    expect(id).toMatch(/^otter-\d{8}T\d{6}-[0-9a-f]{8}$/);
+    expect(journal(server.program)).toContain(id);
+  });
+
+  test("[http.session-show] [http.utc] it is read whole: summary and every event", async () => {
+    const { status, body } = await server.ask(`GET /sessions/${id}`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      session_id: id,
+      summary: { session_id: id, prompt: "list files and read README", success: true, started_at: isoSeconds },
+    });
+    const seqs = body.events.map((event: { seq: number }) => event.seq);
+    expect(seqs).toEqual(seqs.map((_: number, index: number) => index + 1));
+    expect(body.events.at(-1)).toMatchObject({ type: "agent_result", ts: isoSeconds });
+  });
+
+  test("[runs-api.session] the same answer carries its state and counts", async () => {
+    const { body } = await server.ask(`GET /sessions/${id}`);
+    expect(body).toMatchObject({ state: "idle", step_count: body.summary.steps, event_count: body.events.length });
+  });
+
+  test("[http.sessions-list] [http.sessions-fields] [sessions.live-fields] [sessions.live-list] the list has it, with the fields of both descriptions", async () => {
+    const { body } = await server.ask("GET /sessions");
+    expect(body.sessions[0]).toMatchObject({
+      session_id: id,
+      started_at: isoSeconds,
+      ended_at: isoSeconds,
+      model: "offline",
+      prompt: "list files and read README",
+      success: true,
+      cost_usd: 0,
+      steps: expect.any(Number),
+      tool_calls: 2,
+      working_dir: server.program.cwd,
+      created_at: expect.any(Number),
+      last_touched: expect.any(Number),
+      event_count: expect.any(Number),
+    });
+  });
+
+  test("[sessions.singular-list] GET /session gives the bare ids", async () => {
+    expect((await server.ask("GET /session")).body.sessions).toContain(id);
+  });
+
+  test("[http.turns] a further turn is accepted and answers as creation does", async () => {
+    const { status, body } = await server.ask(`POST /sessions/${id}/turns`, { body: { prompt: "list files" } });
+    expect(status).toBe(202);
+    expect(body).toEqual({ session_id: id, status: "running", message_id: "msg-1" });
+    const frames = await server.all(`/sessions/${id}/events`);
+    expect(frames.filter((frame) => frame.event === "agent_result")).toHaveLength(2);
+  });
+});
+
+describe("a session that does not exist", () => {
+  test.each([
+    ["[http.session-show-404] GET", "GET /sessions/otter-20260101T000000-00000000", undefined],
+    ["[http.session-show-404] a hostile id", "GET /sessions/..%2f..%2fetc", undefined],
+    ["turns", "POST /sessions/otter-20260101T000000-00000000/turns", { prompt: "x" }],
+    ["cancel", "POST /sessions/otter-20260101T000000-00000000/cancel", {}],
+    ["events", "GET /sessions/otter-20260101T000000-00000000/events", undefined],
+    ["[auth.rotate-404] rotate-token", "POST /session/otter-20260101T000000-00000000/rotate-token", {}],
+    ["[sessions.delete-404] DELETE", "DELETE /session/otter-20260101T000000-00000000", undefined],
+  ])("%s is 404 session_not_found", async (_what, route, body) => {
+    const answer = await server.ask(route, body === undefined ? {} : { body });
+    expect(answer).toMatchObject({ status: 404, body: { error: "session_not_found" } });
+  });
+});
+
+describe("creation", () => {
+  test.each([{}, { prompt: "" }, { prompt: 5 }, { prompt: null }])(
+    "[http.session-create-prompt] %j is 400 missing_prompt",
+    async (body) => {
+      expect(await server.ask("POST /sessions", { body })).toMatchObject({
+        status: 400,
+        body: { error: "missing_prompt" },
+      });
+    },
+  );
+
+  test("[http.session-create-options] cwd, model, max_steps and allowed_tools hold for that session alone", async () => {
+    const cwd = scratchTree({ "elsewhere.txt": "found me\n" });
+    const given = await server.run("read elsewhere.txt", { cwd, max_steps: 1, allowed_tools: ["list_files"] });
+    const { summary } = (await server.ask(`GET /sessions/${given.id}`)).body;
+    expect(summary).toMatchObject({ cwd, steps: 1 });
+    expect(given.frames.map((frame) => frame.data.metadata?.output ?? "").join("")).not.toContain("found me");
+    const script = scratchTree({ "hello.json": { turns: [{ steps: [{ reply: [{ text: "Scripted." }] }] }] } });
+    const scripted = await server.run("hello", { model: `scripted:${script}/hello.json` });
+    expect(scripted.frames.at(-2)?.data.metadata.output).toBe("Scripted.");
+    const usual = await server.run("read README.md");
+    expect((await server.ask(`GET /sessions/${usual.id}`)).body.summary).toMatchObject({
+      cwd: server.program.cwd,
+      model: "offline",
+    });
+    expect(usual.frames.filter((frame) => frame.event === "tool_call")).toHaveLength(1);
+  });
+
+  test("[http.persist-false] persist: false leaves nothing in the journal, and the session still streams", async () => {
+    const { id, frames } = await server.run("list files", { persist: false });
+    expect(frames.at(-1)).toMatchObject({ event: "end", data: { session_id: id, success: true } });
+    expect(journal(server.program)).not.toContain(id);
+  });
+});
+
+describe("cancel", () => {
+  test("[http.cancel] [http.cancelled-event] is 204, and the turn's events end with cancelled", async () => {
+    const { body } = await server.ask("POST /sessions", { body: { prompt: "write note.txt: hello" } });
+    const events = `/sessions/${body.session_id}/events`;
+    await until(server.frames(events), (frame) => frame.event === "permission_request");
+    const { status } = await server.ask(`POST /sessions/${body.session_id}/cancel`, { body: {} });
+    expect(status).toBe(204);
+    const frames = await server.all(events);
+    expect(frames.at(-2)).toMatchObject({ event: "cancelled", data: { type: "cancelled" } });
+    expect(frames.at(-1)).toEqual({ event: "end", data: { session_id: body.session_id, success: false } });
+  });
+
+  test("[http.cancel] without a body too", async () => {
+    const { id } = await server.run("list files");
+    expect((await server.ask(`POST /sessions/${id}/cancel`)).status).toBe(204);
+  });
+});
+
+describe("the list's filters", () => {
+  let many: Server;
+  beforeAll(async () => {
+    const old = Array.from({ length: 23 }, (_, index) => summaryOf(index));
+    const files = Object.fromEntries(old.map((row) => [`eventlog/${row.session_id}/summary.json`, row]));
+    many = await startServer([], {}, { atEnd, home: scratchTree(files, atEnd) });
+  });
+  const rows = async (query: string) => (await many.ask(`GET /sessions${query}`)).body.sessions as { model: string }[];
+
+  test("[http.sessions-limit] 20 rows unless told, or as many as asked", async () => {
+    expect(await rows("")).toHaveLength(20);
+    expect(await rows("?limit=3")).toHaveLength(3);
+    expect(await rows("?limit=100")).toHaveLength(23);
+  });
+
+  test("[http.sessions-model] the exact model", async () => {
+    expect(new Set((await rows("?limit=100&model=glm-5.1")).map((row) => row.model))).toEqual(new Set(["glm-5.1"]));
+    expect(await rows("?model=glm")).toEqual([]);
+  });
+
+  test.each([
+    ["2d", 2],
+    ["49h", 3],
+    [new Date(Date.now() - 3.5 * 86_400_000).toISOString(), 4],
+  ])("[http.sessions-since] since=%s", async (since, count) => {
+    expect(await rows(`?limit=100&since=${encodeURIComponent(since)}`)).toHaveLength(count);
+  });
+
+  /** One session a day, each half an hour after the full day, back from now. */
+  function summaryOf(day: number) {
+    const at = new Date(Date.now() - day * 86_400_000 - 1_800_000);
+    const stamp = at.toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
+    return {
+      v: 1,
+      session_id: `otter-${stamp}-${day.toString(16).padStart(8, "0")}`,
+      run_id: `otter-${stamp}-${day.toString(16).padStart(8, "0")}`,
+      agent: "otter",
+      cwd: "/tmp",
+      directories: [],
+      prompt: `prompt ${day}`,
+      title: null,
+      model: day % 2 ? "glm-5.1" : "glm-5.1-air",
+      started_at: at.toISOString(),
+      ended_at: at.toISOString(),
+      success: true,
+      error: null,
+      steps: 1,
+      turns: 1,
+      tool_calls_total: 0,
+      cost_usd: 0,
+      total_tokens: 0,
+      input_tokens: 0,
+      output_tokens: 0,
+      cache_tokens: 0,
+    };
+  }
+});
+
+test("[http.worked-example] the documented walk: open, stream, inspect, with the token of the environment", async () => {
+  const walk = await startServer([], { OTTER_SERVER_TOKEN: "dev-secret" }, { token: "dev-secret" });
+  const { id, frames } = await walk.run("list files and read README");
+  expect(frames.at(-1)).toEqual({ event: "end", data: { session_id: id, success: true } });
+  const { summary } = (await walk.ask(`GET /sessions/${id}`)).body;
+  expect(summary).toMatchObject({ session_id: id, success: true, tool_calls_total: 2, ended_at: isoSeconds });
+});
