@@ -12,7 +12,7 @@ export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   const after = end === -1 ? "" : plain.slice(end + 4);
   if (end === -1 || !/^[ \t]*(?:\n|$)/.test(after)) return { head: {}, body: plain.trim(), problem: null };
   try {
-    const { parse } = await import("yaml");
+    const { parse } = await import("./yaml.js");
     const head: unknown = parse(plain.slice(4, end + 1), { maxAliasCount: 0 }) ?? {};
     if (typeof head !== "object" || head === null || Array.isArray(head)) throw new Error("it is not a map");
     return { head: head as Record<string, unknown>, body: after.replace(/^[ \t]*\n/, "").trim(), problem: null };
