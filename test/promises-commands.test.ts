@@ -1,0 +1,118 @@
+// Custom slash commands over HTTP.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { fileScope } from "./program.js";
+import { scratchTree } from "./scratch.js";
+import { type Server, startServer, until } from "./server.js";
+
+const atEnd = fileScope();
+const summarize = `---
+description: Summarize $1 about $TARGET
+args:
+  - name: target
+    description: subject of the summary
+---
+Please summarize $1 and $2, above all $TARGET.
+`;
+let server: Server;
+let session: string;
+const home = () => join(server.program.cwd, "home");
+beforeAll(async () => {
+  const cwd = scratchTree({ "home/.opencode/.keep": "" }, atEnd);
+  server = await startServer([], { HOME: join(cwd, "home") }, { atEnd, cwd });
+  session = (await server.ask("POST /session", { body: {} })).body.session_id;
+});
+const put = (path: string, text: string) => {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+};
+const project = (name: string) => join(server.program.cwd, ".opencode/command", `${name}.md`);
+const user = (name: string) => join(home(), ".opencode/command", `${name}.md`);
+const list = async () => (await server.ask("GET /commands")).body.commands;
+const invoke = (name: string, body: object) =>
+  server.ask(`POST /commands/${name}/invoke`, { body: { session_id: session, ...body } });
+
+test("[commands.empty] [commands.resolved-per-call] [commands.list] none is an empty list; a file that appears is a command at once", async () => {
+  expect(await server.ask("GET /commands")).toMatchObject({ status: 200, body: { commands: [] } });
+  put(user("summarize"), summarize);
+  expect(await list()).toEqual([
+    {
+      name: "summarize",
+      description: "Summarize $1 about $TARGET",
+      args: [{ name: "target", description: "subject of the summary" }],
+      source: user("summarize"),
+    },
+  ]);
+});
+
+test("[commands.project-wins] a project's command stands before a user's of the same name", async () => {
+  put(user("both"), "the user's");
+  put(project("both"), "the project's");
+  expect(await list()).toContainEqual(expect.objectContaining({ name: "both", source: project("both") }));
+  expect((await invoke("both", {})).body.rendered).toBe("the project's");
+});
+
+describe("an invocation", () => {
+  test("[commands.invoke] [commands.invoke-202] [commands.positional] [commands.invoke-events] renders the template and runs it as a turn", async () => {
+    put(user("summarize"), summarize);
+    const { status, body } = await invoke("summarize", { args: ["one", "two"], kwargs: { target: "otters" } });
+    expect(status).toBe(202);
+    const rendered = "Please summarize one and two, above all otters.";
+    expect(body).toEqual({
+      message_id: expect.stringMatching(/^msg-\d+$/),
+      name: "summarize",
+      rendered: expect.any(String),
+    });
+    expect(body.rendered.trim()).toBe(rendered);
+    const mine = (data: { message_id?: string }) => data.message_id === body.message_id;
+    const seen = (
+      await until(server.frames(`/session/${session}/events`), (frame) => frame.event === "result" && mine(frame.data))
+    ).filter((frame) => mine(frame.data) || frame.data.prompt === body.message_id);
+    expect(seen[0]).toMatchObject({ event: "user_message" });
+    expect(JSON.stringify(seen[0]?.data)).toContain(rendered);
+    expect(seen.slice(1, -1).every((frame) => frame.event === "loop_event")).toBe(true);
+  });
+
+  test.each([{ TARGET: "otters" }, { target: "otters" }, { Target: "otters" }])(
+    "[commands.named] %j fills $TARGET",
+    async (kwargs) => {
+      put(user("summarize"), summarize);
+      expect((await invoke("summarize", { args: ["a", "b"], kwargs })).body.rendered).toContain("above all otters");
+    },
+  );
+
+  const mistakes: [string, object, string, number, object][] = [
+    [
+      "[commands.missing-session] no session_id",
+      { session_id: undefined },
+      "both",
+      400,
+      { error: "missing_session_id" },
+    ],
+    ["[commands.args-list] args as an object", { args: { 1: "a" } }, "both", 400, { error: "args_must_be_list" }],
+    ["[commands.args-list] args as a text", { args: "a" }, "both", 400, { error: "args_must_be_list" }],
+    ["[commands.kwargs-object] kwargs as a list", { kwargs: ["a"] }, "both", 400, { error: "kwargs_must_be_object" }],
+    ["[commands.kwargs-object] kwargs as a text", { kwargs: "a" }, "both", 400, { error: "kwargs_must_be_object" }],
+    [
+      "[commands.session-404] an unknown session",
+      { session_id: "otter-20260101T000000-00000000" },
+      "both",
+      404,
+      { error: "session_not_found" },
+    ],
+    ["[commands.command-404] an unknown command", {}, "nope", 404, { error: "command_not_found", name: "nope" }],
+  ];
+  test.each(mistakes)("%s", async (_what, body, name, status, reply) => {
+    put(project("both"), "the project's");
+    expect(await invoke(name, body)).toMatchObject({ status, body: reply });
+  });
+
+  test("[commands.invoke-500] a template that grows without bound is 500 command_invoke_failed", async () => {
+    put(project("grow"), "$1 ".repeat(1000));
+    expect(await invoke("grow", { args: ["x".repeat(100_000)] })).toMatchObject({
+      status: 500,
+      body: { error: "command_invoke_failed", detail: expect.any(String) },
+    });
+  });
+});
