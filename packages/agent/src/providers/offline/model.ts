@@ -51,7 +51,8 @@ function say(text: string): ModelEvent[] {
 }
 
 function intent(actions: readonly Action[]): string {
-  return `Offline, taking the request literally: ${actions.map(describe).join(", then ")}.`;
+  const said = actions.map(describe).join(", then ");
+  return `${said.charAt(0).toUpperCase()}${said.slice(1)} (offline: taken literally).`;
 }
 
 function describe(action: Action): string {
@@ -77,15 +78,26 @@ function secondTry(action: Action | undefined, result: Result | undefined): Acti
   return { ...action, path: `${action.path}.md` };
 }
 
+/** A first try that a second one made good is not worth telling. */
+function withoutRetried(actions: readonly Action[], results: readonly Result[]): Result[] {
+  const settled: Result[] = [];
+  for (const [index, result] of results.entries()) {
+    const retried = index < results.length - 1 && secondTry(actions[settled.length], result) !== null;
+    if (!retried) settled.push(result);
+  }
+  return settled;
+}
+
 const longestShown = 4_000;
 
 function report(actions: readonly Action[], results: readonly Result[], unknown: string | null): string {
-  const parts = results.map((result, index) => {
+  const settled = withoutRetried(actions, results);
+  const parts = settled.map((result, index) => {
     const action = actions[Math.min(index, actions.length - 1)] as Action;
     const output = result.output.length > longestShown ? `${result.output.slice(0, longestShown)}\n[…]` : result.output;
     return `${result.success ? "Done" : "Failed"}: ${describe(action)}\n\n${fenced(output)}`;
   });
-  const left = actions.slice(results.length).map(describe);
+  const left = actions.slice(settled.length).map(describe);
   if (left.length > 0) parts.push(`Not done: ${left.join(", ")}.`);
   if (unknown) parts.push(`Not understood: ${JSON.stringify(unknown.slice(0, 200))}. ${abilities}`);
   parts.push(whoami);
