@@ -224,7 +224,7 @@ test.each([
   "completions",
 ])("%s --help has an example", async (name) => {
   const person = await createPerson();
-  expect(ok(await person.type([name, "--help"]))).toMatch(new RegExp(`Usage: otter ${name}[^]*Example: otter ${name}`));
+  expect(ok(await person.type([name, "--help"]))).toMatch(new RegExp(`Usage: otter ${name}[\\s\\S]*Example: otter ${name}`));
 });
 
 test.each([

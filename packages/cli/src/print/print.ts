@@ -9,7 +9,7 @@ import { EXIT_INTERRUPTED } from "../errors.js";
 import { openSession } from "../open-session.js";
 import { complain } from "../reported.js";
 import { type RunFlags, readRunFlags } from "../run-flags.js";
-import { parseAnswer, permissionQuestion } from "../terminal/permission.js";
+import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
 import { createStyle, wantsColor } from "../terminal/style.js";
 import { type OutputFormat, parseFormat } from "./formats.js";
 import { createOutcomeFold, type Outcome } from "./outcome.js";
@@ -120,7 +120,8 @@ async function answerAt(
   try {
     let decision: ReturnType<typeof parseAnswer>;
     while (!decision) {
-      const answer = await terminal.question(permissionQuestion(request, style), { signal });
+      const question = `${permissionQuestion(request, style)}\n  ${permissionWords(request.options)} `;
+      const answer = await terminal.question(question, { signal });
       decision = parseAnswer(answer, request.options);
     }
     await client.answer(request.permission_id, decision);

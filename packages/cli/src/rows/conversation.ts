@@ -1,5 +1,5 @@
 /** The command that runs when none is named: a conversation, or with -p one answer. */
-import type { Command } from "@chimera/host";
+import type { Command, Invocation } from "@chimera/host";
 import { RUN_FLAGS } from "../run-flags.js";
 import { loaded } from "./loaded.js";
 
@@ -10,6 +10,21 @@ export function conversationCommand(name: string): Command {
     flags: RUN_FLAGS,
     startsSessions: true,
     example: `${name} -p 'list files and read README.md'`,
-    load: loaded("", async () => (await import("../print/print.js")).print),
+    load: loaded("", async () => (invocation) => (isPrint(invocation) ? print(invocation) : converse(invocation))),
   };
+}
+
+// --- internal ---
+
+/** A prompt was typed: there is something to answer, and nobody to talk to. */
+function isPrint({ flags }: Invocation): boolean {
+  return flags["print"] !== undefined;
+}
+
+async function print(invocation: Invocation): Promise<number> {
+  return (await import("../print/print.js")).print(invocation);
+}
+
+async function converse(invocation: Invocation): Promise<number> {
+  return (await import("../conversation/local.js")).converseHere(invocation);
 }

@@ -8,6 +8,8 @@ import type { Style } from "./style.js";
 export interface MarkdownStream {
   /** Returns what can be shown now. */
   write(text: string): string;
+  /** The line that is not complete yet. */
+  pending(): string;
   /** The rest: a last line without a newline. */
   end(): string;
 }
@@ -31,6 +33,7 @@ export function createMarkdownStream(style: Style): MarkdownStream {
       pending = lines.pop() ?? "";
       return lines.map((line) => `${draw(line)}\n`).join("");
     },
+    pending: () => pending,
     end() {
       const rest = pending === "" ? "" : draw(pending);
       pending = "";

@@ -20,8 +20,12 @@ const WORDS: Readonly<Record<Decision, string>> = { allow: "[y]es", deny: "[n]o"
 export function permissionQuestion(request: Metadata<"permission_request">, style: Style): string {
   const subject = plainLine(String(request.args["command"] ?? request.args["path"] ?? JSON.stringify(request.args)));
   const risk = request.risk === "low" ? "" : ` ${style.yellow(`(${request.risk} risk)`)}`;
-  const choices = request.options.map((option) => WORDS[option]).join(" / ");
-  return `${style.yellow("?")} ${style.bold(plainLine(request.tool))} ${subject.slice(0, 500)}${risk}\n  ${choices} `;
+  return `${style.yellow("?")} ${style.bold(plainLine(request.tool))} ${subject.slice(0, 500)}${risk}`;
+}
+
+/** The answers it takes: `[y]es / [n]o / [a]lways / never`. */
+export function permissionWords(options: readonly Decision[]): string {
+  return options.map((option) => WORDS[option]).join(" / ");
 }
 
 /** Undefined for anything that is no answer. */

@@ -1,0 +1,37 @@
+/** What happened before somebody joined: the last turns that still count, and what is open. */
+import type { SessionRecord } from "@chimera/acp-schema/events";
+import { createHistory } from "@chimera/session";
+
+/** Turns shown to somebody who joins. */
+const SHOWN = 3;
+/** Turns kept until it is known which of them count; undone ones are among them. */
+const KEPT = 20;
+
+export interface Past {
+  add(record: SessionRecord): void;
+  /** The records to show, and how many turns there were before them. */
+  end(): { readonly records: readonly SessionRecord[]; readonly earlier: number };
+}
+
+export function createPast(): Past {
+  const history = createHistory();
+  let kept: SessionRecord[] = [];
+  return {
+    add(record) {
+      history.apply(record);
+      kept.push(record);
+      if (record.type !== "user_message") return;
+      const oldest = history.turns.length - KEPT;
+      if (oldest > 0) kept = kept.filter(({ turn }) => turn !== null && turn >= oldest);
+    },
+    end() {
+      const hidden = history.hidden();
+      const visible = history.turns.filter(({ number }) => !hidden.has(number)).map(({ number }) => number);
+      const shown = new Set(visible.slice(-SHOWN));
+      return {
+        records: kept.filter(({ turn }) => turn !== null && shown.has(turn)),
+        earlier: visible.length - shown.size,
+      };
+    },
+  };
+}

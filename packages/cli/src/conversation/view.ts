@@ -1,0 +1,188 @@
+/** Records of a session -> what a person sees of them. Prints whole lines, and says what to show while something runs. */
+import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
+import { renderDiff } from "../terminal/diff.js";
+import { formatDuration } from "../terminal/duration.js";
+import { createMarkdownStream } from "../terminal/markdown.js";
+import { plain, plainLine } from "../terminal/plain.js";
+import type { Style } from "../terminal/style.js";
+
+export interface View {
+  apply(record: SessionRecord): void;
+  /** What is going on at the end of the log, in a few words. */
+  label(now: number): string;
+}
+
+export interface ViewOptions {
+  readonly style: Style;
+  readonly print: (text: string) => void;
+  readonly clock: () => number;
+}
+
+interface OpenCall {
+  readonly title: string;
+  readonly startedAt: number;
+  /** The last line it put out. */
+  tail: string;
+}
+
+export function createView({ style, print, clock }: ViewOptions): View {
+  const markdown = createMarkdownStream(style);
+  const calls = new Map<string, OpenCall>();
+  let diffs: string[] = [];
+  let startedAt: string | null = null;
+  let toolCalls = 0;
+  /** A blank line separates what was said from what was done. */
+  let last: "said" | "done" | "none" = "none";
+  let doing = "";
+
+  const line = (text: string) => print(`${text}\n`);
+  const enter = (kind: typeof last) => {
+    if (last !== "none" && last !== kind) print("\n");
+    last = kind;
+  };
+  const say = (text: string) => {
+    if (text === "") return;
+    enter("said");
+    print(text);
+  };
+  const flush = () => {
+    const rest = markdown.end();
+    if (rest !== "") say(`${rest}\n`);
+  };
+  const note = (text: string, paint = style.dim) => {
+    flush();
+    enter("done");
+    for (const part of plain(text).split("\n")) line(paint(part));
+  };
+
+  const finishCall = ({ metadata }: RecordOf<"tool_result">) => {
+    const call = calls.get(metadata.call_id);
+    calls.delete(metadata.call_id);
+    toolCalls++;
+    flush();
+    enter("done");
+    const took = style.dim(formatDuration(metadata.duration_ms));
+    const title = call?.title ?? "tool";
+    if (metadata.success) line(`${style.green("✓")} ${title} ${took}`);
+    else
+      line(
+        `${style.red("✗")} ${title} ${took} ${style.red(plainLine(metadata.error ?? metadata.output).slice(0, 200))}`,
+      );
+    for (const diff of diffs) for (const shown of renderDiff(diff, style)) line(`  ${shown}`);
+    diffs = [];
+  };
+
+  const endTurn = (ts: string, facts: readonly string[]) => {
+    flush();
+    calls.clear();
+    const took = startedAt === null ? [] : [formatDuration(Date.parse(ts) - Date.parse(startedAt))];
+    if (facts.length > 0) line(style.dim([...facts, ...took].join(" · ")));
+    print("\n");
+    last = "none";
+    startedAt = null;
+    toolCalls = 0;
+    doing = "";
+  };
+
+  return {
+    label(now) {
+      const [first, ...more] = calls.values();
+      if (!first) return doing;
+      const others = more.length > 0 ? ` (and ${more.length} more)` : "";
+      const tail = first.tail === "" ? "" : `  ${first.tail}`;
+      return `${first.title} ${formatDuration(now - first.startedAt)}${others}${tail}`;
+    },
+    apply(record) {
+      switch (record.type) {
+        case "user_message":
+          flush();
+          line(
+            `${style.bold("> ")}${plain(record.metadata.text)}${record.origin ? style.dim(` (${plainLine(record.origin)})`) : ""}`,
+          );
+          last = "none";
+          break;
+        case "turn_start":
+          startedAt = record.ts;
+          doing = "working";
+          break;
+        case "text_delta":
+          say(markdown.write(record.metadata.text));
+          doing = markdown.pending() || "writing";
+          break;
+        case "thought_delta":
+          doing = "thinking";
+          break;
+        case "tool_call": {
+          const { call_id, title } = record.metadata;
+          flush();
+          calls.set(call_id, { title: plainLine(title), startedAt: clock(), tail: "" });
+          break;
+        }
+        case "permission_request":
+          flush();
+          enter("done");
+          break;
+        case "tool_progress": {
+          const call = calls.get(record.metadata.call_id);
+          const tail = plainLine(record.metadata.chunk.trimEnd().split("\n").at(-1) ?? "");
+          if (call && tail) call.tail = tail;
+          break;
+        }
+        case "tool_result":
+          finishCall(record);
+          doing = "working";
+          break;
+        case "file_edit":
+          diffs.push(record.metadata.diff);
+          break;
+        case "notice":
+          note(record.metadata.text, record.metadata.level === "info" ? style.dim : style.yellow);
+          break;
+        case "sandbox_violation":
+          note(`blocked: ${record.metadata.reason}`, style.yellow);
+          break;
+        case "compaction":
+          note("the conversation so far was summed up to make room");
+          break;
+        case "error":
+          note(record.metadata.message, style.red);
+          break;
+        case "cancelled":
+          note("cancelled", style.yellow);
+          endTurn(record.ts, []);
+          break;
+        case "agent_result":
+          endTurn(record.ts, factsOf(record, toolCalls));
+          break;
+        case "undo":
+        case "redo":
+          if (startedAt === null)
+            note(`${record.type}: ${record.metadata.turns} turns, ${record.metadata.remaining} remaining`);
+          break;
+        case "model_changed":
+        case "mode_changed":
+        case "approval_changed":
+          if (startedAt === null) note(`${record.type.replace("_changed", "")}: ${record.metadata.new}`);
+          break;
+        default:
+          break;
+      }
+    },
+  };
+}
+
+// --- internal ---
+
+/** What a turn took; a slash command takes nothing worth telling. */
+function factsOf({ metadata }: RecordOf<"agent_result">, toolCalls: number): string[] {
+  if (metadata.steps === 0) return [];
+  return [
+    count(metadata.steps, "step"),
+    ...(toolCalls > 0 ? [count(toolCalls, "tool call")] : []),
+    ...(metadata.cost > 0 ? [`$${metadata.cost.toFixed(4)}`] : []),
+  ];
+}
+
+function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? "" : "s"}`;
+}
