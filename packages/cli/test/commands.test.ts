@@ -224,7 +224,9 @@ test.each([
   "completions",
 ])("%s --help has an example", async (name) => {
   const person = await createPerson();
-  expect(ok(await person.type([name, "--help"]))).toMatch(new RegExp(`Usage: otter ${name}[\\s\\S]*Example: otter ${name}`));
+  expect(ok(await person.type([name, "--help"]))).toMatch(
+    new RegExp(`Usage: otter ${name}[\\s\\S]*Example: otter ${name}`),
+  );
 });
 
 test.each([
