@@ -73,6 +73,10 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
       ...extensions.flatMap(({ commands }) => commands ?? []),
     ],
   });
+  const acp = async () => {
+    const { acpServer } = await import("./serve/acp.js");
+    return acpServer({ profile, engine: async () => engine, extensions, cwd: config.cwd, forced: null, log });
+  };
   const sessions = createSessions({
     agent: projects.narrow(coding.agent),
     store,
@@ -89,13 +93,18 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     permissionTimeout: values.permission_timeout,
     coalesce: values.coalesce,
     commands: palette,
-    onUnload: coding.closeSession,
+    onLoad: (session) => {
+      for (const extension of extensions) extension.onLoad?.(session, { acp });
+    },
+    onUnload: async (id) => {
+      await Promise.all([coding.closeSession(id), ...extensions.map((extension) => extension.onUnload?.(id))]);
+    },
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
   for (const { sessionId, result, message } of await snapshots.recover()) {
     log.warn("an interrupted undo was settled", { session: sessionId, result, message });
   }
-  return {
+  const engine: RunningEngine = {
     sessions: { ...sessions, create: async (asked) => sessions.create(await projects.settle(asked)) },
     palette,
     models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
@@ -119,6 +128,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
       await ephemeral.close();
     },
   };
+  return engine;
 }
 
 // --- internal ---

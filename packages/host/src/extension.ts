@@ -2,9 +2,9 @@
  * What a program adds to the engine it shares with the others: settings it starts with, a part in the agent, rows of the
  * protocol, slash commands. A profile lists its extensions; nothing else knows which program it is.
  */
-import type { Extension } from "@chimera/acp-server";
+import type { AcpServer, AcpServerOptions, Extension } from "@chimera/acp-server";
 import type { CodingAgentOptions } from "@chimera/agent/agents";
-import type { Settings, SlashCommand } from "@chimera/session";
+import type { Session, Settings, SlashCommand } from "@chimera/session";
 import type { FlagValues } from "./command/flag.js";
 import type { ResolvedConfig } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
@@ -38,6 +38,19 @@ export interface StartedExtension {
   readonly commands?: readonly SlashCommand[];
   /** Its part in the agent; what is heavy is loaded here, with the engine. */
   agent?(): Promise<AgentParts>;
+  /** Told of every session that comes into memory. */
+  onLoad?(session: Session, program: ServingProgram): void;
+  /** Told when one has left it, and waited for: what was started for it ends here. */
+  onUnload?(sessionId: string): Promise<void>;
 }
+
+/** What a transport of an extension is made of. */
+export interface ServingProgram {
+  /** How to serve ACP as this program does, on any two streams. */
+  acp(): Promise<(peer: AcpPeer) => AcpServer>;
+}
+
+/** The other end of an ACP connection. */
+export type AcpPeer = Pick<AcpServerOptions, "input" | "output" | "origin" | "admit">;
 
 export type AgentParts = Pick<CodingAgentOptions, "confine" | "classify" | "narrow" | "mcpNetwork">;

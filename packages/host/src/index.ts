@@ -16,7 +16,14 @@ export {
 } from "./config/resolve.js";
 export type { RunningEngine } from "./engine.js";
 export { HostError, type HostErrorCode, isHostError } from "./errors.js";
-export type { AgentParts, ExtensionContext, ProgramExtension, StartedExtension } from "./extension.js";
+export type {
+  AcpPeer,
+  AgentParts,
+  ExtensionContext,
+  ProgramExtension,
+  ServingProgram,
+  StartedExtension,
+} from "./extension.js";
 export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
 export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
 export { createMain, type MainOptions } from "./main.js";
@@ -24,3 +31,4 @@ export { type OpenEngine, openEngine } from "./open-engine.js";
 export { type Paths, resolvePaths } from "./paths.js";
 export { envName, type Profile } from "./profile.js";
 export { SESSION_FLAGS, serveCommands } from "./serve/command.js";
+export { untilEnd } from "./serve/until-end.js";

@@ -81,6 +81,8 @@ export interface SessionsDeps {
   readonly clock?: () => number;
   readonly monotonic?: () => number;
   readonly randomHex?: (bytes: number) => string;
+  /** Told when a session has come into memory: made, loaded or forked. */
+  readonly onLoad?: (session: Session) => void;
   /** Told when a session has left memory: closed, evicted or deleted. What was started for it ends here. */
   readonly onUnload?: (sessionId: string) => Promise<void>;
   readonly onError?: (error: unknown, sessionId: string) => void;
@@ -112,6 +114,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const admit = (store: EventStore<SessionEvent, Summary>, birth: SessionBirth): Session => {
     const session = createSession(depsOf(store, birth), birth);
     live.set(session.id, session);
+    deps.onLoad?.(session);
     return session;
   };
 

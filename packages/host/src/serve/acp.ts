@@ -1,6 +1,7 @@
-/** ACP on this process's stdin and stdout. */
+/** ACP as this program speaks it: on its own stdin and stdout, or on streams that a transport brings. */
 import {
   type AcpServer,
+  type DialectName,
   type Engine,
   ferretDialect,
   otterDialect,
@@ -8,33 +9,39 @@ import {
   standardDialect,
 } from "@chimera/acp-server";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
-import type { StartedExtension } from "../extension.js";
+import type { AcpPeer, StartedExtension } from "../extension.js";
 import type { Log } from "../log/log.js";
 import type { Profile } from "../profile.js";
-import type { ServeSettings } from "./settings.js";
 
 const KEY_VARIABLES = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "XAI_API_KEY"];
 
-export function startAcp(options: {
+interface AcpOptions {
   readonly profile: Profile;
-  readonly settings: ServeSettings;
   readonly engine: () => Promise<Engine>;
   readonly extensions: readonly StartedExtension[];
+  readonly cwd: string;
+  readonly forced: DialectName | null;
   readonly log: Log;
-}): AcpServer {
-  const { profile, settings, engine, extensions, log } = options;
-  const { input, output } = takeOverStdio();
-  return serveAcp({
-    input,
-    output,
-    engine,
-    program: { name: profile.name, title: profile.title, version: profile.version },
-    dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
-    native: profile.native,
-    forced: settings.forced,
-    extensions: extensions.flatMap(({ protocol }) => protocol ?? []),
-    keyVariables: KEY_VARIABLES,
-    defaultCwd: settings.cwd,
-    log: log.warn,
-  });
+}
+
+export function acpServer(options: AcpOptions): (peer: AcpPeer) => AcpServer {
+  const { profile, engine, extensions, cwd, forced, log } = options;
+  const { name, title, version, native } = profile;
+  return (peer) =>
+    serveAcp({
+      ...peer,
+      engine,
+      program: { name, title, version },
+      dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
+      native,
+      forced,
+      extensions: extensions.flatMap(({ protocol }) => protocol ?? []),
+      keyVariables: KEY_VARIABLES,
+      defaultCwd: cwd,
+      log: log.warn,
+    });
+}
+
+export function startAcp(options: AcpOptions): AcpServer {
+  return acpServer(options)(takeOverStdio());
 }

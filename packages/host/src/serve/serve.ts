@@ -38,7 +38,7 @@ export async function serve(invocation: Invocation): Promise<number> {
   }
   if (settings.acp) {
     const { startAcp } = await import("./acp.js");
-    const acp = startAcp({ profile, settings, engine: engine.get, extensions, log });
+    const acp = startAcp({ profile, engine: engine.get, extensions, cwd: settings.cwd, forced: settings.forced, log });
     ends.push(acp.closed.then(() => 0));
     transports.push(() => acp.close());
   }
