@@ -1,5 +1,6 @@
 import type { Profile } from "@chimera/host";
 import manifest from "../package.json" with { type: "json" };
+import { bridgeFlags } from "./bridge/flags.js";
 import { settings } from "./settings.js";
 import { shorthandFlags } from "./shorthand.js";
 
@@ -15,6 +16,7 @@ export const profile: Profile = {
   settings,
   flags: {
     ...shorthandFlags,
+    ...bridgeFlags,
     "add-dir": {
       type: "string",
       multiple: true,

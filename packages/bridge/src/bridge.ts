@@ -4,7 +4,7 @@ import { type Attachment, attach, type BridgePeer, type BridgeServer } from "./a
 import { type BackoffLimits, createBackoff } from "./backoff.js";
 import { type Clock, systemClock } from "./clock.js";
 import { BridgeError, type BridgeErrorCode, isBridgeError } from "./errors.js";
-import { parseRemoteAddress } from "./remote-address.js";
+import { checkRemote, type Remote } from "./remote.js";
 import { createRemoteApi } from "./remote-api.js";
 import { createRemotePolicy } from "./remote-policy.js";
 import type { BridgedSession } from "./session.js";
@@ -12,12 +12,7 @@ import type { BridgedSession } from "./session.js";
 const HEARTBEAT_MS = 30_000;
 const ORIGIN = "bridge";
 
-export interface BridgeOptions {
-  /** Where the receiver lives; `/api/sessions` is looked for below it. */
-  readonly remoteUrl: string;
-  readonly token: string;
-  /** Lets the token travel without TLS. Certificates are checked either way. @defaultValue false */
-  readonly insecure?: boolean;
+export interface BridgeOptions extends Remote {
   readonly session: BridgedSession;
   /** Serves one connection; called anew after each reconnect. */
   readonly serve: (peer: BridgePeer) => BridgeServer;
@@ -59,11 +54,10 @@ export interface Bridge {
 const FATAL: Partial<Record<BridgeErrorCode, 1 | 2>> = { unauthorized: 2 };
 const FATAL_AT_FIRST: Partial<Record<BridgeErrorCode, 1 | 2>> = { not_a_receiver: 1, untrusted_certificate: 1 };
 
-/** Throws BridgeError `bad_remote_url`, `insecure_url` or `bad_token` before anything is sent. */
+/** Throws what `checkRemote` throws. */
 export function createBridge(options: BridgeOptions): Bridge {
   const { session, clock = systemClock, log = () => {} } = options;
-  const token = requireToken(options.token);
-  const address = parseRemoteAddress(options.remoteUrl, options.insecure ?? false);
+  const { address, token } = checkRemote(options);
   const api = createRemoteApi({ address, token, session, agent: options.agent });
   const policy = createRemotePolicy(session);
   const backoff = createBackoff(options.backoff);
@@ -164,11 +158,6 @@ export function createBridge(options: BridgeOptions): Bridge {
 // --- internal ---
 
 const ENDS_CONNECTION = new Set<BridgeErrorCode>(["unauthorized", "unknown_session"]);
-
-function requireToken(token: string): string {
-  if (/^[\x21-\x7e]+$/.test(token)) return token;
-  throw new BridgeError("bad_token", token ? "the token holds characters a header cannot carry" : "there is no token");
-}
 
 function asBridgeError(error: unknown): BridgeError {
   return isBridgeError(error) ? error : new BridgeError("unreachable", String(error), { cause: error });

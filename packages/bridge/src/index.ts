@@ -10,5 +10,6 @@ export {
 } from "./bridge.js";
 export type { Clock } from "./clock.js";
 export { BridgeError, type BridgeErrorCode, isBridgeError } from "./errors.js";
+export { checkRemote, type Remote } from "./remote.js";
 export { createRemotePolicy, type RemotePolicy } from "./remote-policy.js";
 export type { BridgedSession, SessionFacts } from "./session.js";

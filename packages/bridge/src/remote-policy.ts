@@ -19,7 +19,7 @@ const APPROVALS = ["read-only", "auto", "full"];
 const MODES = ["read-only", "review", "auto"];
 
 /** Slash commands of the programs that show something or rewind; the others change settings or leave the session. */
-const COMMANDS = new Set(["help", "undo", "redo", "cost", "clear", "model", "tools", "diff"]);
+const COMMANDS = new Set(["help", "undo", "redo", "cost", "clear", "compact", "model", "tools", "diff"]);
 
 const own: Rule = ({ sessionId }, { id }) =>
   sessionId === id ? undefined : `only session ${id} is open to this remote`;
@@ -48,7 +48,9 @@ const notWider =
   (key: string, order: readonly string[], setting: keyof SessionFacts): Rule =>
   (params, session) => {
     const current = String(session.facts()[setting]);
-    return order.indexOf(String(params[key])) <= order.indexOf(current)
+    const wanted = order.indexOf(String(params[key]));
+    // Another spelling of a wider one must not slip through, so what is not in the list is refused.
+    return wanted >= 0 && wanted <= order.indexOf(current)
       ? undefined
       : `${setting} is ${current}; a remote may only make it stricter`;
   };

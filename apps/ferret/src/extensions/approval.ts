@@ -23,7 +23,7 @@ export const approvalExtension: ProgramExtension = {
             description: "How much runs without asking",
             choices,
             current: (session) => presetOf(session.settings.options),
-            set: (session, value) => void switchPreset(session, value as ApprovalPreset),
+            set: (session, value, origin) => void switchPreset(session, value as ApprovalPreset, origin),
           },
         ],
         methods: (connection) =>
