@@ -241,11 +241,11 @@ describe("to a collector", () => {
       expect(seen).toEqual([]);
     });
 
-    it("asks the name server once, so that a second answer cannot differ", async () => {
+    it("refuses a name that turns private between two answers", async () => {
       let asked = 0;
-      const resolve = async () => [{ address: asked++ === 0 ? "192.0.2.1" : "127.0.0.1", family: 4 }];
+      const resolve = async () => [{ address: asked++ % 2 === 0 ? "93.184.216.34" : "127.0.0.1", family: 4 }];
       expect(await tryUrl("http://rebind.test:PORT/", resolve)).toBe("blocked_url");
-      expect([asked, seen.length]).toEqual([1, 0]);
+      expect(seen).toEqual([]);
     });
 
     it("tells a name that does not resolve from one that is refused", async () => {

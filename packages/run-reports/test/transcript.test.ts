@@ -177,16 +177,20 @@ describe("the story", () => {
       prompt("third", "p3", 2),
       text("answer one"),
       result(),
-      { type: "turn_start", metadata: { prompt: "p2" } },
+      { type: "turn_start", turn: 1, metadata: { prompt: "p2" } },
       text("answer two"),
       result(),
+      { type: "cancelled", turn: 2, metadata: { output: "" } },
+      prompt("fourth", "p4", 3),
     ]);
-    expect(story?.match(/first|second|third|answer \w+/g)).toEqual([
+    expect(story?.match(/first|second|third|fourth|answer \w+|### `cancelled`/g)).toEqual([
       "first",
       "answer one",
       "second",
       "answer two",
       "third",
+      "### `cancelled`",
+      "fourth",
     ]);
   });
 
@@ -205,7 +209,7 @@ describe("the story", () => {
     expect(story).toContain("- [x] `new`");
     expect(story).not.toContain("old");
     expect(story).toContain("done · 4.0 s · 2 steps · 1 tool call · 1,234 tokens · $0.0500\n");
-    expect(story).toContain("failed · 2.0 s · 1 step\n\n```\ntoo late\n```\n");
+    expect(story).toContain("failed · 1 step\n\n```\ntoo late\n```\n");
   });
 
   it("says what changed around the conversation", async () => {

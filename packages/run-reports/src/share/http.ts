@@ -30,13 +30,14 @@ export async function postTranscript(
 ): Promise<{ status: number; reply: string }> {
   const url = parseShareUrl(posting.url);
   if (!posting.trusted) assertPublicHost(url);
+  const body = await takeStart(chunks);
   const deadline = new AbortController();
   const stop = () => deadline.abort();
   const timer = setTimeout(stop, posting.timeoutMs ?? TIMEOUT_MS);
   posting.signal?.addEventListener("abort", stop, { once: true });
   try {
     if (posting.signal?.aborted) stop();
-    const response = await send(url, chunks, { id, ...posting }, deadline.signal);
+    const response = await send(url, body, { id, ...posting }, deadline.signal);
     const status = response.statusCode ?? 0;
     if (status < 200 || status > 299) {
       response.destroy();
@@ -45,27 +46,13 @@ export async function postTranscript(
     return { status, reply: await readReply(response) };
   } catch (error) {
     if (isReportError(error)) throw error;
-    const reason = deadline.signal.aborted
-      ? "no answer in time"
-      : ((error as NodeJS.ErrnoException).code ?? "the connection failed");
+    const code = (error as NodeJS.ErrnoException).code ?? "the connection failed";
+    const reason = posting.signal?.aborted ? "cancelled" : deadline.signal.aborted ? "no answer in time" : code;
     throw new ReportError("upstream_failed", `the transcript could not be delivered: ${reason}`, { cause: error });
   } finally {
     clearTimeout(timer);
     posting.signal?.removeEventListener("abort", stop);
   }
-}
-
-/** Absolute, http or https, without credentials, and written so that every parser reads the same host. */
-export function parseShareUrl(text: unknown): URL {
-  if (typeof text !== "string" || text === "") throw new ReportError("invalid_url", "url is missing");
-  if (text.length > LONGEST_URL || !/^https?:\/\/[^\\\s\p{Cc}]+$/iu.test(text) || !URL.canParse(text)) {
-    throw new ReportError("invalid_url", "url must be an absolute http or https address");
-  }
-  const url = new URL(text);
-  if (url.username !== "" || url.password !== "") {
-    throw new ReportError("invalid_url", "url must not carry credentials");
-  }
-  return url;
 }
 
 // --- internal ---
@@ -78,18 +65,36 @@ const LARGEST_MEASURED = 1024 * 1024;
 
 const resolveName: ResolveName = (name) => lookup(name, { all: true });
 
+/** Absolute, http or https, without credentials, and written so that every parser reads the same host. */
+function parseShareUrl(text: unknown): URL {
+  if (typeof text !== "string" || text === "") throw new ReportError("invalid_url", "url is missing");
+  if (text.length > LONGEST_URL || !/^https?:\/\/[^\\\s\p{Cc}]+$/iu.test(text) || !URL.canParse(text)) {
+    throw new ReportError("invalid_url", "url must be an absolute http or https address");
+  }
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") {
+    throw new ReportError("invalid_url", "url must not carry credentials");
+  }
+  return url;
+}
+
 function assertPublicHost(url: URL): void {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) === 0 ? isPrivateName(host) : !isPublicAddress(host)) throw blocked();
 }
 
+/** The first part of a document, and the rest of it when it is longer. */
+interface Body {
+  readonly start: Buffer;
+  readonly rest: AsyncIterable<string> | null;
+}
+
 async function send(
   url: URL,
-  chunks: AsyncIterable<string>,
+  body: Body,
   { id, format, trusted, resolve = resolveName }: Posting & { id: string },
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const { start, rest } = await takeStart(chunks);
   const prefix = sessionPrefix(id);
   const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
     method: "POST",
@@ -99,17 +104,17 @@ async function send(
     headers: {
       "content-type": contentType(format),
       "user-agent": `chimera-${/^[a-z0-9]{1,32}$/.test(prefix) ? `${prefix}-` : ""}share/1`,
-      ...(rest === null && { "content-length": start.length }),
+      ...(body.rest === null && { "content-length": body.start.length }),
     },
   });
   return await new Promise<IncomingMessage>((resolve, reject) => {
     request.on("response", resolve);
     request.on("error", reject);
-    sendBody(request, start, rest).catch(reject);
+    sendBody(request, body).catch(reject);
   });
 }
 
-async function sendBody(request: ClientRequest, start: Buffer, rest: AsyncIterable<string> | null): Promise<void> {
+async function sendBody(request: ClientRequest, { start, rest }: Body): Promise<void> {
   if (rest === null) {
     request.end(start);
     return;
@@ -118,10 +123,7 @@ async function sendBody(request: ClientRequest, start: Buffer, rest: AsyncIterab
   await pipeline(Readable.from(rest), request);
 }
 
-/** The first part of a body, and the rest of it when it is longer. */
-async function takeStart(
-  chunks: AsyncIterable<string>,
-): Promise<{ start: Buffer; rest: AsyncIterable<string> | null }> {
+async function takeStart(chunks: AsyncIterable<string>): Promise<Body> {
   const iterator = chunks[Symbol.asyncIterator]();
   const parts: Buffer[] = [];
   let size = 0;

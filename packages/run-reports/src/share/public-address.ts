@@ -23,18 +23,23 @@ export function isPrivateName(name: string): boolean {
 }
 
 /**
- * A lookup for a socket that refuses names with any address that is not public. The socket connects to the addresses that were
- * checked, so that a second answer of the name server cannot differ from the first.
+ * A lookup for a socket that refuses names with any address that is not public. The socket connects to addresses that were
+ * checked; the name is asked for twice, because one that is public now and private a moment later is nobody's collector.
  */
 export function publicLookup(resolve: ResolveName): LookupFunction {
+  const publicAddresses = async (name: string) => {
+    const before = await resolve(name);
+    const addresses = await resolve(name);
+    if (addresses.length > 0 && [...before, ...addresses].every(({ address }) => isPublicAddress(address))) {
+      return [...addresses];
+    }
+    throw blocked();
+  };
   return (name, options, callback) => {
-    resolve(name).then(
+    publicAddresses(name).then(
       (addresses) => {
-        const first = addresses[0];
-        if (first === undefined || !addresses.every(({ address }) => isPublicAddress(address))) {
-          callback(blocked(), "");
-        } else if (options.all) callback(null, [...addresses]);
-        else callback(null, first.address, first.family);
+        if (options.all) callback(null, addresses);
+        else callback(null, addresses[0]!.address, addresses[0]!.family);
       },
       (error) => callback(error, ""),
     );

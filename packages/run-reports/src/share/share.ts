@@ -1,5 +1,5 @@
 import { ReportError } from "../errors.js";
-import { renderTranscript, type TranscriptFormat } from "../transcript/render.js";
+import { parseFormat, renderTranscript, type TranscriptFormat } from "../transcript/render.js";
 import type { TranscriptSource } from "../transcript/source.js";
 import type { ResolveName } from "./public-address.js";
 import { writeShare } from "./write-share.js";
@@ -44,7 +44,7 @@ export function parseSink(text: unknown): ShareSink {
  */
 export async function share(source: TranscriptSource, options: ShareOptions): Promise<Shared> {
   const sink = parseSink(options.sink);
-  const { format } = options;
+  const format = parseFormat(options.format);
   const chunks = renderTranscript(source, { format, ...(options.secrets && { secrets: options.secrets }) });
   switch (sink) {
     case "file":
@@ -52,7 +52,7 @@ export async function share(source: TranscriptSource, options: ShareOptions): Pr
     case "http": {
       // What it takes to post is not loaded by those who only list and render.
       const { postTranscript } = await import("./http.js");
-      return { sink, format, ...(await postTranscript(chunks, source.id, options)) };
+      return { sink, format, ...(await postTranscript(chunks, source.id, { ...options, format })) };
     }
     case "stdout":
       return { sink, format, body: await gather(chunks) };

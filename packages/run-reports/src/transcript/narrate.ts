@@ -37,10 +37,10 @@ const SILENT = new Set(["step_start", "turn_end", "title_changed", "commands_cha
 
 function createTeller() {
   const calls = createToolCalls();
-  const queued = new Map<string, Block>();
+  const queued = new Map<number | null, Block>();
   let joined: Joined | null = null;
   let running = false;
-  let turn: Turn = newTurn("");
+  let turn: Turn = newTurn();
   let lastSeq = 0;
 
   function* flush(): Generator<Block> {
@@ -67,15 +67,22 @@ function createTeller() {
     lastSeq = record.seq;
   }
 
+  function* dequeue(number: number | null): Generator<Block> {
+    const prompt = queued.get(number);
+    queued.delete(number);
+    if (prompt !== undefined) yield prompt;
+  }
+
   function* end(record: SessionRecord, fields: Fields): Generator<Block> {
     yield* flush();
     yield* calls.leftOver();
+    yield* dequeue(record.turn);
     const at = textOf(record.ts);
     const output = textOf(fields["output"]);
     if (!turn.answered && output.trim() !== "") yield { at, kind: "answer", text: output };
     if (turn.plan !== null) yield { at, kind: "plan", entries: planEntries(turn.plan) };
     yield endBlock(record, fields, turn);
-    turn = newTurn(at);
+    turn = newTurn();
     running = false;
   }
 
@@ -93,20 +100,19 @@ function createTeller() {
         const text = textOf(fields["text"] ?? fields["content"]);
         const block: Block = { at, kind: "prompt", text, origin: textOf(record.origin) || null };
         // A prompt accepted while a turn runs is told when its own turn starts.
-        if (running) queued.set(textOf(fields["prompt"]), block);
+        if (running) queued.set(record.turn, block);
         else {
           yield* flush();
+          turn.startedAt = Date.parse(at);
           yield block;
         }
         return;
       }
-      case "turn_start": {
+      case "turn_start":
+        yield* dequeue(record.turn);
         turn = newTurn(at);
         running = true;
-        const prompt = queued.get(textOf(fields["prompt"]));
-        if (queued.delete(textOf(fields["prompt"])) && prompt) yield prompt;
         return;
-      }
       case "plan":
         turn.plan = fields;
         return;
@@ -132,7 +138,7 @@ function createTeller() {
   return { tell, finish };
 }
 
-function newTurn(startedAt: string): Turn {
+function newTurn(startedAt = ""): Turn {
   return { startedAt: Date.parse(startedAt), answered: false, plan: null, usage: null };
 }
 

@@ -26,7 +26,7 @@ export async function* redactRecords(
     yield* redactPieces(held, redactor).clean;
     held = [];
     size = 0;
-    yield { ...record, metadata: redactor.value(record.metadata) } as SessionRecord;
+    yield redactor.value(record) as SessionRecord;
   }
   yield* redactPieces(held, redactor).clean;
 }
