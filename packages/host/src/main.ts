@@ -72,6 +72,10 @@ async function runCommand(
   }
   // When nobody reads what is said any more, that is no reason to end.
   process.stderr.on("error", () => {});
+  process.on("uncaughtException", async (error: NodeJS.ErrnoException) => {
+    // `… | head` has seen enough.
+    process.exit(error.code === "EPIPE" ? 0 : await report(profile, error, process));
+  });
   const start = await command.load();
   return start({ profile, flags, operands, process });
 }

@@ -58,9 +58,12 @@ describe("the end", () => {
     expect((await tiny(["walk", "--long"])).stdout.length).toBeGreaterThan(2_000_000);
   });
 
-  it("by a fault of our own is told with its stack, exit 70", async () => {
-    const { code, stderr } = await tiny(["walk", "--fail"]);
+  it.each([
+    ["--fail", /^tiny: Error: out of order\n {4}at /],
+    ["--forget", /^tiny: Error: forgotten\n {4}at /],
+  ])("by a fault of our own (%s) is told with its stack, exit 70", async (flag, message) => {
+    const { code, stderr } = await tiny(["walk", flag]);
     expect(code).toBe(70);
-    expect(stderr).toMatch(/^tiny: Error: out of order\n {4}at /);
+    expect(stderr).toMatch(message);
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -142,6 +142,51 @@ describe("bad flags", () => {
     const { code, stdout, stderr } = await run(home, ["serve", ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr.trim().split("\n")).toEqual([expect.stringContaining(expected)]);
+  });
+});
+
+describe("secrets", () => {
+  it("are taken only from a file nobody else can read", async () => {
+    const home = await makeHome();
+    const path = join(home, "token");
+    writeFileSync(path, "from-the-file\n", { mode: 0o644 });
+    const refused = await run(home, ["serve", "--port", "0", "--auth-token-file", path]);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: `--auth-token-file: others can read ${path}: chmod 600 it first\n`,
+    });
+
+    chmodSync(path, 0o600);
+    const port = await freePort();
+    writeFileSync(join(home, "config.json"), JSON.stringify({ auth_token_file: "token", log_level: "debug" }));
+    const server = start(home, ["serve", "--port", String(port)], { env: { CHIMERA_HOME: home } });
+    await server.until("listening on");
+    const statuses = ["wrong", "from-the-file"].map(async (token) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await fetch(`http://127.0.0.1:${port}/sessions?token=${token}`, { headers })).status;
+    });
+    expect(await Promise.all(statuses)).toEqual([401, 200]);
+    await server.until('"message":"request","request":"r2","method":"GET","path":"/sessions"');
+    expect(server.said().stderr).not.toContain("from-the-file");
+  });
+});
+
+describe("a fault nobody caught", () => {
+  it("is logged; the server closes and exits 70", async () => {
+    const home = await makeHome();
+    const port = await freePort();
+    const fault = `import { existsSync } from "node:fs";
+      const timer = setInterval(() => {
+        if (!existsSync(${JSON.stringify(pidfileOf(home, port))})) return;
+        clearInterval(timer);
+        Promise.reject(new Error("nobody caught this"));
+      }, 50);`;
+    const server = start(home, ["serve", "--port", String(port)], {
+      env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fault)}` },
+    });
+    expect((await server.ended).code).toBe(70);
+    expect(server.said().stderr).toMatch(/"level":"error".*nobody caught this/);
+    expect(existsSync(pidfileOf(home, port))).toBe(false);
   });
 });
 

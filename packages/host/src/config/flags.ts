@@ -7,14 +7,15 @@ export function configFlags(...names: readonly ConfigName[]): Flags {
 }
 
 /** The flags of any rows, by the names they are typed under. */
-export function flagsOf(
-  rows: Readonly<Record<string, Pick<ConfigKey<unknown>, "default" | "flag" | "value" | "help">>>,
-): Flags {
+export function flagsOf(rows: Readonly<Record<string, FlagRow>>): Flags {
   return Object.fromEntries(Object.values(rows).map((row) => [row.flag, flagOf(row)]));
 }
 
 // --- internal ---
 
-function flagOf({ default: fallback, value, help }: Pick<ConfigKey<unknown>, "default" | "value" | "help">): Flag {
-  return { type: typeof fallback === "boolean" ? "boolean" : "string", ...(value && { value }), help };
+type FlagRow = Pick<ConfigKey<unknown>, "default" | "flag" | "value" | "repeatable" | "help">;
+
+function flagOf({ default: fallback, value, repeatable, help }: FlagRow): Flag {
+  const type = typeof fallback === "boolean" ? "boolean" : "string";
+  return { type, ...(value && { value }), ...(repeatable && { multiple: true }), help };
 }

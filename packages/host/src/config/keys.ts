@@ -12,6 +12,8 @@ export interface ConfigKey<T> {
   readonly flag: string;
   /** What its value is called in the help text. */
   readonly value?: string;
+  /** The flag may be given several times. */
+  readonly repeatable?: boolean;
   /** `*` stands for the program's name: `*_MODEL` is `OTTER_MODEL`. */
   readonly env: string;
   /**
@@ -39,6 +41,53 @@ export const CONFIG_KEYS = {
     env: "*_HOST",
     project: "nothing",
     help: "Interface to bind (default 127.0.0.1)",
+  }),
+  allow_host: key<readonly string[]>({
+    kind: list,
+    default: [],
+    flag: "allow-host",
+    value: "<name>",
+    repeatable: true,
+    env: "*_ALLOW_HOST",
+    project: "nothing",
+    help: "A further name clients may call this server by, as behind a proxy (repeatable)",
+  }),
+  cors: key<readonly string[]>({
+    kind: list,
+    default: [],
+    flag: "cors",
+    value: "<origin>",
+    repeatable: true,
+    env: "*_CORS",
+    project: "nothing",
+    help: "Browser origin to allow (repeatable)",
+  }),
+  auth_token_file: key<string | null>({
+    kind: path,
+    default: null,
+    flag: "auth-token-file",
+    value: "<file>",
+    env: "*_AUTH_TOKEN_FILE",
+    project: "nothing",
+    help: "File with the token every request must carry; nobody else may read it (mode 0600)",
+  }),
+  tls_cert: key<string | null>({
+    kind: path,
+    default: null,
+    flag: "tls-cert",
+    value: "<file>",
+    env: "*_TLS_CERT",
+    project: "nothing",
+    help: "Certificate chain (PEM); needs --tls-key",
+  }),
+  tls_key: key<string | null>({
+    kind: path,
+    default: null,
+    flag: "tls-key",
+    value: "<file>",
+    env: "*_TLS_KEY",
+    project: "nothing",
+    help: "Its private key (PEM)",
   }),
   model: key<string | null>({
     kind: text,

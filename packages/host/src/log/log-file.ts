@@ -19,36 +19,35 @@ export function createLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep 
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   let fd: number | null = openSync(path, "a", 0o600);
 
-  const reopen = () => {
+  const close = () => {
     if (fd !== null) closeSync(fd);
     fd = null;
-    fd = openSync(path, "a", 0o600);
   };
   const rotate = () => {
     // Another process with the same file may have moved it already.
-    if (isStill(path, fd)) {
+    const isOurs = isStill(path, fd);
+    // An open file cannot be renamed everywhere.
+    close();
+    if (isOurs) {
       rmSync(`${path}.${keep}`, { force: true });
       for (let age = keep - 1; age >= 1; age--) move(`${path}.${age}`, `${path}.${age + 1}`);
       move(path, `${path}.1`);
     }
-    reopen();
+    fd = openSync(path, "a", 0o600);
   };
 
   return {
     pretty: false,
     write(line) {
       try {
-        if (fd === null) reopen();
-        if (fstatSync(fd!).size + line.length > maxBytes) rotate();
-        writeSync(fd!, line);
+        fd ??= openSync(path, "a", 0o600);
+        if (fstatSync(fd).size + line.length > maxBytes) rotate();
+        writeSync(fd, line);
       } catch {
         // The disk is full or the directory is gone: the line is still on stderr, and the next one tries again.
       }
     },
-    close() {
-      if (fd !== null) closeSync(fd);
-      fd = null;
-    },
+    close,
   };
 }
 

@@ -128,9 +128,22 @@ function replaceFile(path: string, text: string): void {
     closeSync(fd);
   }
   try {
-    renameSync(temp, path);
+    rename(temp, path);
   } catch (error) {
     rmSync(temp, { force: true });
     throw error;
+  }
+}
+
+/** On Windows whoever reads the file just now is in the way. */
+function rename(from: string, to: string): void {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      renameSync(from, to);
+      return;
+    } catch (error) {
+      if (process.platform !== "win32" || attempt === 20) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
   }
 }

@@ -14,18 +14,9 @@ export const SESSION_FLAGS: Flags = {
 const SERVER: Flags = { ...SESSION_FLAGS, ...configFlags("session_ttl", "acp_dialect") };
 
 const HTTP: Flags = {
-  ...configFlags("port", "host"),
-  "allow-host": {
-    type: "string",
-    multiple: true,
-    value: "<name>",
-    help: "A further name clients may call this server by, as behind a proxy (repeatable)",
-  },
-  cors: { type: "string", multiple: true, value: "<origin>", help: "Browser origin to allow (repeatable)" },
-  "auth-token-file": { type: "string", value: "<file>", help: "File with the token every request must carry" },
+  ...configFlags("port", "host", "allow_host", "cors", "auth_token_file"),
   "auth-token": { type: "string", value: "<token>", help: "The token itself; others on this machine can see it" },
-  "tls-cert": { type: "string", value: "<file>", help: "Certificate chain (PEM); needs --tls-key" },
-  "tls-key": { type: "string", value: "<file>", help: "Its private key (PEM)" },
+  ...configFlags("tls_cert", "tls_key"),
 };
 
 const STOP: Flags = {

@@ -1,9 +1,9 @@
 /** Who may reach the HTTP server and how: token, TLS pair, origins and host names, all checked before anything is bound. */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 import type { Invocation } from "../command/command.js";
-import type { FlagValues } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
+import type { ResolvedConfig } from "../config/resolve.js";
 import { envName } from "../profile.js";
 
 export interface HttpAccess {
@@ -13,35 +13,45 @@ export interface HttpAccess {
   readonly hosts: readonly string[];
 }
 
-export function readHttpAccess({ profile, flags, process }: Invocation, host: string): HttpAccess {
+export function readHttpAccess({ profile, flags, process }: Invocation, config: ResolvedConfig): HttpAccess {
+  const { host, allow_host, cors, tls_cert, tls_key } = config.values;
   const variable = envName(profile, "SERVER_TOKEN");
-  const authToken = readToken(flags, process.env, variable);
+  const authToken = readToken(flags["auth-token"] as string | undefined, process.env, variable, config);
   // Nothing this process starts needs it.
   delete process.env[variable];
   if (authToken === undefined && !isLoopback(host)) {
     throw new UsageError(`--host ${host} is not loopback: set ${variable} or --auth-token-file <file> first`);
   }
-  const tls = readTls(flags);
-  const names = flags["allow-host"] as readonly string[] | undefined;
+  if ((tls_cert === null) !== (tls_key === null)) throw new UsageError("--tls-cert and --tls-key are given together");
   return {
     ...(authToken !== undefined && { authToken }),
-    ...(tls && { tls }),
-    cors: ((flags["cors"] as readonly string[] | undefined) ?? []).map(requireOrigin),
-    hosts: [...(names ?? []), ...namesOf(host)],
+    ...(tls_cert !== null &&
+      tls_key !== null && { tls: { cert: readText("--tls-cert", tls_cert), key: readText("--tls-key", tls_key) } }),
+    cors: cors.map(requireOrigin),
+    hosts: [...allow_host, ...namesOf(host)],
   };
 }
 
 // --- internal ---
 
-function readToken(flags: FlagValues, env: NodeJS.ProcessEnv, variable: string): string | undefined {
-  const file = flags["auth-token-file"] as string | undefined;
-  const flag = flags["auth-token"] as string | undefined;
-  if (file !== undefined && flag !== undefined) {
-    throw new UsageError("--auth-token and --auth-token-file exclude each other");
+/** What was typed, then the variable, then the file that the environment or the user's config names. */
+function readToken(
+  flag: string | undefined,
+  env: NodeJS.ProcessEnv,
+  variable: string,
+  { settings, values }: ResolvedConfig,
+): string | undefined {
+  const named = settings.find(({ name }) => name === "auth_token_file");
+  const fromFile = () =>
+    values.auth_token_file === null || named === undefined
+      ? undefined
+      : requireToken(named.from, readSecret(named.from, values.auth_token_file).trim());
+  if (named?.layer === "flag") {
+    if (flag !== undefined) throw new UsageError("--auth-token and --auth-token-file exclude each other");
+    return fromFile();
   }
-  if (file !== undefined) return requireToken("--auth-token-file", readText("auth-token-file", file).trim());
   if (flag !== undefined) return requireToken("--auth-token", flag);
-  return env[variable] === undefined ? undefined : requireToken(variable, env[variable]);
+  return env[variable] === undefined ? fromFile() : requireToken(variable, env[variable]);
 }
 
 /** A token that no header could carry would lock everybody out; an empty one would let everybody in. */
@@ -53,19 +63,20 @@ function requireToken(source: string, token: string): string {
   return token;
 }
 
-function readTls(flags: FlagValues): HttpAccess["tls"] {
-  const cert = flags["tls-cert"] as string | undefined;
-  const key = flags["tls-key"] as string | undefined;
-  if (cert === undefined && key === undefined) return undefined;
-  if (cert === undefined || key === undefined) throw new UsageError("--tls-cert and --tls-key are given together");
-  return { cert: readText("tls-cert", cert), key: readText("tls-key", key) };
+/** A secret is only taken from a file that nobody else can read. Windows has no such modes. */
+function readSecret(source: string, path: string): string {
+  const text = readText(source, path);
+  if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0) {
+    throw new UsageError(`${source}: others can read ${path}: chmod 600 it first`);
+  }
+  return text;
 }
 
-function readText(flag: string, path: string): string {
+function readText(source: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw new UsageError(`--${flag}: cannot read ${path}: ${(error as NodeJS.ErrnoException).code}`);
+    throw new UsageError(`${source}: cannot read ${path}: ${(error as NodeJS.ErrnoException).code}`);
   }
 }
 

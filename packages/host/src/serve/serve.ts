@@ -9,6 +9,7 @@ import type { Log } from "../log/log.js";
 import { openLog } from "../log/open-log.js";
 import { requireTools } from "../require-tools.js";
 import { startExtensions } from "../start-extensions.js";
+import { logRequests } from "./access-log.js";
 import { endChildren } from "./end-children.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
 import { readServeSettings, type ServeSettings } from "./settings.js";
@@ -21,7 +22,7 @@ export async function serve(invocation: Invocation): Promise<number> {
   const { profile, process } = invocation;
   const config = await readConfig(invocation);
   const settings = readServeSettings(profile, invocation.flags, config);
-  const access = settings.http ? readHttpAccess(invocation, settings.host) : null;
+  const access = settings.http ? readHttpAccess(invocation, config) : null;
   await requireTools(config);
   const log = openLog(process, config.values, access?.authToken === undefined ? [] : [access.authToken]);
   for (const problem of config.problems) log.warn(problem);
@@ -110,6 +111,7 @@ async function startHttp(
     const { listenHttp } = await import("./http.js");
     const bind = () => listenHttp({ profile, settings, access, engine: engine.get, log });
     const { bound, pidfile } = await takePort(bind, about, log);
+    if (settings.logsRequests) logRequests(bound.server, log);
     process.stderr.write(
       `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${name} serve stop --port ${bound.port})\n`,
     );

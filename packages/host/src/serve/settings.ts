@@ -11,6 +11,7 @@ export interface ServeSettings {
   readonly port: number;
   readonly cwd: string;
   readonly forced: DialectName | null;
+  readonly logsRequests: boolean;
 }
 
 export function readServeSettings(profile: Profile, flags: FlagValues, { values, cwd }: Config): ServeSettings {
@@ -21,6 +22,7 @@ export function readServeSettings(profile: Profile, flags: FlagValues, { values,
     host: values.host,
     port: values.port,
     cwd,
+    logsRequests: values.log_level === "debug",
     forced: values.acp_dialect === "auto" ? null : values.acp_dialect,
   };
 }

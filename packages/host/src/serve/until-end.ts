@@ -24,7 +24,8 @@ export function untilEnd(process: NodeJS.Process, log: Log): Promise<number> {
       log.error("a fault of our own; ending", { error: error instanceof Error ? error : String(error) });
       resolve(EXIT_FAULT);
     };
-    process.on("unhandledRejection", fault);
+    // In place of the program's own, which would end without closing anything. Rejections nobody handles come here too.
+    process.removeAllListeners("uncaughtException");
     process.on("uncaughtException", fault);
   });
 }
