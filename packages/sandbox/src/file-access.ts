@@ -9,10 +9,11 @@ import type { SandboxOptions } from "./sandbox.js";
 /** `search` looks at everything below a path. */
 export type FileUse = "read" | "search" | "write";
 
-export type FileAccessOptions = Pick<
-  SandboxOptions,
-  "mode" | "workspace" | "stateDir" | "secrets" | "protectedPaths" | "home"
->;
+export interface FileAccessOptions
+  extends Pick<SandboxOptions, "mode" | "workspace" | "stateDir" | "secrets" | "protectedPaths" | "home"> {
+  /** Below what is hidden, and still to be read. @defaultValue nothing */
+  readonly readable?: readonly string[];
+}
 
 /**
  * The same mode for tools that touch files without a command: null when the file may be used so, else why not. Takes
@@ -25,6 +26,7 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
   const home = real(options.home ?? homedir());
   const roots = [workspace.cwd, ...(workspace.directories ?? [])].map(real);
   const hidden = secretPaths(home, [options.stateDir, ...(options.secrets ?? [])]).map(real);
+  const readable = (options.readable ?? []).map(real);
   const guarded = [
     ...roots.flatMap((root) => [...PROTECTED, ...(options.protectedPaths ?? [])].map((path) => resolve(root, path))),
     ...HOME_STARTUP_FILES.map((path) => join(home, path)),
@@ -32,8 +34,8 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
   const inRoot = (path: string) => roots.some((root) => isInside(path, root));
 
   return (path, use) => {
-    const secret = hidden.some((place) => isInside(path, place));
-    if (secret) return `${path} is hidden by sandbox mode ${mode}`;
+    if (use === "read" && readable.some((place) => isInside(path, place))) return null;
+    if (hidden.some((place) => isInside(path, place))) return `${path} is hidden by sandbox mode ${mode}`;
     if (use === "search" && !inRoot(path) && hidden.some((place) => isInside(place, path))) {
       return `${path} holds places that sandbox mode ${mode} hides`;
     }

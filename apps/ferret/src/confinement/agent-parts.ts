@@ -1,10 +1,10 @@
-/** The sandbox as the agent meets it: bounds for processes, a judgement of commands, a wall around files. */
+/** The sandbox as the agent meets it: bounds for processes, a judgement of commands, a wall in front of calls. */
 import { cleanEnvironment } from "@chimera/agent/tools";
 import type { AgentParts, ExtensionContext } from "@chimera/host";
 import { allowsNetwork, type OsSandbox, type SandboxMode } from "@chimera/sandbox";
 import { classifyCommand } from "./classify-command.js";
 import { createConfine } from "./confine.js";
-import { guardFiles } from "./guard-files.js";
+import { guardCalls } from "./guard-calls.js";
 
 export interface ConfinementOptions {
   readonly mode: SandboxMode;
@@ -15,16 +15,11 @@ export interface ConfinementOptions {
 export function confinementParts({ mode, osSandbox, context }: ConfinementOptions): AgentParts {
   if (mode === "off") return { classify: classifyCommand };
   const { env, paths, log } = context;
-  const places = { mode, stateDir: paths.root, secrets: [paths.snapshots, paths.permissions] };
+  const places = { mode, osSandbox, stateDir: paths.root, secrets: [paths.snapshots, paths.permissions] };
   return {
     classify: classifyCommand,
-    confine: createConfine({
-      ...places,
-      osSandbox,
-      env: cleanEnvironment(env),
-      log: (message) => log.warn(message),
-    }),
-    narrow: guardFiles(places),
+    confine: createConfine({ ...places, env: cleanEnvironment(env), log: (message) => log.warn(message) }),
+    narrow: guardCalls({ ...places, readable: [paths.outputs] }),
     mcpNetwork: allowsNetwork(mode),
   };
 }

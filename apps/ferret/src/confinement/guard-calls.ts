@@ -1,0 +1,58 @@
+/** The sandbox mode as a wall in front of every call: one that would leave it is a violation, whoever allowed it. */
+import type { Policy, PolicyCall, PolicyContext, PolicyDecision } from "@chimera/agent";
+import { type FileAccessOptions, type FileUse, fileAccess, type OsSandbox, SANDBOX_MODES } from "@chimera/sandbox";
+import { classify } from "@chimera/sandbox/classify";
+
+export interface GuardOptions extends Omit<FileAccessOptions, "workspace"> {
+  readonly osSandbox: OsSandbox;
+}
+
+export function guardCalls(options: GuardOptions): (policy: Policy) => Policy {
+  const { mode } = options;
+  return (policy) => ({
+    ...policy,
+    decide: async (call, context) => {
+      const violation = findViolation(call, context, options);
+      if (!violation) return policy.decide(call, context);
+      const { why, ...place } = violation;
+      return { decision: "deny", rule: `sandbox ${mode}`, why, risk: "high", violation: { mode, ...place } };
+    },
+  });
+}
+
+// --- internal ---
+
+type Violation = Pick<PolicyDecision, "why"> & { readonly path?: string; readonly command?: string };
+
+function findViolation(call: PolicyCall, { workspace }: PolicyContext, options: GuardOptions): Violation | null {
+  const { tool, touches } = call;
+  if (touches.command !== undefined) return commandViolation(call, touches.command, workspace, options);
+  const refusal = fileAccess({ ...options, workspace });
+  const uses: readonly [FileUse, readonly string[]][] = [
+    ["write", touches.writes],
+    [tool.kind === "search" ? "search" : "read", touches.reads],
+  ];
+  for (const [use, paths] of uses) {
+    for (const path of paths) {
+      const why = refusal(path, use);
+      if (why !== null) return { path, why: `${tool.name} blocked: ${why}` };
+    }
+  }
+  return null;
+}
+
+/** The shell tool is confined when it runs. Another's process, an editor's terminal for one, cannot be. */
+function commandViolation(
+  { tool, touches }: PolicyCall,
+  command: string,
+  workspace: PolicyContext["workspace"],
+  { mode, osSandbox }: GuardOptions,
+): Violation | null {
+  const blocked = `command blocked by sandbox mode ${mode}`;
+  if (tool.name !== "Bash") return { command, why: `${blocked}: ${tool.name} runs outside of the sandbox; use Bash` };
+  // Without the operating system's wall the text is all there is to go by.
+  if (osSandbox !== "off" || SANDBOX_MODES[mode].writes) return null;
+  const cwd = touches.reads[0];
+  const { decision, reason } = classify(command, { workspace, ...(cwd !== undefined && { cwd }) });
+  return decision === "allow" ? null : { command, why: `${blocked}: ${reason}` };
+}

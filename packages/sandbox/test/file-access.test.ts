@@ -1,0 +1,64 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { type FileUse, fileAccess, findDenial, type SandboxMode } from "../src/index.js";
+
+function place() {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "access-")));
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  for (const name of ["ws", "more", "home", "state/outputs"]) mkdirSync(join(base, name), { recursive: true });
+  const asks = (mode: SandboxMode) => {
+    const refusal = fileAccess({
+      mode,
+      workspace: { cwd: join(base, "ws"), directories: [join(base, "more")] },
+      stateDir: join(base, "state"),
+      home: join(base, "home"),
+      readable: [join(base, "state/outputs")],
+    });
+    return (path: string, use: FileUse) => refusal(join(base, path), use) === null;
+  };
+  return asks;
+}
+
+const TABLE: readonly [string, FileUse, SandboxMode[]][] = [
+  ["ws/a.txt", "read", ["read-only", "workspace-write", "workspace-write-network", "off"]],
+  ["ws/a.txt", "write", ["workspace-write", "workspace-write-network", "off"]],
+  ["more/a.txt", "write", ["workspace-write", "workspace-write-network", "off"]],
+  ["ws-sibling/a.txt", "write", ["off"]],
+  ["elsewhere/a.txt", "read", ["read-only", "workspace-write", "workspace-write-network", "off"]],
+  ["elsewhere/a.txt", "write", ["off"]],
+  ["ws/.git/hooks/pre-commit", "write", ["off"]],
+  ["ws/.git/config", "write", ["off"]],
+  ["more/.opencode/mcp.json", "write", ["off"]],
+  ["ws/.gitignore", "write", ["workspace-write", "workspace-write-network", "off"]],
+  ["home/.ssh/id_ed25519", "read", ["off"]],
+  ["home/.ssh", "search", ["off"]],
+  ["home", "search", ["off"]],
+  ["home", "read", ["read-only", "workspace-write", "workspace-write-network", "off"]],
+  ["ws", "search", ["read-only", "workspace-write", "workspace-write-network", "off"]],
+  ["state/eventlog/x", "read", ["off"]],
+  ["state/outputs/x", "read", ["read-only", "workspace-write", "workspace-write-network", "off"]],
+  ["state/outputs/x", "write", ["off"]],
+];
+
+test.each(TABLE)("%s may be used to %s in %j", (path, use, allowed) => {
+  const asks = place();
+  const modes: SandboxMode[] = ["read-only", "workspace-write", "workspace-write-network", "off"];
+  expect(modes.filter((mode) => asks(mode)(path, use))).toEqual(allowed);
+});
+
+test.each([
+  ["touch: cannot touch 'x': Read-only file system", "read-only", false, /writes/],
+  ["Error: EROFS: read-only file system, open 'x'", "workspace-write", true, /writes/],
+  ["curl: (6) Could not resolve host: example.com", "workspace-write", true, /network/],
+  ["curl: (6) Could not resolve host: example.com", "workspace-write-network", true, null],
+  ["mount: Operation not permitted", "read-only", true, /permit/],
+  ["warning: Operation not permitted", "read-only", false, null],
+  ["touch: Read-only file system", "off", true, null],
+  ["AssertionError: 1 !== 2", "read-only", true, null],
+] as const)("%j in %s (failed: %s)", (stderr, mode, failed, reason) => {
+  const found = findDenial(stderr, mode, failed);
+  if (reason === null) expect(found).toBeNull();
+  else expect(found).toMatch(reason);
+});

@@ -1,0 +1,219 @@
+// The sandbox from the outside: what the tools of the real program can and cannot do under each mode.
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { canConfine, ferretPeer } from "./ferret-peer.js";
+import { startProgram } from "./program.js";
+import { scratchTree } from "./scratch.js";
+
+const bash = (command: string) => ({ call: "Bash", args: { command } });
+const write = (path: string) => ({ call: "Write", args: { path, content: "x\n" } });
+
+/** A directory that commands can see, so that an attempt on it fails for the right reason: /tmp is private to each. */
+function outside(): string {
+  const place = mkdtempSync(join(process.getuid?.() === 0 ? "/srv" : homedir(), "ferret-outside-"));
+  onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+  writeFileSync(join(place, "canary"), "alive\n");
+  return place;
+}
+
+describe.runIf(canConfine)("escapes through the shell tool, everything approved", () => {
+  test.each(["read-only", "workspace-write"])("none in %s", async (mode) => {
+    const place = outside();
+    const reached: string[] = [];
+    const listener = createServer((socket) => void reached.push(socket.remoteAddress ?? "")).listen(0, "127.0.0.1");
+    onTestFinished(() => void listener.close());
+    await once(listener, "listening");
+    const { port } = listener.address() as { port: number };
+    const home = scratchTree({ "secret.json": "state-of-the-program" });
+    const attempts = [
+      `echo x >> ${place}/canary`,
+      `ln -sf ${place}/canary soft; echo x > soft`,
+      `ln ${place}/canary hard && echo x > hard`,
+      `echo x > /proc/self/root${place}/new`,
+      `mount -o remount,bind,rw / ; echo x > ${place}/new`,
+      `unshare -Ur sh -c 'echo x > ${place}/new'`,
+      `python3 -c "import socket;socket.create_connection(('127.0.0.1',${port}))"`,
+      `cat ${home}/secret.json; env; cat /proc/1/environ`,
+      `mkdir -p .git/hooks && echo 'touch ${place}/new' > .git/hooks/pre-commit`,
+      "mkdir -p .opencode && echo {} > .opencode/mcp.json",
+      `(setsid sh -c 'sleep 1; echo x > ${place}/late; echo x > late' &) `,
+    ];
+    const peer = await ferretPeer(["--sandbox", mode, "--approval", "full"], [attempts.map(bash)], {
+      CHIMERA_HOME: home,
+      OPENAI_API_KEY: "key-of-the-program",
+    });
+    await peer.prompt();
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    const results = peer.kind("tool_call_end").map(({ result }) => result);
+    expect(results).toHaveLength(attempts.length);
+    expect(results.join("")).not.toContain("state-of-the-program");
+    expect(results.join("")).not.toContain("key-of-the-program");
+    expect(readFileSync(join(place, "canary"), "utf8")).toBe("alive\n");
+    expect(["new", "late"].filter((name) => existsSync(join(place, name)))).toEqual([]);
+    expect(existsSync(join(peer.program.cwd, "late"))).toBe(false);
+    expect(existsSync(join(peer.program.cwd, ".git/hooks/pre-commit"))).toBe(false);
+    expect(existsSync(join(peer.program.cwd, ".opencode/mcp.json"))).toBe(false);
+    expect(reached).toEqual([]);
+    expect(peer.kind("sandbox_violation").length).toBeGreaterThan(0);
+    expect(peer.kind("turn_end")).toEqual([expect.objectContaining({ stop_reason: "end_turn" })]);
+  });
+
+  test("and the work that a mode allows is done", async () => {
+    const commands = ["echo made > made.txt && cat made.txt", "git --version", "node -e 'console.log(6*7)'"];
+    const peer = await ferretPeer(["--sandbox", "workspace-write", "--approval", "full"], [commands.map(bash)]);
+    await peer.prompt();
+    expect(peer.kind("tool_call_end").map(({ success }) => success)).toEqual([true, true, true]);
+    expect(readFileSync(join(peer.program.cwd, "made.txt"), "utf8")).toBe("made\n");
+    expect(peer.kind("sandbox_violation")).toEqual([]);
+  });
+});
+
+describe("file tools", () => {
+  test.each([
+    ["read-only", "inside.txt"],
+    ["workspace-write", "/srv/outside.txt"],
+    ["workspace-write", "../outside.txt"],
+    ["workspace-write", "link/outside.txt"],
+    ["workspace-write", ".git/hooks/pre-commit"],
+    ["workspace-write", ".opencode/config.json"],
+    ["workspace-write-network", ".chimera/config.json"],
+  ])("in %s a write of %s is a violation, not a crash", async (mode, path) => {
+    const peer = await ferretPeer(["--sandbox", mode, "--approval", "full"], [[write(path)]]);
+    symlinkSync(outside(), join(peer.program.cwd, "link"));
+    expect((await peer.prompt()).result.stopReason).toBe("end_turn");
+    expect(peer.kind("sandbox_violation")).toEqual([
+      expect.objectContaining({ tool: "Write", mode, path: expect.any(String), reason: expect.any(String) }),
+    ]);
+    expect(peer.kind("tool_call_end")).toEqual([expect.objectContaining({ success: false })]);
+    expect(peer.kind("permission_request")).toEqual([]);
+    expect(existsSync(join(peer.program.cwd, path))).toBe(false);
+  });
+
+  test("the program's own state cannot be read", async () => {
+    const home = scratchTree({ "eventlog/other/summary.json": "private" });
+    const path = join(home, "eventlog/other/summary.json");
+    const search = { call: "search", args: { pattern: "private", path: dirname(home) } };
+    const peer = await ferretPeer(["--approval", "full"], [[{ call: "Read", args: { path } }, search]], {
+      CHIMERA_HOME: home,
+    });
+    await peer.prompt();
+    expect(peer.kind("sandbox_violation").map(({ tool }) => tool)).toEqual(["Read", "search"]);
+  });
+
+  test("a further directory belongs to the workspace", async () => {
+    const more = outside();
+    const peer = await ferretPeer(["--full-auto", "--add-dir", more], [[write(join(more, "new.txt"))]]);
+    await peer.prompt();
+    expect(peer.kind("tool_call_end")).toEqual([expect.objectContaining({ success: true })]);
+    expect(existsSync(join(more, "new.txt"))).toBe(true);
+  });
+});
+
+/** An MCP server with one tool, which writes where it is told. */
+const SERVER = `
+import { writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+const answers = {
+  initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "demo" } }),
+  "tools/list": () => ({ tools: [{ name: "write", inputSchema: { type: "object" } }] }),
+  "tools/call": ({ arguments: { path } }) => {
+    try {
+      writeFileSync(path, "x");
+      return { content: [{ type: "text", text: "written" }] };
+    } catch ({ code }) {
+      return { isError: true, content: [{ type: "text", text: code }] };
+    }
+  },
+};
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: answers[method](params) }));
+});
+`;
+
+test.runIf(canConfine)("an MCP server is confined like a command", async () => {
+  const place = outside();
+  const cwd = scratchTree({ "server.mjs": SERVER });
+  const demo = { command: process.execPath, args: [join(cwd, "server.mjs")] };
+  const mcp = join(scratchTree({ "mcp.json": { mcpServers: { demo } } }), "mcp.json");
+  const calls = [join(place, "new"), join(cwd, "inside.txt")].map((path) => ({
+    call: "mcp__demo__write",
+    args: { path },
+  }));
+  const peer = await ferretPeer(
+    ["--cwd", cwd, "--sandbox", "workspace-write", "--approval", "full", "--mcp", mcp],
+    [calls],
+  );
+  await peer.prompt();
+  expect(peer.kind("tool_call_end").map(({ result }) => result)).toEqual(["EROFS", "written"]);
+  expect(existsSync(join(place, "new"))).toBe(false);
+});
+
+describe("without an operating system's wall", () => {
+  test("auto refuses commands, with the way out, and says so once more in the log", async () => {
+    const peer = await ferretPeer(
+      ["--approval", "full"],
+      [[bash("ls"), { call: "Read", args: { path: "README.md" } }]],
+      { PATH: scratchTree({}) },
+    );
+    await peer.prompt();
+    const [command, read] = peer.kind("tool_call_end");
+    expect(command).toMatchObject({ success: false, result: expect.stringContaining("bubblewrap") });
+    expect(read).toMatchObject({ success: true });
+    expect(peer.kind("sandbox_violation")).toEqual([expect.objectContaining({ tool: "Bash", command: "ls" })]);
+  });
+
+  test("off is a choice: in read-only what is no plain read is still refused", async () => {
+    const peer = await ferretPeer(
+      ["--os-sandbox", "off", "--approval", "full"],
+      [[bash("cat README.md"), bash("touch made.txt")]],
+    );
+    expect(peer.program.stderr()).toContain("WARNING");
+    await peer.prompt();
+    expect(peer.kind("tool_call_end").map(({ success }) => success)).toEqual([true, false]);
+    expect(existsSync(join(peer.program.cwd, "made.txt"))).toBe(false);
+  });
+});
+
+describe("settings", () => {
+  const modeOf = async (args: string[], env: Record<string, string> = {}) =>
+    (await (await ferretPeer(args, [], env)).ask("session/setSandbox")).result.mode;
+
+  test("a flag beats the environment, which beats the config, which beats the default", async () => {
+    const home = scratchTree({ "config.json": { sandbox: "workspace-write-network" } });
+    expect(await modeOf([])).toBe("read-only");
+    expect(await modeOf([], { CHIMERA_HOME: home })).toBe("workspace-write-network");
+    expect(await modeOf([], { CHIMERA_HOME: home, FERRET_SANDBOX: "workspace_write" })).toBe("workspace-write");
+    expect(await modeOf(["--sandbox", "off"], { CHIMERA_HOME: home, FERRET_SANDBOX: "read-only" })).toBe("off");
+  });
+
+  test("a project can only make it stricter", async () => {
+    const strict = scratchTree({ ".chimera/config.json": { sandbox: "read-only", approval: "read-only" } });
+    const loose = scratchTree({ ".chimera/config.json": { sandbox: "off", approval: "full" } });
+    const home = scratchTree({ "config.json": { sandbox: "workspace-write" } });
+    expect(await modeOf(["--cwd", strict], { CHIMERA_HOME: home })).toBe("read-only");
+    expect(await modeOf(["--cwd", loose], { CHIMERA_HOME: home })).toBe("workspace-write");
+  });
+
+  test("--yolo is loud", async () => {
+    const peer = await ferretPeer(["--yolo"], [[bash("touch made.txt")]]);
+    expect(peer.program.stderr().match(/WARNING/g)).toHaveLength(2);
+    await peer.prompt();
+    expect(existsSync(join(peer.program.cwd, "made.txt"))).toBe(true);
+  });
+
+  test.each([
+    [["--sandbox", "open"], "read-only"],
+    [["--approval", "sometimes"], "read-only, auto, full"],
+    [["--os-sandbox", "maybe"], "auto, on, off"],
+    [["--add-dir", "/nowhere/at/all"], "/nowhere/at/all"],
+  ])("%j is a usage error that names the way out", async (args, named) => {
+    const program = startProgram("ferret", ["serve", ...args]);
+    expect(await program.exited).toBe(2);
+    expect(program.stderr()).toContain(named);
+  });
+});
