@@ -46,6 +46,8 @@ try {
   const floor = median(samples.floor);
   row({ name: "otter: spawn to initialize", ours: median(samples.otter), floor, unit: "ms", target: 1.6 });
   row({ name: "ferret: spawn to initialize", ours: median(samples.ferret), floor, unit: "ms", target: 1.6 });
+  const otter = median(samples.otter);
+  row({ name: "ferret against otter", ours: median(samples.ferret), floor: otter, unit: "ms", target: 1.1 });
 } finally {
   rmSync(home, { recursive: true, force: true });
 }

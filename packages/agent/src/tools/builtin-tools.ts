@@ -27,6 +27,7 @@ export function builtinTools(options: BuiltinToolOptions = {}): Tool[] {
     replaceInFileTool,
     thinkTool,
     todoTool,
-    acpTerminalTool,
+    // What runs in an editor's terminal cannot be confined.
+    ...(options.bash?.confine ? [] : [acpTerminalTool]),
   ];
 }

@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { profile as otter } from "../../otter/src/profile.js";
-import { profile as ferret } from "../src/profile.js";
+import { profile as ferret } from "../apps/ferret/src/profile.js";
+import { profile as otter } from "../apps/otter/src/profile.js";
+import { repositoryRoot as root } from "./scratch.js";
 
-const root = join(import.meta.dirname, "..", "..", "..");
 const sourcesBelow = (path: string) =>
   readdirSync(join(root, path), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
