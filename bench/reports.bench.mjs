@@ -56,19 +56,32 @@ async function rollups() {
       large: () => milliseconds(() => costRollup(stores.large, { now })),
       small: () => milliseconds(() => costRollup(stores.small, { now })),
       page: () => milliseconds(() => listRuns(stores.large, { now, limit: 20 })),
+      list: () => milliseconds(() => stores.large.list()),
       storePage: () => milliseconds(() => stores.large.list({ limit: 20 })),
       floor: () => milliseconds(() => addUp(large)),
     },
     { runs: 5 },
   );
-  const floor = median(samples.floor);
-  row({ name: "cost rollup of 10,000 sessions", ours: median(samples.large), floor, unit: "ms", target: 1 });
+  row({
+    name: "cost rollup of 10,000 sessions against the store's list",
+    ours: median(samples.large),
+    floor: median(samples.list),
+    unit: "ms",
+    target: 1.5,
+  });
+  row({
+    name: "the same against reading each summary",
+    ours: median(samples.large),
+    floor: median(samples.floor),
+    unit: "ms",
+    target: 1,
+  });
   row({
     name: "cost rollup of 10,000 against 100 times that of 100",
     ours: median(samples.large),
     floor: 100 * median(samples.small),
     unit: "ms",
-    target: 1.5,
+    target: 2,
   });
   row({
     name: "newest 20 of 10,000 runs against the store's own page",
