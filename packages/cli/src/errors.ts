@@ -1,5 +1,5 @@
 /** Everything this package throws on purpose: one line for the person, and the exit code that goes with it. */
-export type CliErrorCode = "failed" | "not_found" | "unreachable" | "unauthorized";
+export type CliErrorCode = "failed" | "not_found" | "unreachable" | "unauthorized" | "conflict";
 
 const BRAND = Symbol.for("@chimera/cli/error");
 
@@ -25,6 +25,7 @@ export const EXIT_CODES: Readonly<Record<CliErrorCode, number>> = {
   not_found: 2,
   unreachable: 1,
   unauthorized: 1,
+  conflict: 1,
 };
 
 /** What a shell expects of a program that Ctrl-C ended. */

@@ -10,6 +10,8 @@ const profile = {
   defaultTransport: "http",
   native: { name: "otter", version: "0.1" },
   chain: async () => (await import("@chimera/agent/providers")).anthropicFirst,
+  settings: {},
+  flags: {},
   extensions: async () => [],
 };
 

@@ -8,12 +8,14 @@ export interface SessionClient {
   readonly id: string;
   /** Where the session works; null when the server does not say. */
   readonly cwd: string | null;
-  readonly model: string;
+  /** Null when the server does not say. */
+  readonly model: string | null;
   /** The number of the last record when the session was opened: what comes up to it has happened before. */
   readonly head: number;
   /** Reads records after `from` until the signal aborts. Rejects when the session can no longer be read. */
   follow(options: FollowOptions): Promise<void>;
-  prompt(input: { readonly text: string; readonly content?: readonly PromptBlock[] }): Promise<void>;
+  /** Resolves to the number of the turn that will answer it. */
+  prompt(input: { readonly text: string; readonly content?: readonly PromptBlock[] }): Promise<number>;
   /** Ends the running turn; nothing when none runs. */
   cancel(): Promise<void>;
   /** False when somebody else answered first. */

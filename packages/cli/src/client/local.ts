@@ -21,7 +21,9 @@ export function localClient(engine: RunningEngine, session: Session, approves: b
       await subscription.ended;
     },
     async prompt(input) {
-      await session.prompt(input).durable;
+      const { turn, durable } = session.prompt(input);
+      await durable;
+      return turn;
     },
     async cancel() {
       session.cancel();

@@ -27,6 +27,8 @@ export interface ConversationOptions {
   /** Whether somebody is here to be asked. */
   readonly approves: boolean;
   readonly greeting: string;
+  /** Columns of the screen now; undefined where lines are never wrapped. */
+  readonly width: () => number | undefined;
   readonly clock: () => number;
   readonly signal: AbortSignal;
 }
@@ -42,7 +44,8 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   const signal = AbortSignal.any([options.signal, done.signal]);
   /** Turns that were prompted and have not ended. */
   const open = new Set<number>();
-  /** Prompts on their way, and those of them that the log has yet to echo. */
+  let lastEnded = -1;
+  /** Prompts on their way, and those that were seen as they were typed: the log's record of them is not shown again. */
   let sending = 0;
   const ownEchoes: string[] = [];
   const questions: Question[] = [];
@@ -64,7 +67,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     complete: (line) =>
       /^\/\S*$/.test(line) ? commands.map(({ name }) => `/${name}`).filter((name) => name.startsWith(line)) : [],
   });
-  const view = createView({ style, clock, print: screen.print });
+  const view = createView({ style, clock, width: options.width, print: screen.print });
   const complain = (text: string) => {
     screen.print(`${style.red(plainLine(text))}\n`);
     refresh();
@@ -106,7 +109,12 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     sending++;
     refresh();
     try {
-      await client.prompt({ text: entry });
+      const turn = await client.prompt({ text: entry });
+      // The reply may overtake the record, or come after the turn's last one.
+      if (turn > lastEnded) open.add(turn);
+    } catch (error) {
+      if (ownEchoes.at(-1) === entry) ownEchoes.pop();
+      throw error;
     } finally {
       sending--;
       refresh();
@@ -139,9 +147,17 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   /** What matters for what may be typed next, besides what is shown. */
   function track(record: SessionRecord): void {
     if (record.type === "user_message" && record.turn !== null) open.add(record.turn);
-    if (endsTurn(record.type) && record.turn !== null) open.delete(record.turn);
+    if (endsTurn(record.type) && record.turn !== null) {
+      open.delete(record.turn);
+      lastEnded = record.turn;
+    }
     if (record.type === "permission_request" && options.approves) questions.push(record.metadata);
-    if (record.type === "permission_resolved") dropQuestion(record.metadata.permission_id);
+    if (record.type !== "permission_resolved") return;
+    const { permission_id, decision, by } = record.metadata;
+    const elsewhere = questions.some((question) => question.permission_id === permission_id);
+    dropQuestion(permission_id);
+    if (elsewhere && !past)
+      screen.print(`  ${style.dim(by === "client" ? `answered elsewhere: ${decision}` : decision)}\n`);
   }
 
   function showLive(record: SessionRecord): void {

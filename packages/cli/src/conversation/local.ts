@@ -1,14 +1,13 @@
 /** `otter` alone: a conversation with a session of this process. */
-import type { Invocation } from "@chimera/host";
+import { type Invocation, openEngine } from "@chimera/host";
 import { localClient } from "../client/local.js";
-import { openEngineFor } from "../engine.js";
 import { openSession, type SessionChoice } from "../open-session.js";
 import { readRunFlags } from "../run-flags.js";
 import { startConversation } from "./start.js";
 
 export async function converseHere(invocation: Invocation): Promise<number> {
   const flags = readRunFlags(invocation);
-  const { engine, config } = await openEngineFor(invocation);
+  const { engine, config } = await openEngine(invocation);
   const approves = invocation.process.stdin.isTTY === true;
   const persist = config.values.save;
   const open = async (choice: SessionChoice) => localClient(engine, await openSession(engine, choice), approves);

@@ -39,6 +39,7 @@ export async function startConversation(invocation: Invocation, opener: Opener):
         style,
         approves: opener.approves,
         greeting: greetingOf(invocation, client),
+        width: () => (hasTerminal(invocation) ? process.stdout.columns : undefined),
         clock: Date.now,
         signal: gone.signal,
         openOther: opener.open,
@@ -83,6 +84,6 @@ function screenFor(
 }
 
 function greetingOf({ profile }: Invocation, client: SessionClient): string {
-  const where = client.cwd === null ? "" : ` in ${client.cwd}`;
-  return `${profile.name} ${profile.version} · ${client.model}${where} · ${client.id}\n/help lists commands, Ctrl-C stops a turn`;
+  const facts = [`${profile.name} ${profile.version}`, client.model, client.cwd, client.id].filter(Boolean);
+  return `${facts.join(" · ")}\n/help lists commands, Ctrl-C stops a turn`;
 }

@@ -15,6 +15,8 @@ export interface View {
 export interface ViewOptions {
   readonly style: Style;
   readonly print: (text: string) => void;
+  /** Columns to wrap text at; undefined: never. */
+  readonly width: () => number | undefined;
   readonly clock: () => number;
 }
 
@@ -25,8 +27,8 @@ interface OpenCall {
   tail: string;
 }
 
-export function createView({ style, print, clock }: ViewOptions): View {
-  const markdown = createMarkdownStream(style);
+export function createView({ style, print, width, clock }: ViewOptions): View {
+  const markdown = createMarkdownStream(style, width);
   const calls = new Map<string, OpenCall>();
   let diffs: string[] = [];
   let startedAt: string | null = null;

@@ -1,7 +1,6 @@
 /** `commands`: the slash commands of a session here, built in and from files. */
 import { resolve } from "node:path";
-import type { Invocation } from "@chimera/host";
-import { openEngineFor } from "../engine.js";
+import { type Invocation, openEngine } from "@chimera/host";
 import { isSet, textFlag } from "../flags.js";
 import { printJson, printLines, screenWidth } from "../output.js";
 import { renderTable } from "../terminal/table.js";
@@ -16,7 +15,7 @@ interface Row {
 export async function listCommands(invocation: Invocation): Promise<number> {
   const { flags, process } = invocation;
   const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
-  const { engine } = await openEngineFor(invocation);
+  const { engine } = await openEngine(invocation);
   const rows = new Map<string, Row>();
   try {
     const { palette } = engine;

@@ -1,10 +1,9 @@
 /** `-p`: one prompt, its answer on stdout, an exit code that tells how it went. A reader of the log like every other. */
 import { createInterface } from "node:readline/promises";
 import type { Metadata } from "@chimera/acp-schema/events";
-import { type Invocation, UsageError } from "@chimera/host";
+import { type Invocation, openEngine, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
 import { localClient } from "../client/local.js";
-import { openEngineFor } from "../engine.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
 import { openSession } from "../open-session.js";
 import { complain } from "../reported.js";
@@ -22,7 +21,7 @@ export async function print(invocation: Invocation): Promise<number> {
   const format = parseFormat(flags.outputFormat);
   const { text, files } = await readPrompt(invocation, flags);
   const content = promptBlocks(text, files);
-  const { engine, config } = await openEngineFor(invocation);
+  const { engine, config } = await openEngine(invocation);
   try {
     const session = await openSession(engine, { ...flags, persist: config.values.save });
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
@@ -30,7 +29,7 @@ export async function print(invocation: Invocation): Promise<number> {
     const outcome = await ask(invocation, client, { text, ...(content && { content }) }, format);
     const runId = session.persistent ? session.id : null;
     const turn = session.history.turns.length - 1;
-    process.stdout.write(format.result(outcome, { model: client.model, runId }, turn));
+    process.stdout.write(format.result(outcome, { model: session.settings.model, runId }, turn));
     if (outcome.error && !outcome.cancelled) complain(invocation, "", outcome.error);
     if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${config.paths.eventlog}/${runId}/\n`);
     return exitCodeOf(outcome);

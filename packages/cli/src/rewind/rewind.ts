@@ -1,7 +1,6 @@
 /** `undo` and `redo`: take turns of a session back, or bring them again, with the files they changed. */
 import { resolve } from "node:path";
-import { type Run, UsageError } from "@chimera/host";
-import { openEngineFor } from "../engine.js";
+import { openEngine, type Run, UsageError } from "@chimera/host";
 import { isSet, textFlag } from "../flags.js";
 import { openSession } from "../open-session.js";
 import { printJson, printLines } from "../output.js";
@@ -11,7 +10,7 @@ export function rewind(direction: "undo" | "redo"): Run {
   return async (invocation) => {
     const { flags, operands, process } = invocation;
     const steps = stepsOf(textFlag(flags, "steps"));
-    const { engine } = await openEngineFor(invocation);
+    const { engine } = await openEngine(invocation);
     try {
       const [id] = operands;
       const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");

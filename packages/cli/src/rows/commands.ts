@@ -1,6 +1,6 @@
 /** Every command a person types, besides those of the server. */
 import type { Command } from "@chimera/host";
-import { conversationCommand } from "./conversation.js";
+import { attachCommand, conversationCommand } from "./conversation.js";
 import { loaded } from "./loaded.js";
 import { reportCommands } from "./reports.js";
 import { rewindCommands } from "./rewind.js";
@@ -9,7 +9,13 @@ import { setupCommands } from "./setup.js";
 
 /** @param others the program's further commands, for the shell completions to know. */
 export function cliCommands(name: string, others: readonly Command[] = []): Command[] {
-  const commands = [sessionsCommand(name), ...reportCommands(name), ...rewindCommands(name), ...setupCommands(name)];
+  const commands = [
+    attachCommand(name),
+    sessionsCommand(name),
+    ...reportCommands(name),
+    ...rewindCommands(name),
+    ...setupCommands(name),
+  ];
   const completions: Command = {
     name: "completions",
     summary: "Print a completion script for your shell",

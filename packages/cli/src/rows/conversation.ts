@@ -1,4 +1,4 @@
-/** The command that runs when none is named: a conversation, or with -p one answer. */
+/** Conversations: with a session of this process, one answer with -p, or with a running server's. */
 import type { Command, Invocation } from "@chimera/host";
 import { RUN_FLAGS } from "../run-flags.js";
 import { loaded } from "./loaded.js";
@@ -7,10 +7,29 @@ export function conversationCommand(name: string): Command {
   return {
     name: "",
     summary: "Talk to the agent, or with -p get one answer",
-    flags: RUN_FLAGS,
     startsSessions: true,
+    flags: RUN_FLAGS,
     example: `${name} -p 'list files and read README.md'`,
     load: loaded("", async () => (invocation) => (isPrint(invocation) ? print(invocation) : converse(invocation))),
+  };
+}
+
+export function attachCommand(name: string): Command {
+  return {
+    name: "attach",
+    summary: "Join a session of a running server",
+    operands: "<url> [<session>]",
+    maxOperands: 2,
+    flags: {
+      "auth-token-file": {
+        type: "string",
+        value: "<file>",
+        help: `File with the server's token (default: $${name.toUpperCase()}_SERVER_TOKEN)`,
+      },
+      "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" },
+    },
+    example: `${name} attach http://127.0.0.1:5173`,
+    load: loaded("attach", async () => (await import("../conversation/attach.js")).attach),
   };
 }
 

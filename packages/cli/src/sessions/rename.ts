@@ -1,7 +1,6 @@
 /** `sessions rename`: a title of one's own; none takes it away. */
-import { type Invocation, UsageError } from "@chimera/host";
+import { type Invocation, openEngine, UsageError } from "@chimera/host";
 import { requireOperand } from "../actions.js";
-import { openEngineFor } from "../engine.js";
 import { isSet } from "../flags.js";
 import { printJson, printLines } from "../output.js";
 import { plainLine } from "../terminal/plain.js";
@@ -12,7 +11,7 @@ export async function renameSession(invocation: Invocation): Promise<number> {
   const id = requireOperand(invocation, "sessions rename", "a session and its title: sessions rename <id> <title>");
   const title = plainLine(invocation.operands.slice(1).join(" "));
   if (title.length > LONGEST) throw new UsageError(`a title has at most ${LONGEST} characters`);
-  const { engine } = await openEngineFor(invocation);
+  const { engine } = await openEngine(invocation);
   try {
     const session = await engine.sessions.load(id);
     session.setTitle(title);

@@ -8,12 +8,11 @@ const MOST_LINES = 40;
 export function renderDiff(diff: string, style: Style): string[] {
   const all = plain(diff).split("\n");
   // What stands before the first hunk names the file, which the tool's own line does.
-  const lines = all.slice(
-    Math.max(
-      0,
-      all.findIndex((line) => line.startsWith("@@")),
-    ),
+  const start = Math.max(
+    0,
+    all.findIndex((line) => line.startsWith("@@")),
   );
+  const lines = all.slice(start).filter((line) => !line.startsWith("\\ "));
   while (lines.at(-1)?.trim() === "") lines.pop();
   const shown = lines.slice(0, MOST_LINES).map((line) => paintOf(line, style)(line));
   const hidden = lines.length - shown.length;

@@ -4,6 +4,7 @@
  */
 import { plain } from "./plain.js";
 import type { Style } from "./style.js";
+import { wrap } from "./wrap.js";
 
 export interface MarkdownStream {
   /** Returns what can be shown now. */
@@ -14,7 +15,8 @@ export interface MarkdownStream {
   end(): string;
 }
 
-export function createMarkdownStream(style: Style): MarkdownStream {
+/** @param width columns to wrap text at; undefined: never. Code is left as it is. */
+export function createMarkdownStream(style: Style, width: () => number | undefined = () => undefined): MarkdownStream {
   let pending = "";
   let fence: string | null = null;
 
@@ -24,7 +26,8 @@ export function createMarkdownStream(style: Style): MarkdownStream {
       fence = fence === null ? mark : null;
       return style.dim(line);
     }
-    return fence === null ? drawLine(line, style) : style.cyan(line);
+    if (fence !== null) return style.cyan(line);
+    return wrap(drawLine(line, style), width(), /^\s*(?:[-*+>]\s+|\d{1,9}[.)]\s+)?/.exec(line)?.[0].length ?? 0);
   };
 
   return {
