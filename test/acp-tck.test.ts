@@ -10,7 +10,11 @@ const quiet = () => new Promise((resolve) => setTimeout(resolve, 150));
 const script = {
   repeat: true,
   turns: [
-    { steps: [{ reply: [{ thought: "Hm." }, { text: "A plain answer.", chunks: 3 }, { usage: { input: 10, output: 5 } }] }] },
+    {
+      steps: [
+        { reply: [{ thought: "Hm." }, { text: "A plain answer.", chunks: 3 }, { usage: { input: 10, output: 5 } }] },
+      ],
+    },
   ],
 };
 const slow = {
@@ -119,7 +123,9 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     const before = updatesFor(editor, id).length;
     const loaded = await editor.request("session/load", { sessionId: id, cwd: editor.cwd, mcpServers: [] });
     const replayed = updatesFor(editor, id).slice(before).map(updateKind);
-    expect(replayed).toEqual(expect.arrayContaining(["user_message_chunk", "agent_thought_chunk", "agent_message_chunk"]));
+    expect(replayed).toEqual(
+      expect.arrayContaining(["user_message_chunk", "agent_thought_chunk", "agent_message_chunk"]),
+    );
     expect(loaded.result).toBeTypeOf("object");
     const seen = editor.frames.length;
     await quiet();
@@ -197,7 +203,11 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
   });
 
   test("TCK PROMPTCAP-001, PROMPTCAP-003 (C) a picture and an embedded resource are accepted; audio is not advertised", async () => {
-    expect(hello.result.agentCapabilities.promptCapabilities).toEqual({ image: true, audio: false, embeddedContext: true });
+    expect(hello.result.agentCapabilities.promptCapabilities).toEqual({
+      image: true,
+      audio: false,
+      embeddedContext: true,
+    });
     const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     for (const block of [
       { type: "image", data: png, mimeType: "image/png" },

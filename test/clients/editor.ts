@@ -12,6 +12,8 @@ import { repositoryRoot } from "../scratch.js";
 export type ProgramName = "otter" | "ferret";
 
 export interface LaunchOptions {
+  /** @defaultValue "acp" */
+  readonly command?: "acp" | "serve";
   readonly args?: readonly string[];
   /** What the model says, as the scripted provider reads it. */
   readonly script?: object;
@@ -62,7 +64,8 @@ export function launch(program: ProgramName, options: LaunchOptions = {}): Edito
   const script = options.script && join(folder({ "script.json": JSON.stringify(options.script) }), "script.json");
   const model = script ? ["--model", `scripted:${script}`] : [];
   const cli = join(repositoryRoot, "apps", program, "dist", "cli.js");
-  const child = spawn(process.execPath, [cli, "acp", ...model, ...(options.args ?? [])], {
+  const command = options.command === "serve" ? ["serve", "--acp"] : ["acp"];
+  const child = spawn(process.execPath, [cli, ...command, ...model, ...(options.args ?? [])], {
     cwd: "/",
     env: { PATH: process.env["PATH"], HOME: home, CHIMERA_HOME: join(home, "data"), ...options.env },
   });
@@ -96,7 +99,8 @@ function editorOf(
   const exited = once(child, "close").then(([code]) => code as number | null);
 
   const judge = (sender: "agent" | "client", line: string) => {
-    for (const problem of conversation.next(sender, line)) problems.push(`${sender}: ${problem}: ${line.slice(0, 400)}`);
+    for (const problem of conversation.next(sender, line))
+      problems.push(`${sender}: ${problem}: ${line.slice(0, 400)}`);
   };
   const send = (line: string) => {
     judge("client", line);
