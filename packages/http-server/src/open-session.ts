@@ -15,7 +15,7 @@ export function createOpenSession(sessions: Sessions): OpenSession {
   const admit = (session: Session) => {
     if (!approved.has(session)) {
       approved.add(session);
-      session.attach({ approves: true });
+      session.attach({ approves: true, absent: true });
     }
     return session;
   };

@@ -237,6 +237,9 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       const { turns } = journal.history;
       return [...queue.busy()].every((turn) => turns[turn]?.ended) ? "idle" : queue.state;
     },
+    get attended() {
+      return [...attached].some((client) => !client.absent);
+    },
     get queued() {
       return queue.length;
     },

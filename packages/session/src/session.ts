@@ -42,6 +42,8 @@ export type ResolvedCommand =
 export interface SessionClient {
   /** Asked for permissions. When the last one that approves leaves, what is open is denied. */
   readonly approves: boolean;
+  /** Stands for somebody who may come, as over HTTP: nobody whose running turn must be kept when the session is idle too long. */
+  readonly absent?: boolean;
   /** What it does in this machine's place. */
   readonly effects?: ClientEffects;
   /** The log could not be written: no record will tell of turns that are not in `busy`, so this does. */
@@ -62,6 +64,8 @@ export interface Session {
   readonly idleMs: number;
   readonly persistent: boolean;
   readonly state: SessionState;
+  /** Whether a client is attached that is there itself. */
+  readonly attended: boolean;
   readonly queued: number;
   readonly settings: Settings;
   readonly mode: Mode;

@@ -276,7 +276,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     evictIdle() {
       if (!ttl) return;
       for (const session of live.values()) {
-        if (session.state !== "idle" || session.idleMs < ttl * 1000) continue;
+        if (session.idleMs < ttl * 1000 || (session.state !== "idle" && session.attended)) continue;
         unload(session.id, "eviction").catch((error) => deps.onError?.(error, session.id));
       }
     },

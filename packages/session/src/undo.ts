@@ -80,8 +80,10 @@ function describe(direction: Direction, outcome: Omit<RewindReport, "message">):
   if (outcome.turns === 0) return `/${direction}: nothing to ${direction}`;
   const changed = outcome.files.filter((file) => ["restored", "deleted", "created"].includes(file.outcome)).length;
   const files = changed > 0 ? `, ${count(changed, "file")} restored` : "";
+  const skipped = outcome.files.filter((file) => file.outcome === "skipped").map((file) => file.path);
+  const left = skipped.length > 0 ? `; left alone because they were not kept: ${skipped.join(", ")}` : "";
   const kept = outcome.conflicts.length > 0 ? `; kept because they changed since: ${outcome.conflicts.join(", ")}` : "";
-  return `/${direction}: ${VERBS[direction]} ${count(outcome.turns, "turn")}${files} (${outcome.remaining} remaining)${kept}`;
+  return `/${direction}: ${VERBS[direction]} ${count(outcome.turns, "turn")}${files} (${outcome.remaining} remaining)${kept}${left}`;
 }
 
 function count(n: number, noun: string): string {
