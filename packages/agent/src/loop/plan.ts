@@ -25,8 +25,7 @@ export function createPlan(emit: (event: AgentEvent) => void, hasTodo: boolean):
       show();
       return (success) => {
         // What failed was not completed: it stays in progress until the model deals with it.
-        if (!success) return;
-        entry.status = "completed";
+        if (success) entry.status = "completed";
         show();
       };
     },

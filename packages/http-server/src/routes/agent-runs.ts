@@ -69,7 +69,8 @@ export function agentRunRoutes({ deps }: Parts) {
         let text = "";
         for (const entry of batch) {
           const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
-          if (event) text += `data: ${JSON.stringify(event)}\n\n`;
+          // The reader of a stream knows that it made the run.
+          if (event && event.type !== "run_created") text += `data: ${JSON.stringify(event)}\n\n`;
         }
         if (text !== "") await sink.write(Buffer.from(text));
         if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
