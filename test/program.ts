@@ -18,7 +18,7 @@ export interface Program {
 }
 
 /** Takes what is to be done at the end; the last one given is the first one done. */
-export type AtEnd = (cleanup: () => unknown) => void;
+export type AtEnd = (cleanup: () => void | Promise<void>) => void;
 
 export interface Surroundings {
   /** Workspace and data of another program, in place of fresh ones. */
@@ -30,7 +30,7 @@ export interface Surroundings {
 
 /** A scope that ends with the test file, for a program that its tests share. */
 export function fileScope(): AtEnd {
-  const cleanups: (() => unknown)[] = [];
+  const cleanups: (() => void | Promise<void>)[] = [];
   afterAll(async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   });
