@@ -31,7 +31,7 @@ export async function runTurn(run: TurnRun): Promise<void> {
   if (unfinished.length > 0) recorder.writeAll(unfinished, place);
   await run.settle();
   if (history.facts.title === null && !heard.cancelled && heard.stepped) {
-    const title = titleFrom(heard.text());
+    const title = titleFrom(heard.opening());
     if (title) recorder.write({ type: "title_changed", metadata: { title } }, place);
   }
   if (!heard.ended) recorder.write({ type: "turn_end", metadata: { stop_reason: heard.stopReason } }, place);
@@ -55,7 +55,8 @@ interface Heard {
   readonly cancelled: boolean;
   /** False for a turn that no model answered, such as a slash command. */
   readonly stepped: boolean;
-  text(): string;
+  /** The first message, which a title is made of. */
+  opening(): string;
 }
 
 async function listen(run: TurnRun): Promise<Heard> {
@@ -66,6 +67,8 @@ async function listen(run: TurnRun): Promise<Heard> {
   let ending: Ending | null = null;
   let ended = false;
   let left = false;
+  /** Where the first message ends: with the first step that said anything. */
+  let firstMessage: number | null = null;
 
   const take = (event: AgentEvent): void => {
     switch (event.type) {
@@ -78,6 +81,9 @@ async function listen(run: TurnRun): Promise<Heard> {
         break;
       case "text_delta":
         text.push(event.metadata.text);
+        break;
+      case "step_end":
+        if (text.length > 0) firstMessage ??= text.length;
         break;
       case "usage":
         recorder.add({ type: "usage", metadata: addUsage(event.metadata, base) }, place);
@@ -135,7 +141,7 @@ async function listen(run: TurnRun): Promise<Heard> {
     cancelled: last.type === "cancelled",
     stepped: last.type === "agent_result" && last.metadata.steps > 0,
     stopReason: cancelled ? "cancelled" : failure ? "error" : "end_turn",
-    text: () => output,
+    opening: () => text.slice(0, firstMessage ?? text.length).join(""),
   };
 }
 
