@@ -84,7 +84,7 @@ function handlersOf(parts: Parts): Readonly<Record<RouteName, Handler>> {
     ...tokenRoutes(parts),
     ...sessionAliasRoutes(parts),
     ...commandRoutes(parts),
-    ...reportRoutes(),
+    ...reportRoutes(parts),
     ...agentRunRoutes(parts),
   };
 }

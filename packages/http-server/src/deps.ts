@@ -25,6 +25,10 @@ export interface AppDeps {
   readonly agents?: (cwd: string) => Promise<readonly { readonly id: string; readonly description?: string }[]>;
   readonly tools?: () => ToolsReply["tools"];
   readonly providers?: () => ProvidersReply;
+  /** Where shares to a file are kept; nothing is written outside it. Without it there are none. */
+  readonly sharesDirectory?: string;
+  /** Where a share over HTTP goes when the request names no address; the operator may name any host. */
+  readonly shareUrl?: string;
   /** What `/health` says, as epoch milliseconds. @defaultValue now */
   readonly startedAt?: number;
   readonly clock?: () => number;

@@ -32,7 +32,12 @@ const STORE_ERRORS: Readonly<Partial<Record<StoreErrorCode, readonly [Contentful
 
 export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["log"]): Response {
   const request_id = crypto.randomUUID().slice(0, 8);
+  const report = (cause: unknown) => {
+    const { message, stack } = cause instanceof Error ? cause : { message: String(cause), stack: undefined };
+    log?.("request failed", { request_id, method: c.req.method, path: c.req.path, error: message, stack });
+  };
   if (isHttpError(error)) {
+    if (error.status === 500) report(error.cause ?? error);
     return c.json({ error: error.code, message: error.message, ...error.fields, request_id }, error.status);
   }
   if (isSessionError(error)) {
@@ -40,7 +45,6 @@ export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["
   }
   const known = isStoreError(error) ? STORE_ERRORS[error.code] : undefined;
   if (known) return c.json({ error: known[1], request_id }, known[0]);
-  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
-  log?.("request failed", { request_id, method: c.req.method, path: c.req.path, error: message, stack });
+  report(error);
   return c.json({ error: "internal_error", request_id }, 500);
 }

@@ -27,6 +27,8 @@ export interface CreateOptions {
 export interface Sessions {
   readonly prefix: string;
   readonly defaults: Settings;
+  /** Where sessions are kept, other programs' too. */
+  readonly store: EventStore<SessionEvent, Summary>;
   create(options: CreateOptions): Promise<Session>;
   /** The live session, or the stored one brought to life. `session_not_found`, `session_claimed`. */
   load(id: string): Promise<Session>;
@@ -187,6 +189,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const sessions: Sessions = {
     prefix: deps.prefix,
     defaults: deps.defaults,
+    store: deps.store,
     find: (id) => live.get(id),
     live: () => [...live.values()].sort((a, b) => b.touchedAt - a.touchedAt),
     storeOf: (id) => (live.get(id)?.persistent === false ? deps.ephemeral : deps.store),

@@ -11,11 +11,12 @@ export type TranscriptFormat = v.InferOutput<typeof TranscriptFormat>;
 export const TranscriptQuery = plain(() => ({ format: v.optional(TranscriptFormat) }));
 export type TranscriptQuery = v.InferOutput<typeof TranscriptQuery>;
 
-/** `POST /sessions/{id}/share`. `url` is for the sink `http`. */
+/** `POST /sessions/{id}/share`. `url` is for the sink `http`; a file is named by its session, so a `path` is refused. */
 export const ShareBody = plain(() => ({
   sink: v.picklist(["file", "http", "stdout"]),
   format: v.optional(TranscriptFormat),
   url: v.optional(text),
+  path: v.optional(v.never()),
 }));
 export type ShareBody = v.InferOutput<typeof ShareBody>;
 

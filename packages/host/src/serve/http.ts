@@ -21,6 +21,9 @@ export async function listenHttp(options: {
   readonly access: HttpAccess;
   readonly engine: () => Promise<RunningEngine>;
   readonly log: Log;
+  readonly sharesDirectory: string;
+  /** Where shares are posted when a request names no address. */
+  readonly shareUrl: string | undefined;
 }): Promise<HttpServing> {
   const { profile, settings, access } = options;
   const { host, port } = settings;
@@ -40,7 +43,7 @@ export async function listenHttp(options: {
 // --- internal ---
 
 async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: number) {
-  const { profile, settings, access, log } = options;
+  const { profile, settings, access, log, sharesDirectory, shareUrl } = options;
   const [{ createApp }, engine] = await Promise.all([import("@chimera/http-server"), options.engine()]);
   return createApp({
     name: profile.name,
@@ -55,6 +58,8 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
     agents: engine.agents,
     tools: engine.tools,
     providers: engine.providers,
+    sharesDirectory,
+    ...(shareUrl && { shareUrl }),
     log: log.error,
   });
 }

@@ -7,6 +7,8 @@ import { isHostError } from "../errors.js";
 import type { StartedExtension } from "../extension.js";
 import type { Log } from "../log/log.js";
 import { openLog } from "../log/open-log.js";
+import { resolvePaths } from "../paths.js";
+import { envName } from "../profile.js";
 import { requireTools } from "../require-tools.js";
 import { startExtensions } from "../start-extensions.js";
 import { logRequests } from "./access-log.js";
@@ -112,7 +114,9 @@ async function startHttp(
     // Told again when the port is bound; here it saves the loading.
     if (port !== 0) refuseSecond(about);
     const { listenHttp } = await import("./http.js");
-    const bind = () => listenHttp({ profile, settings, access, engine: engine.get, log });
+    const sharesDirectory = resolvePaths(process.env).shares;
+    const shareUrl = process.env[envName(profile, "SHARE_URL")];
+    const bind = () => listenHttp({ profile, settings, access, engine: engine.get, log, sharesDirectory, shareUrl });
     const { bound, pidfile } = await takePort(bind, about, log);
     if (settings.logsRequests) logRequests(bound.server, log);
     process.stderr.write(

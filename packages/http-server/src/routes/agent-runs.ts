@@ -7,8 +7,8 @@ import { allowedOrigin, SECURITY_HEADERS } from "../guard/headers.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
 import { createRunFold, RUN_TYPES } from "../run.js";
-import { streamArray } from "../stream/json-array.js";
 import { openSink } from "../stream/sink.js";
+import { streamArray } from "../stream/text-body.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
 export function agentRunRoutes({ deps }: Parts) {

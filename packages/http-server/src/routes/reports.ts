@@ -1,16 +1,77 @@
-/** Renderings and rollups of past sessions. */
+/** Past sessions rendered, sent somewhere, listed and added up. */
+import type { RunsCostReply, RunsReply, ShareReply } from "@chimera/acp-schema/http";
+import type { Context } from "hono";
+import type { AppEnv } from "../deps.js";
 import { HttpError } from "../errors.js";
-import type { Handler, Handlers } from "./route.js";
+import { readBody } from "../request/body.js";
+import { readQuery } from "../request/query.js";
+import { streamText } from "../stream/text-body.js";
+import { withReports } from "../with-reports.js";
+import { type Handlers, type Parts, pathPart } from "./route.js";
 
-const unavailable: Handler = () => {
-  throw new HttpError(501, "not_available", "reports are not built in");
-};
+const SHARE_FIELDS = {
+  sink: "invalid_sink",
+  format: "invalid_format",
+  url: "invalid_url",
+  path: "invalid_path",
+} as const;
 
-export function reportRoutes() {
+export function reportRoutes({ deps, clock }: Parts) {
+  const { sessions } = deps;
+  /** Tokens that could turn up in a session by value; those of sessions are known by digest only. */
+  const secrets = deps.authToken === undefined ? [] : [deps.authToken];
+  const query = (
+    c: Context<AppEnv>,
+    route: "GET /runs" | "GET /runs/cost",
+    parseLimit: (text?: string) => number | null,
+  ) => {
+    const { since = null, model = null, limit } = readQuery(c, route);
+    return { now: clock(), since, model, limit: parseLimit(limit) };
+  };
+
   return {
-    "GET /sessions/{id}/transcript": unavailable,
-    "POST /sessions/{id}/share": unavailable,
-    "GET /runs": unavailable,
-    "GET /runs/cost": unavailable,
+    "GET /sessions/{id}/transcript": (c) =>
+      withReports(async ({ openTranscript, parseFormat, renderTranscript, contentType, TRANSCRIPT_CSP }) => {
+        const format = parseFormat(c.req.query("format"));
+        const id = pathPart(c, "id");
+        const source = await openTranscript(sessions.storeOf(id), id);
+        return streamText(c, renderTranscript(source, { format, secrets }), {
+          "Content-Type": contentType(format),
+          ...(format === "html" && { "Content-Security-Policy": TRANSCRIPT_CSP }),
+        });
+      }),
+
+    "POST /sessions/{id}/share": async (c) => {
+      const { sink, format = "html", url } = await readBody(c, "POST /sessions/{id}/share", SHARE_FIELDS);
+      if (sink === "file" && deps.sharesDirectory === undefined) {
+        throw new HttpError(400, "invalid_sink", "this server keeps no shares in files");
+      }
+      return withReports(async ({ openTranscript, share }) => {
+        const id = pathPart(c, "id");
+        const shared = await share(await openTranscript(sessions.storeOf(id), id), {
+          sink,
+          format,
+          root: deps.sharesDirectory ?? "",
+          url: url ?? deps.shareUrl ?? null,
+          // Who runs the server may name any host; who calls it may not reach into its network.
+          trusted: url === undefined,
+          secrets,
+          signal: c.req.raw.signal,
+        });
+        return c.json(shared satisfies ShareReply);
+      });
+    },
+
+    "GET /runs": (c) =>
+      withReports(async ({ listRuns, parseLimit }) => {
+        const reply: RunsReply = await listRuns(sessions.store, query(c, "GET /runs", parseLimit));
+        return c.json(reply);
+      }, "runs_list_failed"),
+
+    "GET /runs/cost": (c) =>
+      withReports(async ({ costRollup, parseLimit }) => {
+        const reply: RunsCostReply = await costRollup(sessions.store, query(c, "GET /runs/cost", parseLimit));
+        return c.json(reply);
+      }, "runs_cost_failed"),
   } satisfies Handlers;
 }

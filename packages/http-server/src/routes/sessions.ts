@@ -5,8 +5,9 @@ import { type ListedSummary, type Session, SessionError, type Summary } from "@c
 import { HttpError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
-import { readCount, readQuery, readSince } from "../request/query.js";
-import { streamArray } from "../stream/json-array.js";
+import { readQuery } from "../request/query.js";
+import { streamArray } from "../stream/text-body.js";
+import { withReports } from "../with-reports.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
 export function sessionRoutes(parts: Parts) {
@@ -15,11 +16,12 @@ export function sessionRoutes(parts: Parts) {
   return {
     "GET /sessions": async (c) => {
       const { state = "all", limit, since, model } = readQuery(c, "GET /sessions");
-      const cap = readCount("limit", limit) ?? LIMITS.listedSessions;
-      const from = readSince(since, clock());
+      const { cap, from } = await withReports(({ parseLimit, parseSince }) => ({
+        cap: limit === undefined ? LIMITS.listedSessions : parseLimit(limit),
+        from: parseSince(since, clock()),
+      }));
       const matches = ({ summary }: { summary: Summary }) =>
-        (model === undefined || summary.model === model) &&
-        (from === undefined || Date.parse(summary.started_at) >= from);
+        (model === undefined || summary.model === model) && (from === null || Date.parse(summary.started_at) >= from);
       const live = sessions.live().map((session) => ({ session, summary: session.summary() }));
       const rows: { touched: number; row: SessionRow }[] = [];
       if (state !== "persisted") {
@@ -96,22 +98,22 @@ export function absolute(directory: string, field: string): string {
 /** The first `cap` stored sessions that pass; pages are read as far as that takes. */
 async function listStored(
   { deps }: Parts,
-  cap: number,
+  cap: number | null,
   passes: (row: ListedSummary) => boolean,
-  since: number | undefined,
+  since: number | null,
 ): Promise<ListedSummary[]> {
   const found: ListedSummary[] = [];
   let after: string | null = null;
   do {
     const page: Awaited<ReturnType<typeof deps.sessions.list>> = await deps.sessions.list({
       limit: 200,
-      ...(since !== undefined && { since }),
+      ...(since !== null && { since }),
       ...(after !== null && { after }),
     });
     found.push(...page.sessions.filter(passes));
     after = page.next;
-  } while (after !== null && (cap <= 0 || found.length < cap));
-  return cap > 0 ? found.slice(0, cap) : found;
+  } while (after !== null && (cap === null || found.length < cap));
+  return cap === null ? found : found.slice(0, cap);
 }
 
 function rowOf(summary: Summary, touched: number, session: Session | null): SessionRow {

@@ -1,0 +1,33 @@
+/** `@chimera/run-reports`, loaded when somebody asks for a report; what it throws, in this transport's words. */
+import type { ReportErrorCode } from "@chimera/run-reports";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { HttpError } from "./errors.js";
+
+type Reports = typeof import("@chimera/run-reports");
+
+const ANSWERS: Readonly<Record<ReportErrorCode, readonly [ContentfulStatusCode, string]>> = {
+  invalid_query: [400, "invalid_query"],
+  invalid_format: [400, "invalid_format"],
+  invalid_sink: [400, "invalid_sink"],
+  invalid_url: [400, "invalid_url"],
+  blocked_url: [400, "blocked_url"],
+  upstream_failed: [502, "upstream_failed"],
+  not_found: [404, "session_not_found"],
+  too_large: [413, "too_large"],
+  write_failed: [500, "write_failed"],
+};
+
+/** `failure` is the code of whatever else goes wrong. */
+export async function withReports<T>(use: (reports: Reports) => Promise<T> | T, failure?: string): Promise<T> {
+  const reports = await import("@chimera/run-reports");
+  try {
+    return await use(reports);
+  } catch (cause) {
+    if (reports.isReportError(cause)) {
+      const [status, code] = ANSWERS[cause.code];
+      throw new HttpError(status, code, cause.message, { cause, fields: { detail: cause.message } });
+    }
+    if (failure === undefined) throw cause;
+    throw new HttpError(500, failure, "the log directory could not be read", { cause });
+  }
+}
