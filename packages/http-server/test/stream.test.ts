@@ -231,3 +231,18 @@ test("a mounted app streams without a Node response", async () => {
   expect(text.match(/^id: /gm)).toHaveLength(count);
   expect(text).toContain("event: end");
 });
+
+test("a peer that left before it was answered leaves no timer running", async () => {
+  const { served, id } = await finished();
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = timers();
+  for (let i = 0; i < 100; i++) {
+    const socket = connect(served.port, "127.0.0.1");
+    socket.on("error", () => {});
+    await new Promise((resolve) => socket.once("connect", resolve));
+    const request = `GET /session/${id}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\n\r\n`;
+    socket.write(request, () => socket.resetAndDestroy());
+  }
+  await eventually(async () => (await served.connections()) === 0);
+  await eventually(() => timers() <= before + 2);
+});

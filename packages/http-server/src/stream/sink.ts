@@ -50,9 +50,11 @@ function nodeSink(outgoing: ServerResponse, headers: Readonly<Record<string, str
 
   return {
     response: RESPONSE_ALREADY_SENT,
-    gone: new Promise((resolve) => outgoing.once("close", resolve)),
+    // A peer may have left before anybody listened for it.
+    gone: outgoing.destroyed ? Promise.resolve() : new Promise((resolve) => outgoing.once("close", resolve)),
     write: (bytes) => writeFrom(bytes, 0),
     end() {
+      if (outgoing.destroyed) return;
       outgoing.end();
       const stalled = setTimeout(() => outgoing.destroy(), LIMITS.stallMs);
       outgoing.once("close", () => clearTimeout(stalled));

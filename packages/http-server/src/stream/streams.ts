@@ -1,6 +1,6 @@
 /** Event streams of sessions: replay from a cursor, then live, from the log; each ends by one of a few causes, cleanly. */
 import type { ServerResponse } from "node:http";
-import type { Sessions } from "@chimera/session";
+import type { Session, Sessions } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 import { frame } from "./frame.js";
 import { type Family, outcomeOf } from "./projection.js";
@@ -24,38 +24,64 @@ export interface Streams {
 
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
-export function createStreams(sessions: Sessions): Streams {
-  const open = new Map<string, Set<() => void>>();
+interface OpenStream {
+  /** The live session it was opened on; null when it only reads a log. */
+  readonly session: Session | null;
+  /** Ends it at once. */
+  cut(): void;
+  /** Ends it when what is in the log has been delivered, within a moment. */
+  leave(): void;
+}
 
-  const register = (id: string, cut: () => void): (() => void) => {
+export function createStreams(sessions: Sessions): Streams {
+  const open = new Map<string, Set<OpenStream>>();
+  const watched = new WeakSet<Session>();
+
+  /** One watch per session, however many streams come and go. */
+  const watch = (session: Session) => {
+    if (watched.has(session)) return;
+    watched.add(session);
+    void session.ended.then(() => {
+      for (const stream of [...(open.get(session.id) ?? [])]) if (stream.session === session) stream.leave();
+    });
+  };
+  const register = (id: string, stream: OpenStream): (() => void) => {
     const streams = open.get(id) ?? new Set();
-    open.set(id, streams.add(cut));
+    open.set(id, streams.add(stream));
+    if (stream.session) watch(stream.session);
     return () => {
-      streams.delete(cut);
+      streams.delete(stream);
       if (streams.size === 0 && open.get(id) === streams) open.delete(id);
     };
   };
 
   return {
     cut(id) {
-      for (const cut of [...(open.get(id) ?? [])]) cut();
+      for (const stream of [...(open.get(id) ?? [])]) stream.cut();
     },
     open({ id, family, from, outgoing, headers, life }) {
-      const session = sessions.find(id);
+      const session = sessions.find(id) ?? null;
       const sink = openSink(outgoing, headers);
       const stop = new AbortController();
       const cut = () => stop.abort();
-      const unregister = register(id, cut);
-      life?.addEventListener("abort", cut, { once: true });
       let cursor = 0;
       let busy = false;
-      let closing = false;
+      let leaving: NodeJS.Timeout | undefined;
       let outcome: ReturnType<typeof outcomeOf> = null;
 
+      const unregister = register(id, {
+        session,
+        cut,
+        leave() {
+          if (!busy && subscription.cursor >= (session?.lastSeq ?? 0)) cut();
+          else leaving = setTimeout(cut, LIMITS.farewellMs);
+        },
+      });
+      life?.addEventListener("abort", cut, { once: true });
       const passed = (live: boolean) => {
         busy = false;
         const atHead = live && cursor >= (sessions.find(id)?.lastSeq ?? 0);
-        if (closing && atHead) return cut();
+        if (leaving && atHead) return cut();
         if (!family.ends || !outcome || !atHead || isBusy(sessions, id)) return;
         void sink.write(Buffer.from(frame(null, "end", JSON.stringify({ session_id: id, ...outcome }))));
         cut();
@@ -70,22 +96,16 @@ export function createStreams(sessions: Sessions): Streams {
           busy = true;
           return behind.then(() => passed(live));
         });
-
       const keepAlive = setInterval(() => {
         if (!busy) void sink.write(KEEP_ALIVE);
       }, LIMITS.keepAliveMs);
-      let farewell: NodeJS.Timeout | undefined;
-      void session?.ended.then(() => {
-        closing = true;
-        if (!busy && cursor >= session.lastSeq) cut();
-        else farewell = setTimeout(cut, LIMITS.farewellMs);
-      });
+
       void sink.gone.then(cut);
       void subscription.ended
         .catch(() => {})
         .finally(() => {
           clearInterval(keepAlive);
-          clearTimeout(farewell);
+          clearTimeout(leaving);
           life?.removeEventListener("abort", cut);
           unregister();
           sink.end();

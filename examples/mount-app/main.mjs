@@ -1,0 +1,75 @@
+// The agent's HTTP API as a part of another application, under a path of its own.
+import assert from "node:assert/strict";
+import { createMemoryStore } from "@chimera/event-store";
+import { createApp } from "@chimera/http-server";
+import { listen } from "@chimera/http-server/node";
+import { createSessions, createSlashPalette, MODE_FLAGS } from "@chimera/session";
+import { Hono } from "hono";
+
+/** Any function that takes a turn and yields events is an agent. */
+async function* echo({ prompt }) {
+  yield { type: "step_start", metadata: { step: 0 } };
+  yield { type: "text_delta", metadata: { text: `you said: ${prompt.text}` } };
+  yield { type: "step_end", metadata: { step: 0 } };
+}
+
+const settings = {
+  agent: "build",
+  maxSteps: 50,
+  maxCostUsd: null,
+  allowedTools: null,
+  options: {},
+  ...MODE_FLAGS.review,
+};
+const palette = createSlashPalette({ home: "/nonexistent" });
+const sessions = createSessions({
+  agent: echo,
+  store: createMemoryStore(),
+  ephemeral: createMemoryStore(),
+  snapshots: null,
+  disk: { readText: async () => "", writeText: async () => {} },
+  prefix: "example",
+  defaults: { model: "none", ...settings },
+  commands: palette,
+});
+const agent = createApp({
+  name: "example",
+  version: "1.0.0",
+  sessions,
+  palette,
+  defaultCwd: "/",
+  authToken: "example-token",
+  hosts: ["shop.example"],
+});
+
+const shop = new Hono();
+shop.get("/", (c) => c.text("a shop"));
+shop.mount("/agent", agent.fetch);
+
+const server = await listen(shop, { host: "127.0.0.1", port: 0 });
+const base = `http://127.0.0.1:${server.port}`;
+const authorization = "Bearer example-token";
+
+assert.equal(await (await fetch(base)).text(), "a shop");
+assert.equal((await fetch(`${base}/agent/health`)).status, 200);
+assert.equal((await fetch(`${base}/agent/sessions`)).status, 401);
+
+const created = await fetch(`${base}/agent/sessions`, {
+  method: "POST",
+  headers: { authorization, "content-type": "application/json" },
+  body: JSON.stringify({ prompt: "good morning" }),
+});
+const { session_id } = await created.json();
+const events = await fetch(`${base}/agent/sessions/${session_id}/events`, { headers: { authorization } });
+const text = await events.text();
+assert.match(text, /you said: good morning/);
+assert.match(text, /event: end/);
+
+// The same session, without a socket: the program may hand a customer a credential for this session alone.
+const token = await agent.rotateSessionToken(session_id);
+const snapshot = await agent.request(`http://localhost/session/${session_id}`, {
+  headers: { host: "localhost", authorization: `Bearer ${token}` },
+});
+assert.equal((await snapshot.json()).session_id, session_id);
+console.log("mounted under /agent, and reachable from inside");
+await Promise.all([server.close(), sessions.shutdown()]);

@@ -1,0 +1,75 @@
+// An agent asks before it runs a command; a client sees the question in the event stream and answers it.
+import assert from "node:assert/strict";
+import { createMemoryStore } from "@chimera/event-store";
+import { createApp } from "@chimera/http-server";
+import { listen } from "@chimera/http-server/node";
+import { createSessions, createSlashPalette, MODE_FLAGS } from "@chimera/session";
+import { EventSourceParserStream } from "eventsource-parser/stream";
+
+/** Asks for every word of the prompt, and says what it was told. */
+async function* cautious({ prompt }, { ask }) {
+  yield { type: "step_start", metadata: { step: 0 } };
+  for (const [index, command] of prompt.text.split(" ").entries()) {
+    const call = { call_id: `call-${index}`, tool: "Bash", args: { command } };
+    yield { type: "tool_call", metadata: { ...call, kind: "execute", title: command, locations: [] } };
+    const { decision } = await ask({ ...call, risk: command === "ls" ? "low" : "high" });
+    const success = decision === "allow";
+    yield {
+      type: "tool_result",
+      metadata: { call_id: call.call_id, success, output: success ? "done" : "refused", duration_ms: 0 },
+    };
+    yield { type: "text_delta", metadata: { text: `${command}: ${decision}\n` } };
+  }
+  yield { type: "step_end", metadata: { step: 0 } };
+}
+
+const settings = {
+  agent: "build",
+  maxSteps: 50,
+  maxCostUsd: null,
+  allowedTools: null,
+  options: {},
+  ...MODE_FLAGS.review,
+};
+const palette = createSlashPalette({ home: "/nonexistent" });
+const sessions = createSessions({
+  agent: cautious,
+  store: createMemoryStore(),
+  ephemeral: createMemoryStore(),
+  snapshots: null,
+  disk: { readText: async () => "", writeText: async () => {} },
+  prefix: "example",
+  defaults: { model: "none", ...settings },
+  commands: palette,
+});
+const app = createApp({ name: "example", version: "1.0.0", sessions, palette, defaultCwd: "/" });
+const server = await listen(app, { host: "127.0.0.1", port: 0 });
+const base = `http://127.0.0.1:${server.port}`;
+
+async function post(path, body) {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(base + path, { method: "POST", headers, body: JSON.stringify(body) });
+  return response.json();
+}
+
+const { session_id } = await post("/sessions", { prompt: "ls rm" });
+const response = await fetch(`${base}/sessions/${session_id}/events`);
+const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+
+let output = "";
+for await (const { event, data } of events) {
+  if (event === "end") break;
+  const { metadata } = JSON.parse(data);
+  if (event === "permission_request") {
+    // Here a person would decide.
+    const decision = metadata.risk === "low" ? "allow" : "deny";
+    const path = `/sessions/${session_id}/permissions/${metadata.permission_id}`;
+    assert.deepEqual(await post(path, { decision }), { resolved: true, decision });
+    assert.equal((await post(path, { decision: "allow" })).error, "already_resolved");
+  }
+  if (event === "agent_result") output = metadata.output;
+}
+
+assert.equal(output, "ls: allow\nrm: deny\n");
+console.log(output);
+await Promise.all([server.close(), sessions.shutdown()]);

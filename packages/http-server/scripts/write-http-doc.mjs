@@ -1,0 +1,126 @@
+// Writes docs/http.md from the schemas and the access table; with --check it fails when the page is not what it would write.
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { ACCESS, LIMITS } from "../dist/index.js";
+
+const page = fileURLToPath(new URL("../../../docs/http.md", import.meta.url));
+const schema = JSON.parse(readFileSync(new URL("../../acp-schema/schema/http.json", import.meta.url), "utf8"));
+
+const groups = [
+  ["Server", (path) => /^\/(health|healthz|ping|info|providers|tools|openapi\.json)$/.test(path)],
+  ["Sessions", (path) => /^\/sessions/.test(path)],
+  ["Sessions, the older shapes", (path) => /^\/(session|tool)(\/|$)/.test(path)],
+  ["Custom commands", (path) => /^\/commands/.test(path)],
+  ["Past runs", (path) => /^\/runs(\/cost)?$/.test(path)],
+  ["The run API", (path) => /^\/(runs\/\{run_id\}|agents)/.test(path)],
+];
+
+const tiers = {
+  open: "anybody",
+  session: "master, or the session's token",
+  admin: "master; the session's own token gets 403 `admin_only`",
+  master: "master",
+};
+
+const text = `${introduction()}\n${groups.map(section).join("\n")}\n${rest()}`;
+if (process.argv.includes("--check")) {
+  if (readFileSync(page, "utf8") !== text) {
+    console.error("docs/http.md is out of date: run `node packages/http-server/scripts/write-http-doc.mjs`");
+    process.exit(1);
+  }
+} else writeFileSync(page, text);
+
+// --- internal ---
+
+function introduction() {
+  return `# HTTP
+
+This page is generated from the schemas that validate requests, by \`packages/http-server/scripts/write-http-doc.mjs\`. A server
+describes itself in the same way at \`GET /openapi.json\`.
+
+Bodies are JSON objects, of at most ${LIMITS.bodyBytes / 1024 / 1024} MiB; a POST with a body says \`Content-Type: application/json\`. A field with
+\`?\` may be left out; no body at all reads as \`{}\`. Times are UTC.
+
+## Who may call
+
+\`Authorization: Bearer <token>\`, and nothing else: no cookie, no query. The master token comes from \`--auth-token-file\`,
+\`<NAME>_SERVER_TOKEN\` or \`--auth-token\`; without one the server is open to whoever passes the checks below, and binds
+loopback only. A session's token is made with the session, lives in memory only, and opens that session's routes.
+
+Always, token or not: the Host header names loopback, the bound address or an \`--allow-host\` (403 \`bad_host\`); an Origin
+header is one of \`--cors\` (403 \`bad_origin\`). A path that does not exist is 401 to a stranger and 404 to the master. After
+${LIMITS.refusalBurst} refusals an address is refused ${LIMITS.refusalsPerSecond} times a second, and with too many waiting gets 429.
+`;
+}
+
+function section([title, belongs]) {
+  const rows = schema["x-routes"].filter(({ route }) => {
+    const path = route.split(" ")[1];
+    return belongs(path) && (title === "Past runs" ? route.startsWith("GET") : true);
+  });
+  if (title === "The run API") rows.push(schema["x-routes"].find(({ route }) => route === "POST /runs"));
+  return `## ${title}\n\n${rows.map(describe).join("\n")}`;
+}
+
+function describe({ route, status, query, body, reply, stream }) {
+  const lines = [`### \`${route}\`\n`, `- For: ${tiers[ACCESS[route]]}.`];
+  if (query) lines.push(`- Query: ${fields(query)}.`);
+  if (body) lines.push(`- Body: ${fields(body)}.`);
+  lines.push(`- Answer: ${status}${reply ? ` ${fields(reply)}` : stream ? " and an event stream" : ""}.`);
+  return `${lines.join("\n")}\n`;
+}
+
+function fields(schemaOrRef) {
+  return `\`${shape(schemaOrRef, 0)}\``;
+}
+
+function shape(node, depth) {
+  if (node.$ref) return shape(schema.$defs[node.$ref.split("/").at(-1)], depth);
+  if (node.const !== undefined) return JSON.stringify(node.const);
+  if (node.enum) return node.enum.map((word) => JSON.stringify(word)).join(" | ");
+  const options = node.anyOf ?? node.oneOf;
+  if (options) return options.map((option) => shape(option, depth)).join(" | ");
+  if (node.type === "array") return `[${shape(node.items ?? {}, depth + 1)}]`;
+  if (node.type === "object" && node.properties) {
+    const required = new Set(node.required ?? []);
+    const entries = Object.entries(node.properties).filter(([, value]) => !value.not);
+    return `{${entries.map(([name, value]) => `${name}${required.has(name) ? "" : "?"}: ${shape(value, depth + 1)}`).join(", ")}}`;
+  }
+  if (node.type === "object") return "{…}";
+  return node.type ?? "any";
+}
+
+function rest() {
+  return `## Event streams
+
+A record is \`id\`, \`event\` and one line of \`data\`. \`id\` counts from 1 without gaps, per session, and is the same in both
+families, after a reconnect and after a restart. A stream replays what follows \`Last-Event-ID\` (absent, blank, negative or no
+whole number: everything; past the end: nothing), then goes on live; \`?from=live\` replays nothing. A comment comes every
+${LIMITS.keepAliveMs / 1000} s. A peer that takes nothing for ${LIMITS.stallMs / 1000} s is dropped, and resumes where it was.
+
+- \`/sessions/{id}/events\`: records as they are in the log, \`event\` being their type. After the last record of a turn, when
+  nothing runs or waits: \`event: end\` with \`{session_id, success}\`, without an id, and the stream closes. Opened at the head of
+  an idle session it waits for the next turn.
+- \`/session/{id}/events\`: \`user_message\`, \`permission_request\`, \`error\`, \`result\`, and \`loop_event\` for every other record.
+  It stays open until the session is torn down, evicted, or its token is rotated.
+- \`POST /runs\` with \`mode: "stream"\`: lines of \`data\` only, each a run event.
+
+## Errors
+
+\`{error, message?, detail?, request_id}\`: a code, words, and an id to find the rest by in the server's log.
+
+| status | codes |
+|---|---|
+| 400 | \`invalid_json\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\` |
+| 401 | \`unauthorized\` |
+| 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\` |
+| 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\` |
+| 409 | \`session_claimed\` (another process has it), \`session_closed\`, \`turn_running\`, \`already_resolved\`, \`nothing_to_fork\`, \`unsupported_format\` |
+| 413 | \`body_too_large\`, \`too_large\` |
+| 415 | \`json_required\` |
+| 429 | \`queue_full\`, \`too_many_refusals\` |
+| 500 | \`internal_error\`, \`storage_failed\`, \`command_invoke_failed\`, \`runs_list_failed\`, \`runs_cost_failed\`, \`write_failed\` |
+| 502 | \`upstream_failed\` |
+| 507 | \`storage_full\` |
+`;
+}

@@ -1,0 +1,12 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+test("a small load is borne: readers, reconnects, slow headers and a restart in the middle", {
+  timeout: 60_000,
+}, () => {
+  const script = join(import.meta.dirname, "load", "load.mjs");
+  const scale = ["--clients", "20", "--stalled", "0", "--mib", "2", "--reconnects", "60", "--slow", "100"];
+  const said = execFileSync(process.execPath, [script, ...scale], { encoding: "utf8", timeout: 55_000 });
+  expect(said.trim().split("\n")).toHaveLength(4);
+});
