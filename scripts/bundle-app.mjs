@@ -9,7 +9,13 @@ import { build } from "tsup";
 const packages = join(dirname(fileURLToPath(import.meta.url)), "..", "packages");
 
 /** Imported on demand in the sources, but part of every start over stdio. */
-const STARTS = ["host/src/command/parse.ts", "host/src/serve/serve.ts", "host/src/serve/acp.ts"];
+const STARTS = [
+  "host/src/command/parse.ts",
+  "host/src/config/flags.ts",
+  "host/src/serve/serve.ts",
+  "host/src/serve/acp.ts",
+  "../apps/ferret/src/extensions/index.ts",
+];
 
 /** `@chimera/agent/providers` -> `packages/agent/src/providers/index.ts`, by the package's own export map; data has no source. */
 function sourceOf(specifier) {

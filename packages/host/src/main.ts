@@ -1,6 +1,5 @@
 /** From a profile and its commands to a process: argv in, exit code out. Nothing but the chosen command is loaded. */
 import type { Command } from "./command/command.js";
-import type { Flags } from "./command/flag.js";
 import type { Profile } from "./profile.js";
 
 const MINIMUM_NODE = [20, 19] as const;
@@ -41,7 +40,7 @@ async function run(
   }
   if (name === "--help" || name === "-h" || name === "help" || (name === undefined && !fallback)) {
     const { programHelp } = await import("./command/help.js");
-    process.stdout.write(programHelp(profile, commands, fallback));
+    process.stdout.write(programHelp(profile, commands, fallback && (await completed(profile, fallback))));
     return 0;
   }
   const command = commands.find((candidate) => candidate.name === name);
@@ -62,7 +61,7 @@ async function runCommand(
   argv: readonly string[],
   process: NodeJS.Process,
 ): Promise<number> {
-  const command = row.startsSessions ? { ...row, flags: { ...row.flags, ...(await extensionFlags(profile)) } } : row;
+  const command = await completed(profile, row);
   const { parseCommand } = await import("./command/parse.js");
   const { flags, operands } = parseCommand(profile.name, command, argv);
   if (flags["help"]) {
@@ -80,9 +79,11 @@ async function runCommand(
   return start({ profile, flags, operands, process });
 }
 
-async function extensionFlags({ settings, flags }: Profile): Promise<Flags> {
+/** A command with the flags of the program's extensions, where it takes them. */
+async function completed({ settings, flags }: Profile, row: Command): Promise<Command> {
+  if (!row.startsSessions) return row;
   const { flagsOf } = await import("./config/flags.js");
-  return { ...flagsOf(settings), ...flags };
+  return { ...row, flags: { ...row.flags, ...flagsOf(settings), ...flags } };
 }
 
 function tooOld(version: string): boolean {

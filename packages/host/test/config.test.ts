@@ -90,7 +90,7 @@ describe("a project's file", () => {
     ["save", false, true, false],
   ])("narrows %s from %j by %j to %j", (name, ours, theirs, left) => {
     const resolved = resolveOne(name, { user: user({ [name]: ours }), project: project({ [name]: theirs }) });
-    expect(resolved).toMatchObject({ value: left, limit: theirs });
+    expect(resolved?.value).toEqual(left);
   });
 
   it("cannot set what belongs to the user, and is told so", () => {
@@ -201,5 +201,42 @@ describe("config files", () => {
     expect((await read(home, home)).problems).toEqual([]);
     await mkdir(join(home, ".chimera", "config.json"), { recursive: true });
     await expect(read(home, home)).rejects.toThrow("takes a file");
+  });
+});
+
+describe("a program's own settings", () => {
+  const words = ["strict", "loose"];
+  const rows: ConfigLayers["rows"] = {
+    wall: {
+      kind: {
+        takes: "strict or loose",
+        fromText: (text) => words.find((word) => word === text),
+        fromJson: (value) => words.find((word) => word === value),
+      },
+      default: "loose",
+      flag: "wall",
+      env: "*_WALL",
+      project: { narrow: (ours, theirs) => (theirs === "strict" ? theirs : ours) },
+      help: "How strict",
+    },
+  };
+  const wall = (layers: Partial<ConfigLayers>) => resolveConfig({ ...NOTHING, rows, ...layers }).values["wall"];
+
+  it("come from the same layers, and a project may only narrow them", () => {
+    expect(wall({})).toBe("loose");
+    expect(wall({ user: user({ wall: "strict" }), project: project({ wall: "loose" }) })).toBe("strict");
+    expect(wall({ user: user({ wall: "loose" }), project: project({ wall: "strict" }) })).toBe("strict");
+    expect(wall({ env: { OTTER_WALL: "strict" } })).toBe("strict");
+    expect(wall({ env: { OTTER_WALL: "strict" }, flags: { wall: "loose" } })).toBe("loose");
+  });
+
+  it("are unknown to a program that does not have them", () => {
+    const problems = (layers: Partial<ConfigLayers>) => resolveConfig({ ...NOTHING, ...layers }).problems;
+    expect(problems({ user: user({ wall: "strict" }) })).toEqual([expect.stringContaining('"wall"')]);
+    expect(problems({ rows, user: user({ wall: "strict" }) })).toEqual([]);
+  });
+
+  it("that make no sense are told with what they take", () => {
+    expect(() => wall({ flags: { wall: "open" } })).toThrow(/--wall takes strict or loose/);
   });
 });

@@ -1,7 +1,7 @@
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../src/index.js";
-import { makeSessions, recordsOf, runPrompt, speaking, typesOf } from "./fixture.js";
+import { defaults, makeSessions, recordsOf, runPrompt, speaking, typesOf } from "./fixture.js";
 
 const until = async (condition: () => boolean) => {
   for (let i = 0; i < 500 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -207,5 +207,36 @@ describe("the end of a session", () => {
     const store = sessions.storeOf(id);
     await sessions.tearDown(id);
     expect(await store.has(id)).toBe(false);
+  });
+});
+
+describe("the approval preset", () => {
+  it("is recorded with what it was, and a running turn sees the change", async () => {
+    const seen: unknown[] = [];
+    const agent: Agent = async function* ({ settings }) {
+      seen.push(settings.options["approval"]);
+      session.setApproval("full", "console");
+      seen.push(settings.options["approval"]);
+      yield { type: "text_delta", metadata: { text: "ok" } } satisfies AgentEvent;
+    };
+    const sessions = makeSessions(agent, { defaults: { ...defaults, options: { approval: "auto" } } });
+    const session = await sessions.create({ cwd: "/" });
+    await runPrompt(sessions, session.id, "go");
+    expect(seen).toEqual(["auto", "full"]);
+    const records = await recordsOf(sessions, session.id);
+    expect(records.find(({ type }) => type === "approval_changed")).toMatchObject({
+      turn: null,
+      origin: "console",
+      metadata: { old: "auto", new: "full" },
+    });
+  });
+
+  it("of one session is not another's", async () => {
+    const sessions = makeSessions(speaking("hi"), { defaults: { ...defaults, options: { approval: "auto" } } });
+    const [one, two] = [await sessions.create({ cwd: "/" }), await sessions.create({ cwd: "/" })];
+    await runPrompt(sessions, one.id, "hi");
+    const child = await sessions.fork(one.id);
+    one.setApproval("full");
+    expect([two, child].map(({ settings }) => settings.options["approval"])).toEqual(["auto", "auto"]);
   });
 });

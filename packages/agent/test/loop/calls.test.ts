@@ -218,6 +218,29 @@ describe("permissions", () => {
     ]);
   });
 
+  it("that a sandbox refuses are told as its violation, and audited like any other", async () => {
+    const audited: string[] = [];
+    const policy: Policy = {
+      decide: () => ({
+        decision: "deny",
+        rule: "sandbox strict",
+        why: "no writes here",
+        risk: "high",
+        violation: { mode: "strict", path: "/a" },
+      }),
+      remember: async () => {},
+      audit: async ({ rule }) => void audited.push(rule ?? ""),
+    };
+    const events = await takeTurn(calling([{ call: "change" }], [change], { policy }));
+    expect(of(events, "sandbox_violation")).toEqual([
+      { tool: "change", mode: "strict", path: "/a", reason: "no writes here" },
+    ]);
+    expect(of(events, "tool_result")).toMatchObject([
+      { success: false, output: "no writes here", error: "sandbox_violation" },
+    ]);
+    expect(audited).toEqual(["sandbox strict"]);
+  });
+
   it("that cannot be audited are not given", async () => {
     const policy: Policy = {
       decide: () => ({ decision: "allow", rule: null, why: "", risk: "low" }),

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
-import type { Tool } from "../../src/index.js";
-import { type ConfiguredServer, createMcpPool } from "../../src/mcp/index.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Confine, Tool } from "../../src/index.js";
+import { type ConfiguredServer, createMcpPool, type McpPoolOptions } from "../../src/mcp/index.js";
 import { bench } from "../tools/bench.js";
 
 const SERVER = fileURLToPath(new URL("./fixtures/server.mjs", import.meta.url));
@@ -34,6 +34,46 @@ async function alive(pid: number): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   return status !== "" && !/^State:\s+Z/m.test(status);
 }
+
+describe("a confined MCP server", () => {
+  const offered = async (options: McpPoolOptions, ...servers: ConfiguredServer[]) => {
+    const place = await bench();
+    const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, ...options });
+    onTestFinished(() => pool.closeAll());
+    const notices: string[] = [];
+    const { signal } = new AbortController();
+    const notice = (text: string) => void notices.push(text);
+    const tools = await pool.tools({ sessionId: "s1", servers, cwd: place.cwd, signal, notice });
+    return { tools, notices, pool };
+  };
+
+  test("is started as the confinement says, and released when it has ended", async () => {
+    let released = 0;
+    const confine: Confine = ({ command, env }) => ({
+      file: "/bin/sh",
+      args: ["-c", command],
+      env: { PATH: process.env["PATH"] ?? "", ...env },
+      release: () => void released++,
+    });
+    const { tools, pool } = await offered({ confine }, server());
+    expect(tools).toHaveLength(8);
+    await pool.closeAll();
+    await vi.waitFor(() => expect(released).toBe(1));
+  });
+
+  test("that is refused costs a notice", async () => {
+    const { tools, notices } = await offered({ confine: () => ({ refused: "no wall here" }) }, server());
+    expect(tools).toEqual([]);
+    expect(notices).toEqual([expect.stringContaining("no wall here")]);
+  });
+
+  test("is not reached over a network that is closed", async () => {
+    const remote: ConfiguredServer = { type: "http", name: "far", url: "http://127.0.0.1:9/", headers: {} };
+    const { tools, notices } = await offered({ network: false }, remote);
+    expect(tools).toEqual([]);
+    expect(notices).toEqual([expect.stringContaining("network")]);
+  });
+});
 
 describe("an MCP server over stdio", () => {
   test("its tools, from all pages, under names every provider takes", async () => {

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createBashTool } from "../../src/tools/index.js";
@@ -112,6 +112,31 @@ describe("Bash", () => {
     };
     await run(bashTool, { command: "true" }, { workspace: { ...workspace, willRun } });
     expect(order).toEqual(["before true", "after"]);
+  });
+
+  test("a confinement hands over descriptors, is released, and says when it was in the way", async () => {
+    const { run, file, events } = await bench();
+    const handle = await open(await file("given.txt", "through a descriptor\n"));
+    let released = 0;
+    const confined = createBashTool({
+      confine: ({ command }) => ({
+        file: "/bin/sh",
+        args: ["-c", command],
+        env: {},
+        descriptors: [handle.fd],
+        release: () => void released++,
+        stopped: (stderr, failed) => (failed && stderr.includes("wall") ? "it met the wall" : null),
+        mode: "strict",
+      }),
+    });
+    const command = "cat <&3; echo wall >&2; exit 1";
+    expect(await run(confined, { command })).toMatchObject({ success: false, error: "Exit code 1" });
+    await handle.close();
+    expect(events.filter(({ type }) => type === "sandbox_violation").map(({ metadata }) => metadata)).toEqual([
+      { tool: "Bash", command, mode: "strict", reason: "it met the wall" },
+    ]);
+    expect(JSON.stringify(events)).toContain("through a descriptor");
+    expect(released).toBe(1);
   });
 
   test("a confinement decides what is spawned, or that nothing is", async () => {
