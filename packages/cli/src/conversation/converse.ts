@@ -10,6 +10,7 @@ import { EXIT_INTERRUPTED } from "../errors.js";
 import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
 import { plainLine } from "../terminal/plain.js";
 import type { Style } from "../terminal/style.js";
+import { wrap } from "../terminal/wrap.js";
 import { createPast } from "./past.js";
 import type { Screen, ScreenEvents } from "./screen.js";
 import { createView } from "./view.js";
@@ -26,7 +27,7 @@ export interface ConversationOptions {
   readonly openOther: (id: string | null) => Promise<SessionClient>;
   /** Whether somebody is here to be asked. */
   readonly approves: boolean;
-  readonly greeting: string;
+  readonly greeting: readonly string[];
   /** Columns of the screen now; undefined where lines are never wrapped. */
   readonly width: () => number | undefined;
   readonly clock: () => number;
@@ -150,6 +151,8 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     if (endsTurn(record.type) && record.turn !== null) {
       open.delete(record.turn);
       lastEnded = record.turn;
+      // The Ctrl-C that ended it has done its work; the next one starts over.
+      interruptedAt = Number.NEGATIVE_INFINITY;
     }
     if (record.type === "permission_request" && options.approves) questions.push(record.metadata);
     if (record.type !== "permission_resolved") return;
@@ -187,7 +190,8 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     if (question) screen.print(`${permissionQuestion(question, style)}\n`);
   }
 
-  screen.print(`${style.dim(options.greeting)}\n\n`);
+  for (const line of options.greeting) screen.print(`${style.dim(wrap(line, options.width(), 0))}\n`);
+  screen.print("\n");
   refresh();
   client.commands().then(
     (rows) => (commands = [...rows.filter(({ name }) => !isLocal(name)), ...LOCAL_COMMANDS]),

@@ -26,11 +26,14 @@ export function createPast(): Past {
     },
     end() {
       const hidden = history.hidden();
-      const visible = history.turns.filter(({ number }) => !hidden.has(number)).map(({ number }) => number);
-      const shown = new Set(visible.slice(-SHOWN));
+      const visible = history.turns.filter(({ number }) => !hidden.has(number));
+      // A slash command asked no model, and is shown only among turns that did.
+      const answered = visible.filter(({ steps, ended }) => steps > 0 || !ended);
+      const first = answered.at(-SHOWN)?.number ?? 0;
+      const shown = new Set(visible.filter(({ number }) => number >= first).map(({ number }) => number));
       return {
         records: kept.filter(({ turn }) => turn !== null && shown.has(turn)),
-        earlier: visible.length - shown.size,
+        earlier: answered.filter(({ number }) => number < first).length,
       };
     },
   };

@@ -83,7 +83,7 @@ function screenFor(
     });
 }
 
-function greetingOf({ profile }: Invocation, client: SessionClient): string {
+function greetingOf({ profile }: Invocation, client: SessionClient): string[] {
   const facts = [`${profile.name} ${profile.version}`, client.model, client.cwd, client.id].filter(Boolean);
-  return `${facts.join(" · ")}\n/help lists commands, Ctrl-C stops a turn`;
+  return [facts.join(" · "), "/help lists commands, Ctrl-C stops a turn"];
 }

@@ -68,10 +68,12 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
 
   editor.on("line", (line) => {
     typed.push(line);
-    // Lines of one paste arrive in one tick, and are one prompt.
-    if (typed.length === 1) setImmediate(deliver);
+    // Lines of one paste arrive in one tick, and are one prompt; an answer is always one line.
+    if (state.kind === "asking") deliver();
+    else if (typed.length === 1) setImmediate(deliver);
   });
   const deliver = () => {
+    if (typed.length === 0) return;
     const text = typed.splice(0).join("\n");
     // readline has moved on to a fresh row; nothing of it is to be cleared there.
     gate.open = false;
