@@ -1,7 +1,7 @@
 /** What the flags of a run mean, for `-p` and for the conversation. The settings among them are host's to read. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Flags, type Invocation, SESSION_FLAGS, UsageError } from "@chimera/host";
+import { type Invocation, UsageError } from "@chimera/host";
 import { plainLine } from "./terminal/plain.js";
 
 export interface RunFlags {
@@ -15,24 +15,6 @@ export interface RunFlags {
   readonly last: boolean;
   readonly title?: string;
 }
-
-/** The rows of these flags. */
-export const RUN_FLAGS: Flags = {
-  print: { type: "string", short: "p", value: "<prompt>", help: "Answer one prompt and exit; - reads it from stdin" },
-  file: {
-    type: "string",
-    short: "f",
-    multiple: true,
-    value: "<path>",
-    help: "Put a file before the prompt; - is stdin (repeatable)",
-  },
-  "output-format": { type: "string", value: "<format>", help: "With -p: text (default), json or stream-json" },
-  resume: { type: "string", value: "<id>", help: "Go on with a session" },
-  continue: { type: "boolean", short: "c", help: "Go on with the last session of this directory" },
-  title: { type: "string", value: "<title>", help: "Name the session" },
-  ...SESSION_FLAGS,
-  "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" },
-};
 
 export function readRunFlags({ flags, process }: Invocation): RunFlags {
   const text = (name: string) => flags[name] as string | undefined;

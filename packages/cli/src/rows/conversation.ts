@@ -1,7 +1,7 @@
 /** Conversations: with a session of this process, one answer with -p, or with a running server's. */
 import type { Command, Invocation } from "@chimera/host";
-import { RUN_FLAGS } from "../run-flags.js";
 import { loaded } from "./loaded.js";
+import { RUN_FLAGS } from "./run-flags.js";
 
 export function conversationCommand(name: string): Command {
   return {
