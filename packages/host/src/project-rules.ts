@@ -4,7 +4,7 @@ import { type Agent, type CreateOptions, SessionError, type TurnSettings } from 
 import { isUsageError } from "./command/usage-error.js";
 import { type ConfigName, type ConfigValues, narrow } from "./config/keys.js";
 import type { Config } from "./config/read-config.js";
-import type { ResolvedConfig } from "./config/resolve.js";
+import type { ResolvedConfig, Setting } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
 
 export interface ProjectRules {
@@ -31,10 +31,11 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
     async settle(asked) {
       const project = await read(asked.cwd);
       const { model, save } = project.values;
+      const isTheirs = find(project, "model")?.layer === "project";
       return {
         ...asked,
         persist: save && asked.persist !== false,
-        settings: { ...(isTheirs(project, "model") && model !== null && { model }), ...asked.settings },
+        settings: { ...(isTheirs && model !== null && { model }), ...asked.settings },
       };
     },
     narrow: (agent) => (turn, context) => {
@@ -56,13 +57,15 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
 
 // --- internal ---
 
-function isTheirs({ settings }: ResolvedConfig, name: ConfigName): boolean {
-  return settings.some((setting) => setting.name === name && setting.layer === "project");
+function find({ settings }: ResolvedConfig, name: ConfigName): Setting | undefined {
+  return settings.find((setting) => setting.name === name);
 }
 
 function limitsOf(project: ResolvedConfig, turn: TurnSettings): Partial<TurnSettings> {
-  const within = <Name extends ConfigName>(name: Name, ours: ConfigValues[Name]) =>
-    isTheirs(project, name) ? narrow(name, ours, project.values[name]) : ours;
+  const within = <Name extends ConfigName>(name: Name, ours: ConfigValues[Name]): ConfigValues[Name] => {
+    const limit = find(project, name)?.limit;
+    return limit === undefined ? ours : narrow(name, ours, limit as ConfigValues[Name]);
+  };
   return {
     maxSteps: within("max_steps", turn.maxSteps),
     maxCostUsd: within("max_cost", turn.maxCostUsd),

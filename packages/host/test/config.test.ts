@@ -90,7 +90,7 @@ describe("a project's file", () => {
     ["save", false, true, false],
   ])("narrows %s from %j by %j to %j", (name, ours, theirs, left) => {
     const resolved = resolveOne(name, { user: user({ [name]: ours }), project: project({ [name]: theirs }) });
-    expect(resolved?.value).toEqual(left);
+    expect(resolved).toMatchObject({ value: left, limit: theirs });
   });
 
   it("cannot set what belongs to the user, and is told so", () => {

@@ -144,6 +144,18 @@ describe("a process that did not write the record", () => {
     expect(existsSync(path)).toBe(true);
   });
 
+  it("that is the first one of its container is known, and never signalled", async () => {
+    const { directory, path } = await withRecord(recordOf(1, Date.now() / 1000));
+    const start = readFileSync("/proc/1/stat", "latin1").split(") ")[1]?.split(" ")[19];
+    const holder = { instance: "init", pid: 1, start, boot: bootId(), pidns: pidns(), host: hostname() };
+    writeFileSync(join(directory, "otter-5173.claim.1"), JSON.stringify(holder));
+    expect(listPidfiles({ prefix: "otter", directory })).toMatchObject([{ pid: 1, alive: true }]);
+    expect(await stopAll({ prefix: "otter", directory })).toMatchObject([
+      { signaled: "none", stopped: false, pidfile_removed: false, error: "invalid_pid" },
+    ]);
+    expect(existsSync(path)).toBe(true);
+  });
+
   it.each([0, 1, -1, 1.5, "1", null, 2 ** 53])("a pid of %j is refused", async (pid) => {
     const { directory, path } = await withRecord({ ...recordOf(1, Date.now() / 1000 + 60), pid });
     expect(listPidfiles({ prefix: "otter", directory })).toMatchObject([{ alive: false }]);

@@ -51,7 +51,21 @@ describe("serve status and stop", () => {
     const alive = await run(home, ["serve", "status"]);
     expect(alive.stdout).toContain(`pid=${second.child.pid} alive=yes`);
     expect(alive.stdout.trim().split("\n")).toHaveLength(1);
-    expect((await run(home, ["serve", "stop", "--port", String(port)])).code).toBe(0);
+    const stopped = await run(home, ["serve", "stop", "--json", "--port", String(port)]);
+    expect(JSON.parse(stopped.stdout)).toEqual({
+      servers: [
+        {
+          pid: second.child.pid,
+          port,
+          prefix: "otter",
+          signaled: "sigterm",
+          stopped: true,
+          pidfile_removed: true,
+          error: null,
+        },
+      ],
+    });
+    expect(JSON.parse((await run(home, ["serve", "status", "--json"])).stdout)).toEqual({ servers: [] });
   });
 
   it("reaps a stale record without signalling anybody", async () => {
@@ -134,6 +148,7 @@ describe("bad flags", () => {
     [["--cwd", "/no/such/place"], "--cwd: /no/such/place is no directory"],
     [["--log-file", "/dev/null/x"], "--log-file"],
     [["--all"], "--all belongs to otter serve stop"],
+    [["--json"], "--json belongs to otter serve status and stop"],
     [["restart"], "unknown action"],
     [["stop", "--port", "1", "--all"], "exclude each other"],
     [["stop", "--serve-timeout", "never"], "--serve-timeout takes a number"],

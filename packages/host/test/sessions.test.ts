@@ -71,6 +71,19 @@ describe("sessions in this process", () => {
     expect(logsOf(opened.config).filter((name) => name.startsWith("otter-"))).toHaveLength(1);
   });
 
+  it("are held to them also when a client asks for more", async () => {
+    const home = await makeHome();
+    const cwd = await makeProject(home, { allowed_tools: ["Read", "list_files"] });
+    const opened = await open(home);
+    for (const directory of [home, cwd]) {
+      const settings = { allowedTools: ["Write"], autoApproveWrites: true };
+      const session = await opened.engine.sessions.create({ cwd: directory, settings });
+      session.prompt({ text: "write a.txt: hello" });
+      await session.idle();
+    }
+    expect([home, cwd].map((directory) => existsSync(join(directory, "a.txt")))).toEqual([true, false]);
+  });
+
   it("are refused in a directory whose config makes no sense", async () => {
     const home = await makeHome();
     const cwd = await makeProject(home, '{"max_steps": "many"}');

@@ -14,6 +14,8 @@ export interface Setting {
   readonly layer: ConfigLayer;
   /** The flag, the variable or the file that decided; empty for a default. */
   readonly from: string;
+  /** What a project's file narrows it to, whoever asks for more later. */
+  readonly limit?: unknown;
 }
 
 export interface ConfigLayers {
@@ -88,8 +90,10 @@ function underProject(name: string, row: ConfigKey<unknown>, file: ConfigFile | 
   if (row.project === "nothing") return ours;
   const theirs = readJson(name, row, file);
   if (file === null || theirs === undefined) return ours;
-  const value = row.project === "set" ? theirs : row.project.narrow(ours.value, theirs);
-  return Object.is(value, ours.value) ? ours : { name, value, layer: "project", from: file.path };
+  const decided = (value: unknown): Setting =>
+    Object.is(value, ours.value) ? ours : { name, value, layer: "project", from: file.path };
+  if (row.project === "set") return decided(theirs);
+  return { ...decided(row.project.narrow(ours.value, theirs)), limit: theirs };
 }
 
 function readFlag(row: ConfigKey<unknown>, { flags, cwd }: ConfigLayers): unknown {

@@ -21,6 +21,7 @@ export function ownerOf(place: PidfilePlace, record: PidRecord): Owner {
 
 /** Where no claim tells the start time, the process must be older than the record, or its number was given out again. */
 function ifOlder(found: ProcessIdentity | null, record: PidRecord): Owner {
-  if (found === null || found.startedAt === null) return null;
+  // Without a claim nothing tells init from a server that is the first process of its container.
+  if (found === null || found.startedAt === null || found.pid === 1) return null;
   return found.startedAt <= record.started_at + CLOCK_SLACK_S ? found : null;
 }

@@ -14,8 +14,8 @@ export interface ProcessIdentity {
 
 /** Null when no such process runs; one that only waits to be reaped does not. */
 export function identify(pid: number): ProcessIdentity | null {
-  // 0 and negative numbers mean groups, 1 is init: no server of ours is any of these.
-  if (!Number.isSafeInteger(pid) || pid <= 1) return null;
+  // 0 and negative numbers mean groups.
+  if (!Number.isSafeInteger(pid) || pid < 1) return null;
   const platform = PLATFORMS[process.platform] ?? viaPs;
   return exists(pid) ? platform(pid) : null;
 }

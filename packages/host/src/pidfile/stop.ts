@@ -50,6 +50,7 @@ type Outcome = Pick<StopResult, "signaled" | "stopped" | "error">;
 async function end(owner: Owner, pid: number, { timeout = 10 }: StopOptions): Promise<Outcome> {
   if (owner === "elsewhere") return { signaled: "none", stopped: false, error: "runs_elsewhere" };
   if (owner === null) return { signaled: "none", stopped: true, error: pid > 1 ? null : "invalid_pid" };
+  if (owner.pid <= 1) return { signaled: "none", stopped: false, error: "invalid_pid" };
   if (!send(owner, "SIGTERM")) return { signaled: "none", stopped: false, error: "sigterm_failed" };
   if (await isGone(owner, timeout * 1000)) return { signaled: "sigterm", stopped: true, error: null };
   if (!send(owner, "SIGKILL")) return { signaled: "sigterm", stopped: false, error: "sigkill_failed" };

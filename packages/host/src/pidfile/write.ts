@@ -29,6 +29,8 @@ export interface Pidfile {
 
 /** How long somebody who only cleans up after a dead server may be in the way. */
 const BUSY_MS = 2000;
+/** How long it takes to see that a server in another container or on another machine is dead. */
+const ELSEWHERE_MS = 32_000;
 const RETRY_MS = 50;
 
 /** Throws HostError `already_running`. What a crashed server left is taken over. */
@@ -67,22 +69,29 @@ export function reapPidfile(place: PidfilePlace): boolean {
 // --- internal ---
 
 async function takeClaim(place: PidfilePlace, heartbeat: Heartbeat): Promise<Claim> {
-  const deadline = performance.now() + BUSY_MS;
+  const started = performance.now();
   for (;;) {
     try {
       return claim(claimPath(place), { heartbeat });
     } catch (error) {
       if (!isStoreError(error) || error.code !== "claimed") throw error;
       const pid = error.holder?.pid ?? 0;
-      const record = readRecord(place);
-      const isServer = record !== null && record.pid === pid && ownerOf(place, record) !== null;
-      if (isServer || performance.now() > deadline) {
+      const patience = patienceWith(place, pid);
+      if (performance.now() - started >= patience) {
         const message = `already running on port ${place.port}, PID ${pid}`;
         throw new HostError("already_running", message, { pid, cause: error });
       }
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
+}
+
+/** Milliseconds: none with a server that is seen to live. */
+function patienceWith(place: PidfilePlace, holder: number): number {
+  const record = readRecord(place);
+  const owner = record?.pid === holder ? ownerOf(place, record) : null;
+  if (owner === null) return BUSY_MS;
+  return owner === "elsewhere" ? ELSEWHERE_MS : 0;
 }
 
 function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, heartbeat: Heartbeat): Pidfile {

@@ -1,6 +1,6 @@
 /** `serve` and `acp`: their rows. The code behind them is loaded when they run. */
 import type { Command, Invocation, Run } from "../command/command.js";
-import type { Flags } from "../command/flag.js";
+import type { Flag, Flags } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
 
@@ -19,11 +19,14 @@ const HTTP: Flags = {
   ...configFlags("tls_cert", "tls_key"),
 };
 
-const STOP: Flags = {
-  all: { type: "boolean", help: "With stop: every server" },
+/** What only the actions take, by the actions that take it. */
+const ACTION_FLAGS: Readonly<Record<string, Flag & { readonly actions: readonly string[] }>> = {
+  json: { type: "boolean", actions: ["status", "stop"], help: "With status or stop: answer in JSON" },
+  all: { type: "boolean", actions: ["stop"], help: "With stop: every server" },
   "serve-timeout": {
     type: "string",
     value: "<s>",
+    actions: ["stop"],
     help: "With stop: seconds from the request to end to the kill (default 10)",
   },
 };
@@ -40,7 +43,7 @@ export function serveCommands(name: string): Command[] {
         acp: { type: "boolean", help: "Speak the Agent Client Protocol on stdin and stdout" },
         http: { type: "boolean", help: "Serve HTTP; with --acp, both on the same sessions" },
         ...SERVER,
-        ...STOP,
+        ...ACTION_FLAGS,
       },
       startsSessions: true,
       example: `${name} serve --port 5173`,
@@ -69,11 +72,15 @@ const ACTIONS: Readonly<Record<string, () => Promise<Run>>> = {
 
 function actionOf({ profile, operands, flags }: Invocation): Promise<Run> {
   const [action] = operands;
-  const stray = Object.keys(STOP).find((name) => flags[name] !== undefined);
-  if (stray !== undefined && action !== "stop")
-    throw new UsageError(`--${stray} belongs to ${profile.name} serve stop`);
-  if (action === undefined) return import("./serve.js").then(({ serve }) => serve);
-  const load = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
-  if (!load) throw new UsageError(`${profile.name} serve: unknown action ${JSON.stringify(action)}; status or stop`);
-  return load();
+  const where = `${profile.name} serve`;
+  if (action !== undefined && !Object.hasOwn(ACTIONS, action)) {
+    throw new UsageError(`${where}: unknown action ${JSON.stringify(action)}; status or stop`);
+  }
+  for (const [name, { actions }] of Object.entries(ACTION_FLAGS)) {
+    if (flags[name] !== undefined && !actions.includes(action ?? "")) {
+      throw new UsageError(`--${name} belongs to ${where} ${actions.join(" and ")}`);
+    }
+  }
+  const load = action === undefined ? undefined : ACTIONS[action];
+  return load ? load() : import("./serve.js").then(({ serve }) => serve);
 }

@@ -56,8 +56,9 @@ type Close = () => Promise<unknown>;
 
 /** Closes within the time there is, and gives the exit code. */
 async function ended({ process }: Invocation, close: Close, code: number, log: Log): Promise<number> {
+  let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    setTimeout(reject, STOP_MS, new Error(`not closed within ${STOP_MS / 1000} s`)).unref();
+    timer = setTimeout(reject, STOP_MS, new Error(`not closed within ${STOP_MS / 1000} s`));
   });
   try {
     await Promise.race([close(), late]);
@@ -66,6 +67,8 @@ async function ended({ process }: Invocation, close: Close, code: number, log: L
     log.error("not everything was closed", { error });
     endChildren(process);
     return code || 1;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

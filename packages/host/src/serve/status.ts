@@ -1,9 +1,14 @@
 /** `serve status`: one line for every recorded server. */
 import type { Invocation } from "../command/command.js";
+import { resolvePaths } from "../paths.js";
 import { listPidfiles, type PidfileEntry } from "../pidfile/list.js";
 
-export async function status({ profile, process }: Invocation): Promise<number> {
-  const entries = listPidfiles({ prefix: profile.name });
+export async function status({ profile, flags, process }: Invocation): Promise<number> {
+  const entries = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run });
+  if (flags["json"] === true) {
+    process.stdout.write(`${JSON.stringify({ servers: entries }, null, 2)}\n`);
+    return 0;
+  }
   if (entries.length === 0) process.stderr.write(`no ${profile.name} servers found\n`);
   process.stdout.write(entries.map((entry) => `${lineOf(entry)}\n`).join(""));
   return 0;

@@ -3,7 +3,8 @@ import type { Invocation } from "../command/command.js";
 import type { FlagValues } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { type Kind, number } from "../config/kind.js";
-import { listPidfiles } from "../pidfile/list.js";
+import { resolvePaths } from "../paths.js";
+import { type ListOptions, listPidfiles } from "../pidfile/list.js";
 import { type StopFailure, type StopResult, stopAll } from "../pidfile/stop.js";
 
 const PORT = number({ whole: true, max: 65535 });
@@ -12,24 +13,18 @@ const TIMEOUT = number({ max: 86_400 });
 
 /** 0 when everything asked for is stopped, also when nothing was there; 1 when something is not; 2 when it is not clear what. */
 export async function stop({ profile, flags, process }: Invocation): Promise<number> {
-  const prefix = profile.name;
+  const servers = { prefix: profile.name, directory: resolvePaths(process.env).run };
   const port = read(flags, "port", PORT);
   const timeout = read(flags, "serve-timeout", TIMEOUT) ?? 10;
   if (port !== undefined && flags["all"] === true) throw new UsageError("--port and --all exclude each other");
-  if (port === undefined && flags["all"] !== true) {
-    const running = listPidfiles({ prefix }).filter(({ alive }) => alive);
-    if (running.length > 1) {
-      const ports = running.map((entry) => entry.port).join(", ");
-      throw new UsageError(
-        `${prefix} serve stop: multiple ${prefix} servers running (ports ${ports}); pass --port <n> or --all to disambiguate`,
-      );
-    }
+  if (port === undefined && flags["all"] !== true) requireOne(servers);
+  const results = await stopAll({ ...servers, timeout, ...(port !== undefined && { port }) });
+  if (flags["json"] === true) process.stdout.write(`${JSON.stringify({ servers: results }, null, 2)}\n`);
+  else {
+    const where = port === undefined ? "s" : ` on port ${port}`;
+    if (results.length === 0) process.stderr.write(`no ${profile.name} server${where} found\n`);
+    process.stdout.write(results.map((result) => `${lineOf(result)}\n`).join(""));
   }
-  const results = await stopAll({ prefix, timeout, ...(port !== undefined && { port }) });
-  if (results.length === 0) {
-    process.stderr.write(`no ${prefix} server${port === undefined ? "s" : ` on port ${port}`} found\n`);
-  }
-  process.stdout.write(results.map((result) => `${lineOf(result)}\n`).join(""));
   return results.every(({ stopped }) => stopped) ? 0 : 1;
 }
 
@@ -42,12 +37,21 @@ const ENDS: Readonly<Record<StopResult["signaled"], string>> = {
 };
 
 const FAILURES: Readonly<Record<StopFailure, string>> = {
-  invalid_pid: "the record names no process",
+  invalid_pid: "it is the first process of its system, which is never signalled",
   runs_elsewhere: "it runs on another machine or in another container",
   sigterm_failed: "it may not be signalled",
   sigkill_failed: "it may not be killed",
   still_alive_after_sigkill: "it is still there after SIGKILL",
 };
+
+function requireOne(servers: ListOptions): void {
+  const running = listPidfiles(servers).filter(({ alive }) => alive);
+  if (running.length < 2) return;
+  const ports = running.map(({ port }) => port).join(", ");
+  throw new UsageError(
+    `multiple ${servers.prefix} servers running (ports ${ports}); pass --port <n> or --all to disambiguate`,
+  );
+}
 
 function lineOf({ prefix, port, pid, signaled, stopped, error }: StopResult): string {
   const verdict = stopped ? `ok: ${ENDS[signaled]}` : `FAILED: ${FAILURES[error!]}`;

@@ -1,7 +1,7 @@
 /** One server per port: the socket is bound first, then the pidfile claimed and written. */
 import { HostError, isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
-import { listPidfiles } from "../pidfile/list.js";
+import { listOwned } from "../pidfile/list.js";
 import { type Pidfile, type WritePidfileOptions, writePidfile } from "../pidfile/write.js";
 
 /** How long a server of ours that is just starting or stopping may hold the port without a record. */
@@ -33,13 +33,12 @@ export async function takePort<T extends Bound>(
   }
 }
 
-/** Throws HostError `already_running` when a server is recorded on the port and lives. */
-export function refuseSecond({ prefix, port, directory }: Omit<WritePidfileOptions, "host">): void {
-  const other = listPidfiles({ prefix, port, ...(directory !== undefined && { directory }) }).find(
-    ({ alive }) => alive,
-  );
-  if (other) {
-    throw new HostError("already_running", `already running on port ${port}, PID ${other.pid}`, { pid: other.pid });
+/** Throws HostError `already_running` when a server is recorded on the port and lives on this system. */
+export function refuseSecond({ prefix, port, directory }: WritePidfileOptions): void {
+  const [recorded] = listOwned({ prefix, port, ...(directory !== undefined && { directory }) });
+  const owner = recorded?.owner ?? null;
+  if (owner !== null && owner !== "elsewhere") {
+    throw new HostError("already_running", `already running on port ${port}, PID ${owner.pid}`, { pid: owner.pid });
   }
 }
 
