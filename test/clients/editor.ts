@@ -87,7 +87,8 @@ function editorOf(
   const lines: string[] = [];
   const frames: Frame[] = [];
   const problems: string[] = [];
-  const watching = new Set<() => void>();
+  const watching = new Set<(frame: Frame) => void>();
+  const waiting = new Map<unknown, (frame: Frame) => void>();
   let stderr = "";
   let handler: (frame: Frame) => unknown = () => undefined;
   let lastId = 0;
@@ -111,25 +112,26 @@ function editorOf(
     judge("agent", line);
     const frame = JSON.parse(line) as Frame;
     frames.push(frame);
-    for (const look of [...watching]) look();
+    for (const look of [...watching]) look(frame);
+    if (frame.method === undefined) waiting.get(frame.id)?.(frame);
     if (frame.method === undefined || frame.id === undefined) return;
     const answer = await handler(frame);
     if (answer !== undefined) send(JSON.stringify({ jsonrpc: "2.0", id: frame.id, result: answer }));
   });
   const find = (fits: (frame: Frame) => boolean) =>
     new Promise<Frame>((resolve) => {
-      const look = () => {
-        const found = frames.find(fits);
-        if (!found) return;
+      const seen = frames.find(fits);
+      if (seen) return resolve(seen);
+      const look = (frame: Frame) => {
+        if (!fits(frame)) return;
         watching.delete(look);
-        resolve(found);
+        resolve(frame);
       };
       watching.add(look);
-      look();
     });
   const start: Editor["start"] = (method, params) => {
     const id = ++lastId;
-    const answer = find((frame) => frame.id === id && frame.method === undefined);
+    const answer = new Promise<Frame>((resolve) => waiting.set(id, resolve));
     send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) }));
     return { id, answer };
   };

@@ -47,6 +47,8 @@ export async function fuzz(options: {
     const { result } = await editor.request("session/new", { cwd: editor.cwd, mcpServers: [] });
     sessions.push(result.sessionId);
   }
+  /** Those that were replaced too: a question in them may still be open. */
+  const ever = new Set(sessions);
   const open = new Set<Promise<Frame>>();
   const ids: number[] = [];
   for (let i = 0; i < options.calls; i++) {
@@ -55,19 +57,22 @@ export async function fuzz(options: {
     ids.push(id);
     const done = answer.then((frame) => {
       open.delete(done);
-      if (method === "session/new" && frame.result) sessions[Math.floor(random() * SESSIONS)] = frame.result.sessionId;
+      if (method === "session/new" && frame.result) {
+        sessions[Math.floor(random() * SESSIONS)] = frame.result.sessionId;
+        ever.add(frame.result.sessionId);
+      }
       return frame;
     });
     open.add(done);
     if (i % 7 === 0)
       editor.notify(pick(["session/cancel", "session/prompt", "nothing", "$/cancel_request"]), noise(pick));
     if (i % 50 === 0) editor.send(pick(["{", "[]", '"x"', "null", '{"jsonrpc":"1.0","id":1}', '{"id":{}}', "\u0000"]));
-    if (open.size >= WINDOW) {
+    while (open.size >= WINDOW) {
       for (const sessionId of sessions) editor.notify("session/cancel", { sessionId });
-      await Promise.race(open);
+      await Promise.race([...open, pause()]);
     }
   }
-  await settle(editor, open, sessions);
+  await settle(editor, open, ever);
   const children = options.children(editor.child.pid!);
   editor.child.stdin.end();
   const exitCode = await editor.exited;
@@ -78,12 +83,14 @@ export async function fuzz(options: {
 
 // --- internal ---
 
-async function settle(editor: Editor, open: ReadonlySet<Promise<Frame>>, sessions: readonly string[]): Promise<void> {
+async function settle(editor: Editor, open: ReadonlySet<Promise<Frame>>, sessions: ReadonlySet<string>): Promise<void> {
   while (open.size > 0) {
     for (const sessionId of sessions) editor.notify("session/cancel", { sessionId });
-    await Promise.race([...open, new Promise((resolve) => setTimeout(resolve, 50))]);
+    await Promise.race([Promise.all(open), pause()]);
   }
 }
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
 
 function reportOf(
   editor: Editor,
