@@ -76,7 +76,7 @@ export async function startDemoProgram({ remoteUrl, token, agent = demoAgent }) 
 export function countingAgent(more) {
   return async function* () {
     for (let n = 0; more(n); n++) {
-      if (n % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+      if (n % 2 === 0) await new Promise((resolve) => setTimeout(resolve, 4));
       yield { type: "text_delta", metadata: { text: `${n} ` } };
     }
   };

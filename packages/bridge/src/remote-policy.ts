@@ -19,12 +19,10 @@ const APPROVALS = ["read-only", "auto", "full"];
 const MODES = ["read-only", "review", "auto"];
 
 /** Slash commands of the programs that show something or rewind; the others change settings or leave the session. */
-const COMMANDS = new Set(["help", "undo", "redo", "cost", "clear", "compact", "model", "tools", "diff"]);
+const COMMANDS = new Set(["help", "undo", "redo", "cost", "clear", "compact", "tools", "diff"]);
 
 const own: Rule = ({ sessionId }, { id }) =>
   sessionId === id ? undefined : `only session ${id} is open to this remote`;
-
-const open: Rule = () => undefined;
 
 const bringsNothing: Rule = ({ mcpServers, additionalDirectories }) =>
   mcpServers == null && additionalDirectories == null
@@ -44,6 +42,12 @@ const plainPrompt: Rule = (params) => {
   return refused === undefined ? undefined : `/${refused} is given where the program runs`;
 };
 
+/** A script is a file of this machine, and complaints about it quote it. */
+const ownModel =
+  (key: string): Rule =>
+  (params) =>
+    /^\s*scripted:/i.test(String(params[key])) ? "scripted models are chosen where the program runs" : undefined;
+
 const notWider =
   (key: string, order: readonly string[], setting: keyof SessionFacts): Rule =>
   (params, session) => {
@@ -61,7 +65,7 @@ const only =
     params["value"] === value ? undefined : "a remote may only make it stricter";
 
 const OPTIONS: Readonly<Record<string, Rule>> = {
-  model: open,
+  model: ownModel("value"),
   mode: notWider("value", MODES, "mode"),
   approval: notWider("value", APPROVALS, "approval"),
   auto_approve_writes: only(false),
@@ -86,8 +90,8 @@ const METHODS: Readonly<Record<string, readonly Rule[]>> = {
   "session/cancel": [own],
   "session/set_mode": [own, notWider("modeId", MODES, "mode")],
   "session/set_config_option": [own, option],
-  "session/set_model": [own],
-  "session/setModel": [own],
+  "session/set_model": [own, ownModel("modelId")],
+  "session/setModel": [own, ownModel("model")],
   "session/setSandbox": [own],
   "session/setApproval": [own, notWider("preset", APPROVALS, "approval")],
   "session/bridgeStatus": [],

@@ -107,3 +107,21 @@ test("a heartbeat that fails does not end a connection that works", async () => 
   expect(bridge.status()).toMatchObject({ state: "connected" });
   expect(logged.at(-1)).toContain("the heartbeat was answered 502");
 });
+
+test("a remote that answers no ping between two heartbeats is taken for gone", async () => {
+  const clock = createManualClock();
+  const program = await startProgram(asking);
+  const receiver = await receive();
+  const { logged } = run(program, receiver, { clock, backoff: {} });
+  await receiver.attached();
+  receiver.stall(true);
+  for (let beat = 1; beat <= 3 && !clock.asked.includes(5_000); beat++) {
+    await until(() => clock.asked.length === beat);
+    clock.pass(HEARTBEAT);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  await until(() => clock.asked.includes(5_000));
+  expect(logged.at(-1)).toContain("the remote went silent");
+  clock.pass(5_000);
+  await receiver.attached();
+});

@@ -71,7 +71,7 @@ export function counting(more: (n: number) => boolean): { readonly agent: Agent;
   return {
     async *agent() {
       for (; more(count); count++) {
-        if (count % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+        if (count % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
         yield { type: "text_delta", metadata: { text: `${count} ` } } satisfies AgentEvent;
       }
     },

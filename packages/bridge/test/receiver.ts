@@ -39,6 +39,8 @@ export interface Receiver {
   /** The connection to the program, once it has replayed. */
   attached(): Promise<Connection>;
   start(): Promise<void>;
+  /** Leaves what arrives over WebSockets in the kernel, or takes it again. */
+  stall(on: boolean): void;
   /** Drops every socket without a goodbye and stops listening. */
   kill(): Promise<void>;
 }
@@ -51,6 +53,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   const calls: Call[] = [];
   const updates: Update[] = [];
   const sockets = new Set<Socket>();
+  const attachedSockets = new Set<Socket>();
   let cursor = 0;
   let port = 0;
   let server: ReturnType<typeof createServer>;
@@ -117,7 +120,9 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       socket.on("close", () => sockets.delete(socket));
       socket.on("error", () => {});
     });
-    server.on("upgrade", (request, socket, head) => {
+    server.on("upgrade", (request, socket: Socket, head) => {
+      attachedSockets.add(socket);
+      socket.on("close", () => attachedSockets.delete(socket));
       if (request.headers.authorization !== `Bearer ${token}`) return socket.end("HTTP/1.1 401 No\r\n\r\n");
       wss.handleUpgrade(request, socket, head, (ws) => {
         ws.on("error", () => {});
@@ -141,6 +146,9 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       return attached!;
     },
     start,
+    stall(on) {
+      for (const socket of attachedSockets) on ? socket.pause() : socket.resume();
+    },
     async kill() {
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of sockets) socket.destroy();

@@ -45,3 +45,27 @@ test("what happened before the first attachment is there after it", async () => 
   expect(texts[0]).toBe("count");
   expect(texts.slice(1, 2001).at(-1)).toBe("1999 ");
 });
+
+test("a remote that stops reading holds up nobody, and gets the rest when it reads again", async () => {
+  const piece = "x".repeat(32 * 1024);
+  const count = 150;
+  const program = await startProgram(async function* () {
+    for (let n = 0; n < count; n++) {
+      if (n % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      yield { type: "text_delta", metadata: { text: `${n} ${piece}` } };
+    }
+  });
+  const receiver = await receive();
+  run(program, receiver);
+  await receiver.attached();
+  receiver.stall(true);
+  program.session.prompt({ text: "flood" });
+  await program.session.idle();
+  const chunks = () => receiver.updates.filter(({ update }) => update.sessionUpdate === "agent_message_chunk");
+  expect(chunks().length).toBeLessThan(count);
+  receiver.stall(false);
+  await until(() => chunks().length === count);
+  expect(chunks().map(({ update }) => Number.parseInt(update.content?.text ?? "", 10))).toEqual(
+    Array.from({ length: count }, (_, n) => n),
+  );
+});
