@@ -97,8 +97,11 @@ async function report(profile: Profile, error: unknown, process: NodeJS.Process)
     process.stderr.write(`${error.message}\n`);
     return 2;
   }
-  process.stderr.write(`${profile.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  return 70;
+  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
+  // What the system refuses (a directory, a disk) is no fault of ours.
+  const isRefusal = error instanceof Error && "syscall" in error;
+  process.stderr.write(`${profile.name}: ${isRefusal ? message : (stack ?? message)}\n`);
+  return isRefusal ? 1 : 70;
 }
 
 /** A bare exit drops what a pipe has not taken yet; waits for it, two seconds at most. */

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -111,6 +111,19 @@ describe("serve status and stop", () => {
     for (const args of [["status"], ["stop"], ["stop", "--all"], ["stop", "--port", "6000"]]) {
       expect(await run(home, ["serve", ...args])).toMatchObject({ code: 0, stdout: "" });
     }
+  });
+});
+
+describe("a home that cannot be used", () => {
+  it("is told in one line by status, and does not keep a server from serving", async () => {
+    const home = await makeHome();
+    mkdirSync(join(home, ".chimera"));
+    writeFileSync(join(home, ".chimera", "run"), "");
+    const { code, stderr } = await run(home, ["serve", "status"]);
+    expect(code).toBe(1);
+    expect(stderr.trim().split("\n")).toEqual([expect.stringMatching(/^otter: ENOTDIR/)]);
+    const server = await startServer(home, await freePort());
+    expect(server.said().stderr).toContain("no pidfile");
   });
 });
 

@@ -30,11 +30,12 @@ export async function serve(invocation: Invocation): Promise<number> {
   for (const problem of config.problems) log.warn(problem);
   const extensions = await startExtensions(invocation, config, log);
   const engine = lazyEngine(invocation, config, extensions, log);
-  const ends = [untilEnd(process, log)];
+  const asked = untilEnd(process, log);
+  const ends = [asked];
   const transports: Close[] = [];
 
   if (access) {
-    const http = await startHttp(invocation, settings, access, engine, log);
+    const http = await Promise.race([startHttp(invocation, settings, access, engine, log), asked]);
     if (typeof http === "number") return ended(invocation, engine.close, http, log);
     transports.push(http.close);
     ends.push(failureOf(http.ready, log));

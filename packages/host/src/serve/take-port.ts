@@ -28,7 +28,7 @@ export async function takePort<T extends Bound>(
       throw error;
     }
     // A home that cannot be written is no reason not to serve, but nobody can find the server there.
-    log.warn("no pidfile", { error });
+    log.warn("no pidfile", { error: String(error) });
     return { bound, pidfile: null };
   }
 }
