@@ -2,6 +2,7 @@
 import { HostError, isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { listOwned } from "../pidfile/list.js";
+import type { Owner } from "../pidfile/owner.js";
 import { type Pidfile, type WritePidfileOptions, writePidfile } from "../pidfile/write.js";
 
 /** How long a server of ours that is just starting or stopping may hold the port without a record. */
@@ -34,15 +35,25 @@ export async function takePort<T extends Bound>(
 }
 
 /** Throws HostError `already_running` when a server is recorded on the port and lives on this system. */
-export function refuseSecond({ prefix, port, directory }: WritePidfileOptions): void {
-  const [recorded] = listOwned({ prefix, port, ...(directory !== undefined && { directory }) });
-  const owner = recorded?.owner ?? null;
+export function refuseSecond(about: WritePidfileOptions): void {
+  const { port } = about;
+  const owner = recordedOwner(about);
   if (owner !== null && owner !== "elsewhere") {
     throw new HostError("already_running", `already running on port ${port}, PID ${owner.pid}`, { pid: owner.pid });
   }
 }
 
 // --- internal ---
+
+function recordedOwner({ prefix, port, directory }: WritePidfileOptions): Owner {
+  try {
+    const [recorded] = listOwned({ prefix, port, ...(directory !== undefined && { directory }) });
+    return recorded?.owner ?? null;
+  } catch {
+    // A directory that cannot be read is told when the pidfile is to be written.
+    return null;
+  }
+}
 
 async function bindOurs<T extends Bound>(bind: () => Promise<T>, about: WritePidfileOptions): Promise<T> {
   const deadline = performance.now() + SETTLE_MS;
