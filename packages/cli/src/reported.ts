@@ -1,8 +1,5 @@
 /** Wraps a command: an expected failure becomes one line on stderr and an exit code, a fault of ours goes up as it is. */
 import type { Invocation, Run } from "@chimera/host";
-import { isReportError, type ReportErrorCode } from "@chimera/run-reports";
-import { isSessionError, type SessionErrorCode } from "@chimera/session";
-import { EXIT_CODES, isCliError } from "./errors.js";
 import { plain } from "./terminal/plain.js";
 
 export function reported(where: string, run: Run): Run {
@@ -11,7 +8,9 @@ export function reported(where: string, run: Run): Run {
     try {
       return await run(invocation);
     } catch (error) {
-      const code = exitCode(error);
+      // Knows the errors of every package below, which a command that succeeds need not load.
+      const { exitCodeOf } = await import("./exit-code.js");
+      const code = exitCodeOf(error);
       if (code === null) throw error;
       complain(invocation, where, (error as Error).message);
       return code;
@@ -33,28 +32,4 @@ function endQuietly({ process }: Invocation): void {
     if (error.code === "EPIPE") process.exit(0);
     throw error;
   });
-}
-
-/** Mistakes in what was typed; the other codes are failures of the work. */
-const USAGE_CODES: ReadonlySet<SessionErrorCode | ReportErrorCode> = new Set([
-  "session_not_found",
-  "invalid_setting",
-  "not_found",
-  "invalid_query",
-  "invalid_format",
-  "invalid_sink",
-  "invalid_url",
-]);
-
-/** Null for what nobody expected. */
-function exitCode(error: unknown): number | null {
-  if (isCliError(error)) return EXIT_CODES[error.code];
-  if (isSessionError(error) || isReportError(error)) return USAGE_CODES.has(error.code) ? 2 : 1;
-  return isStorageFailure(error) ? 1 : null;
-}
-
-/** Branded errors of the stores, and what the system says about files. */
-function isStorageFailure(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return ["StoreError", "SnapshotError", "AgentError"].includes(error.name) || "syscall" in error;
 }

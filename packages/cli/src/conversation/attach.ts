@@ -15,6 +15,7 @@ export async function attach(invocation: Invocation): Promise<number> {
   const id = operands[1] ?? (await newestOrNew(server));
   return startConversation(invocation, {
     approves: process.stdin.isTTY === true,
+    remembers: true,
     first: await remoteClient(server, id),
     open: async (other) => remoteClient(server, other ?? (await createSession(server))),
   });

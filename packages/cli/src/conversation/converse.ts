@@ -12,6 +12,7 @@ import { plainLine } from "../terminal/plain.js";
 import type { Style } from "../terminal/style.js";
 import { wrap } from "../terminal/wrap.js";
 import { createPast } from "./past.js";
+import { readable } from "./readable.js";
 import type { Screen, ScreenEvents } from "./screen.js";
 import { createView } from "./view.js";
 
@@ -171,7 +172,8 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
       screen.print(`${permissionQuestion(record.metadata, style)}\n`);
   }
 
-  function onRecord(record: SessionRecord): void {
+  function onRecord(raw: SessionRecord): void {
+    const record = readable(raw);
     track(record);
     if (!past) showLive(record);
     else {

@@ -13,11 +13,13 @@ export interface InputHistory {
   flush(): Promise<void>;
 }
 
-export function openInputHistory(path: string): InputHistory {
+/** @param path null keeps it in memory. */
+export function openInputHistory(path: string | null): InputHistory {
   let writing: Promise<void> = Promise.resolve();
   return {
-    entries: readEntries(path),
+    entries: path === null ? [] : readEntries(path),
     save(entries) {
+      if (path === null) return;
       const text = entries
         .slice(0, MOST)
         .map((entry) => `${JSON.stringify(entry)}\n`)

@@ -14,6 +14,7 @@ export async function converseHere(invocation: Invocation): Promise<number> {
   try {
     return await startConversation(invocation, {
       approves,
+      remembers: persist,
       first: await open({ ...flags, persist }),
       open: (id) => open({ cwd: flags.cwd, last: false, persist, ...(id !== null && { resume: id }) }),
     });

@@ -17,6 +17,8 @@ export interface Opener {
   open(id: string | null): Promise<SessionClient>;
   /** Whether somebody is here to be asked. */
   readonly approves: boolean;
+  /** Whether what is typed may be kept. */
+  readonly remembers: boolean;
 }
 
 /** Whether there is a terminal that can be drawn on, and somebody to read it. */
@@ -27,7 +29,8 @@ export function hasTerminal({ process }: Invocation): boolean {
 export async function startConversation(invocation: Invocation, opener: Opener): Promise<number> {
   const { flags, process, profile } = invocation;
   const style = createStyle(!isSet(flags, "no-color") && wantsColor(process.env, process.stdout));
-  const history = openInputHistory(join(resolvePaths(process.env).root, "history", `${profile.name}.jsonl`));
+  const path = join(resolvePaths(process.env).root, "history", `${profile.name}.jsonl`);
+  const history = openInputHistory(opener.remembers ? path : null);
   const gone = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => gone.abort());
   const openScreen = screenFor(invocation, style, history);

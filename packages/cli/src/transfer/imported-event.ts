@@ -7,7 +7,7 @@ export interface ImportedEvent {
   readonly at: number | null;
 }
 
-/** Older logs have no turns: a prompt starts one. One reader per log. */
+/** A prompt starts a turn, and nothing belongs to a turn before its prompt; older logs do not say. One reader per log. */
 export function createEventReader(): (value: unknown) => ImportedEvent | null {
   let turns = 0;
   return (value) => {
@@ -15,7 +15,8 @@ export function createEventReader(): (value: unknown) => ImportedEvent | null {
     const { type, metadata, turn, origin, ts } = value as Record<string, unknown>;
     if (typeof type !== "string" || typeof metadata !== "object" || metadata === null) return null;
     if (type === "user_message") turns++;
-    const place = "turn" in value ? turn : Math.max(0, turns - 1);
+    const place = "turn" in value && type !== "user_message" ? turn : Math.max(0, turns - 1);
+    if (place !== null && (typeof place !== "number" || place >= Math.max(1, turns))) return null;
     const translate = Object.hasOwn(TRANSLATIONS, type) ? TRANSLATIONS[type] : undefined;
     const candidate = {
       type,

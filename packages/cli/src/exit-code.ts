@@ -1,0 +1,26 @@
+/** Which failures are expected, and what a shell is told about each. */
+import { isReportError, type ReportErrorCode } from "@chimera/run-reports";
+import { isSessionError, type SessionErrorCode } from "@chimera/session";
+import { EXIT_CODES, isCliError } from "./errors.js";
+
+/** Mistakes in what was typed; the other codes are failures of the work. */
+const USAGE_CODES: ReadonlySet<SessionErrorCode | ReportErrorCode> = new Set([
+  "session_not_found",
+  "invalid_setting",
+  "not_found",
+  "invalid_query",
+  "invalid_format",
+  "invalid_sink",
+  "invalid_url",
+]);
+
+/** Errors of lower packages, by the name they carry. */
+const FAILURES: ReadonlySet<string> = new Set(["StoreError", "SnapshotError", "AgentError"]);
+
+/** Null for what nobody expected: a fault of ours. */
+export function exitCodeOf(error: unknown): number | null {
+  if (isCliError(error)) return EXIT_CODES[error.code];
+  if (isSessionError(error) || isReportError(error)) return USAGE_CODES.has(error.code) ? 2 : 1;
+  // What the system says about a file names the call that failed.
+  return error instanceof Error && (FAILURES.has(error.name) || "syscall" in error) ? 1 : null;
+}
