@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { connect } from "node:net";
 import { WebSocket } from "ws";
 import { countingAgent, startDemoProgram } from "./demo-program.mjs";
 import { startReceiver } from "./receiver.mjs";
@@ -28,6 +29,7 @@ async function checkConversation() {
   const intruder = watch(`${uiUrl}x`);
   const [code] = await once(intruder.socket, "close");
   assert.equal(code, 4401);
+  await checkRubbish(receiver.url);
 
   const page = watch(uiUrl);
   await until(() => page.state?.attached);
@@ -49,6 +51,33 @@ async function checkConversation() {
   await until(() => page.ended);
   page.socket.close();
   await receiver.close();
+}
+
+/** Requests that nobody sane sends; what follows shows that the receiver outlived them. */
+async function checkRubbish(url) {
+  const authorization = `Bearer ${token}`;
+  for (const body of ["", "null", "[]", "{", '{"session_id":"../x"}', "x".repeat(100_000)]) {
+    const { status } = await fetch(`${url}/api/sessions`, { method: "POST", headers: { authorization }, body });
+    assert.ok(status >= 400 && status < 500, `${body.slice(0, 20)} was answered ${status}`);
+  }
+  const { hostname, port } = new URL(url);
+  for (const path of [
+    "//",
+    "/ws",
+    "/ws/%",
+    "/watch/__proto__",
+    "/s/../../etc/passwd",
+    "*",
+    "/page/..%2freceiver.mjs",
+  ]) {
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`);
+    socket.write("Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n");
+    const [answer] = await once(socket, "data");
+    assert.match(String(answer), /^HTTP\/1.1 4/);
+    socket.destroy();
+  }
 }
 
 async function checkKillings() {
@@ -108,7 +137,7 @@ function watch(uiUrl, { again = false } = {}) {
       page.ended = true;
     },
   };
-  const connect = () => {
+  const open = () => {
     const since = page.entries.at(-1)?.eventId ?? 0;
     page.socket = new WebSocket(`${origin.replace(/^http/, "ws")}/watch/${pathname.split("/").at(-1)}`);
     page.socket.on("open", () => page.say({ key: hash.slice(1), since }));
@@ -119,10 +148,10 @@ function watch(uiUrl, { again = false } = {}) {
     page.socket.on("error", () => {});
     page.socket.on("close", () => {
       page.kills++;
-      if (again) setTimeout(connect, 20);
+      if (again) setTimeout(open, 20);
     });
   };
-  connect();
+  open();
   return page;
 }
 

@@ -39,7 +39,7 @@ export async function startReceiver({ token, port = 0, hostname = "127.0.0.1", p
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
 
   server.on("upgrade", (request, socket, head) => {
-    const [kind, id] = new URL(request.url, url).pathname.slice(1).split("/");
+    const [, kind, id] = request.url.split("?", 1)[0].split("/");
     const board = boards.get(id);
     const refuse = (status) => socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
     socket.on("error", () => {});

@@ -58,7 +58,8 @@ export async function attach(options: AttachOptions, signal: AbortSignal): Promi
     if (socket.readyState === socket.CLOSED) resolve();
     else socket.once("close", () => resolve());
   });
-  void server.closed.then(() => socket.close());
+  const hangUp = () => socket.close();
+  server.closed.then(hangUp, hangUp);
 
   return {
     ended: gone.then(() => server.close()),
