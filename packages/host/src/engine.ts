@@ -75,7 +75,9 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   });
   const acp = async () => {
     const { acpServer } = await import("./serve/acp.js");
-    return acpServer({ profile, engine: async () => engine, extensions, cwd: config.cwd, forced: null, log });
+    const { cwd, values } = config;
+    const historyLimit = values.acp_history;
+    return acpServer({ profile, engine: async () => engine, extensions, cwd, forced: null, historyLimit, log });
   };
   const sessions = createSessions({
     agent: projects.narrow(coding.agent),

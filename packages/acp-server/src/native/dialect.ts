@@ -4,7 +4,6 @@ import { lazyMethods } from "../lazy-methods.js";
 import type { NativeProjection } from "../project/native.js";
 import { nativeError } from "../wire-error.js";
 
-/** Updates kept for `session/resume`, per session. @defaultValue 1024 */
 const HISTORY_SIZE = 1024;
 
 const METHODS = [
@@ -25,23 +24,30 @@ const METHODS = [
 
 export interface NativeDialectOptions {
   readonly name: "otter" | "ferret";
-  /** What a client that asks for no revision is answered. */
-  readonly version: string;
-  readonly projection: () => Promise<NativeProjection>;
+  /** What a client that asks for no revision is answered. @defaultValue the documented one */
+  readonly version?: string;
+  /** @defaultValue the program's own */
+  readonly projection?: () => Promise<NativeProjection>;
+  /** Updates kept for `session/resume`, per session. @defaultValue 1024 */
   readonly historyLimit?: number;
 }
 
+const DOCUMENTED = {
+  otter: { version: "0.1", projection: async () => (await import("../project/otter.js")).otterProjection },
+  ferret: { version: "0.2", projection: async () => (await import("../project/ferret.js")).ferretProjection },
+};
+
 export function nativeDialect(options: NativeDialectOptions): Dialect {
-  const { historyLimit = HISTORY_SIZE } = options;
+  const { version, projection, historyLimit = HISTORY_SIZE } = { ...DOCUMENTED[options.name], ...options };
   return {
     name: options.name,
     methodNames: METHODS,
     open: (context, _hello, revision2) => ({
-      welcome: welcome(context, revision2 ? 2 : options.version),
+      welcome: welcome(context, revision2 ? 2 : version),
       methods: {
         ...lazyMethods(METHODS, async () => {
           const { nativeMethods } = await import("./methods.js");
-          return nativeMethods(context, await options.projection(), historyLimit);
+          return nativeMethods(context, await projection(), historyLimit);
         }),
         ...Object.assign({}, ...context.extensions.map((extension) => extension.methods?.(context) ?? {})),
       },
@@ -50,17 +56,9 @@ export function nativeDialect(options: NativeDialectOptions): Dialect {
   };
 }
 
-export const otterDialect: Dialect = nativeDialect({
-  name: "otter",
-  version: "0.1",
-  projection: async () => (await import("../project/otter.js")).otterProjection,
-});
+export const otterDialect: Dialect = nativeDialect({ name: "otter" });
 
-export const ferretDialect: Dialect = nativeDialect({
-  name: "ferret",
-  version: "0.2",
-  projection: async () => (await import("../project/ferret.js")).ferretProjection,
-});
+export const ferretDialect: Dialect = nativeDialect({ name: "ferret" });
 
 // --- internal ---
 

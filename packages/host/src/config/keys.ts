@@ -186,6 +186,15 @@ export const CONFIG_KEYS = {
     project: "nothing",
     help: "Force acp, otter or ferret instead of asking the client",
   }),
+  acp_history: key({
+    kind: number({ whole: true, min: 1 }),
+    default: 1024,
+    flag: "acp-history",
+    value: "<n>",
+    env: "*_ACP_DEFAULT_HISTORY_SIZE",
+    project: "nothing",
+    help: "Updates a native client can resume from, per session (default 1024)",
+  }),
   log_level: key<LogLevel>({
     kind: choice(LOG_LEVELS),
     default: "info",

@@ -3,8 +3,7 @@ import {
   type AcpServer,
   type DialectName,
   type Engine,
-  ferretDialect,
-  otterDialect,
+  nativeDialect,
   serveAcp,
   standardDialect,
 } from "@chimera/acp-server";
@@ -21,18 +20,28 @@ interface AcpOptions {
   readonly extensions: readonly StartedExtension[];
   readonly cwd: string;
   readonly forced: DialectName | null;
+  /** Updates a native client can resume from. */
+  readonly historyLimit: number;
   readonly log: Log;
 }
 
 export function acpServer(options: AcpOptions): (peer: AcpPeer) => AcpServer {
-  const { profile, engine, extensions, cwd, forced, log } = options;
+  const { profile, engine, extensions, cwd, forced, historyLimit, log } = options;
   const { name, title, version, native } = profile;
   return (peer) =>
     serveAcp({
       ...peer,
+      admit(method, params) {
+        log.debug("request", { method });
+        peer.admit?.(method, params);
+      },
       engine,
       program: { name, title, version },
-      dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
+      dialects: {
+        acp: standardDialect,
+        otter: nativeDialect({ name: "otter", historyLimit }),
+        ferret: nativeDialect({ name: "ferret", historyLimit }),
+      },
       native,
       forced,
       extensions: extensions.flatMap(({ protocol }) => protocol ?? []),

@@ -11,7 +11,7 @@ export const SESSION_FLAGS: Flags = {
   ...configFlags("durability", "permission_timeout", "coalesce", "log_level", "log_file"),
 };
 
-const SERVER: Flags = { ...SESSION_FLAGS, ...configFlags("session_ttl", "acp_dialect") };
+const SERVER: Flags = { ...SESSION_FLAGS, ...configFlags("session_ttl", "acp_dialect", "acp_history") };
 
 const HTTP: Flags = {
   ...configFlags("port", "host", "allow_host", "cors", "auth_token_file"),

@@ -42,7 +42,8 @@ export async function serve(invocation: Invocation): Promise<number> {
   }
   if (settings.acp) {
     const { startAcp } = await import("./acp.js");
-    const acp = startAcp({ profile, engine: engine.get, extensions, cwd: settings.cwd, forced: settings.forced, log });
+    const { cwd, forced, historyLimit } = settings;
+    const acp = startAcp({ profile, engine: engine.get, extensions, cwd, forced, historyLimit, log });
     ends.push(acp.closed.then(() => 0));
     transports.push(() => acp.close());
   }

@@ -11,6 +11,7 @@ export interface ServeSettings {
   readonly port: number;
   readonly cwd: string;
   readonly forced: DialectName | null;
+  readonly historyLimit: number;
   readonly logsRequests: boolean;
 }
 
@@ -24,5 +25,6 @@ export function readServeSettings(profile: Profile, flags: FlagValues, { values,
     cwd,
     logsRequests: values.log_level === "debug",
     forced: values.acp_dialect === "auto" ? null : values.acp_dialect,
+    historyLimit: values.acp_history,
   };
 }
