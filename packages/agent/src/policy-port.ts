@@ -1,5 +1,5 @@
 /** The policy port: who may call what. The loop asks it about every call and does as it says. */
-import type { ResolvedBy, Risk } from "@chimera/acp-schema/events";
+import type { Decision, ResolvedBy, Risk } from "@chimera/acp-schema/events";
 import type { TurnSettings, Workspace } from "./port.js";
 import type { Tool, Touches } from "./tool.js";
 
@@ -39,6 +39,8 @@ export interface AuditEntry {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly decision: "allow" | "deny";
+  /** What a person said, `always` and `never` included; null when nobody was asked. */
+  readonly answer: Decision | null;
   readonly by: ResolvedBy;
   readonly rule: string | null;
   readonly why: string;

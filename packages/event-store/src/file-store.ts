@@ -69,7 +69,8 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       mkdirSync(eventlog, { recursive: true, mode: 0o700 });
       mkdirSync(directory, { mode: 0o700 });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw storageError(error, `cannot create session ${id}`);
+      const { code, path } = error as NodeJS.ErrnoException;
+      if (code !== "EEXIST" || path !== directory) throw storageError(error, `cannot create session ${id}`);
       throw new StoreError("exists", `session ${id} exists`);
     }
     const held = take(directory);

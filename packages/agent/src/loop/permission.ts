@@ -17,6 +17,7 @@ export async function refusalOf(run: Run, call: Call, { tool, touches }: Runnabl
   const { decision, rule, why, risk, violation } = await policy.decide(subject, context);
 
   let allowed = decision === "allow";
+  let answered: Decision | null = null;
   let by: ResolvedBy = "rule";
   if (decision === "ask") {
     await run.taken();
@@ -24,6 +25,7 @@ export async function refusalOf(run: Run, call: Call, { tool, touches }: Runnabl
     const answer = await run.ask(request);
     allowed = answer.decision === "allow" || answer.decision === "always";
     by = answer.by;
+    answered = answer.decision;
     if (isLasting(answer.decision)) await policy.remember(subject, answer.decision, context);
   }
   await policy.audit({
@@ -33,6 +35,7 @@ export async function refusalOf(run: Run, call: Call, { tool, touches }: Runnabl
     tool: tool.name,
     args: call.args,
     decision: allowed ? "allow" : "deny",
+    answer: answered,
     by,
     rule,
     why,

@@ -12,6 +12,7 @@ const entry = (n: number): AuditEntry => ({
   tool: "Bash",
   args: { command: `echo ${n}` },
   decision: n % 2 === 0 ? "allow" : "deny",
+  answer: "always",
   by: "client",
   rule: null,
   why: "it may change something",
