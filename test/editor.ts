@@ -24,6 +24,8 @@ export interface Editor extends Peer {
 
 export interface EditorOptions extends Surroundings {
   readonly name?: "otter" | "ferret";
+  /** What starts it, before the options. */
+  readonly command?: readonly string[];
   readonly args?: string[];
   readonly env?: Record<string, string>;
   readonly clientCapabilities?: object;
@@ -41,10 +43,11 @@ export const rejectOnce = ({ options }: Loose) => ({
 });
 
 export async function startEditor(options: EditorOptions = {}): Promise<Editor> {
-  const { name = "otter", args = [], env = {}, turns, clientCapabilities = {}, atEnd = onTestFinished } = options;
+  const { name = "otter", command = ["serve", "--acp"], args = [], env = {}, turns } = options;
+  const { clientCapabilities = {}, atEnd = onTestFinished } = options;
   const script = turns && `${scratchTree({ "script.json": { turns, repeat: true } }, atEnd)}/script.json`;
   const model = script ? ["--model", `scripted:${script}`] : [];
-  const program = startProgram(name, ["serve", "--acp", ...model, ...args], env, options);
+  const program = startProgram(name, [...command, ...model, ...args], env, options);
   const peer = connect(program);
   const answers: Record<string, (params: Loose) => unknown> = {
     "session/request_permission": allowOnce,

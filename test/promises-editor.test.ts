@@ -152,11 +152,17 @@ describe("sessions", () => {
       sessionId,
       cwd: editor.program.cwd,
       mcpServers: [],
-      _meta: { "chimera.dev/turn": 0 },
+      _meta: { "chimera.dev/messageIndex": 0 },
     });
     expect(error).toBeUndefined();
     expect(result.sessionId).not.toBe(sessionId);
     expect(result.modes.currentModeId).toBe("auto");
+    const seen = editor.frames.length;
+    const params = { sessionId: result.sessionId, cwd: editor.program.cwd, mcpServers: [] };
+    await editor.request("session/load", params);
+    const history = JSON.stringify(editor.frames.slice(seen));
+    expect(history).toContain("One.");
+    expect(history).not.toContain("Two.");
   });
 
   test("[editor.session-close] [editor.session-close-cancels] [editor.settings-wiped] [editor.settings-load] [editor.settings-in-memory] closing cancels, waits, and forgets the settings", async () => {

@@ -93,7 +93,7 @@ describe("a run", () => {
   });
 
   test("[runs-api.states] [runs-api.event-types] fails when the model does", async () => {
-    const broken = await scripted({ error: { code: "invalid_request" } });
+    const broken = await scripted({ error: { code: "bad_request" } });
     const { body } = await broken.ask("POST /runs", { body: { agent_name: "otter", input: say("x") } });
     expect(body.status).toBe("failed");
     expect(typesOf((await broken.ask(`GET /runs/${body.run_id}/events`)).body.events).at(-1)).toBe("run_failed");

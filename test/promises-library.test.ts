@@ -1,0 +1,186 @@
+// What an embedder gets: the same engine, app and stdio server as libraries.
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
+import {
+  type Dialect,
+  ferretDialect,
+  nativeDialect,
+  otterDialect,
+  serveAcp,
+  standardDialect,
+} from "@chimera/acp-server";
+import { createMemoryStore } from "@chimera/event-store";
+import { listPidfiles, stopAll } from "@chimera/host/pidfile";
+import { createApp } from "@chimera/http-server";
+import {
+  createSessions,
+  createSlashPalette,
+  DEFAULT_SESSION_TTL,
+  MODE_FLAGS,
+  type SessionsDeps,
+} from "@chimera/session";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startServer } from "./server.js";
+
+const palette = createSlashPalette({ home: "/nonexistent" });
+
+/** An engine around an agent that repeats what it hears, word by word. */
+function engine(deps: Partial<SessionsDeps> = {}) {
+  const settings = { model: "none", agent: "build", maxSteps: 50, maxCostUsd: null, allowedTools: null, options: {} };
+  const sessions = createSessions({
+    agent: async function* ({ prompt }) {
+      for (const word of prompt.text.split(" ")) yield { type: "text_delta", metadata: { text: word } };
+    },
+    store: createMemoryStore(),
+    ephemeral: createMemoryStore(),
+    snapshots: null,
+    disk: { readText: async () => "", writeText: async () => {} },
+    prefix: "parrot",
+    defaults: { ...MODE_FLAGS.review, ...settings },
+    coalesce: false,
+    ...deps,
+  });
+  onTestFinished(() => sessions.shutdown());
+  return sessions;
+}
+const mount = (sessions: ReturnType<typeof engine>) =>
+  createApp({ name: "parrot", version: "1.0.0", sessions, palette, defaultCwd: "/" });
+
+describe("time to live", () => {
+  const clocked = (ttl?: number | null) => {
+    let now = 0;
+    const sessions = engine({ monotonic: () => now, ...(ttl !== undefined && { ttl }) });
+    return { sessions, pass: (seconds: number) => (now += seconds * 1000) };
+  };
+
+  test("[sessions.ttl] an hour, and the constant is exported", async () => {
+    expect(DEFAULT_SESSION_TTL).toBe(3600);
+    const { sessions, pass } = clocked();
+    const { id } = await sessions.create({ cwd: "/" });
+    pass(3599);
+    await sessions.list();
+    expect(sessions.find(id)).toBeDefined();
+    pass(2);
+    await sessions.list();
+    expect(sessions.find(id)).toBeUndefined();
+  });
+
+  test.each([null, 0])("[sessions.ttl-off] %s never evicts", async (ttl) => {
+    const { sessions, pass } = clocked(ttl);
+    const { id } = await sessions.create({ cwd: "/" });
+    pass(1e9);
+    await sessions.list();
+    expect(sessions.find(id)).toBeDefined();
+  });
+
+  test("[sessions.ttl-option] is the embedder's to choose, and the app takes the embedder's registry", async () => {
+    const { sessions, pass } = clocked(600);
+    const app = mount(sessions);
+    const created = await app.request("/session", json({}));
+    const { session_id } = (await created.json()) as { session_id: string };
+    expect(sessions.find(session_id)).toBeDefined();
+    pass(601);
+    expect(await (await app.request("/session", host)).json()).toEqual({ sessions: [] });
+  });
+});
+
+/** A client at the other end of two streams. */
+function stdio(sessions: ReturnType<typeof engine>, otter: Dialect = otterDialect) {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const server = serveAcp({
+    input,
+    output,
+    engine: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
+    program: { name: "parrot", title: "Parrot", version: "1.0.0" },
+    dialects: { acp: standardDialect, otter, ferret: ferretDialect },
+    native: { name: "otter", version: "0.1" },
+    defaultCwd: "/",
+  });
+  onTestFinished(async () => {
+    input.end();
+    await server.closed;
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: a frame is whatever arrived.
+  const frames: any[] = [];
+  createInterface({ input: output }).on("line", (line) => frames.push(JSON.parse(line)));
+  let lastId = 0;
+  const call = async (method: string, params: object) => {
+    const id = ++lastId;
+    input.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    await expect.poll(() => frames.some((frame) => frame.id === id)).toBe(true);
+    return frames.find((frame) => frame.id === id).result;
+  };
+  return { frames, call };
+}
+
+const host = { headers: { host: "127.0.0.1" } };
+const json = (body: object) => ({
+  method: "POST",
+  headers: { ...host.headers, "content-type": "application/json" },
+  body: JSON.stringify(body),
+});
+
+test("[auth.rotate-library] an embedder renews a session's token, and learns when there is no session", async () => {
+  const sessions = engine();
+  const app = mount(sessions);
+  const { id } = await sessions.create({ cwd: "/" });
+  const [first, second] = [await app.rotateSessionToken(id), await app.rotateSessionToken(id)];
+  expect(first).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  expect(second).not.toBe(first);
+  expect(await app.rotateSessionToken("parrot-20260101T000000-00000000")).toBeNull();
+});
+
+test("[editor.embed-http] [sessions.shared-registry] the app answers in another server, on a registry that ACP shares", async () => {
+  const sessions = engine();
+  const app = mount(sessions);
+  const acp = stdio(sessions);
+  await acp.call("initialize", { protocolVersion: 1 });
+  const { sessionId } = await acp.call("session/new", { cwd: "/", mcpServers: [] });
+  const posted = await app.request(`/sessions/${sessionId}/turns`, json({ prompt: "one two" }));
+  expect(posted.status).toBe(202);
+  await sessions.find(sessionId)?.idle();
+  const whole = (await (await app.request(`/sessions/${sessionId}`, host)).json()) as { summary: { success: boolean } };
+  expect(whole.summary.success).toBe(true);
+  await expect.poll(() => JSON.stringify(acp.frames)).toContain('"text":"two"');
+});
+
+test("[editor.embed-stdio] the stdio server runs on any two streams", async () => {
+  const acp = stdio(engine());
+  expect(await acp.call("initialize", { protocolVersion: 1 })).toMatchObject({ agentInfo: { name: "parrot" } });
+  const { sessionId } = await acp.call("session/new", { cwd: "/", mcpServers: [] });
+  const prompt = [{ type: "text", text: "hello" }];
+  expect(await acp.call("session/prompt", { sessionId, prompt })).toMatchObject({ stopReason: "end_turn" });
+});
+
+test("[acp.history-option] an embedder bounds the history of a dialect", async () => {
+  const acp = stdio(engine(), nativeDialect({ name: "otter", historyLimit: 2 }));
+  await acp.call("initialize", {});
+  const { sessionId } = await acp.call("session/new", { cwd: "/" });
+  await acp.call("session/message", { sessionId, message: "one two three four" });
+  expect(await acp.call("session/resume", { sessionId, sinceEventId: 0 })).toMatchObject({
+    replayed: 2,
+    truncated: true,
+  });
+});
+
+describe("pidfiles", () => {
+  test("[pidfile.library] servers are listed and stopped by functions", async () => {
+    const server = await startServer();
+    const { port } = new URL(server.address);
+    const directory = join(server.program.home, "run");
+    const at = { prefix: "otter", directory };
+    expect(listPidfiles(at)).toEqual([
+      expect.objectContaining({ port: Number(port), pid: server.program.child.pid, alive: true }),
+    ]);
+    await stopAll({ ...at, port: Number(port), timeout: 5 });
+    expect(await server.program.exited).toBe(0);
+    expect(listPidfiles(at)).toEqual([]);
+  });
+
+  test("[pidfile.opt-in] an app in somebody else's server leaves none", async () => {
+    const app = mount(engine());
+    expect((await app.request("/health", host)).status).toBe(200);
+    expect(listPidfiles({ prefix: "parrot" })).toEqual([]);
+  });
+});

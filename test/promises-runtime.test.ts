@@ -1,0 +1,187 @@
+// What a runtime owes whoever starts it: logs apart, a clean end, its version, keys and time-outs by name.
+import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ofKind, startEditor } from "./editor.js";
+import { startProgram } from "./program.js";
+import { startServer } from "./server.js";
+
+async function ended(name: "otter" | "ferret", args: string[], env: Record<string, string> = {}) {
+  const program = startProgram(name, args, env);
+  let stdout = "";
+  program.child.stdout.on("data", (bytes) => {
+    stdout += String(bytes);
+  });
+  return { code: await program.exited, stdout, stderr: program.stderr() };
+}
+
+test.each(["otter", "ferret"] as const)("[runtime.version] %s --version answers", async (name) => {
+  expect(await ended(name, ["--version"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/\d+\.\d+\.\d+/) });
+});
+
+describe("logs", () => {
+  test("[runtime.stderr-only-logs] [editor.log-level] [editor.log-file] [editor.log-never-stdout] go to stderr and the file asked for, as much as asked for, never to stdout", async () => {
+    const levels = await Promise.all(
+      ["debug", "error"].map(async (level) => {
+        const editor = await startEditor({ args: ["--log-level", level, "--log-file", "acp.log"] });
+        const { sessionId } = await editor.open();
+        await editor.prompt(sessionId, "list files");
+        editor.program.child.stdin.end();
+        await editor.program.exited;
+        for (const frame of editor.frames) expect(frame.jsonrpc).toBe("2.0");
+        const path = join(editor.program.cwd, "acp.log");
+        return { stderr: editor.program.stderr(), file: existsSync(path) ? readFileSync(path, "utf8") : "" };
+      }),
+    );
+    const [debug, error] = levels;
+    expect(debug?.file.split("\n").filter(Boolean).length).toBeGreaterThan(0);
+    expect(debug?.stderr).not.toBe("");
+    expect(error).toEqual({ stderr: "", file: "" });
+  });
+
+  test("[serve.logs-on-stderr] a server's are structured, and stdout stays empty", async () => {
+    const server = await startServer(["--log-level", "debug"]);
+    let stdout = "";
+    server.program.child.stdout.on("data", (bytes) => {
+      stdout += String(bytes);
+    });
+    await server.ask("GET /info");
+    server.program.child.kill("SIGTERM");
+    await server.program.exited;
+    const lines = server.program.stderr().trimEnd().split("\n").slice(1);
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) {
+      expect(JSON.parse(line)).toMatchObject({
+        ts: expect.any(String),
+        level: expect.any(String),
+        message: expect.any(String),
+      });
+    }
+    expect(stdout).toBe("");
+  });
+});
+
+describe("the end", () => {
+  test("[runtime.sigterm] SIGTERM after a turn is a clean end", async () => {
+    const editor = await startEditor();
+    const { sessionId } = await editor.open();
+    await editor.prompt(sessionId, "list files");
+    editor.program.child.kill("SIGTERM");
+    expect(await editor.program.exited).toBe(0);
+  });
+
+  test("[editor.shutdown] [editor.delivery-tracked] closing stdin cancels what runs, after all that was said is delivered", async () => {
+    const turns = [{ steps: [{ reply: [{ text: "word ".repeat(400), chunks: 400 }, { stall: true }] }] }];
+    const editor = await startEditor({ turns, args: ["--no-coalesce"] });
+    const { sessionId } = await editor.open();
+    void editor.prompt(sessionId, "talk");
+    await editor.find((frame) => frame.params?.update?.sessionUpdate === "agent_message_chunk");
+    editor.program.child.stdin.end();
+    expect(await editor.program.exited).toBe(0);
+    const log = await journalOf(editor.program.home, sessionId);
+    const logged = log.filter((record) => record.type === "text_delta").map((record) => record.metadata.text);
+    const chunks = ofKind(
+      editor.frames.flatMap((frame) => frame.params?.update ?? []),
+      "agent_message_chunk",
+    ).map((update) => update.content.text);
+    expect(logged.join("").startsWith(chunks.join(""))).toBe(true);
+    expect(log.at(-1)?.type).toBe("cancelled");
+  });
+});
+
+describe("protocol mistakes", () => {
+  test.each([
+    ["an unknown method", "session/fly", {}, -32601],
+    ["params of the wrong shape", "session/prompt", { sessionId: 5 }, -32602],
+    ["no cwd", "session/new", { mcpServers: [] }, -32602],
+    ["an unknown session", "session/prompt", { sessionId: "nope", prompt: [] }, -32002],
+  ])("[runtime.clear-errors] %s", async (_what, method, params, code) => {
+    const editor = await startEditor();
+    expect((await editor.request(method, params)).error).toMatchObject({ code, message: expect.stringMatching(/\w/) });
+  });
+});
+
+describe("approval time-outs", () => {
+  const turns = [
+    {
+      steps: [{ reply: [{ call: "Write", args: { path: "note.txt", content: "x" } }] }, { reply: [{ text: "Done." }] }],
+    },
+  ];
+  test("[editor.approval-timeout] a time-out denies", async () => {
+    const answers = { "session/request_permission": () => undefined };
+    const editor = await startEditor({ turns, answers, args: ["--permission-timeout", "0.3"] });
+    const { sessionId } = await editor.open();
+    const { result } = await editor.prompt(sessionId, "write");
+    expect(result.stopReason).toBe("end_turn");
+    expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(false);
+  });
+
+  test("[editor.approval-timeout] without one it waits", async () => {
+    let answer: (value: unknown) => void = () => {};
+    const answers = { "session/request_permission": () => new Promise((resolve) => (answer = resolve)) };
+    const editor = await startEditor({ turns, answers });
+    const { sessionId } = await editor.open();
+    const turn = editor.prompt(sessionId, "write");
+    const { params } = await editor.find((frame) => frame.method === "session/request_permission");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(false);
+    answer({ outcome: { outcome: "selected", optionId: params.options[0].optionId } });
+    await turn;
+    expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(true);
+  });
+
+  test.each(["-1", "NaN", "Infinity", "soon", "true"])(
+    "[editor.approval-timeout-invalid] %s is refused at start",
+    async (value) => {
+      const { code, stderr, stdout } = await ended("otter", ["serve", "--acp", `--permission-timeout=${value}`]);
+      expect(code).toBe(2);
+      expect(stderr).toContain("--permission-timeout");
+      expect(stdout).toBe("");
+    },
+  );
+});
+
+describe("keys and models", () => {
+  test("[editor.env-keys] a key enables its provider", async () => {
+    const server = await startServer([], { ANTHROPIC_API_KEY: "sk-a", OPENAI_API_KEY: "sk-o" });
+    const { available, active } = (await server.ask("GET /providers")).body;
+    const configured = available.filter((row: { configured: boolean }) => row.configured);
+    expect(configured.map((row: { name: string }) => row.name)).toEqual(
+      expect.arrayContaining(["anthropic", "openai"]),
+    );
+    expect(active.provider).toBe("anthropic");
+  });
+
+  const models: [what: string, models: string[], path: string, variable: string][] = [
+    ["[editor.model-claude]", ["claude-sonnet-4-6"], "/v1/messages", "ANTHROPIC_BASE_URL"],
+    [
+      "[editor.model-openai]",
+      ["gpt-5.2", "o1-pro", "o3-mini", "o4-mini", "chatgpt-4o-latest"],
+      "/chat/completions",
+      "OPENAI_BASE_URL",
+    ],
+    ["[editor.model-ollama]", ["mistral-small", "my-own-model"], "/chat/completions", "OLLAMA_HOST"],
+  ];
+  test.each(models)("%s %j is asked at its vendor's address", async (_ids, names, path, variable) => {
+    const asked: string[] = [];
+    const vendor = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.writeHead(400, { "content-type": "application/json" }).end('{"error":{"message":"no"}}');
+    });
+    await new Promise<void>((resolve) => vendor.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void vendor.close());
+    const address = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`;
+    const keys = { ANTHROPIC_API_KEY: "sk-a", OPENAI_API_KEY: "sk-o" };
+    const server = await startServer([], { ...(variable !== "OLLAMA_HOST" && keys), [variable]: address });
+    for (const model of names) await server.run("hello", { model });
+    expect(asked).toHaveLength(names.length);
+    for (const line of asked) expect(line).toContain(path);
+  });
+});
+
+async function journalOf(home: string, id: string): Promise<{ type: string; metadata: { text: string } }[]> {
+  const server = await startServer([], {}, { home });
+  return (await server.ask(`GET /sessions/${id}`)).body.events;
+}
