@@ -7,7 +7,7 @@ import type { MethodRow, Methods, StandardSchema } from "@chimera/ndjson-rpc";
 export function lazyMethods(names: readonly string[], load: () => Promise<Methods>): Methods {
   let loaded: Promise<Methods> | undefined;
   const rowOf = async (name: string): Promise<MethodRow> => {
-    loaded ??= load();
+    loaded ??= load().then((rows) => sameNames(names, rows));
     return (await loaded)[name]!;
   };
   const rows = names.map((name): [string, MethodRow] => {
@@ -21,4 +21,15 @@ export function lazyMethods(names: readonly string[], load: () => Promise<Method
     return [name, { params, handle: async (given, context) => (await rowOf(name)).handle?.(given as never, context) }];
   });
   return Object.fromEntries(rows);
+}
+
+// --- internal ---
+
+/** A row whose name is not listed could never be called, and nobody would notice. */
+function sameNames(names: readonly string[], rows: Methods): Methods {
+  const missing = names.filter((name) => !Object.hasOwn(rows, name));
+  const unlisted = Object.keys(rows).filter((name) => !names.includes(name));
+  const odd = [...missing, ...unlisted];
+  if (odd.length > 0) throw new Error(`the list of methods and their rows disagree on ${odd.join(", ")}`);
+  return rows;
 }
