@@ -16,9 +16,9 @@ export const LIMITS = {
   /** A stream whose peer has taken nothing for this long is dropped. */
   stallMs: 30_000,
   /** What a stream hands to a peer that is behind before it waits; also the unit in which its progress is measured. */
-  streamChunkBytes: 64 * 1024,
+  streamChunkBytes: 32 * 1024,
   /** Unread bytes of the log kept in memory for one stream; a peer further behind re-reads the store. */
-  streamWindowBytes: 256 * 1024,
+  streamWindowBytes: 64 * 1024,
   /** How long a closing session's streams may take to deliver its last records. */
   farewellMs: 2000,
   /** Rows of `GET /sessions` that are not live, when the query names no limit. */
@@ -28,7 +28,7 @@ export const LIMITS = {
   keepAliveTimeoutMs: 5000,
   connections: 1000,
   /** What a socket buffers before its writer is asked to wait. */
-  socketBytes: 128 * 1024,
+  socketBytes: 64 * 1024,
   /** How long a stop waits for connections before it cuts them. */
   stopMs: 5000,
 } as const;
