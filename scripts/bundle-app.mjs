@@ -14,7 +14,7 @@ const STARTS = [
   "host/src/config/flags.ts",
   "host/src/serve/serve.ts",
   "host/src/serve/acp.ts",
-  "../apps/ferret/src/extensions/index.ts",
+  "../apps/ferret/src/extensions.ts",
 ];
 
 /** `@chimera/agent/providers` -> `packages/agent/src/providers/index.ts`, by the package's own export map; data has no source. */

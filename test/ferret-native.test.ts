@@ -18,7 +18,13 @@ test("the handshake names version 0.2 and says what an editor can draw", async (
   const peer = connect(startProgram("ferret", ["serve"]));
   const { result } = await peer.request("initialize", {});
   expect(result.protocolVersion).toBe("0.2");
-  expect(result.capabilities).toMatchObject({ sandbox: true, approval: true, streaming: true, cancellation: true });
+  expect(result.capabilities).toMatchObject({
+    sandbox: true,
+    approval: true,
+    streaming: true,
+    cancellation: true,
+    bridge: true,
+  });
 });
 
 test("what otter can do, ferret can", async () => {

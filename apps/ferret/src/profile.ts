@@ -24,5 +24,5 @@ export const profile: Profile = {
       help: "A further directory of the workspace (repeatable)",
     },
   },
-  extensions: async () => (await import("./extensions/index.js")).extensions,
+  extensions: async () => (await import("./extensions.js")).extensions,
 };
