@@ -17,6 +17,12 @@ const USAGE_CODES: ReadonlySet<SessionErrorCode | ReportErrorCode> = new Set([
 /** Errors of lower packages, by the name they carry. */
 const FAILURES: ReadonlySet<string> = new Set(["StoreError", "SnapshotError", "AgentError"]);
 
+/** What a person can do about it, where that is more than what the error says. */
+export function adviceOn(error: unknown): string {
+  const claimed = isSessionError(error) && error.code === "session_claimed";
+  return claimed ? "; it is open there: join it with attach, or end that process" : "";
+}
+
 /** Null for what nobody expected: a fault of ours. */
 export function exitCodeOf(error: unknown): number | null {
   if (isCliError(error)) return EXIT_CODES[error.code];

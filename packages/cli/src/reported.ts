@@ -9,10 +9,10 @@ export function reported(where: string, run: Run): Run {
       return await run(invocation);
     } catch (error) {
       // Knows the errors of every package below, which a command that succeeds need not load.
-      const { exitCodeOf } = await import("./exit-code.js");
+      const { adviceOn, exitCodeOf } = await import("./exit-code.js");
       const code = exitCodeOf(error);
       if (code === null) throw error;
-      complain(invocation, where, (error as Error).message);
+      complain(invocation, where, `${(error as Error).message}${adviceOn(error)}`);
       return code;
     }
   };

@@ -1,0 +1,64 @@
+/** Permission requests that wait for an answer, one at a time; other clients may answer them too. */
+import type { Decision, Metadata, SessionRecord } from "@chimera/acp-schema/events";
+import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
+import type { Style } from "../terminal/style.js";
+
+export interface Questions {
+  /** The answers that the question on the screen takes; null when none is asked. */
+  readonly choices: string | null;
+  apply(record: SessionRecord): void;
+  /** Puts the question on the screen again. */
+  announce(): void;
+  /** What was typed; what is no answer changes nothing. */
+  reply(text: string): Promise<void>;
+}
+
+export interface QuestionsOptions {
+  readonly style: Style;
+  readonly print: (text: string) => void;
+  /** False while the log is replayed: what was asked then may be answered by now. */
+  readonly live: () => boolean;
+  readonly answer: (permissionId: string, decision: Decision) => Promise<boolean>;
+}
+
+export function createQuestions({ style, print, live, answer }: QuestionsOptions): Questions {
+  const waiting: Metadata<"permission_request">[] = [];
+
+  const announce = () => {
+    const [first] = waiting;
+    if (first) print(`${permissionQuestion(first, style)}\n`);
+  };
+  /** True when it was waiting. */
+  const drop = (id: string): boolean => {
+    const at = waiting.findIndex(({ permission_id }) => permission_id === id);
+    if (at < 0) return false;
+    waiting.splice(at, 1);
+    if (at === 0 && live()) announce();
+    return true;
+  };
+
+  return {
+    get choices() {
+      const [first] = waiting;
+      return first ? permissionWords(first.options) : null;
+    },
+    announce,
+    apply(record) {
+      if (record.type === "permission_request") {
+        waiting.push(record.metadata);
+        if (waiting.length === 1 && live()) announce();
+      } else if (record.type === "permission_resolved") {
+        const { permission_id, decision, by } = record.metadata;
+        if (!drop(permission_id) || !live()) return;
+        print(`  ${style.dim(by === "client" ? `answered elsewhere: ${decision}` : decision)}\n`);
+      }
+    },
+    async reply(text) {
+      const [first] = waiting;
+      const decision = first && parseAnswer(text, first.options);
+      if (!decision) return;
+      drop(first.permission_id);
+      if (!(await answer(first.permission_id, decision))) print(`${style.yellow("somebody else answered first")}\n`);
+    },
+  };
+}
