@@ -24,7 +24,7 @@ export async function raceStarts(count) {
 
 function startServer(args, env, tally) {
   const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ["ignore", "ignore", "pipe"] });
-  const gone = new Promise((resolve) => child.once("exit", resolve));
+  const gone = new Promise((resolve) => child.once("close", resolve));
   let said = "";
   const listening = new Promise((resolve) => {
     child.stderr.setEncoding("utf8").on("data", (text) => {

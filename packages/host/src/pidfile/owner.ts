@@ -17,6 +17,12 @@ export function ownerOf(place: PidfilePlace, record: PidRecord): Owner {
   return holder.start === null && found !== "elsewhere" ? ifOlder(found, record) : found;
 }
 
+/** Who has the claim, whether a record is written yet or not. */
+export function claimantOf(place: PidfilePlace): Owner {
+  const holder = claimHolder(claimPath(place));
+  return holder === null ? null : findHolder(holder);
+}
+
 // --- internal ---
 
 /** Where no claim tells the start time, the process must be older than the record, or its number was given out again. */

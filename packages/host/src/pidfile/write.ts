@@ -1,6 +1,6 @@
 /** Records a running server, as the only one on its port for as long as this process lives. */
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { type Claim, claim, createHeartbeat, type Heartbeat, isStoreError } from "@chimera/event-store";
 import { HostError } from "../errors.js";
 import { ownerOf } from "./owner.js";
@@ -126,16 +126,10 @@ function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, 
   return { path, record, remove };
 }
 
-/** Readers see the old file or the whole new one. */
+/** Readers see the old file or the whole new one. It is not synced: no server outlives the machine. */
 function replaceFile(path: string, text: string): void {
   const temp = `${path}.tmp-${randomBytes(6).toString("hex")}`;
-  const fd = openSync(temp, "wx", 0o600);
-  try {
-    writeSync(fd, text);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  writeFileSync(temp, text, { flag: "wx", mode: 0o600 });
   try {
     rename(temp, path);
   } catch (error) {

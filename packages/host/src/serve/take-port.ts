@@ -2,11 +2,13 @@
 import { HostError, isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { listOwned } from "../pidfile/list.js";
-import type { Owner } from "../pidfile/owner.js";
+import { claimantOf, type Owner } from "../pidfile/owner.js";
+import type { PidfilePlace } from "../pidfile/record.js";
+import { runDirectory } from "../pidfile/run-directory.js";
 import { type Pidfile, type WritePidfileOptions, writePidfile } from "../pidfile/write.js";
 
 /** How long a server of ours that is just starting or stopping may hold the port without a record. */
-const SETTLE_MS = 1000;
+const SETTLE_MS = 2000;
 const RETRY_MS = 50;
 
 export interface Bound {
@@ -36,23 +38,20 @@ export async function takePort<T extends Bound>(
 
 /** Throws HostError `already_running` when a server is recorded on the port and lives on this system. */
 export function refuseSecond(about: WritePidfileOptions): void {
-  const { port } = about;
-  const owner = recordedOwner(about);
-  if (owner !== null && owner !== "elsewhere") {
-    throw new HostError("already_running", `already running on port ${port}, PID ${owner.pid}`, { pid: owner.pid });
-  }
+  refuse(about, (place) => listOwned(place)[0]?.owner ?? null);
 }
 
 // --- internal ---
 
-function recordedOwner({ prefix, port, directory }: WritePidfileOptions): Owner {
+function refuse({ prefix, port, directory }: WritePidfileOptions, find: (place: PidfilePlace) => Owner): void {
+  let owner: Owner = null;
   try {
-    const [recorded] = listOwned({ prefix, port, ...(directory !== undefined && { directory }) });
-    return recorded?.owner ?? null;
+    owner = find({ directory: runDirectory(directory), prefix, port });
   } catch {
     // A directory that cannot be read is told when the pidfile is to be written.
-    return null;
   }
+  if (owner === null || owner === "elsewhere") return;
+  throw new HostError("already_running", `already running on port ${port}, PID ${owner.pid}`, { pid: owner.pid });
 }
 
 async function bindOurs<T extends Bound>(bind: () => Promise<T>, about: WritePidfileOptions): Promise<T> {
@@ -63,7 +62,11 @@ async function bindOurs<T extends Bound>(bind: () => Promise<T>, about: WritePid
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
       refuseSecond(about);
-      if (performance.now() > deadline) throw error;
+      if (performance.now() > deadline) {
+        // One that is slow to start has its claim before its record.
+        refuse(about, claimantOf);
+        throw error;
+      }
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
