@@ -3,7 +3,7 @@
  * as it appends it; a loaded one folds the whole log; both end with the same state, because this is the only place it comes
  * from.
  */
-import type { Message, RecordOf, SessionRecord, StopReason, ToolUse } from "@chimera/acp-schema/events";
+import type { Message, Metadata, SessionEvent, StopReason, ToolUse } from "@chimera/acp-schema/events";
 
 export interface TurnState {
   readonly number: number;
@@ -46,7 +46,8 @@ export interface Usage {
 }
 
 export interface History {
-  apply(record: SessionRecord): void;
+  /** The next record, in the order of the log; its number is not asked for. */
+  apply(record: SessionEvent): void;
   /** Turns in order, undone ones too. */
   readonly turns: readonly TurnState[];
   /** What the model sees before the given turn. */
@@ -59,7 +60,7 @@ export interface History {
   hidden(): Set<number>;
   /** How many records of the given types there are: what a dialect's event ids are counted from. */
   count(types: ReadonlySet<string>): number;
-  readonly openCalls: ReadonlyMap<string, RecordOf<"tool_call">>;
+  readonly openCalls: ReadonlyMap<string, Metadata<"tool_call">>;
   readonly openPermissions: ReadonlySet<string>;
   readonly facts: Facts;
 }
@@ -78,7 +79,7 @@ export interface Facts {
 
 export function createHistory(): History {
   const turns: TurnState[] = [];
-  const openCalls = new Map<string, RecordOf<"tool_call">>();
+  const openCalls = new Map<string, Metadata<"tool_call">>();
   const openPermissions = new Set<string>();
   const facts: Facts = {
     title: null,
@@ -95,7 +96,7 @@ export function createHistory(): History {
   const draft = createDraft();
   const counts = new Map<string, number>();
 
-  const turnOf = (record: SessionRecord): TurnState | undefined =>
+  const turnOf = (record: SessionEvent): TurnState | undefined =>
     record.turn === null ? undefined : turns[record.turn];
 
   /** Marks the last (or first) `count` turns that are (not) undone, by what `undo` and `redo` recorded. */
@@ -166,7 +167,7 @@ export function createHistory(): History {
           break;
         case "tool_call":
           facts.toolCalls++;
-          openCalls.set(record.metadata.call_id, record);
+          openCalls.set(record.metadata.call_id, record.metadata);
           draft.tool({ id: record.metadata.call_id, name: record.metadata.tool, args: record.metadata.args });
           break;
         case "tool_result": {
@@ -176,7 +177,7 @@ export function createHistory(): History {
           turn?.messages.push(...draft.seal());
           if (call && turn) {
             const shown = success ? output : [output, error].filter(Boolean).join("\n");
-            turn.messages.push({ role: "tool", id: call_id, name: call.metadata.tool, output: shown, success });
+            turn.messages.push({ role: "tool", id: call_id, name: call.tool, output: shown, success });
           }
           break;
         }

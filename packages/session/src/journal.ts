@@ -2,7 +2,7 @@
  * A session's own end of the log. The history is always the fold of what the log took: when a write fails, nothing more is
  * written until the log was read back, and what the failure left open is ended by the first write that succeeds.
  */
-import type { AgentEvent, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import { createHistory, type History } from "./history.js";
 import { createRecorder, type Place, type Recorder } from "./recorder.js";
@@ -77,7 +77,7 @@ export function createJournal(deps: {
       void heal(fault.error);
       throw fault.error;
     },
-    onRecord(record: SessionRecord) {
+    onRecord(record) {
       deps.onRecord();
       history.apply(record);
     },

@@ -2,7 +2,7 @@
  * The one road into the log. Joins the text deltas of a tick, bounds what a tool may stream, and folds every record into
  * the session's history at the moment it gets its number.
  */
-import type { AgentEvent, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, LogWriter } from "@chimera/event-store";
 import { limits } from "./limits.js";
 
@@ -24,7 +24,7 @@ export interface Place {
 
 export function createRecorder(deps: {
   readonly writer: LogWriter<SessionEvent>;
-  readonly onRecord: (record: SessionRecord) => void;
+  readonly onRecord: (record: SessionEvent) => void;
   /** Throws while nothing may be written. */
   readonly guard: () => void;
   /** Told when the log did not take a record, before the error is thrown. */
@@ -35,13 +35,8 @@ export function createRecorder(deps: {
   let scheduled = false;
   const streamed = new Map<string, { bytes: number; dropped: number }>();
 
-  const appendAll = (events: readonly AgentEvent[], place: Place): readonly Entry<SessionEvent>[] => {
+  const append = (bodies: readonly SessionEvent[]): readonly Entry<SessionEvent>[] => {
     deps.guard();
-    const bodies = events.map((event) => {
-      const body: SessionEvent = { type: event.type, turn: place.turn, metadata: event.metadata } as SessionEvent;
-      if (place.origin !== undefined) body.origin = place.origin;
-      return body;
-    });
     let entries: readonly Entry<SessionEvent>[];
     try {
       entries = deps.writer.append(bodies);
@@ -49,16 +44,17 @@ export function createRecorder(deps: {
       deps.onFault(error);
       throw error;
     }
-    for (const entry of entries) deps.onRecord(entry.event);
+    // Not `entry.event`: it would be put together for every delta, and the number is no part of the history.
+    for (const body of bodies) deps.onRecord(body);
     return entries;
   };
-  const append = (event: AgentEvent, place: Place): Entry<SessionEvent> => appendAll([event], place)[0]!;
+  const appendOne = (event: AgentEvent, place: Place): Entry<SessionEvent> => append([bodyOf(event, place)])[0]!;
 
   const flush = () => {
     if (!waiting) return;
     const { type, text, place } = waiting;
     waiting = null;
-    append({ type, metadata: { text } }, place);
+    appendOne({ type, metadata: { text } }, place);
   };
 
   const schedule = () => {
@@ -94,20 +90,20 @@ export function createRecorder(deps: {
       streamed.delete(event.metadata.call_id);
       if (dropped > 0) {
         const chunk = `\n[${dropped} more bytes not logged]\n`;
-        append(
+        appendOne(
           { type: "tool_progress", metadata: { call_id: event.metadata.call_id, stream: "stdout", chunk } },
           place,
         );
       }
     }
-    return append(event, place);
+    return appendOne(event, place);
   };
 
   return {
     write,
     writeAll(events, place) {
       flush();
-      appendAll(events, place);
+      append(events.map((event) => bodyOf(event, place)));
     },
     reset() {
       waiting = null;
@@ -134,6 +130,12 @@ export function createRecorder(deps: {
 }
 
 // --- internal ---
+
+function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Place): SessionEvent {
+  const body = { type, turn, metadata } as SessionEvent;
+  if (origin !== undefined) body.origin = origin;
+  return body;
+}
 
 /** A text too long for one record, cut between characters. */
 function* pieces(text: string): Generator<string> {

@@ -9,7 +9,7 @@ import { parseCursor } from "@chimera/event-store";
 import { deferred, type Methods, type RequestContext } from "@chimera/ndjson-rpc";
 import { type McpServer, parseMode, type RewindOptions, type Session } from "@chimera/session";
 import * as v from "valibot";
-import type { Engine } from "../context.js";
+import type { Choice, Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
 import { createCommandList } from "./command-list.js";
@@ -42,12 +42,13 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
   const shownOf = new WeakMap<Session, SettingsShown>();
   const servers = new Map<string, readonly McpServer[]>();
 
-  const shownFor = async (engine: Engine, session: Session): Promise<SettingsShown> => {
-    const agents = await engine.agents(session.cwd);
+  const shownWith = (engine: Engine, session: Session, agents: readonly Choice[]): SettingsShown => {
     const shown = { models: engine.models(), agents, extensions: context.extensions, booleans };
     shownOf.set(session, shown);
     return shown;
   };
+  const shownFor = async (engine: Engine, session: Session) =>
+    shownWith(engine, session, await engine.agents(session.cwd));
   const settingsOf = (session: Session, shown: SettingsShown) => ({
     modes: modeState(session),
     configOptions: configOptions(session, shown),
@@ -93,9 +94,12 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     ...row("session/new", async ({ cwd, mcpServers, additionalDirectories }) => {
       await requireDirectories([cwd, ...(additionalDirectories ?? [])]);
       const engine = await context.engine();
-      const session = await engine.sessions.create({ cwd, directories: additionalDirectories ?? [] });
+      const [session, agents] = await Promise.all([
+        engine.sessions.create({ cwd, directories: additionalDirectories ?? [] }),
+        engine.agents(cwd),
+      ]);
       lend(session, mcpServers.map(mcpServer));
-      const shown = await shownFor(engine, session);
+      const shown = shownWith(engine, session, agents);
       show(session, shown, 0);
       return { sessionId: session.id, ...settingsOf(session, shown) };
     }),

@@ -47,7 +47,7 @@ export function createPermissionPrompts(
 
   /** The call as it was announced, so that a client shows the question under the same words. */
   function toolCallOf({ call_id, tool, args }: OpenPermission): object {
-    const call = session.history.openCalls.get(call_id)?.metadata;
+    const call = session.history.openCalls.get(call_id);
     const shown = call ? { title: call.title, kind: call.kind, locations: call.locations } : { title: tool };
     return { toolCallId: call_id, ...shown, status: "pending", rawInput: cutArgs(args) };
   }

@@ -15,11 +15,13 @@ export async function discoverCommands(places: {
   readonly home: string;
   readonly cwd: string;
 }): Promise<CustomCommand[]> {
+  const folders = [places.home, places.cwd].flatMap((root) =>
+    ["command", "commands"].map((folder) => join(root, ".opencode", folder)),
+  );
   const found = new Map<string, CustomCommand>();
-  for (const root of [places.home, places.cwd]) {
-    for (const folder of ["command", "commands"]) {
-      for (const command of await readFolder(join(root, ".opencode", folder))) found.set(command.name, command);
-    }
+  // Read side by side: this stands between a prompt and its first word.
+  for (const commands of await Promise.all(folders.map(readFolder))) {
+    for (const command of commands) found.set(command.name, command);
   }
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
