@@ -173,11 +173,13 @@ test("nor can a line of a log that was written by somebody else", async () => {
 test("a record of a mebibyte arrives whole", async () => {
   const served = await serve();
   const { id } = await newSession(served);
-  await runTurn(served, id, `burst 1 ${1024 * 1024}`);
+  const prompt = `say ${"x".repeat(1024 * 1024)}`;
+  await runTurn(served, id, prompt);
   const stream = await openStream(served, `/sessions/${id}/events`);
   await stream.ended;
-  const delta = stream.frames.find((frame) => frame.event === "text_delta");
-  expect(delta?.data.metadata.text).toHaveLength(1024 * 1024);
+  expect(stream.frames.find((frame) => frame.event === "user_message")?.data.metadata.text).toBe(prompt);
+  const said = stream.frames.filter((frame) => frame.event === "text_delta");
+  expect(said.map((frame) => frame.data.metadata.text).join("")).toBe(prompt.slice("say ".length));
 });
 
 test("streams that come and go leave nothing behind", async () => {
