@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { PROTECTED } from "./confine/mount-plan.js";
 import { isInside, realPath } from "./confine/paths.js";
 import { HOME_STARTUP_FILES, secretPaths } from "./confine/secrets.js";
@@ -24,7 +24,8 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
   const rules = SANDBOX_MODES[mode];
   if (!rules.confined) return () => null;
   const home = real(options.home ?? homedir());
-  const roots = [workspace.cwd, ...(workspace.directories ?? [])].map(real);
+  // The whole file system is no workspace, here as for commands.
+  const roots = [workspace.cwd, ...(workspace.directories ?? [])].map(real).filter((root) => dirname(root) !== root);
   const hidden = secretPaths(home, [options.stateDir, ...(options.secrets ?? [])]).map(real);
   const readable = (options.readable ?? []).map(real);
   const guarded = [

@@ -48,6 +48,12 @@ test.each(TABLE)("%s may be used to %s in %j", (path, use, allowed) => {
   expect(modes.filter((mode) => asks(mode)(path, use))).toEqual(allowed);
 });
 
+test("the whole file system is no workspace", () => {
+  const refusal = fileAccess({ mode: "workspace-write", workspace: { cwd: "/" }, stateDir: "/nonexistent" });
+  expect(refusal("/srv/a.txt", "write")).toContain("outside the workspace");
+  expect(refusal("/srv/a.txt", "read")).toBeNull();
+});
+
 test.each([
   ["touch: cannot touch 'x': Read-only file system", "read-only", false, /writes/],
   ["Error: EROFS: read-only file system, open 'x'", "workspace-write", true, /writes/],
