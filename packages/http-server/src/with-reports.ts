@@ -28,6 +28,7 @@ export async function withReports<T>(use: (reports: Reports) => Promise<T> | T, 
       throw new HttpError(status, code, cause.message, { cause, fields: { detail: cause.message } });
     }
     if (failure === undefined) throw cause;
-    throw new HttpError(500, failure, "the log directory could not be read", { cause });
+    const detail = "the log directory could not be read";
+    throw new HttpError(500, failure, detail, { cause, fields: { detail } });
   }
 }

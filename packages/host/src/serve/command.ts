@@ -51,13 +51,13 @@ export function serveCommands(name: string): Command[] {
     },
     {
       name: "acp",
-      summary: "The same as serve --acp, for editors",
-      flags: SERVER,
+      summary: "The same as serve --acp, for editors; with --http, HTTP instead",
+      flags: { ...HTTP, http: { type: "boolean", help: "Serve HTTP in place of stdin and stdout" }, ...SERVER },
       startsSessions: true,
       example: `${name} acp --model offline`,
       load: async () => {
         const { serve } = await import("./serve.js");
-        return (invocation) => serve({ ...invocation, flags: { ...invocation.flags, acp: true } });
+        return ({ flags, ...rest }) => serve({ ...rest, flags: { ...flags, acp: flags["http"] !== true } });
       },
     },
   ];
