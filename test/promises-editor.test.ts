@@ -262,9 +262,9 @@ describe("modes and options", () => {
   );
 
   const effects: [what: string, mode: string, asks: boolean, happens: boolean][] = [
-    ["[editor.mode-auto] [editor.option-next-call]", "auto", false, true],
-    ["[editor.mode-review] [editor.approval]", "review", true, false],
-    ["[editor.mode-read-only]", "read-only", false, false],
+    ["[editor.mode-auto] [editor.option-next-call] set", "auto", false, true],
+    ["[editor.mode-review] [editor.approval] set", "review", true, false],
+    ["[editor.mode-read-only] set", "read-only", false, false],
   ];
   test.each(effects)("%s in %s, writes and commands: asked %s, done %s", async (_ids, modeId, asks, happens) => {
     const answers = { "session/request_permission": rejectOnce };
@@ -278,9 +278,9 @@ describe("modes and options", () => {
   });
 
   const options: [what: string, option: string, asked: string[]][] = [
-    ["[editor.option-writes]", "auto_approve_writes", ["execute"]],
-    ["[editor.option-execute]", "auto_approve_execute", ["edit"]],
-    ["[editor.option-read-only]", "read_only", []],
+    ["[editor.option-writes] set", "auto_approve_writes", ["execute"]],
+    ["[editor.option-execute] set", "auto_approve_execute", ["edit"]],
+    ["[editor.option-read-only] set", "read_only", []],
   ];
   test.each(options)("%s with %s, %j is asked for", async (_ids, configId, asked) => {
     const answers = { "session/request_permission": rejectOnce };

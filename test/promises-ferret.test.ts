@@ -279,8 +279,12 @@ describe("HTTP", () => {
 });
 
 test.each([
-  ["[ferret.zed] [ferret.vscode]", "ferret", ["serve", "--sandbox", "workspace-write", "--approval", "auto"]],
-  ["[editor.zed-settings]", "otter", ["acp"]],
+  [
+    "[ferret.zed] [ferret.vscode] as pasted,",
+    "ferret",
+    ["serve", "--sandbox", "workspace-write", "--approval", "auto"],
+  ],
+  ["[editor.zed-settings] as pasted,", "otter", ["acp"]],
 ] as const)("%s the documented entry of %s works as written", async (_ids, name, command) => {
   const editor = await startEditor({ name, command });
   const { sessionId } = await editor.open();

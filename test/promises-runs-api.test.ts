@@ -1,6 +1,6 @@
 // The run API: one prompt, answered when it is done, at once, or as it goes.
 import { beforeAll, describe, expect, test } from "vitest";
-import { fileScope } from "./program.js";
+import { addressOf, fileScope, startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 import { type Server, startServer } from "./server.js";
 
@@ -24,6 +24,18 @@ async function scripted(...reply: object[]): Promise<Server> {
 
 test("[runs-api.ping] GET /ping", async () => {
   expect(await server.ask("GET /ping")).toMatchObject({ status: 200, body: { status: "ok" } });
+});
+
+test("[editor.http] acp --http serves it, on the interface and port asked for", async () => {
+  const program = startProgram("otter", ["acp", "--http", "--host", "127.0.0.2", "--port", "0"]);
+  const address = await addressOf(program);
+  expect(new URL(address).hostname).toBe("127.0.0.2");
+  const response = await fetch(`${address}/runs`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ agent_name: "otter", mode: "sync", input: say("list files") }),
+  });
+  expect(await response.json()).toMatchObject({ status: "completed" });
 });
 
 test("[runs-api.agents] [runs-api.agent] agents are listed, and shown one by one", async () => {

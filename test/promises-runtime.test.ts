@@ -155,14 +155,14 @@ describe("keys and models", () => {
   });
 
   const models: [what: string, models: string[], path: string, variable: string][] = [
-    ["[editor.model-claude]", ["claude-sonnet-4-6"], "/v1/messages", "ANTHROPIC_BASE_URL"],
+    ["[editor.model-claude] each of", ["claude-sonnet-4-6"], "/v1/messages", "ANTHROPIC_BASE_URL"],
     [
-      "[editor.model-openai]",
+      "[editor.model-openai] each of",
       ["gpt-5.2", "o1-pro", "o3-mini", "o4-mini", "chatgpt-4o-latest"],
       "/chat/completions",
       "OPENAI_BASE_URL",
     ],
-    ["[editor.model-ollama]", ["mistral-small", "my-own-model"], "/chat/completions", "OLLAMA_HOST"],
+    ["[editor.model-ollama] each of", ["mistral-small", "my-own-model"], "/chat/completions", "OLLAMA_HOST"],
   ];
   test.each(models)("%s %j is asked at its vendor's address", async (_ids, names, path, variable) => {
     const asked: string[] = [];
