@@ -1,11 +1,10 @@
 // All it takes to put an agent on the wire: a log, undo, sessions, then HTTP and ACP over the same sessions.
-import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
-import { createFileStore, createMemoryStore } from "@chimera/event-store";
+import { createFileStore } from "@chimera/event-store";
 import { createApp } from "@chimera/http-server";
 import { listen } from "@chimera/http-server/node";
-import { createSessions, createSlashPalette, MODE_FLAGS } from "@chimera/session";
+import { createSessions, createSlashPalette } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 
 const program = { name: "notes", title: "Notes", version: "1.0.0" };
@@ -16,19 +15,9 @@ export async function serveAgent({ agent, model, home, cwd }) {
   const sessions = createSessions({
     agent,
     store,
-    ephemeral: createMemoryStore(),
     snapshots: createSnapshotStore({ root: join(home, "snapshots") }),
-    disk: { readText: (path) => readFile(path, "utf8"), writeText: (path, text) => writeFile(path, text) },
     prefix: program.name,
-    defaults: {
-      model,
-      agent: "build",
-      maxSteps: 5,
-      maxCostUsd: null,
-      allowedTools: null,
-      options: {},
-      ...MODE_FLAGS.review,
-    },
+    defaults: { model },
     commands: palette,
   });
   const http = await listen(createApp({ ...program, sessions, palette, defaultCwd: cwd }), {

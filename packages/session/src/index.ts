@@ -22,6 +22,7 @@ export {
   type SessionsDeps,
 } from "./sessions.js";
 export {
+  DEFAULT_SETTINGS,
   FLAG_OPTIONS,
   type FlagOption,
   type Flags,

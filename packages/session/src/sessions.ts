@@ -1,7 +1,7 @@
 /** All sessions of a process: made, loaded, listed, forked, unloaded when idle, deleted. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
-import { makeSessionId } from "@chimera/event-store";
+import { createMemoryStore, makeSessionId } from "@chimera/event-store";
 import type { SnapshotStore } from "@chimera/snapshot-store";
 import type { Agent, McpServer } from "./agent-port.js";
 import { createSession, type SessionBirth, type SessionDeps } from "./create-session.js";
@@ -9,11 +9,11 @@ import { SessionError } from "./errors.js";
 import { createHistory, type History } from "./history.js";
 import { DEFAULT_SESSION_TTL } from "./limits.js";
 import type { ResolvedCommand, Session } from "./session.js";
-import type { Settings } from "./settings.js";
+import { DEFAULT_SETTINGS, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
 import { type Summary, summarize } from "./summary.js";
 import type { Rewind } from "./undo.js";
-import type { Files } from "./workspace.js";
+import { type Files, plainFiles } from "./workspace.js";
 
 export interface CreateOptions {
   readonly cwd: string;
@@ -62,13 +62,16 @@ export interface ListedSummary {
 export interface SessionsDeps {
   readonly agent: Agent;
   readonly store: EventStore<SessionEvent, Summary>;
-  /** Where sessions with `persist: false` live. */
-  readonly ephemeral: EventStore<SessionEvent, Summary>;
-  readonly snapshots: SnapshotStore | null;
-  readonly disk: Files;
+  /** Where sessions with `persist: false` live. @defaultValue memory */
+  readonly ephemeral?: EventStore<SessionEvent, Summary>;
+  /** @defaultValue none: undo then rewinds the conversation alone */
+  readonly snapshots?: SnapshotStore | null;
+  /** @defaultValue this machine's files, unguarded: an agent that takes paths from a model brings its own */
+  readonly disk?: Files;
   /** The program's name: the prefix of its session ids. */
   readonly prefix: string;
-  readonly defaults: Settings;
+  /** Completed by `DEFAULT_SETTINGS`. */
+  readonly defaults: Pick<Settings, "model"> & Partial<Settings>;
   /** Directories that every new session has besides its own. @defaultValue none */
   readonly directories?: readonly string[];
   /** Seconds; null or 0 keeps sessions loaded. @defaultValue 3600 */
@@ -95,6 +98,9 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const monotonic = deps.monotonic ?? (() => performance.now());
   const randomHex = deps.randomHex ?? hex;
   const ttl = deps.ttl === undefined ? DEFAULT_SESSION_TTL : (deps.ttl ?? 0);
+  const ephemeral = deps.ephemeral ?? createMemoryStore<SessionEvent, Summary>();
+  const disk = deps.disk ?? plainFiles;
+  const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
   const live = new Map<string, Session>();
   const loading = new Map<string, Promise<Session>>();
   const unloading = new Map<string, Promise<void>>();
@@ -104,7 +110,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     resolveCommand: async (session, text, rewind) => deps.commands?.resolve(sessions, session, text, rewind),
     store,
     snapshots: deps.snapshots?.session(birth.writer.id, { cwd: birth.cwd, directories: birth.directories }) ?? null,
-    disk: deps.disk,
+    disk,
     clock,
     monotonic,
     newId: () => randomHex(4),
@@ -131,7 +137,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     try {
       const history = createHistory();
       for await (const entry of deps.store.read(id)) history.apply(entry.event);
-      return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, deps.defaults) });
+      return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, defaults) });
     } catch (error) {
       await writer.close().catch(() => {});
       throw namedError(error, id);
@@ -148,7 +154,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   ): Promise<Session> {
     const createdAt = clock();
     const id = makeSessionId(deps.prefix, createdAt, randomHex(4));
-    const store = options.persist ? deps.store : deps.ephemeral;
+    const store = options.persist ? deps.store : ephemeral;
     const { cwd, directories, settings, parentId } = options;
     const parent = parentId === undefined ? {} : { parentId };
     const facts = { id, program: deps.prefix, cwd, directories, createdAt, model: settings.model, ...parent };
@@ -174,7 +180,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     live.delete(id);
     const left = session.close(by).then(async () => {
       // A log that lives in memory goes with its session.
-      if (!session.persistent) await deps.ephemeral.delete(id);
+      if (!session.persistent) await ephemeral.delete(id);
       await deps.onUnload?.(id);
     });
     // Whoever loads it again meanwhile waits until the log is let go.
@@ -188,11 +194,11 @@ export function createSessions(deps: SessionsDeps): Sessions {
 
   const sessions: Sessions = {
     prefix: deps.prefix,
-    defaults: deps.defaults,
+    defaults,
     store: deps.store,
     find: (id) => live.get(id),
     live: () => [...live.values()].sort((a, b) => b.touchedAt - a.touchedAt),
-    storeOf: (id) => (live.get(id)?.persistent === false ? deps.ephemeral : deps.store),
+    storeOf: (id) => (live.get(id)?.persistent === false ? ephemeral : deps.store),
     async create(options) {
       sessions.evictIdle();
       return born(
@@ -201,7 +207,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
           directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
           persist: options.persist ?? true,
           mcpServers: options.mcpServers ?? [],
-          settings: { ...deps.defaults, ...options.settings },
+          settings: { ...defaults, ...options.settings },
         },
         (store, id, summary) => store.create(id, summary),
         createHistory(),
@@ -266,13 +272,13 @@ export function createSessions(deps: SessionsDeps): Sessions {
       if (!known || known.closed) throw notFound(id);
       await sessions.close(id);
       const summary = await store.readSummary(id);
-      if (store === deps.ephemeral) await store.delete(id);
+      if (store === ephemeral) await store.delete(id);
       else await store.writeSummary(id, { ...(summary ?? known), closed: true });
       await deps.snapshots?.clear(id);
     },
     async delete(id) {
       await Promise.all([unload(id, "cancel"), unloading.get(id)]);
-      await deps.ephemeral.delete(id);
+      await ephemeral.delete(id);
       await deps.store.delete(id);
       await deps.snapshots?.clear(id);
     },

@@ -29,6 +29,16 @@ export const MODE_FLAGS: Readonly<Record<Mode, Flags>> = {
   "read-only": { autoApproveWrites: false, autoApproveExecute: false, readOnly: true },
 };
 
+/** What a session starts with where nobody says otherwise; only the model has to be named. */
+export const DEFAULT_SETTINGS: Omit<Settings, "model"> = {
+  agent: "build",
+  ...MODE_FLAGS.review,
+  maxSteps: 50,
+  maxCostUsd: null,
+  allowedTools: null,
+  options: {},
+};
+
 /** The boolean config options by the name clients know them under. */
 export const FLAG_OPTIONS = {
   auto_approve_writes: "autoApproveWrites",

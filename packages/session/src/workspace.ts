@@ -2,6 +2,7 @@
  * The workspace an agent is given for one turn: files from the disk or from the editor that offers them, with every write
  * and command announced to the snapshots first.
  */
+import { readFile, writeFile } from "node:fs/promises";
 import type { ClientTerminal, Workspace } from "./agent-port.js";
 
 /** Reads and writes of text files; the host passes the disk, a connection may offer its editor's buffers. */
@@ -9,6 +10,12 @@ export interface Files {
   readText(path: string): Promise<string>;
   writeText(path: string, text: string): Promise<void>;
 }
+
+/** The disk as it is. */
+export const plainFiles: Files = {
+  readText: (path) => readFile(path, "utf8"),
+  writeText: (path, text) => writeFile(path, text),
+};
 
 /** What a connected client does in the place of this machine. It goes when the connection does. */
 export interface ClientEffects {
