@@ -1,5 +1,4 @@
 /** Kills what this process has started and not ended, each child with its whole group: for an end that cannot wait. */
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
 export function endChildren(process: NodeJS.Process): void {
@@ -30,6 +29,8 @@ function fromProc(): string {
 }
 
 function fromPgrep(parent: number): string {
+  // Loaded here alone: no start should pay for it.
+  const { execFileSync } = process.getBuiltinModule("node:child_process");
   return execFileSync("pgrep", ["-P", String(parent)], {
     encoding: "utf8",
     timeout: 1000,
