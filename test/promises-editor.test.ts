@@ -262,7 +262,7 @@ describe("modes and options", () => {
   );
 
   const effects: [what: string, mode: string, asks: boolean, happens: boolean][] = [
-    ["[editor.mode-auto] [editor.option-next-call] set", "auto", false, true],
+    ["[editor.mode-auto] set", "auto", false, true],
     ["[editor.mode-review] [editor.approval] set", "review", true, false],
     ["[editor.mode-read-only] set", "read-only", false, false],
   ];
@@ -294,6 +294,24 @@ describe("modes and options", () => {
     expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(configId === "auto_approve_writes");
     expect(existsSync(join(editor.program.cwd, "made.txt"))).toBe(configId === "auto_approve_execute");
   });
+});
+
+test("[undo.every-transport] [undo.restores] [undo.redo] a turn over ACP is taken back and brought again", async () => {
+  const editor = await startEditor({ turns: [write("README.md"), say("Done.")] });
+  const { sessionId } = await editor.open();
+  const read = () => readFileSync(join(editor.program.cwd, "README.md"), "utf8");
+  const before = read();
+  await editor.prompt(sessionId, "write");
+  expect(read()).toBe("x");
+  const { result } = await editor.request("_chimera.dev/session/undo", { sessionId });
+  expect(result).toMatchObject({
+    turns: 1,
+    remaining: 0,
+    message: "/undo: rewound 1 turn, 1 file restored (0 remaining)",
+  });
+  expect(read()).toBe(before);
+  await editor.prompt(sessionId, "/redo");
+  expect(read()).toBe("x");
 });
 
 test("[runtime.request-permission] [editor.approval] permission is asked for before the tool runs, with a way to allow", async () => {

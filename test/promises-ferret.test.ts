@@ -163,6 +163,19 @@ describe("updates", () => {
 });
 
 describe("sandbox and approval", () => {
+  test("[ferret.flags] --cwd and --allowed-tools hold, as do --model, --sandbox and --approval", async () => {
+    const cwd = scratchTree({ "elsewhere.txt": "x" });
+    const turns = [call("Write", { path: "note.txt", content: "x" }), call("Read", { path: "elsewhere.txt" })];
+    const peer = await ferret(turns, [...writable, "--cwd", cwd, "--allowed-tools", "Read"]);
+    const { result } = await peer.request("session/new", {});
+    expect(result.cwd).toBe(cwd);
+    await message(peer, result.sessionId);
+    expect(existsSync(join(cwd, "note.txt"))).toBe(false);
+    await message(peer, result.sessionId);
+    const ends = ofKinds(peer, result.sessionId, "tool_call_end");
+    expect(ends.map((end) => end.update.success ?? end.success)).toEqual([false, true]);
+  });
+
   test("[ferret.flags] [ferret.sandbox-read] [ferret.sandbox-write] the mode is read; writing it needs a restart", async () => {
     const peer = await ferret([], writable);
     const sessionId = await open(peer);
