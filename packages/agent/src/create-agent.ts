@@ -84,6 +84,7 @@ async function openRun(
     policy,
     workspace,
     ask,
+    flags: context.flags ?? (() => turn.settings),
     signal,
     emit: outbox.push,
     taken: outbox.taken,

@@ -55,6 +55,8 @@ export interface AgentContext {
   readonly ask: Ask;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
+  /** What may be done without asking, as it stands at each call. @defaultValue as the turn's settings say */
+  readonly flags?: () => Pick<TurnSettings, "autoApproveWrites" | "autoApproveExecute" | "readOnly">;
 }
 
 /** The agent must have yielded the `tool_call` of `call_id`, and seen it taken, before it asks. */

@@ -165,7 +165,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     await runTurn({
       agent: answering ?? agent,
       turn,
-      context: { workspace, signal, ask: (request) => broker.ask(request, place) },
+      context: { workspace, signal, ask: (request) => broker.ask(request, place), flags: () => settings },
       history,
       recorder,
       place,

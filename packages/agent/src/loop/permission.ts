@@ -13,7 +13,8 @@ export interface Refusal {
 export async function refusalOf(run: Run, call: Call, { tool, touches }: Runnable): Promise<Refusal | null> {
   const { policy, workspace, turn } = run;
   const subject = { tool, args: call.args, touches };
-  const context = { settings: turn.settings, workspace };
+  const { autoApproveWrites, autoApproveExecute, readOnly } = run.flags();
+  const context = { settings: { ...turn.settings, autoApproveWrites, autoApproveExecute, readOnly }, workspace };
   const { decision, rule, why, risk, violation } = await policy.decide(subject, context);
 
   let allowed = decision === "allow";

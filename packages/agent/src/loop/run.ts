@@ -1,7 +1,7 @@
 /** What every part of a running turn shares. */
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "../policy-port.js";
-import type { Ask, Turn, Workspace } from "../port.js";
+import type { AgentContext, Ask, Turn, Workspace } from "../port.js";
 import type { Model, ModelMessage } from "../providers/model.js";
 import type { Clock } from "./clock.js";
 import type { Plan } from "./plan.js";
@@ -16,6 +16,7 @@ export interface Run {
   readonly policy: Policy;
   readonly workspace: Workspace;
   readonly ask: Ask;
+  readonly flags: NonNullable<AgentContext["flags"]>;
   readonly signal: AbortSignal;
   readonly emit: (event: AgentEvent) => void;
   readonly taken: () => Promise<void>;
