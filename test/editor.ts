@@ -35,7 +35,7 @@ export interface EditorOptions extends Surroundings {
   readonly answers?: Record<string, (params: Loose) => unknown>;
 }
 
-const allowOnce = ({ options }: Loose) => ({
+export const allowOnce = ({ options }: Loose) => ({
   outcome: { outcome: "selected", optionId: options.find((option: Loose) => option.kind === "allow_once").optionId },
 });
 export const rejectOnce = ({ options }: Loose) => ({

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ofKind, rejectOnce, startEditor } from "./editor.js";
+import { allowOnce, ofKind, rejectOnce, startEditor } from "./editor.js";
 
 const say = (text: string) => ({ steps: [{ reply: [{ text }] }] });
 const call = (tool: string, args: object) => ({
@@ -294,6 +294,23 @@ describe("modes and options", () => {
     expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(configId === "auto_approve_writes");
     expect(existsSync(join(editor.program.cwd, "made.txt"))).toBe(configId === "auto_approve_execute");
   });
+});
+
+test("[editor.option-next-call] a change in the middle of a turn holds from its next call on", async () => {
+  const steps = ["a.txt", "b.txt"].map((path) => ({ reply: [{ call: "Write", args: { path, content: "x" } }] }));
+  const editor = await startEditor({
+    turns: [{ steps: [...steps, { reply: [{ text: "Done." }] }] }],
+    answers: {
+      "session/request_permission": async (asked) => {
+        await editor.request("session/set_mode", { sessionId: asked.sessionId, modeId: "auto" });
+        return allowOnce(asked);
+      },
+    },
+  });
+  const { sessionId } = await editor.open();
+  await editor.prompt(sessionId, "write both");
+  expect(editor.asked("session/request_permission")).toHaveLength(1);
+  for (const name of ["a.txt", "b.txt"]) expect(existsSync(join(editor.program.cwd, name))).toBe(true);
 });
 
 test("[undo.every-transport] [undo.restores] [undo.redo] a turn over ACP is taken back and brought again", async () => {
