@@ -171,7 +171,7 @@ describe("a run", () => {
       .split("\n\n")
       .filter(Boolean)
       .map((line) => v.parse(RunEvent, JSON.parse(line.replace(/^data: /, ""))));
-    expect(events.map((event) => event.type)).toEqual(["run_created", "run_in_progress", "run_failed"]);
+    expect(events.map((event) => event.type)).toEqual(["run_in_progress", "run_failed"]);
     expect(events.at(-1)).toMatchObject({ run: { status: "failed", error: "the model is away" } });
   });
 
