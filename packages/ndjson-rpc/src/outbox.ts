@@ -29,7 +29,9 @@ const WRITE_AT = 64 * 1024;
 
 /** Strictly ordered, batching writer of lines. */
 export function createOutbox(output: OutputStream, options: OutboxOptions): Outbox {
-  let queue = "";
+  // Joined when they leave: growing one string line by line costs twice as much.
+  let lines: string[] = [];
+  let queued = 0;
   let scheduled = false;
   let inFlight = 0;
   let ended = false;
@@ -37,9 +39,11 @@ export function createOutbox(output: OutputStream, options: OutboxOptions): Outb
 
   function flush(): void {
     scheduled = false;
-    if (queue === "" || ended) return;
-    const text = queue;
-    queue = "";
+    if (queued === 0 || ended) return;
+    lines.push("");
+    const text = lines.join("\n");
+    lines = [];
+    queued = 0;
     inFlight += text.length;
     output.write(text, (error) => {
       inFlight -= text.length;
@@ -50,18 +54,19 @@ export function createOutbox(output: OutputStream, options: OutboxOptions): Outb
   }
 
   function settle(): void {
-    if (waiting.length > 0 && (ended || queue.length + inFlight < options.highWaterBytes)) {
+    if (waiting.length > 0 && (ended || queued + inFlight < options.highWaterBytes)) {
       const ready = waiting;
       waiting = [];
       for (const resolve of ready) resolve();
     }
-    options.onBuffered(queue.length + inFlight);
+    options.onBuffered(queued + inFlight);
   }
 
   function fail(error?: Error): void {
     if (ended) return;
     ended = true;
-    queue = "";
+    lines = [];
+    queued = 0;
     inFlight = 0;
     settle();
     options.onFailure(error);
@@ -73,19 +78,19 @@ export function createOutbox(output: OutputStream, options: OutboxOptions): Outb
   return {
     send(line) {
       if (ended) return;
-      queue += line;
-      queue += "\n";
-      if (queue.length >= WRITE_AT) flush();
+      lines.push(line);
+      queued += line.length + 1;
+      if (queued >= WRITE_AT) flush();
       else if (!scheduled) {
         scheduled = true;
         setImmediate(flush);
       }
     },
     get bufferedBytes() {
-      return queue.length + inFlight;
+      return queued + inFlight;
     },
     drained() {
-      if (ended || queue.length + inFlight < options.highWaterBytes) return Promise.resolve();
+      if (ended || queued + inFlight < options.highWaterBytes) return Promise.resolve();
       return new Promise((resolve) => {
         waiting.push(resolve);
       });
