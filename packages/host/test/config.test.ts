@@ -22,7 +22,7 @@ const NOTHING: ConfigLayers = {
   project: null,
 };
 const user = (values: Record<string, unknown>) => ({ path: "/home/.chimera/config.json", values });
-const project = (values: Record<string, unknown>) => ({ path: "/work/.chimera/config.json", values });
+const project = (values: Record<string, unknown>) => ({ path: "/repo/.chimera/config.json", values });
 
 function resolveOne(name: ConfigName, layers: Partial<ConfigLayers>) {
   return resolveConfig({ ...NOTHING, ...layers }).settings.find((setting) => setting.name === name);
@@ -48,7 +48,7 @@ describe("where a value comes from", () => {
     expect(resolveOne("model", noVariable)).toMatchObject({
       value: "by-project",
       layer: "project",
-      from: "/work/.chimera/config.json",
+      from: "/repo/.chimera/config.json",
     });
     const { project: ___, ...noProject } = noVariable;
     expect(resolveOne("model", noProject)).toMatchObject({ value: "by-user", layer: "user" });
