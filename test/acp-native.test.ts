@@ -125,7 +125,7 @@ test("[acp.session-list] [acp.session-load] [acp.session-fork] [acp.set-mode] [a
   });
   await peer.request("session/setModel", { sessionId, model: "claude-sonnet-4-6" });
   const { result: loaded } = await peer.request("session/load", { sessionId });
-  expect(loaded).toMatchObject({ sessionId, agent: "plan", model: "claude-sonnet-4-6" });
+  expect(loaded).toMatchObject({ sessionId, state: "idle", agent: "plan", model: "claude-sonnet-4-6" });
   const { result: fork } = await peer.request("session/fork", { sessionId });
   expect(fork).toMatchObject({ sessionId: expect.not.stringMatching(sessionId), parentId: sessionId });
 });
