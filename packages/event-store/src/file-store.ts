@@ -160,8 +160,8 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
         let lastTs = "";
         for await (const batch of readLog<E>(source, { from: 0, to: upTo }, openFiles)) {
           const lines = batch.map((entry) => withChecksum(entry));
-          const text = lines.map((entry) => `${entry.line}\n`).join("");
-          if (segments.write(lines, text) < lines.length) {
+          const bytes = Buffer.from(lines.map((entry) => `${entry.line}\n`).join(""));
+          if (segments.write(lines, bytes) < lines.length) {
             throw new StoreError("storage_full", `session ${to}: short write, the disk is full`);
           }
           lastTs = batch[batch.length - 1]?.event.ts ?? lastTs;

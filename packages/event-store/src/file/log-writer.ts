@@ -2,7 +2,8 @@ import { StoreError, storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { Tick } from "../live/tick.js";
 import { createWaiters, type Waiters } from "../live/waiters.js";
-import { encodeBatch } from "../record/encode.js";
+import { encodeBatch, encodeLines } from "../record/encode.js";
+import type { AppendedEntry } from "../record/entry.js";
 import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
 import type { Claim } from "./claim.js";
 import type { Heartbeat } from "./heartbeat.js";
@@ -43,8 +44,9 @@ const DONE = Promise.resolve();
 export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): FileLogWriter<E> {
   const { id, claim, heartbeat, segments, durability, stamp, tick, openFiles, disk, publish } = deps;
   let lastSeq = segments.writtenSeq;
-  let queue: Entry<E>[] = [];
-  let queued = "";
+  let queue: AppendedEntry<E>[] = [];
+  /** Characters in the queue, about. */
+  let queued = 0;
   let undelivered: Entry<E>[] = [];
   let syncing: Promise<void> | null = null;
   let state: "open" | "fenced" | "closing" | "closed" = "open";
@@ -78,14 +80,13 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
   const flush = (): void => {
     if (queue.length === 0) return;
     const batch = queue;
-    const text = queued;
     queue = [];
-    queued = "";
+    queued = 0;
     let written = 0;
     let error: StoreError | null = null;
     try {
       assertHeld();
-      written = segments.write(batch, text);
+      written = segments.write(batch, encodeLines(batch));
       if (written < batch.length)
         error = new StoreError("storage_full", `session ${id}: short write, the disk is full`);
     } catch (cause) {
@@ -158,13 +159,13 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     if (durableWaiters.anyUpTo(segments.writtenSeq) || (durability === "event" && undelivered.length > 0)) startSync();
   };
 
-  const enqueue = (batch: readonly Entry<E>[]): void => {
+  const enqueue = (batch: readonly AppendedEntry<E>[]): void => {
     for (const entry of batch) {
       queue.push(entry);
-      queued += `${entry.line}\n`;
+      queued += entry.tail.length;
     }
     lastSeq += batch.length;
-    if (queued.length >= LIMITS.writeBytes || failure !== null) flush();
+    if (queued >= LIMITS.writeBytes || failure !== null) flush();
     tick.schedule(endOfTick);
   };
 

@@ -1,5 +1,5 @@
 import { LIMITS } from "../limits.js";
-import { replayedEntry } from "../record/entry.js";
+import { ReplayedEntry } from "../record/entry.js";
 import { verifiedSeq } from "../record/line.js";
 import type { Damage, Entry, EventBody } from "../types.js";
 import { isSoundHeader } from "./segment.js";
@@ -75,7 +75,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     if (seq < expected) return false;
     if (seq > expected || bad.length > 0) settleBad(seq, at);
     expected = seq + 1;
-    entries.push(replayedEntry<E>(seq, bytes.toString("utf8", start, end)));
+    entries.push(new ReplayedEntry<E>(seq, bytes.toString("utf8", start, end)));
     return true;
   };
 

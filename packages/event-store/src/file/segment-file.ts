@@ -16,7 +16,7 @@ export interface SegmentFile {
    * Writes at the end. Fewer bytes are written than wanted when the disk is nearly full: the caller says by `cut` how many of
    * them to keep.
    */
-  write(data: string | Buffer): { written: number; wanted: number };
+  write(bytes: Buffer): { written: number; wanted: number };
   /** Forgets what is behind `size`, also when the file cannot be truncated just now. */
   cut(size: number): void;
   /** The bytes from `start` to the end. */
@@ -25,9 +25,6 @@ export interface SegmentFile {
   /** The key of its descriptor in the open files. */
   readonly key: object;
 }
-
-/** Encoding into one piece of memory per process spares an allocation per write. */
-const scratch = Buffer.allocUnsafeSlow(256 * 1024);
 
 /** Creates the file with its header; throws without leaving half a header behind that anybody would read. */
 export function createSegmentFile(
@@ -39,8 +36,7 @@ export function createSegmentFile(
   const name = segmentName(first, randomBytes(4).toString("hex"));
   const path = join(directory, name);
   const key = {};
-  const head = `${formatHeader(header)}\n`;
-  const headerBytes = Buffer.byteLength(head);
+  const head = Buffer.from(`${formatHeader(header)}\n`);
   let size = 0;
   let created = false;
 
@@ -58,16 +54,11 @@ export function createSegmentFile(
     get size() {
       return size;
     },
-    get headerBytes() {
-      return headerBytes;
-    },
-    write(data) {
-      const fits = typeof data === "string" && data.length * 3 <= scratch.length;
-      const bytes = fits ? scratch : Buffer.from(data as string);
-      const wanted = fits ? scratch.write(data) : bytes.length;
-      const written = writeSync(fd(), bytes, 0, wanted, size);
+    headerBytes: head.length,
+    write(bytes) {
+      const written = writeSync(fd(), bytes, 0, bytes.length, size);
       size += written;
-      return { written, wanted };
+      return { written, wanted: bytes.length };
     },
     cut(to) {
       size = to;

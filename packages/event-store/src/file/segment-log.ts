@@ -25,8 +25,8 @@ export interface SegmentLog {
   readonly hasNewFile: boolean;
   /** Starts a segment now, which cuts off whoever wrote before. */
   start(): void;
-  /** Writes whole lines and returns how many entries they held that are now written: fewer on a full disk. Throws on errors. */
-  write(entries: readonly Entry<EventBody>[], text: string): number;
+  /** Writes the entries' lines and returns how many of them are now written: fewer on a full disk. Throws on errors. */
+  write(entries: readonly Entry<EventBody>[], lines: Buffer): number;
   syncPoint(): SyncPoint;
   synced(point: SyncPoint): void;
   /**
@@ -63,8 +63,10 @@ export function createSegmentLog(options: {
   };
 
   const open = (): SegmentFile => {
-    current ??= createSegmentFile(directory, writtenSeq + 1, { fence, prev, counts }, openFiles);
-    hasNewFile = true;
+    if (current === null) {
+      current = createSegmentFile(directory, writtenSeq + 1, { fence, prev, counts }, openFiles);
+      hasNewFile = true;
+    }
     return current;
   };
 
@@ -120,13 +122,13 @@ export function createSegmentLog(options: {
     start() {
       open();
     },
-    write(entries, text) {
+    write(entries, lines) {
       if (distrusted) rewrite();
       const file = open();
       const start = file.size;
       let result: { written: number; wanted: number };
       try {
-        result = file.write(text);
+        result = file.write(lines);
       } catch (error) {
         cutTo(file, start);
         if ((error as NodeJS.ErrnoException).code !== "ENOSPC") roll();

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
-import { hex8 } from "../record/line.js";
+import { hex8 } from "../record/crc32.js";
 import { isStorableId } from "../session-id.js";
 import type { Damage, ListedSession } from "../types.js";
 import { replaceFileSync } from "./atomic-file.js";

@@ -1,36 +1,67 @@
 import type { Entry, EventBody, Stored } from "../types.js";
-import { lineId, lineTs, lineType } from "./line.js";
+import { hex8 } from "./crc32.js";
+import { lineChecksum, lineHead, lineId, lineTs, lineType } from "./line.js";
 
-interface LazyEntry {
+/**
+ * An entry appended by this process. Its line is put together when somebody asks for it; its checksum is told by whoever
+ * writes the line to disk, and computed here only for those who ask sooner.
+ *
+ * A class, here and below: streams and replays make entries by the hundred thousand, and an object with a prototype of ours
+ * costs six times as much otherwise.
+ */
+export class AppendedEntry<E extends EventBody> implements Entry<E> {
   readonly seq: number;
-  readonly line: string;
-  kind: string | undefined;
-  body: object | undefined;
-  decoded: object | undefined;
-}
+  readonly type: string;
+  /** What stands behind the checksum in the line. */
+  readonly tail: string;
+  checksum = -1;
+  readonly #body: E;
+  #line: string | undefined = undefined;
+  #event: Stored<E> | undefined = undefined;
 
-// A prototype in place of a getter per object: replays make these by the hundred thousand.
-const ENTRY = {
-  get type(): string {
-    const entry = this as unknown as LazyEntry;
-    entry.kind ??= lineType(entry.line);
-    return entry.kind;
-  },
-  get event(): object {
-    const entry = this as unknown as LazyEntry;
-    entry.decoded ??= entry.body === undefined ? (JSON.parse(entry.line) as object) : stamped(entry, entry.body);
-    return entry.decoded;
-  },
-};
+  constructor(seq: number, tail: string, body: E) {
+    this.seq = seq;
+    this.type = body.type;
+    this.tail = tail;
+    this.#body = body;
+  }
 
-/** An entry appended by this process: `event` is the given body with its number, id and time. */
-export function appendedEntry<E extends EventBody>(seq: number, line: string, body: E): Entry<E> {
-  return lazy(seq, body.type, line, body) as unknown as Entry<E>;
+  get line(): string {
+    if (this.#line === undefined) {
+      if (this.checksum < 0) this.checksum = lineChecksum(this.seq, this.tail);
+      this.#line = lineHead(this.seq) + hex8(this.checksum) + this.tail;
+    }
+    return this.#line;
+  }
+
+  /** The given body with its number, id and time. */
+  get event(): Stored<E> {
+    this.#event ??= stamped(this.#body, this.seq, this.line);
+    return this.#event;
+  }
 }
 
 /** An entry read back: `event` is parsed on first use. */
-export function replayedEntry<E extends EventBody>(seq: number, line: string): Entry<E> {
-  return lazy(seq, undefined, line, undefined) as unknown as Entry<E>;
+export class ReplayedEntry<E extends EventBody> implements Entry<E> {
+  readonly seq: number;
+  readonly line: string;
+  #type: string | undefined = undefined;
+  #event: Stored<E> | undefined = undefined;
+
+  constructor(seq: number, line: string) {
+    this.seq = seq;
+    this.line = line;
+  }
+
+  get type(): string {
+    this.#type ??= lineType(this.line);
+    return this.#type;
+  }
+
+  get event(): Stored<E> {
+    this.#event ??= JSON.parse(this.line) as Stored<E>;
+    return this.#event;
+  }
 }
 
 /** An entry of another layout, already parsed. */
@@ -40,12 +71,8 @@ export function parsedEntry<E extends EventBody>(event: Stored<E>): Entry<E> {
 
 // --- internal ---
 
-function stamped(entry: LazyEntry, body: object): object {
-  const stamps = { seq: entry.seq, id: lineId(entry.line) };
+function stamped<E extends EventBody>(body: E, seq: number, line: string): Stored<E> {
+  const stamps = { seq, id: lineId(line) };
   // Twice, so that the keys come first and a copied record's old stamps do not win.
-  return Object.assign({}, stamps, body, stamps, { ts: lineTs(entry.line) });
-}
-
-function lazy(seq: number, kind: string | undefined, line: string, body: object | undefined): LazyEntry {
-  return { __proto__: ENTRY, seq, line, kind, body, decoded: undefined } as LazyEntry;
+  return Object.assign({}, stamps, body, stamps, { ts: lineTs(line) });
 }
