@@ -12,8 +12,8 @@ export interface OpenSessions {
   /** Shows a session's records after `from` (default: its head) from here on. Opening it again changes nothing. */
   open(session: Session, view: ViewOf, options?: { readonly from?: number }): void;
   get(id: string): Session | undefined;
-  /** Sends a prompt to an open session; its request is answered when its turn has passed. */
-  prompt(session: Session, input: PromptInput, request: RequestContext): void;
+  /** Sends a prompt to an open session; its request is answered when its turn has passed, and `updates` have gone out. */
+  prompt(session: Session, input: PromptInput, request: RequestContext, updates?: Promise<void>): void;
   /** Lets what a closed session still has to say go out, and stops reading it. */
   finish(id: string): Promise<void>;
   closeAll(): void;
@@ -21,6 +21,8 @@ export interface OpenSessions {
 
 interface Pending {
   readonly request: RequestContext;
+  /** What else has to be told before the answer. */
+  readonly updates: Promise<void>;
   answered(): void;
   readonly done: Promise<void>;
 }
@@ -61,9 +63,11 @@ export function createOpenSessions(deps: {
       const own = turn !== null && deps.origin === undefined && open.pending.has(turn);
       for (const line of open.view.frames(entry, own)) connection.notifyEncoded(line);
       open.view.after?.(entry);
-      if (turn === null || !endsTurn(entry.type) || !open.pending.has(turn)) continue;
+      if (turn === null || !endsTurn(entry.type)) continue;
+      const waiting = open.pending.get(turn);
+      if (!waiting) continue;
       // An answer promises that the turn is kept.
-      const failure = await open.session.durable(entry.seq).then(
+      const failure = await Promise.all([open.session.durable(entry.seq), waiting.updates]).then(
         () => null,
         (error: unknown) => error,
       );
@@ -101,7 +105,8 @@ export function createOpenSessions(deps: {
       open.subscription.ended.catch((error) => deps.onError(error, session.id));
     },
     get: (id) => opened.get(id)?.session,
-    prompt(session, input, request) {
+    prompt(session, input, request, updates = Promise.resolve()) {
+      const told = updates.catch((error) => deps.onError(error, session.id));
       const open = opened.get(session.id);
       if (!open) throw new Error(`session ${session.id} is not open on this connection`);
       const { turn } = session.prompt(deps.origin === undefined ? input : { ...input, origin: deps.origin });
@@ -109,7 +114,7 @@ export function createOpenSessions(deps: {
       const done = new Promise<void>((resolve) => {
         answered = resolve;
       });
-      open.pending.set(turn, { request, answered, done });
+      open.pending.set(turn, { request, updates: told, answered, done });
       request.signal.addEventListener("abort", () => {
         // The client took its prompt back; one that went away leaves the turn to whoever else watches.
         if (isWithdrawn(request.signal.reason)) session.cancelTurn(turn);

@@ -73,7 +73,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     store: deps.store,
     history: birth.history,
     coalesce: deps.coalesce,
-    onRecord: touch,
+    onRecords: touch,
     onFault(error) {
       deps.onError(error, id);
       queue.abort();
@@ -118,8 +118,13 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     const facts = { id, program: birth.program, cwd, directories, createdAt, model: settings.model, ...parent };
     return summarize(facts, journal.history, endedAt);
   };
-  const saveSummary = async () => {
-    if (birth.persistent) await deps.store.writeSummary(id, summary());
+  let saved = Promise.resolve();
+  /** One after the other, so that the newest stays; the next turn does not wait for it. */
+  const saveSummary = (): Promise<void> => {
+    if (!birth.persistent) return saved;
+    const write = saved.then(() => deps.store.writeSummary(id, summary()));
+    saved = write.catch((error) => deps.onError(error, id));
+    return saved;
   };
 
   /** A change outside a turn: a record like any other, so that every client sees it. */
@@ -175,7 +180,8 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       },
     });
     endedAt = deps.clock();
-    await Promise.all([writer.durable(), saveSummary()]);
+    void saveSummary();
+    await writer.durable();
   }
 
   /** Undo that cannot be kept costs the undo of this turn, not the turn. */

@@ -4,6 +4,7 @@
  * from.
  */
 import type { Message, Metadata, SessionEvent, StopReason, ToolUse } from "@chimera/acp-schema/events";
+import { createGrowingText } from "./growing-text.js";
 
 export interface TurnState {
   readonly number: number;
@@ -271,23 +272,18 @@ function addTokens(turn: TurnUsage, now: Usage, before: Usage | null): void {
 
 /** Joins the deltas and calls of one step into the assistant message they make up. */
 function createDraft() {
-  let text: string[] = [];
-  let thought: string[] = [];
+  const text = createGrowingText();
+  const thought = createGrowingText();
   let tools: ToolUse[] = [];
   return {
-    text: (chunk: string) => void text.push(chunk),
-    thought: (chunk: string) => void thought.push(chunk),
+    text: text.add,
+    thought: thought.add,
     tool: (use: ToolUse) => void tools.push(use),
     seal(): Message[] {
-      if (text.length + thought.length + tools.length === 0) return [];
-      const message: Message = {
-        role: "assistant",
-        text: text.join(""),
-        ...(thought.length > 0 && { thought: thought.join("") }),
-        tools,
-      };
-      text = [];
-      thought = [];
+      const said = text.take();
+      const thinking = thought.take();
+      if (said === "" && thinking === "" && tools.length === 0) return [];
+      const message: Message = { role: "assistant", text: said, ...(thinking !== "" && { thought: thinking }), tools };
       tools = [];
       return [message];
     },

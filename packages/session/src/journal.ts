@@ -26,7 +26,7 @@ export function createJournal(deps: {
   readonly store: EventStore<SessionEvent, Summary>;
   readonly history: History;
   readonly coalesce: boolean;
-  readonly onRecord: () => void;
+  readonly onRecords: () => void;
   /** The log did not take a record: whatever writes has to stop. */
   readonly onFault: (error: unknown) => void;
   /** Resolves when nothing writes any more. */
@@ -77,9 +77,9 @@ export function createJournal(deps: {
       void heal(fault.error);
       throw fault.error;
     },
-    onRecord(record) {
-      deps.onRecord();
-      history.apply(record);
+    onRecords(records) {
+      deps.onRecords();
+      for (const record of records) history.apply(record);
     },
   });
   /** Whoever does not wait for the disk learns of a failure from the fault. */

@@ -4,6 +4,8 @@ export const limits = {
   queuedPrompts: 64,
   /** Text deltas of one tick are joined up to this many characters. */
   deltaChars: 4096,
+  /** Deltas that wait for the end of their tick; more of them are written before it. */
+  deltasPerWrite: 256,
   /** A longer delta becomes several records, so that no reader gets a frame of megabytes. */
   recordChars: 64 * 1024,
   /** Bytes of `tool_progress` logged per call; what follows is counted. */

@@ -1,5 +1,5 @@
 /**
- * The one road into the log. Joins the text deltas of a tick, bounds what a tool may stream, and folds every record into
+ * The one road into the log. Gathers the text deltas of a tick, bounds what a tool may stream, and folds every record into
  * the session's history at the moment it gets its number.
  */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
@@ -24,14 +24,16 @@ export interface Place {
 
 export function createRecorder(deps: {
   readonly writer: LogWriter<SessionEvent>;
-  readonly onRecord: (record: SessionEvent) => void;
+  /** Told of what the log took, in order. */
+  readonly onRecords: (records: readonly SessionEvent[]) => void;
   /** Throws while nothing may be written. */
   readonly guard: () => void;
   /** Told when the log did not take a record, before the error is thrown. */
   readonly onFault: (error: unknown) => void;
+  /** Joins the gathered deltas into as few records as they fit in. */
   readonly coalesce: boolean;
 }): Recorder {
-  let waiting: { type: "text_delta" | "thought_delta"; text: string; place: Place } | null = null;
+  let waiting: DeltaBody[] = [];
   let scheduled = false;
   const streamed = new Map<string, { bytes: number; dropped: number }>();
 
@@ -45,16 +47,16 @@ export function createRecorder(deps: {
       throw error;
     }
     // Not `entry.event`: it would be put together for every delta, and the number is no part of the history.
-    for (const body of bodies) deps.onRecord(body);
+    deps.onRecords(bodies);
     return entries;
   };
   const appendOne = (event: AgentEvent, place: Place): Entry<SessionEvent> => append([bodyOf(event, place)])[0]!;
 
   const flush = () => {
-    if (!waiting) return;
-    const { type, text, place } = waiting;
-    waiting = null;
-    appendOne({ type, metadata: { text } }, place);
+    if (waiting.length === 0) return;
+    const bodies = waiting;
+    waiting = [];
+    append(bodies);
   };
 
   const schedule = () => {
@@ -68,6 +70,16 @@ export function createRecorder(deps: {
         // Told already; the turn's next record meets the same error.
       }
     });
+  };
+
+  const gather = (type: DeltaBody["type"], text: string, place: Place): void => {
+    const last = waiting.at(-1);
+    if (deps.coalesce && last?.type === type && last.metadata.text.length + text.length <= limits.deltaChars) {
+      last.metadata.text += text;
+      return;
+    }
+    if (waiting.length >= limits.deltasPerWrite) flush();
+    waiting.push(bodyOf({ type, metadata: { text } }, place) as DeltaBody);
   };
 
   /** True when the chunk is over the call's bound and only counts. */
@@ -106,24 +118,16 @@ export function createRecorder(deps: {
       append(events.map((event) => bodyOf(event, place)));
     },
     reset() {
-      waiting = null;
+      waiting = [];
       streamed.clear();
     },
     add(event, place) {
       if (event.type === "tool_progress" && overBound(event.metadata.call_id, event.metadata.chunk)) return;
-      const isText = event.type === "text_delta" || event.type === "thought_delta";
-      if (isText && event.metadata.text.length > limits.recordChars) {
-        for (const text of pieces(event.metadata.text)) write({ type: event.type, metadata: { text } }, place);
-        return;
-      }
-      if (!deps.coalesce || !isText) {
+      if (event.type !== "text_delta" && event.type !== "thought_delta") {
         write(event, place);
         return;
       }
-      const { text } = event.metadata;
-      if (waiting && (waiting.type !== event.type || waiting.text.length + text.length > limits.deltaChars)) flush();
-      if (waiting) waiting.text += text;
-      else waiting = { type: event.type, text, place };
+      for (const text of pieces(event.metadata.text)) gather(event.type, text, place);
       schedule();
     },
   };
@@ -131,19 +135,24 @@ export function createRecorder(deps: {
 
 // --- internal ---
 
+type DeltaBody = Extract<SessionEvent, { type: "text_delta" | "thought_delta" }>;
+
 function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Place): SessionEvent {
   const body = { type, turn, metadata } as SessionEvent;
   if (origin !== undefined) body.origin = origin;
   return body;
 }
 
-/** A text too long for one record, cut between characters. */
-function* pieces(text: string): Generator<string> {
+/** The text itself, or one too long for a record cut between characters. */
+function pieces(text: string): readonly string[] {
+  if (text.length <= limits.recordChars) return [text];
+  const cut: string[] = [];
   for (let start = 0; start < text.length; ) {
     let end = Math.min(start + limits.recordChars, text.length);
     const code = text.charCodeAt(end - 1);
     if (end < text.length && code >= 0xd800 && code <= 0xdbff) end--;
-    yield text.slice(start, end);
+    cut.push(text.slice(start, end));
     start = end;
   }
+  return cut;
 }

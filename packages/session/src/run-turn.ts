@@ -4,6 +4,7 @@
  */
 import type { AgentEvent, RecordOf } from "@chimera/acp-schema/events";
 import type { Agent, AgentContext, Turn } from "./agent-port.js";
+import { createGrowingText } from "./growing-text.js";
 import type { History } from "./history.js";
 import { limits } from "./limits.js";
 import type { Place, Recorder } from "./recorder.js";
@@ -31,7 +32,7 @@ export async function runTurn(run: TurnRun): Promise<void> {
   if (unfinished.length > 0) recorder.writeAll(unfinished, place);
   await run.settle();
   if (history.facts.title === null && !heard.cancelled && heard.stepped) {
-    const title = titleFrom(heard.opening());
+    const title = titleFrom(heard.opening);
     if (title) recorder.write({ type: "title_changed", metadata: { title } }, place);
   }
   if (!heard.ended) recorder.write({ type: "turn_end", metadata: { stop_reason: heard.stopReason } }, place);
@@ -56,19 +57,19 @@ interface Heard {
   /** False for a turn that no model answered, such as a slash command. */
   readonly stepped: boolean;
   /** The first message, which a title is made of. */
-  opening(): string;
+  readonly opening: string;
 }
 
 async function listen(run: TurnRun): Promise<Heard> {
   const { recorder, place, context, history, turn } = run;
-  const text: string[] = [];
+  const text = createGrowingText();
   const base = history.facts.usage;
   const calls = history.facts.toolCalls;
   let ending: Ending | null = null;
   let ended = false;
   let left = false;
-  /** Where the first message ends: with the first step that said anything. */
-  let firstMessage: number | null = null;
+  /** What the first step that said anything said. */
+  let firstMessage = "";
 
   const take = (event: AgentEvent): void => {
     switch (event.type) {
@@ -80,10 +81,10 @@ async function listen(run: TurnRun): Promise<Heard> {
         ended = true;
         break;
       case "text_delta":
-        text.push(event.metadata.text);
+        text.add(event.metadata.text);
         break;
       case "step_end":
-        if (text.length > 0) firstMessage ??= text.length;
+        firstMessage ||= text.read();
         break;
       case "usage":
         recorder.add({ type: "usage", metadata: addUsage(event.metadata, base) }, place);
@@ -113,7 +114,7 @@ async function listen(run: TurnRun): Promise<Heard> {
     abandoned.dispose();
   }
 
-  const output = text.join("");
+  const output = text.read();
   const cancelled = context.signal.aborted && (ending as Ending | null)?.type !== "agent_result";
   if (failure && !cancelled) {
     const { name, message } = failure;
@@ -141,7 +142,7 @@ async function listen(run: TurnRun): Promise<Heard> {
     cancelled: last.type === "cancelled",
     stepped: last.type === "agent_result" && last.metadata.steps > 0,
     stopReason: cancelled ? "cancelled" : failure ? "error" : "end_turn",
-    opening: () => text.slice(0, firstMessage ?? text.length).join(""),
+    opening: firstMessage || output,
   };
 }
 

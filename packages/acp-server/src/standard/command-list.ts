@@ -23,6 +23,7 @@ export function createCommandList(connection: Connection) {
         update: { sessionUpdate: "available_commands_update", availableCommands },
       });
     },
+    known: (sessionId: string) => told.has(sessionId),
     forget: (sessionId: string) => void told.delete(sessionId),
   };
 }

@@ -152,8 +152,11 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     }),
     ...row("session/prompt", async ({ sessionId, prompt }, request) => {
       const { engine, session } = await sessionOf(sessionId);
-      await commands.tell(engine, session);
-      open.prompt(session, promptInput(prompt), request);
+      const first = !commands.known(session.id);
+      const told = commands.tell(engine, session);
+      // Only the first prompt waits for them: looking whether they changed must not stand between a prompt and its first word.
+      if (first) await told;
+      open.prompt(session, promptInput(prompt), request, told);
       return deferred;
     }),
     ...row("session/cancel", async ({ sessionId }) => {

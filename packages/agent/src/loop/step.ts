@@ -70,6 +70,8 @@ async function streamOnce(
     for (;;) {
       const { value: batch, done } = await abortable(batches.next(), request.signal, 0);
       if (done) break;
+      draft.text += joined(batch, "text");
+      draft.thought += joined(batch, "thought");
       for (const event of batch) take(event, draft, run.emit);
       if (run.pending() > window) await run.taken();
       if (draft.stop) return;
@@ -81,14 +83,17 @@ async function streamOnce(
   throw new AgentError("connection_lost", "the model's reply ended before it was complete");
 }
 
+/** Joined by the batch: a text that grew delta by delta would keep every one of them alive until it is read. */
+function joined(batch: readonly ModelEvent[], type: "text" | "thought"): string {
+  return batch.map((event) => (event.type === type ? event.text : "")).join("");
+}
+
 function take(event: ModelEvent, draft: Draft, emit: (event: AgentEvent) => void): void {
   switch (event.type) {
     case "text":
-      draft.text += event.text;
       emit({ type: "text_delta", metadata: { text: event.text } });
       return;
     case "thought":
-      draft.thought += event.text;
       emit({ type: "thought_delta", metadata: { text: event.text } });
       return;
     case "call":

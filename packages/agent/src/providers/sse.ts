@@ -1,4 +1,4 @@
-/** Server-sent events out of a posted reply, grouped as they arrived; errors of the HTTP layer become typed ones. */
+/** Server-sent events out of a posted reply, as they arrive; errors of the HTTP layer become typed ones. */
 import { createParser } from "eventsource-parser";
 import { AgentError, type AgentErrorCode } from "../errors.js";
 import type { Post, PostReply, PostRequest } from "./post.js";
@@ -7,44 +7,45 @@ import type { Post, PostReply, PostRequest } from "./post.js";
 const longestEvent = 16 * 1024 * 1024;
 const longestErrorBody = 64 * 1024;
 
-/** Posts, checks the status, and yields the parsed JSON of each `data:` field, one array per chunk of the network. */
-export async function* postForEvents(post: Post, request: PostRequest): AsyncGenerator<readonly unknown[]> {
+/**
+ * Posts, checks the status, and hands the parsed JSON of each `data:` field to `take` as it is found; yields after each chunk of
+ * the network. Nothing is gathered here: what a vendor sends is many times what is kept of it.
+ */
+export async function* postForEvents(
+  post: Post,
+  request: PostRequest,
+  take: (event: unknown) => void,
+): AsyncGenerator<void> {
   const reply = await post(request);
   if (reply.status !== 200 || isJson(reply)) throw await statusError(reply);
 
-  let batch: unknown[] = [];
-  let failure: AgentError | undefined;
+  let failure: { readonly error: unknown } | undefined;
   let done = false;
   const parser = createParser({
     maxBufferSize: longestEvent,
     onEvent: ({ data }) => {
+      if (failure) return;
       if (data === "[DONE]") {
         done = true;
         return;
       }
       try {
-        batch.push(JSON.parse(data));
-      } catch (cause) {
-        failure ??= new AgentError("bad_reply", `the model sent an event that is not JSON: ${data.slice(0, 200)}`, {
-          cause,
-        });
+        take(parseData(data));
+      } catch (error) {
+        failure = { error };
       }
     },
     onError: (cause) => {
       if (cause.type !== "max-buffer-size-exceeded") return;
-      failure ??= new AgentError("bad_reply", "the model sent an event without end", { cause });
+      failure ??= { error: new AgentError("bad_reply", "the model sent an event without end", { cause }) };
     },
   });
   let first = true;
   for await (const chunk of reply.chunks) {
     parser.feed(first && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
     first = false;
-    if (batch.length > 0) {
-      const ready = batch;
-      batch = [];
-      yield ready;
-    }
-    if (failure) throw failure;
+    yield;
+    if (failure) throw failure.error;
     if (done) return;
   }
 }
@@ -57,6 +58,14 @@ export function providerError(status: number, type: string, message: string, ret
 }
 
 // --- internal ---
+
+function parseData(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (cause) {
+    throw new AgentError("bad_reply", `the model sent an event that is not JSON: ${data.slice(0, 200)}`, { cause });
+  }
+}
 
 const overflow =
   /context.{0,20}(length|window|size)|prompt is too long|too many (input )?tokens|maximum context|exceeds? the (available )?context/i;

@@ -17,16 +17,20 @@ export async function* postAndRead(
   request: PostRequest,
   reader: WireReader,
 ): AsyncGenerator<readonly ModelEvent[]> {
-  for await (const events of postForEvents(post, request)) {
-    const out: ModelEvent[] = [];
+  let out: ModelEvent[] = [];
+  const take = (event: unknown): void => {
     try {
-      for (const event of events) reader.read(event, out);
+      reader.read(event, out);
     } catch (error) {
-      if (out.length > 0) yield out;
       throw isAgentError(error) ? error : misread(error);
     }
-    if (out.length > 0) yield out;
-    if (out.at(-1)?.type === "stop") return;
+  };
+  for await (const _ of postForEvents(post, request, take)) {
+    if (out.length === 0) continue;
+    const ready = out;
+    out = [];
+    yield ready;
+    if (ready.at(-1)?.type === "stop") return;
   }
   const last: ModelEvent[] = [];
   reader.finish(last);

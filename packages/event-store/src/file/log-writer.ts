@@ -165,7 +165,11 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
       queued += entry.tail.length;
     }
     lastSeq += batch.length;
-    if (queued >= LIMITS.writeBytes || failure !== null) flush();
+    if (queued >= LIMITS.writeBytes || failure !== null) {
+      flush();
+      // A loop turn may bring megabytes; readers need not wait for all of it. Not at once: the caller is in the middle of an append.
+      if (undelivered.length > 0) queueMicrotask(endOfTick);
+    }
     tick.schedule(endOfTick);
   };
 

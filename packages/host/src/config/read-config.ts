@@ -43,9 +43,11 @@ async function directory(path: string): Promise<string> {
   return path;
 }
 
-/** In the home directory the project's file would be the user's own. */
+/** In the home directory the project's file would be the user's own. Most projects have none, and every turn asks. */
 async function readProject(cwd: string, paths: Paths): Promise<ConfigFile | null> {
   const folder = join(cwd, ".chimera");
+  const file = await readConfigFile(join(folder, FILE));
+  if (file === null) return null;
   const [theirs, ours] = await Promise.all([folder, paths.root].map((path) => realpath(path).catch(() => path)));
-  return theirs === ours ? null : readConfigFile(join(folder, FILE));
+  return theirs === ours ? null : file;
 }
