@@ -1,7 +1,13 @@
-// Bundles a program from the packages' sources, in two passes. What answers the first message is one file: a start opens
-// nothing else, which is worth more than any minifier. Whatever is imported later goes into `lazy/`, split by module. Code
-// both sides use is there twice; errors and symbols are compared by brand, so that costs bytes and nothing more.
-import { readFileSync } from "node:fs";
+// Bundles a program from the packages' sources, in three passes:
+//
+// - `cli.js` tells the version, and otherwise hands over at once;
+// - `program.js` is whatever answers the first message, in one file: a start opens nothing else, which is worth more than
+//   any minifier;
+// - `lazy/` is what is imported later, split by module.
+//
+// The first two are CommonJS, because Node starts an ES module about ten milliseconds later. Code that both sides use is
+// there twice; errors and symbols are compared by brand, so that costs bytes and nothing more.
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "tsup";
@@ -11,7 +17,6 @@ const packages = join(dirname(fileURLToPath(import.meta.url)), "..", "packages")
 /** Imported on demand in the sources, but part of every start over stdio. */
 const STARTS = [
   "host/src/command/parse.ts",
-  "host/src/config/flags.ts",
   "host/src/serve/serve.ts",
   "host/src/serve/acp.ts",
   "../apps/ferret/src/extensions.ts",
@@ -53,7 +58,7 @@ const leaveForLater = (later) => ({
         .replace(/\.ts$/, "")
         .replace(/[^\w]+/g, "-");
       later.set(name, path);
-      return { path: `./lazy/${name}.js`, external: true };
+      return { path: `./lazy/${name}.mjs`, external: true };
     });
   },
 });
@@ -61,30 +66,52 @@ const leaveForLater = (later) => ({
 const common = {
   config: false,
   silent: true,
-  format: ["esm"],
   target: "node20",
   platform: "node",
   noExternal: [/.*/],
   external: ["@vscode/ripgrep"],
-  // CommonJS parts of a bundle call require(), which an ES module has to make for itself.
-  banner: {
-    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
-  },
+};
+
+const first = {
+  ...common,
+  format: ["cjs"],
+  outExtension: () => ({ js: ".js" }),
+  splitting: false,
+  minify: true,
+};
+
+const handOver = {
+  name: "hand-over",
+  setup: ({ onResolve }) => void onResolve({ filter: /^\.\/program\.js$/ }, ({ path }) => ({ path, external: true })),
 };
 
 const later = new Map();
 await build({
-  ...common,
+  ...first,
   entry: { cli: "src/main.ts" },
   clean: true,
-  splitting: false,
-  minify: true,
+  esbuildPlugins: [handOver, workspaceSources],
+  // The import of the program becomes a require(), which does not wake the loader of ES modules.
+  esbuildOptions(options) {
+    options.supported = { "dynamic-import": false };
+  },
+});
+await build({
+  ...first,
+  entry: { program: "src/program.ts" },
   esbuildPlugins: [leaveForLater(later), workspaceSources],
 });
+writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
 await build({
   ...common,
   entry: Object.fromEntries(later),
+  format: ["esm"],
+  outExtension: () => ({ js: ".mjs" }),
   outDir: "dist/lazy",
   splitting: true,
+  // CommonJS parts of a bundle call require(), which an ES module has to make for itself.
+  banner: {
+    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+  },
   esbuildPlugins: [workspaceSources],
 });

@@ -1,9 +1,5 @@
 #!/usr/bin/env node
-import { cliCommands, conversationCommand } from "@chimera/cli";
-import { createMain, serveCommands } from "@chimera/host";
-import { bridgeCommand } from "./bridge/command.js";
-import { profile } from "./profile.js";
+import { tellVersion } from "@chimera/host/version";
+import { about } from "./about.js";
 
-const { name } = profile;
-const server = [...serveCommands(name), bridgeCommand(name)];
-await createMain(profile, [...server, ...cliCommands(name, server)], { fallback: conversationCommand(name) })(process);
+if (!tellVersion(about, process)) void import("./program.js").then(({ main }) => main(process));

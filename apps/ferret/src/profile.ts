@@ -1,14 +1,13 @@
 import type { Profile } from "@chimera/host";
-import manifest from "../package.json" with { type: "json" };
+import { about } from "./about.js";
 import { bridgeFlags } from "./bridge/flags.js";
 import { settings } from "./settings.js";
 import { shorthandFlags } from "./shorthand.js";
 
 /** ferret: for editors. ACP by default, HTTP on request; sandboxed, with approval presets. */
 export const profile: Profile = {
-  name: "ferret",
+  ...about,
   title: "Ferret",
-  version: manifest.version,
   tagline: "a sandboxed coding agent for your editor",
   defaultTransport: "acp",
   native: { name: "ferret", version: "0.2" },

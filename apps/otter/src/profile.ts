@@ -1,11 +1,10 @@
 import type { Profile } from "@chimera/host";
-import manifest from "../package.json" with { type: "json" };
+import { about } from "./about.js";
 
 /** otter: HTTP by default, ACP on request. */
 export const profile: Profile = {
-  name: "otter",
+  ...about,
   title: "Otter",
-  version: manifest.version,
   tagline: "a coding agent you drive over HTTP or from an editor",
   defaultTransport: "http",
   native: { name: "otter", version: "0.1" },

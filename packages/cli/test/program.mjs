@@ -16,5 +16,9 @@ const profile = {
 };
 
 const { name } = profile;
-const server = serveCommands(name);
-await createMain(profile, [...server, ...cliCommands(name, server)], { fallback: conversationCommand(name) })(process);
+const main = createMain({
+  profile,
+  commands: [...serveCommands(name), ...cliCommands(name)],
+  fallback: conversationCommand(name),
+});
+await main(process);

@@ -26,9 +26,10 @@ export type {
 } from "./extension.js";
 export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
 export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
-export { createMain, type MainOptions } from "./main.js";
+export { createMain } from "./main.js";
 export { type OpenEngine, openEngine } from "./open-engine.js";
 export { type Paths, resolvePaths } from "./paths.js";
 export { envName, type Profile } from "./profile.js";
+export { completeCommands, type Program } from "./program.js";
 export { SESSION_FLAGS, serveCommands } from "./serve/command.js";
 export { untilEnd } from "./serve/until-end.js";

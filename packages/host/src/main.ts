@@ -1,18 +1,15 @@
-/** From a profile and its commands to a process: argv in, exit code out. Nothing but the chosen command is loaded. */
+/** From a program to a process: argv in, exit code out. Nothing but the chosen command is loaded. */
 import type { Command } from "./command/command.js";
-import type { Profile } from "./profile.js";
+import { completeCommand, type Program } from "./program.js";
+import { tellVersion } from "./version.js";
 
 const MINIMUM_NODE = [20, 19] as const;
 
-export interface MainOptions {
-  /** Runs when no command is named: nothing was typed, or options come first, as in `otter -p PROMPT`. Help otherwise. */
-  readonly fallback?: Command;
-}
-
 /** Exit codes: 0 ok, 1 failed, 2 usage, 70 a fault of our own. */
-export function createMain(profile: Profile, commands: readonly Command[], options: MainOptions = {}) {
+export function createMain(program: Program) {
   return async (process: NodeJS.Process): Promise<void> => {
-    const code = await run(profile, commands, options, process).catch((error) => report(profile, error, process));
+    if (tellVersion(program.profile, process)) return;
+    const code = await run(program, process).catch((error) => report(program.profile.name, error, process));
     process.exitCode = code;
     await drained(process.stdout);
     process.exit(code);
@@ -21,31 +18,24 @@ export function createMain(profile: Profile, commands: readonly Command[], optio
 
 // --- internal ---
 
-async function run(
-  profile: Profile,
-  commands: readonly Command[],
-  { fallback }: MainOptions,
-  process: NodeJS.Process,
-): Promise<number> {
+async function run(program: Program, process: NodeJS.Process): Promise<number> {
+  const { profile, commands, fallback } = program;
   if (tooOld(process.versions.node)) {
     const needed = MINIMUM_NODE.join(".");
     process.stderr.write(`${profile.name}: needs Node ${needed} or newer; this is ${process.version}\n`);
     return 1;
   }
+  surviveClosedPipes(profile.name, process);
   const argv = process.argv.slice(2);
   const [name, ...rest] = argv;
-  if (name === "--version" || name === "-V") {
-    process.stdout.write(`${profile.name} ${profile.version}\n`);
-    return 0;
-  }
   if (name === "--help" || name === "-h" || name === "help" || (name === undefined && !fallback)) {
     const { programHelp } = await import("./command/help.js");
-    process.stdout.write(programHelp(profile, commands, fallback && (await completed(profile, fallback))));
+    process.stdout.write(programHelp(program));
     return 0;
   }
   const command = commands.find((candidate) => candidate.name === name);
-  if (command) return runCommand(profile, command, rest, process);
-  if (fallback && (name === undefined || name.startsWith("-"))) return runCommand(profile, fallback, argv, process);
+  if (command) return runCommand(program, command, rest, process);
+  if (fallback && (name === undefined || name.startsWith("-"))) return runCommand(program, fallback, argv, process);
   const { nearest } = await import("./command/nearest.js");
   const kind = name!.startsWith("-") ? "option" : "command";
   const names = commands.map((candidate) => candidate.name);
@@ -56,34 +46,31 @@ async function run(
 }
 
 async function runCommand(
-  profile: Profile,
+  program: Program,
   row: Command,
   argv: readonly string[],
   process: NodeJS.Process,
 ): Promise<number> {
-  const command = await completed(profile, row);
+  const { profile } = program;
   const { parseCommand } = await import("./command/parse.js");
+  const command = completeCommand(profile, row);
   const { flags, operands } = parseCommand(profile.name, command, argv);
   if (flags["help"]) {
     const { commandHelp } = await import("./command/help.js");
     process.stdout.write(commandHelp(profile, command));
     return 0;
   }
+  const run = await command.load();
+  return run({ program, profile, flags, operands, process });
+}
+
+function surviveClosedPipes(name: string, process: NodeJS.Process): void {
   // When nobody reads what is said any more, that is no reason to end.
   process.stderr.on("error", () => {});
   process.on("uncaughtException", async (error: NodeJS.ErrnoException) => {
     // `… | head` has seen enough.
-    process.exit(error.code === "EPIPE" ? 0 : await report(profile, error, process));
+    process.exit(error.code === "EPIPE" ? 0 : await report(name, error, process));
   });
-  const start = await command.load();
-  return start({ profile, flags, operands, process });
-}
-
-/** A command with the flags of the program's extensions, where it takes them. */
-async function completed({ settings, flags }: Profile, row: Command): Promise<Command> {
-  if (!row.startsSessions) return row;
-  const { flagsOf } = await import("./config/flags.js");
-  return { ...row, flags: { ...row.flags, ...flagsOf(settings), ...flags } };
 }
 
 function tooOld(version: string): boolean {
@@ -91,7 +78,7 @@ function tooOld(version: string): boolean {
   return major < MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor < MINIMUM_NODE[1]);
 }
 
-async function report(profile: Profile, error: unknown, process: NodeJS.Process): Promise<number> {
+async function report(name: string, error: unknown, process: NodeJS.Process): Promise<number> {
   const { isUsageError } = await import("./command/usage-error.js");
   if (isUsageError(error)) {
     process.stderr.write(`${error.message}\n`);
@@ -100,7 +87,7 @@ async function report(profile: Profile, error: unknown, process: NodeJS.Process)
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   // What the system refuses (a directory, a disk) is no fault of ours.
   const isRefusal = error instanceof Error && "syscall" in error;
-  process.stderr.write(`${profile.name}: ${isRefusal ? message : (stack ?? message)}\n`);
+  process.stderr.write(`${name}: ${isRefusal ? message : (stack ?? message)}\n`);
   return isRefusal ? 1 : 70;
 }
 

@@ -17,7 +17,7 @@ export interface OpenEngine {
 
 /** The caller closes `engine`, which ends turns, writes their ends down and leaves no child behind. */
 export async function openEngine(source: ConfigSource): Promise<OpenEngine> {
-  const config = await readConfig(source, IN_PROCESS);
+  const config = readConfig(source, IN_PROCESS);
   await requireTools(config);
   const log = openLog(source.process, config.values);
   for (const problem of config.problems) log.warn(problem);

@@ -1,5 +1,4 @@
 /** What the config file of a session's own directory says: a model for new sessions, and limits on every turn. */
-import type { AgentEvent } from "@chimera/acp-schema/events";
 import { type Agent, type CreateOptions, SessionError, type TurnSettings } from "@chimera/session";
 import { isUsageError } from "./command/usage-error.js";
 import { type ConfigName, type ConfigValues, narrow } from "./config/keys.js";
@@ -16,11 +15,8 @@ export interface ProjectRules {
 
 export function createProjectRules(config: Config, log: Log): ProjectRules {
   const told = new Set(config.problems);
-  const read = async (cwd: string): Promise<ResolvedConfig> => {
-    const resolved = await config.under(cwd).catch((error) => {
-      if (isUsageError(error)) throw new SessionError("invalid_setting", error.message, { cause: error });
-      throw error;
-    });
+  const read = (cwd: string): ResolvedConfig => {
+    const resolved = resolve(config, cwd);
     for (const problem of resolved.problems.filter((one) => !told.has(one))) {
       told.add(problem);
       log.warn(problem);
@@ -29,7 +25,7 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
   };
   return {
     async settle(asked) {
-      const project = await read(asked.cwd);
+      const project = read(asked.cwd);
       const { model, save } = project.values;
       const isTheirs = find(project, "model")?.layer === "project";
       return {
@@ -39,23 +35,22 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
       };
     },
     narrow: (agent) => (turn, context) => {
-      let events: AsyncIterator<AgentEvent> | undefined;
-      const start = async () => {
-        const limits = limitsOf(await read(context.workspace.cwd), turn.settings);
-        events = agent({ ...turn, settings: { ...turn.settings, ...limits } }, context)[Symbol.asyncIterator]();
-        return events.next();
-      };
-      // After the first event nothing stands between the session and the agent.
-      const iterator: AsyncIterator<AgentEvent> = {
-        next: () => events?.next() ?? start(),
-        return: async (value) => (await events?.return?.(value)) ?? { done: true, value },
-      };
-      return { [Symbol.asyncIterator]: () => iterator };
+      const limits = limitsOf(read(context.workspace.cwd), turn.settings);
+      return agent({ ...turn, settings: { ...turn.settings, ...limits } }, context);
     },
   };
 }
 
 // --- internal ---
+
+function resolve(config: Config, cwd: string): ResolvedConfig {
+  try {
+    return config.under(cwd);
+  } catch (error) {
+    if (isUsageError(error)) throw new SessionError("invalid_setting", error.message, { cause: error });
+    throw error;
+  }
+}
 
 function find({ settings }: ResolvedConfig, name: ConfigName): Setting | undefined {
   return settings.find((setting) => setting.name === name);

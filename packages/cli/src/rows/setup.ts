@@ -1,4 +1,4 @@
-/** What there is and how it is set up: models, tools, agents, commands, config, doctor, audit. */
+/** What there is and how it is set up: models, tools, agents, commands, config, doctor, audit, completions. */
 import { type Command, configFlags, type Flags } from "@chimera/host";
 import { JSON_FLAG } from "../flags.js";
 import { loaded } from "./loaded.js";
@@ -77,6 +77,15 @@ export function setupCommands(name: string): Command[] {
         ]);
         return (invocation) => runAction(invocation, "audit", { verify: async () => verifyAuditLog }, "verify");
       }),
+    },
+    {
+      name: "completions",
+      summary: "Print a completion script for your shell",
+      operands: "[bash | zsh | fish]",
+      maxOperands: 1,
+      flags: {},
+      example: `${name} completions bash > ~/.local/share/bash-completion/completions/${name}`,
+      load: loaded("completions", async () => (await import("../setup/completions.js")).printCompletions),
     },
   ];
 }

@@ -35,7 +35,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 // --- internal ---
 
 async function checkConfig(invocation: Invocation): Promise<Finding> {
-  const { problems, settings } = await readConfig(invocation);
+  const { problems, settings } = readConfig(invocation);
   const [first] = problems;
   if (first) return { state: "warn", found: problems.join("; "), remedy: "remove or correct these keys" };
   const changed = settings.filter(({ layer }) => layer !== "default").length;
@@ -44,7 +44,7 @@ async function checkConfig(invocation: Invocation): Promise<Finding> {
 
 async function checkKeys(invocation: Invocation): Promise<Finding> {
   const { profile, process } = invocation;
-  const { values } = await readConfig(invocation);
+  const { values } = readConfig(invocation);
   try {
     const { provider, model } = resolveModel(values.model ?? "", process.env, await profile.chain());
     const others = listProviders(process.env).filter(({ name, configured }) => configured && name !== provider);
@@ -91,7 +91,7 @@ async function checkDisk({ process }: Invocation): Promise<Finding> {
 }
 
 async function checkPort(invocation: Invocation): Promise<Finding> {
-  const { port, host } = (await readConfig(invocation)).values;
+  const { port, host } = readConfig(invocation).values;
   const code = await new Promise<string | null>((resolve) => {
     const server = createServer();
     server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));

@@ -1,17 +1,14 @@
 /** `completions`: a script for the shell, drawn from the same rows that parse what is typed. */
-import { type Command, type Run, UsageError } from "@chimera/host";
+import { type Command, completeCommands, type Invocation, UsageError } from "@chimera/host";
 import { printLines } from "../output.js";
 
-/** @param commands every command of the program; the one without a name stands for none. */
-export function completions(commands: readonly Command[]): Run {
-  return async (invocation) => {
-    const { operands, profile } = invocation;
-    const [shell = ""] = operands;
-    const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
-    if (!write) throw new UsageError(`${profile.name} completions: name a shell: ${Object.keys(SHELLS).join(", ")}`);
-    printLines(invocation, write(profile.name, commands.map(wordsOf)));
-    return 0;
-  };
+export async function printCompletions(invocation: Invocation): Promise<number> {
+  const { operands, profile, program } = invocation;
+  const [shell = ""] = operands;
+  const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+  if (!write) throw new UsageError(`${profile.name} completions: name a shell: ${Object.keys(SHELLS).join(", ")}`);
+  printLines(invocation, write(profile.name, completeCommands(program).map(wordsOf)));
+  return 0;
 }
 
 // --- internal ---

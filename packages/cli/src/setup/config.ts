@@ -6,7 +6,7 @@ import { complain } from "../reported.js";
 import { renderTable } from "../terminal/table.js";
 
 export async function showConfig(invocation: Invocation): Promise<number> {
-  const { settings, problems } = await readConfig(invocation);
+  const { settings, problems } = readConfig(invocation);
   if (isSet(invocation.flags, "json")) printJson(invocation, { settings, problems });
   else {
     const columns = [

@@ -1,5 +1,6 @@
 /** A subcommand is a row: what it is called, what it takes, and where its code is, loaded when it is used. */
 import type { Profile } from "../profile.js";
+import type { Program } from "../program.js";
 import type { Flags, FlagValues } from "./flag.js";
 
 export interface Command {
@@ -21,6 +22,7 @@ export type Run = (invocation: Invocation) => Promise<number>;
 
 /** One call of a command. The only doors to the process are here. */
 export interface Invocation {
+  readonly program: Program;
   readonly profile: Profile;
   readonly flags: FlagValues;
   readonly operands: readonly string[];

@@ -1,10 +1,12 @@
 /** Help texts, drawn from the same rows that parse the flags. */
 import type { Profile } from "../profile.js";
+import { completeCommand, type Program } from "../program.js";
 import type { Command } from "./command.js";
 import type { Flags } from "./flag.js";
 import { COMMON_FLAGS } from "./parse.js";
 
-export function programHelp(profile: Profile, commands: readonly Command[], fallback?: Command): string {
+export function programHelp({ profile, commands, fallback: row }: Program): string {
+  const fallback = row && completeCommand(profile, row);
   const width = Math.max(...commands.map((command) => command.name.length)) + 2;
   const rows = commands.map((command) => `  ${command.name.padEnd(width)}${command.summary}`);
   return [

@@ -1,5 +1,5 @@
-/** Reads a config file: a JSON object, or nothing at all. */
-import { readFile, stat } from "node:fs/promises";
+/** Reads a config file: a JSON object, or nothing at all. Synchronous: it is small, and a start waits for it. */
+import { readFileSync, statSync } from "node:fs";
 import { UsageError } from "../command/usage-error.js";
 
 export interface ConfigFile {
@@ -10,8 +10,8 @@ export interface ConfigFile {
 const MAX_BYTES = 1024 * 1024;
 
 /** Null when there is no such file. A file that is there and cannot be understood is a usage error that names it. */
-export async function readConfigFile(path: string): Promise<ConfigFile | null> {
-  const content = await readText(path);
+export function readConfigFile(path: string): ConfigFile | null {
+  const content = readText(path);
   if (content === null) return null;
   let values: unknown;
   try {
@@ -27,13 +27,13 @@ export async function readConfigFile(path: string): Promise<ConfigFile | null> {
 
 // --- internal ---
 
-async function readText(path: string): Promise<string | null> {
+function readText(path: string): string | null {
   try {
-    const found = await stat(path);
+    const found = statSync(path);
     // A pipe would never end.
     if (!found.isFile() || found.size > MAX_BYTES)
       throw new UsageError(`${path}: takes a file of at most ${MAX_BYTES} bytes`);
-    return await readFile(path, "utf8");
+    return readFileSync(path, "utf8");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return null;

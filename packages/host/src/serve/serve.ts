@@ -22,7 +22,7 @@ const STOP_MS = 9000;
 
 export async function serve(invocation: Invocation): Promise<number> {
   const { profile, process } = invocation;
-  const config = await readConfig(invocation);
+  const config = readConfig(invocation);
   const settings = readServeSettings(profile, invocation.flags, config);
   const access = settings.http ? readHttpAccess(invocation, config) : null;
   await requireTools(config);
