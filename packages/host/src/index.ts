@@ -1,5 +1,6 @@
 /** `@chimera/host`: from a profile to a process. */
-export type { Command, Invocation, Run } from "./command/command.js";
+export type { Command, Invocation, Program, Run } from "./command/command.js";
+export { completeCommands } from "./command/complete.js";
 export type { Flag, Flags, FlagValues } from "./command/flag.js";
 export { isUsageError, UsageError } from "./command/usage-error.js";
 export { configFlags } from "./config/flags.js";
@@ -30,6 +31,5 @@ export { createMain } from "./main.js";
 export { type OpenEngine, openEngine } from "./open-engine.js";
 export { type Paths, resolvePaths } from "./paths.js";
 export { envName, type Profile } from "./profile.js";
-export { completeCommands, type Program } from "./program.js";
 export { SESSION_FLAGS, serveCommands } from "./serve/command.js";
 export { untilEnd } from "./serve/until-end.js";

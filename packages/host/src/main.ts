@@ -1,6 +1,6 @@
 /** From a program to a process: argv in, exit code out. Nothing but the chosen command is loaded. */
-import type { Command } from "./command/command.js";
-import { completeCommand, type Program } from "./program.js";
+import type { Command, Program } from "./command/command.js";
+import { completeCommand } from "./command/complete.js";
 import { tellVersion } from "./version.js";
 
 const MINIMUM_NODE = [20, 19] as const;

@@ -1,6 +1,5 @@
 /** A subcommand is a row: what it is called, what it takes, and where its code is, loaded when it is used. */
 import type { Profile } from "../profile.js";
-import type { Program } from "../program.js";
 import type { Flags, FlagValues } from "./flag.js";
 
 export interface Command {
@@ -16,6 +15,14 @@ export interface Command {
   /** How many operands it takes at most. @defaultValue 0 */
   readonly maxOperands?: number;
   load(): Promise<Run>;
+}
+
+/** A program as a value: what makes it different from the others, and all that can be typed. */
+export interface Program {
+  readonly profile: Profile;
+  readonly commands: readonly Command[];
+  /** Runs when no command is named: nothing was typed, or options come first, as in `otter -p PROMPT`. Help otherwise. */
+  readonly fallback?: Command;
 }
 
 export type Run = (invocation: Invocation) => Promise<number>;

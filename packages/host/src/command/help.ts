@@ -1,7 +1,7 @@
 /** Help texts, drawn from the same rows that parse the flags. */
 import type { Profile } from "../profile.js";
-import { completeCommand, type Program } from "../program.js";
-import type { Command } from "./command.js";
+import type { Command, Program } from "./command.js";
+import { completeCommand } from "./complete.js";
 import type { Flags } from "./flag.js";
 import { COMMON_FLAGS } from "./parse.js";
 
