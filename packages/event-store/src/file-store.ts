@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { StoreError, storageError } from "./errors.js";
-import { replaceFile, replaceFileSync } from "./file/atomic-file.js";
-import { type Claim, claim } from "./file/claim.js";
+import { replaceFile } from "./file/atomic-file.js";
+import { type Claim, claim, claimUnseen } from "./file/claim.js";
 import { createHeartbeat } from "./file/heartbeat.js";
-import { inspectLog } from "./file/inspect.js";
+import { EMPTY_LOG, inspectLog, type LogEnd } from "./file/inspect.js";
 import { createLiveLogs } from "./file/live-logs.js";
 import { createLogWriter, type FileLogWriter } from "./file/log-writer.js";
 import { createOpenFiles } from "./file/open-files.js";
@@ -35,7 +35,8 @@ export interface FileStoreOptions {
 
 /** Sessions as directories of append-only segments. Other processes may read and follow them, and claim them when free. */
 export function createFileStore<E extends EventBody, S extends object>(options: FileStoreOptions): EventStore<E, S> {
-  const { root, durability = "turn", now = Date.now, onDamage } = options;
+  const { durability = "turn", now = Date.now, onDamage } = options;
+  const root = resolve(options.root);
   const eventlog = join(root, "eventlog");
   const heartbeat = createHeartbeat(join(root, "run"));
   const openFiles = createOpenFiles();
@@ -61,24 +62,25 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
   const take = (directory: string): Claim => openFiles.withRoom(() => claim(join(directory, "claim"), { heartbeat }));
 
-  /** Makes the directory, its claim and its summary; whoever makes the directory has created the session. */
-  const makeSession = (id: string, summary: S): Claim => {
+  /**
+   * Makes a session's directory with its claim and its summary, which appears in one step: whoever gives it its name has
+   * created the session. `unsynced` are the paths that a crash of the machine may still take back.
+   */
+  const makeSession = (id: string, summary: S): { held: Claim; directory: string; unsynced: string[] } => {
     usable(id);
     const directory = directoryOf(id);
+    const text = formatSummary(summary);
+    if (existsSync(directory)) throw new StoreError("exists", `session ${id} exists`);
+    const unseen = unseenName(eventlog, "new", id);
     try {
-      mkdirSync(eventlog, { recursive: true, mode: 0o700 });
-      mkdirSync(directory, { mode: 0o700 });
+      const parents = makeDirectory(unseen);
+      const held = openFiles.withRoom(() => claimUnseen(join(unseen, "claim"), join(directory, "claim"), heartbeat));
+      openFiles.withRoom(() => writeFileSync(join(unseen, "summary.json"), text, { mode: 0o600 }));
+      renameSync(unseen, directory);
+      return { held, directory, unsynced: [join(directory, "summary.json"), directory, ...parents] };
     } catch (error) {
-      const { code, path } = error as NodeJS.ErrnoException;
-      if (code !== "EEXIST" || path !== directory) throw storageError(error, `cannot create session ${id}`);
-      throw new StoreError("exists", `session ${id} exists`);
-    }
-    const held = take(directory);
-    try {
-      openFiles.withRoom(() => replaceFileSync(join(directory, "summary.json"), formatSummary(summary)));
-      return held;
-    } catch (error) {
-      held.release();
+      rmSync(unseen, { recursive: true, force: true });
+      if (existsSync(directory)) throw new StoreError("exists", `session ${id} exists`);
       throw storageError(error, `cannot create session ${id}`);
     }
   };
@@ -113,30 +115,26 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     return writer;
   };
 
-  const segmentsOf = (directory: string, held: Claim, report?: (damage: Damage) => void) => {
-    const end = openFiles.withRoom(() => inspectLog(directory, report));
+  const continueLog = (directory: string, held: Claim, end: LogEnd): SegmentLog => {
     // A directory that lost its claim files in a crash starts counting anew; its segments must not.
     const fence = Math.max(held.fence, end.chain.fence + 1);
-    return { end, segments: createSegmentLog({ directory, fence, end, openFiles }) };
+    return createSegmentLog({ directory, fence, end, openFiles });
   };
-
-  const newPaths = (directory: string): string[] => [join(directory, "summary.json"), directory, eventlog];
 
   return {
     capabilities: { durable: true, crossProcess: true, rollup: true },
 
     async create(id, summary) {
-      const held = makeSession(id, summary);
-      const directory = directoryOf(id);
-      const { segments } = segmentsOf(directory, held);
-      return openWriter(id, held, segments, "", newPaths(directory));
+      const { held, directory, unsynced } = makeSession(id, summary);
+      return openWriter(id, held, continueLog(directory, held, EMPTY_LOG), "", unsynced);
     },
 
     async open(id) {
       const directory = existing(id);
       const held = take(directory);
       try {
-        const { end, segments } = segmentsOf(directory, held, (damage) => onDamage?.(id, damage));
+        const end = openFiles.withRoom(() => inspectLog(directory, (damage) => onDamage?.(id, damage)));
+        const segments = continueLog(directory, held, end);
         // Whoever did not release may still write: a segment of our own makes that invisible.
         if (held.isTakeover) segments.start();
         return openWriter(id, held, segments, end.lastTs, []);
@@ -153,10 +151,9 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
     async copy(from, to, { upTo, summary }) {
       const source = existing(from);
-      const held = makeSession(to, summary);
-      const directory = directoryOf(to);
+      const { held, directory, unsynced } = makeSession(to, summary);
       try {
-        const { segments } = segmentsOf(directory, held);
+        const segments = continueLog(directory, held, EMPTY_LOG);
         let lastTs = "";
         for await (const batch of readLog<E>(source, { from: 0, to: upTo }, openFiles)) {
           const lines = batch.map((entry) => withChecksum(entry));
@@ -166,7 +163,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
           }
           lastTs = batch[batch.length - 1]?.event.ts ?? lastTs;
         }
-        return openWriter(to, held, segments, lastTs, newPaths(directory));
+        return openWriter(to, held, segments, lastTs, unsynced);
       } catch (error) {
         held.release();
         await rm(directory, { recursive: true, force: true });
@@ -247,7 +244,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       writer?.abandon();
       live.end(id);
       await summaryWrites.get(id);
-      const doomed = join(eventlog, `.deleted-${id}-${randomBytes(4).toString("hex")}`);
+      const doomed = unseenName(eventlog, "deleted", id);
       try {
         // Gone in one step; what takes longer happens under a name nobody lists.
         renameSync(directory, doomed);
@@ -274,6 +271,30 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
 // --- internal ---
 
+/** A name that no list shows. */
+function unseenName(eventlog: string, why: "new" | "deleted", id: string): string {
+  return join(eventlog, `.${why}-${id}-${randomBytes(4).toString("hex")}`);
+}
+
+/** Makes a directory, and its parents where there are none. Returns the directories that got a new name in them. */
+function makeDirectory(directory: string): string[] {
+  const parent = dirname(directory);
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+    return [parent];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  const first = mkdirSync(parent, { recursive: true, mode: 0o700 }) ?? directory;
+  const changed = makeDirectory(directory);
+  for (let made = parent; made.length >= first.length; made = dirname(made)) changed.push(dirname(made));
+  return changed;
+}
+
 function formatSummary(summary: object): string {
-  return `${JSON.stringify(summary, null, 2)}\n`;
+  try {
+    return `${JSON.stringify(summary, null, 2)}\n`;
+  } catch (cause) {
+    throw new StoreError("invalid_event", "the summary cannot be written as JSON", { cause });
+  }
 }

@@ -40,6 +40,27 @@ async function texts(store: EventStore<Note, object>, damage: Damage[] = []): Pr
   return found;
 }
 
+describe("a session that is created", () => {
+  it("appears in one step: of many who create it one succeeds, and nobody sees it half made", async () => {
+    const creators = Array.from({ length: 20 }, () => openStore());
+    const results = await Promise.allSettled(creators.map((store) => store.create(ID, { run_id: ID })));
+    expect(results.filter((result) => result.status === "fulfilled")).toHaveLength(1);
+    for (const result of results) if (result.status === "rejected") expect(result.reason.code).toBe("exists");
+    expect(await readdir(join(root, "eventlog"))).toEqual([ID]);
+    expect((await readdir(directory())).sort()).toEqual(["claim.1", "summary.json"]);
+  });
+
+  it("leaves nothing behind when it cannot be", async () => {
+    const circle: Record<string, unknown> = {};
+    circle["self"] = circle;
+    await expect(openStore().create(ID, circle)).rejects.toMatchObject({ code: "invalid_event" });
+    await writeFile(join(root, "run"), "a file where heartbeats should go");
+    await expect(openStore().create(ID, {})).rejects.toMatchObject({ code: "io" });
+    expect(await readdir(join(root, "eventlog"))).toEqual([]);
+    expect(await openStore().has(ID)).toBe(false);
+  });
+});
+
 describe("the layout on disk", () => {
   it("is private, named by first number, and starts with a header", async () => {
     const store = openStore();

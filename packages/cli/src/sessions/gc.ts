@@ -62,9 +62,9 @@ async function removeEmpty(store: SessionStore, now: number, progress: Progress)
   return removed;
 }
 
-/** Directories whose removal a crash interrupted, and long outputs of sessions that are gone. */
+/** Directories whose making or removal a crash interrupted, and long outputs of sessions that are gone. */
 async function removeLeftovers(store: SessionStore, paths: Paths, now: number): Promise<number> {
-  const doomed = await oldNames(paths.eventlog, now, async (name) => name.startsWith(".deleted-"));
+  const doomed = await oldNames(paths.eventlog, now, async (name) => /^\.(new|deleted)-/.test(name));
   const outputs = await orphansIn(store, paths.outputs, now);
   const all = [...doomed.map((name) => join(paths.eventlog, name)), ...outputs.map((id) => join(paths.outputs, id))];
   for (const path of all) await rm(path, { recursive: true, force: true });

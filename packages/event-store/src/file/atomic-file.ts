@@ -1,24 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { renameSync, rmSync, writeFileSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { closeSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DiskSync } from "./sync.js";
 
-/** Replaces a file in one step: readers see the old text or the new one. On disk when it resolves. */
+/** Replaces a small file in one step: readers see the old text or the new one. On disk when it resolves. */
 export async function replaceFile(path: string, text: string, disk: DiskSync): Promise<void> {
   const temp = tempName(path);
   try {
-    const file = await open(temp, "wx", 0o600);
+    const fd = openSync(temp, "wx", 0o600);
     try {
-      await file.writeFile(text);
-      await disk.data(() => file.fd);
+      writeFileSync(fd, text);
+      await disk.data(() => fd);
     } finally {
-      await file.close();
+      closeSync(fd);
     }
     await renameOver(temp, path);
   } catch (error) {
-    await rm(temp, { force: true });
+    rmSync(temp, { force: true });
     throw error;
   }
   await disk.path(dirname(path));
@@ -46,7 +45,7 @@ function tempName(path: string): string {
 async function renameOver(from: string, to: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return await rename(from, to);
+      return renameSync(from, to);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (process.platform !== "win32" || (code !== "EPERM" && code !== "EACCES") || attempt === 9) throw error;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { StoreError, storageError } from "../errors.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { type Holder, isProvenDead } from "./identity.js";
@@ -32,7 +32,7 @@ export function claim(path: string, options: { readonly heartbeat: Heartbeat }):
     heartbeat.start();
     let holder: Holder | null = null;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const top = Math.max(0, ...generations(path));
+      const top = highest(listClaim(path).generations);
       holder = top === 0 ? null : readHolder(path, top);
       if (holder !== null && isInTheWay(holder, heartbeat)) break;
       if (take(path, top + 1, heartbeat.self)) return createClaim(path, top + 1, holder !== null);
@@ -45,9 +45,16 @@ export function claim(path: string, options: { readonly heartbeat: Heartbeat }):
   }
 }
 
+/** The first claim of a path whose directory nobody else sees yet, and which will be called `path` once they do. */
+export function claimUnseen(unseen: string, path: string, heartbeat: Heartbeat): Claim {
+  heartbeat.start();
+  writeFileSync(`${unseen}.1`, JSON.stringify(heartbeat.self), { mode: 0o600, flag: "wx" });
+  return createClaim(path, 1, false);
+}
+
 /** Who holds the path now; null when nobody does. Says nothing about whether that process still lives. */
 export function claimHolder(path: string): Holder | null {
-  const top = Math.max(0, ...generations(path));
+  const top = highest(listClaim(path).generations);
   return top === 0 ? null : readHolder(path, top);
 }
 
@@ -55,11 +62,20 @@ export function claimHolder(path: string): Holder | null {
 
 const UNKNOWN: Omit<Holder, "instance"> = { pid: 0, start: null, boot: null, pidns: null, host: "" };
 
-function generations(path: string): number[] {
+/** The generations of a path that are there, and the names of its temporary files. */
+function listClaim(path: string): { generations: number[]; temps: string[] } {
   const prefix = `${basename(path)}.`;
-  return readdirSync(dirname(path))
-    .filter((name) => name.startsWith(prefix) && /^[1-9]\d{0,14}$/.test(name.slice(prefix.length)))
-    .map((name) => Number(name.slice(prefix.length)));
+  const rest = readdirSync(dirname(path))
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => name.slice(prefix.length));
+  return {
+    generations: rest.filter((text) => /^[1-9]\d{0,14}$/.test(text)).map(Number),
+    temps: rest.filter((text) => text.startsWith("tmp-")).map((text) => `${path}.${text}`),
+  };
+}
+
+function highest(generations: readonly number[]): number {
+  return Math.max(0, ...generations);
 }
 
 /** Null when the generation was released, is gone, or was lost. */
@@ -101,15 +117,16 @@ function take(path: string, generation: number, self: Holder): boolean {
       throw error;
     }
   } finally {
-    rmSync(temp, { force: true });
+    discard(temp);
   }
-  const present = generations(path);
-  if (present.some((other) => other > generation)) {
+  const { generations, temps } = listClaim(path);
+  if (highest(generations) > generation) {
     // Ours came from an old listing and is not the top name, so it may go.
     rmSync(name, { force: true });
     return false;
   }
-  sweep(path, present, generation);
+  for (const old of generations) if (old < generation - 1) rmSync(`${path}.${old}`, { force: true });
+  temps.forEach(removeIfStale);
   return true;
 }
 
@@ -118,7 +135,7 @@ function createClaim(path: string, generation: number, isTakeover: boolean): Cla
   return {
     fence: generation,
     isTakeover,
-    isHeld: () => !released && Math.max(0, ...generations(path)) === generation,
+    isHeld: () => !released && highest(listClaim(path).generations) === generation,
     release() {
       if (released) return;
       released = true;
@@ -137,19 +154,16 @@ function writeTemp(path: string, text: string): string {
   return temp;
 }
 
-/** Removes generations below the previous one, and temporary files of processes that died between two calls. */
-function sweep(path: string, present: readonly number[], generation: number): void {
-  for (const old of present) {
-    if (old < generation - 1) rmSync(`${path}.${old}`, { force: true });
-  }
-  const prefix = `${basename(path)}.tmp-`;
-  for (const name of readdirSync(dirname(path))) {
-    if (!name.startsWith(prefix)) continue;
-    const temp = join(dirname(path), name);
-    try {
-      if (Date.now() - statSync(temp).mtimeMs > STALE_TEMP_MS) unlinkSync(temp);
-    } catch {
-      // Its owner was quicker.
-    }
+/** Removes the temporary file of a process that died between two calls. */
+function removeIfStale(temp: string): void {
+  const age = Date.now() - (statSync(temp, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY);
+  if (age > STALE_TEMP_MS) discard(temp);
+}
+
+function discard(temp: string): void {
+  try {
+    unlinkSync(temp);
+  } catch {
+    // Somebody else's sweep, or its owner, was quicker.
   }
 }

@@ -19,6 +19,15 @@ export interface LogEnd {
   readonly prev: { readonly name: string; readonly bytes: number } | null;
 }
 
+/** The end of a log that nobody has written to. */
+export const EMPTY_LOG: LogEnd = {
+  chain: { files: [], segments: [], fence: 0, damage: [] },
+  lastSeq: 0,
+  lastTs: "",
+  counts: createCounts(),
+  prev: null,
+};
+
 /** Finds the end of a log by reading its last segment. A torn tail is reported, and left out of `prev.bytes`. */
 export function inspectLog(directory: string, onDamage?: (damage: Damage) => void): LogEnd {
   const chain = loadChain(directory);

@@ -8,6 +8,7 @@ import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
 import type { Claim } from "./claim.js";
 import type { Heartbeat } from "./heartbeat.js";
 import type { OpenFiles } from "./open-files.js";
+import type { SegmentFile } from "./segment-file.js";
 import type { SegmentLog } from "./segment-log.js";
 import type { DiskSync } from "./sync.js";
 
@@ -117,23 +118,25 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     if (segments.hasNewFile && !paths.includes(deps.directory)) paths.push(deps.directory);
     const point = segments.syncPoint();
     durableWaiters.seal();
-    try {
-      for (const file of point.files) {
-        let pinned = false;
-        const acquire = (): number => {
-          const fd = file.fd();
-          openFiles.pin(file.key);
-          pinned = true;
-          return fd;
-        };
-        await disk.data(acquire).finally(() => pinned && openFiles.unpin(file.key));
-      }
-      for (const path of paths) await disk.path(path);
-    } catch (cause) {
+    // At once: calls that wait for the disk together are done together.
+    const results = await Promise.allSettled([...point.files.map(syncFile), ...paths.map((path) => disk.path(path))]);
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) {
       deps.unsynced.push(...paths);
-      throw cause;
+      throw failed.reason;
     }
     segments.synced(point);
+  };
+
+  const syncFile = (file: SegmentFile): Promise<void> => {
+    let pinned = false;
+    const acquire = (): number => {
+      const fd = file.fd();
+      openFiles.pin(file.key);
+      pinned = true;
+      return fd;
+    };
+    return disk.data(acquire).finally(() => pinned && openFiles.unpin(file.key));
   };
 
   const startSync = (): void => {

@@ -40,6 +40,8 @@ const LF = 10;
 const HEAD_BYTES = 48;
 const RECORD_START = '{"seq":';
 const RECORD_END = 'Z"}';
+/** How often the bytes of one unreadable line are gone through in search of records, at most. */
+const SALVAGE_PASSES = 8;
 /** A run of missing numbers longer than this is one report. */
 const MAX_SINGLE_REPORTS = 1000;
 
@@ -89,7 +91,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       validBytes = end - start + 1;
       return;
     }
-    if (salvage(bytes, start, end, at, entries)) {
+    if (salvage(bytes, start, end, at, entries) > 0) {
       validBytes = at + (end - start) + 1;
       return;
     }
@@ -101,21 +103,26 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     });
   };
 
-  /** A damaged line break glues records together: finds the whole ones inside. */
-  const salvage = (bytes: Buffer, start: number, end: number, at: number, entries: Entry<E>[]): boolean => {
+  /**
+   * A damaged line break glues a record to the next one, or leaves a byte behind the last one: finds the whole ones inside,
+   * and returns how far they reach.
+   */
+  const salvage = (bytes: Buffer, start: number, end: number, at: number, entries: Entry<E>[]): number => {
     const starts = recordStarts(bytes, start, end);
-    let found = false;
-    for (let i = 0; i < starts.length; i++) {
-      const from = starts[i]!;
-      for (let j = i + 1; j <= starts.length; j++) {
-        const to = j === starts.length ? end : starts[j]! - 1;
+    const ends = [...starts.slice(1).map((next) => next - 1), end, end - 1];
+    let reach = 0;
+    let budget = SALVAGE_PASSES * (end - start);
+    for (const from of starts) {
+      if (from - start < reach) continue;
+      for (const to of ends) {
+        if (to <= from || budget < 0) continue;
+        budget -= to - from;
         if (!accept(bytes, from, to, at + (from - start), entries)) continue;
-        found = true;
-        i = j - 1;
+        reach = to - start;
         break;
       }
     }
-    return found;
+    return reach;
   };
 
   const takeCarried = (): Buffer => {
@@ -182,7 +189,11 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
         const at = offset - carryBytes;
         const line = takeCarried();
         if (accept(line, 0, line.length, at, entries)) validBytes = offset;
-        else torn = true;
+        else {
+          torn = true;
+          const reach = salvage(line, 0, line.length, at, entries);
+          if (reach > 0) validBytes = at + reach;
+        }
       }
       // A damaged line that is the next record was acknowledged once: its number is not given out again.
       const kept = keptPlaces(bad, expected);

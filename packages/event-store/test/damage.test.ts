@@ -1,0 +1,122 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createFileStore, type Damage, type EventBody, type EventStore } from "../src/index.js";
+
+interface Note extends EventBody {
+  readonly text: string;
+}
+
+const ID = "otter-20260425T120300-aaaa1111";
+const RECORDS = 9;
+let root: string;
+let store: EventStore<Note, object>;
+let segment: string;
+let sound: Buffer;
+let reports: Damage[];
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "damage-"));
+  reports = [];
+  store = createFileStore<Note, object>({ root, onDamage: (_id, damage) => reports.push(damage) });
+  const writer = await store.create(ID, {});
+  for (let i = 1; i <= RECORDS; i++) writer.append([{ type: "note", text: `n ${i} é "q"` }]);
+  await writer.close();
+  const directory = join(root, "eventlog", ID);
+  segment = join(directory, (await readdir(directory)).find((name) => name.endsWith(".ndjson"))!);
+  sound = await readFile(segment);
+});
+afterEach(async () => {
+  await store.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+async function readBack(): Promise<{ seqs: number[]; damage: Damage[] }> {
+  const seqs: number[] = [];
+  const damage: Damage[] = [];
+  for await (const entry of store.read(ID, { onDamage: (one) => damage.push(one) })) {
+    expect(entry.event.text).toBe(`n ${entry.seq} é "q"`);
+    seqs.push(entry.seq);
+  }
+  return { seqs, damage };
+}
+
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, i) => i + 1);
+
+/** Where each line break is; the first one ends the header. */
+function lineBreaks(): number[] {
+  return [...sound.keys()].filter((at) => sound[at] === 10);
+}
+
+describe("a damaged line break", () => {
+  for (const [which, record] of [
+    ["the first", 1],
+    ["a middle", 5],
+    ["the last", RECORDS],
+  ] as const) {
+    it(`of ${which} record costs nothing, whichever bit it is`, async () => {
+      const at = lineBreaks()[record]!;
+      for (let bit = 0; bit < 8; bit++) {
+        const bytes = Buffer.from(sound);
+        bytes[at]! ^= 1 << bit;
+        await writeFile(segment, bytes);
+        expect(await readBack(), `bit ${bit}`).toEqual({ seqs: upTo(RECORDS), damage: [] });
+        expect(await store.lastSeq(ID), `bit ${bit}`).toBe(RECORDS);
+      }
+    });
+  }
+
+  it("of the last record is reported as a torn tail when the log is continued, behind that record", async () => {
+    const bytes = Buffer.from(sound);
+    bytes[bytes.length - 1] = 0;
+    await writeFile(segment, bytes);
+    const writer = await store.open(ID);
+    expect(reports).toEqual([
+      { seq: null, where: expect.stringContaining(".ndjson@"), reason: "the log ended in a torn record" },
+    ]);
+    expect(writer.append([{ type: "note", text: `n ${RECORDS + 1} é "q"` }])[0]!.seq).toBe(RECORDS + 1);
+    await writer.close();
+    expect(await readBack()).toEqual({ seqs: upTo(RECORDS + 1), damage: [] });
+  });
+
+  it("followed by a torn record keeps the whole one", async () => {
+    const breaks = lineBreaks();
+    const bytes = Buffer.from(sound.subarray(0, breaks[RECORDS]! - 4));
+    bytes[breaks[RECORDS - 1]!] = 0;
+    await writeFile(segment, bytes);
+    expect((await readBack()).seqs).toEqual(upTo(RECORDS - 1));
+    expect(await store.lastSeq(ID)).toBe(RECORDS - 1);
+  });
+
+  it("of every line, made CR LF by an editor, costs nothing", async () => {
+    await writeFile(segment, sound.toString().replaceAll("\n", "\r\n"));
+    expect((await readBack()).seqs).toEqual(upTo(RECORDS));
+  });
+});
+
+describe("a damaged record", () => {
+  it("is the only one missing, and the only one reported, wherever the bit is", async () => {
+    const breaks = lineBreaks();
+    for (const record of [1, 5, RECORDS]) {
+      for (let at = breaks[record - 1]! + 1; at < breaks[record]!; at++) {
+        const bytes = Buffer.from(sound);
+        bytes[at]! ^= 1 << (at % 8);
+        await writeFile(segment, bytes);
+        const { seqs, damage } = await readBack();
+        expect(seqs, `byte ${at}`).toEqual(upTo(RECORDS).filter((seq) => seq !== record));
+        expect(
+          damage.map((one) => one.seq),
+          `byte ${at}`,
+        ).toEqual([record]);
+      }
+    }
+  });
+
+  it("that holds many beginnings of records is passed over in bounded time", { timeout: 60_000 }, async () => {
+    const head = '{"seq":10,"id":"evt-00000000","x":"';
+    const hostile = Buffer.from(`${`${head}${"y".repeat(1 << 20)}`.repeat(40)}\n`);
+    await writeFile(segment, Buffer.concat([sound, hostile]));
+    expect((await readBack()).seqs).toEqual(upTo(RECORDS));
+  });
+});
