@@ -15,6 +15,12 @@ const TRACES: readonly Trace[] = [
     when: () => true,
   },
   {
+    // A protected place that is empty is covered by a directory that merely cannot be written.
+    pattern: /^(?=.*(permission denied|\bEACCES\b))(?=.*\.(git|opencode|codex|chimera)\b)/im,
+    reason: "it tried to write where the sandbox allows no writes",
+    when: ({ writes }) => writes,
+  },
+  {
     pattern:
       /network is unreachable|temporary failure in name resolution|could not resolve host|name or service not known|\bEAI_AGAIN\b|\bENETUNREACH\b/i,
     reason: "it tried to reach the network, which the sandbox does not allow",

@@ -1,4 +1,5 @@
 /** `@chimera/sandbox`: sandbox modes and operating-system confinement of shell commands; command risk is in `./classify`. */
+export type { Confined } from "./confine/confined.js";
 export { findDenial } from "./denial.js";
 export { isSandboxError, SandboxError, type SandboxErrorCode } from "./errors.js";
 export { allowsNetwork, type FileAccessOptions, type FileUse, fileAccess } from "./file-access.js";
@@ -6,7 +7,6 @@ export { DEFAULT_SANDBOX_MODE, parseSandboxMode, SANDBOX_MODES, type SandboxMode
 export { findRepositories, type RepositorySearch, type SuspectRepository } from "./repositories.js";
 export {
   type Availability,
-  type Confined,
   createSandbox,
   type OsSandbox,
   type Sandbox,

@@ -62,6 +62,9 @@ test.each([
   ["mount: Operation not permitted", "read-only", true, /permit/],
   ["warning: Operation not permitted", "read-only", false, null],
   ["touch: Read-only file system", "off", true, null],
+  ["bash: .opencode/mcp.json: Permission denied", "workspace-write", true, /writes/],
+  ["Error: EACCES: permission denied, mkdir '/w/.git/hooks'", "workspace-write", true, /writes/],
+  ["cat: notes.txt: Permission denied", "workspace-write", true, null],
   ["AssertionError: 1 !== 2", "read-only", true, null],
 ] as const)("%j in %s (failed: %s)", (stderr, mode, failed, reason) => {
   const found = findDenial(stderr, mode, failed);

@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -49,6 +48,11 @@ async function run(confined: Confined): Promise<string> {
   await once(child, "close");
   confined.release();
   return text;
+}
+
+/** What a directory holds once the placeholders have had their time. */
+async function expectLeft(directory: string, names: readonly string[]): Promise<void> {
+  await expect.poll(() => readdirSync(directory).sort(), { timeout: 5000 }).toEqual(names);
 }
 
 async function refusal(action: () => unknown): Promise<{ code: string; hint: string; message: string }> {
@@ -152,8 +156,8 @@ describe.runIf(confines)("confined", () => {
     mkdirSync(join(ws, "hooks"));
     symlinkSync("../hooks", join(ws, ".git/hooks"));
     await run(await sandbox().confine("echo x > hooks/pre-commit; rm .git/hooks; echo x > .git/index"));
-    expect(readdirSync(join(ws, "hooks"))).toEqual([]);
-    expect(readdirSync(join(ws, ".git"))).toEqual(["hooks"]);
+    await expectLeft(join(ws, "hooks"), []);
+    await expectLeft(join(ws, ".git"), ["hooks"]);
   });
 
   test("directories added to the workspace are writable, their protected paths are not", async () => {
@@ -165,18 +169,48 @@ describe.runIf(confines)("confined", () => {
         `echo x > ${extra}/a; mkdir -p ${extra}/locked; echo x > ${extra}/locked/file; echo x > locked`,
       ),
     );
-    expect(readdirSync(extra)).toEqual(["a"]);
-    expect(readdirSync(ws)).toEqual([]);
+    await expectLeft(extra, ["a"]);
+    await expectLeft(ws, []);
   });
 
   test("nothing is left behind, with commands side by side", async () => {
     const box = sandbox();
     await Promise.all([1, 2, 3, 4].map(async () => run(await box.confine("sleep 0.1"))));
-    expect(readdirSync(ws)).toEqual([]);
+    await expectLeft(ws, []);
     const started = await box.confine("true");
     started.release();
     started.release();
-    expect(readdirSync(ws)).toEqual([]);
+    await expectLeft(ws, []);
+  });
+
+  test("what somebody puts at a protected place between two commands is seen by the second, and stays", async () => {
+    const box = sandbox();
+    await run(await box.confine("true"));
+    writeFileSync(join(ws, ".codex/config.toml"), "theirs\n");
+    expect(await run(await box.confine("cat .codex/config.toml; echo x > .codex/new"))).toBe("theirs\n");
+    await expectLeft(ws, [".codex"]);
+    expect(readdirSync(join(ws, ".codex"))).toEqual(["config.toml"]);
+  });
+
+  test("a placeholder that another process uses too is not removed from under its command", async () => {
+    const first = await sandbox().confine("true");
+    // As another process does that finds the directory empty and covers it.
+    chmodSync(join(ws, ".codex"), 0o755);
+    first.release();
+    await expectLeft(ws, [".codex"]);
+  });
+
+  test("an empty directory at a protected place is covered, and stays", async () => {
+    mkdirSync(join(ws, ".opencode"));
+    await run(await sandbox().confine("echo x > .opencode/mcp.json; chmod 755 .opencode; echo x > .opencode/mcp.json"));
+    await expectLeft(ws, [".opencode"]);
+    expect(readdirSync(join(ws, ".opencode"))).toEqual([]);
+  });
+
+  test("a workspace that cannot hold the protection is refused, without leaving anything", async () => {
+    const error = await refusal(() => sandbox({ protectedPaths: ["x".repeat(300)] }).confine("true"));
+    expect(error.code).toBe("invalid_workspace");
+    await expectLeft(ws, []);
   });
 
   test("the home directory as workspace keeps start-up files and keys safe", async () => {
@@ -186,8 +220,7 @@ describe.runIf(confines)("confined", () => {
         "echo x >> .bashrc; mkdir -p .ssh; echo k > .ssh/authorized_keys; echo ok > mine",
       ),
     );
-    expect(readdirSync(ws).sort()).toEqual([".bashrc", "mine"]);
-    expect(existsSync(join(ws, ".ssh"))).toBe(false);
+    await expectLeft(ws, [".bashrc", "mine"]);
   });
 
   test("only listed variables are inherited; given ones pass", async () => {

@@ -41,22 +41,25 @@ const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The whole environment of a confined command and of the program that confines it: an allow-list of `base`, then `extra` as
- * given. It is handed to the spawner itself, because what the spawner inherits can be read in its `/proc/1/environ`.
+ * The whole environment of a confined command and of the program that confines it: an allow-list of `base`. It is handed to the
+ * spawner itself, because what the spawner inherits can be read in its `/proc/1/environ`.
  */
-export function cleanEnvironment(base: Environment, extra: Environment, network: boolean): Record<string, string> {
-  const clean: Record<string, string> = {};
-  for (const [name, value] of Object.entries(base)) {
-    const wanted = INHERITED.has(name) || name.startsWith("LC_") || (network && INHERITED_WITH_NETWORK.has(name));
-    if (wanted && value !== undefined) clean[name] = value;
-  }
-  clean["PATH"] = absolutePath(base["PATH"]);
-  clean["TMPDIR"] = "/tmp";
-  // The home directory is read-only; caches go to the scratch directory.
-  clean["XDG_CACHE_HOME"] = "/tmp/.cache";
-  clean["npm_config_cache"] = "/tmp/.npm";
-  for (const [name, value] of Object.entries(extra)) if (value !== undefined) clean[name] = value;
-  return clean;
+export function cleanEnvironment(base: Environment, network: boolean): Record<string, string> {
+  const wanted = ([name]: [string, string]) =>
+    INHERITED.has(name) || name.startsWith("LC_") || (network && INHERITED_WITH_NETWORK.has(name));
+  return {
+    ...Object.fromEntries(given(base).filter(wanted)),
+    PATH: absolutePath(base["PATH"]),
+    TMPDIR: "/tmp",
+    // The home directory is read-only; caches go to the scratch directory.
+    XDG_CACHE_HOME: "/tmp/.cache",
+    npm_config_cache: "/tmp/.npm",
+  };
+}
+
+/** The variables that have a value. */
+export function given(env: Environment): [name: string, value: string][] {
+  return Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
 }
 
 /** `PATH` without relative entries, which would make the meaning of a command depend on its directory. */

@@ -1,6 +1,6 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { SandboxError } from "../errors.js";
-import { entryAt, isInside, isReadable, realPath } from "./paths.js";
+import { entryAt, isEmptyDirectory, isInside, isReadable, realPath } from "./paths.js";
 import { isPlaceholder } from "./placeholders.js";
 import { HOME_STARTUP_FILES } from "./secrets.js";
 
@@ -16,7 +16,7 @@ export interface Mount {
 export interface MountPlan {
   /** Parents before children, so a later mount lies inside the earlier one. */
   readonly mounts: readonly Mount[];
-  /** Directories that must exist while the command runs, so that something can be mounted over them. */
+  /** Empty directories that must exist while the command runs, so that something can be mounted over them. */
   readonly placeholders: readonly string[];
 }
 
@@ -83,7 +83,7 @@ export function planMounts(request: MountRequest): MountPlan {
     const root = request.writes ? request.roots.find((candidate) => isBelow(path, candidate)) : undefined;
     if (root) walk(root, path, "hide", add, placeholders);
   }
-  return { mounts: withoutInvisible([...mounts.values()].sort(byDepth)), placeholders: [...placeholders] };
+  return { mounts: needed([...mounts.values()].sort(byDepth)), placeholders: [...placeholders] };
 }
 
 // --- internal ---
@@ -98,7 +98,7 @@ function protectedBelow(root: string, request: MountRequest): string[] {
 
 /**
  * Gives `path` its view. Every directory on the way becomes a mount of its own, because a directory that merely contains a
- * mount can be renamed away and replaced, a mount itself cannot. The first missing step is covered by an empty directory.
+ * mount can be renamed away and replaced, a mount itself cannot. The first step that is missing, or empty and perhaps the placeholder of another process, is covered.
  */
 function walk(root: string, path: string, view: View, add: Add, placeholders: Set<string>): void {
   let at = root;
@@ -106,7 +106,7 @@ function walk(root: string, path: string, view: View, add: Add, placeholders: Se
     const parent = at;
     at = join(at, step);
     const entry = entryAt(at);
-    if (!entry || isPlaceholder(at)) {
+    if (!entry || isPlaceholder(at, entry) || isEmptyDirectory(at, entry)) {
       placeholders.add(at);
       add(at, "hide", "directory");
       return;
@@ -153,13 +153,17 @@ function depth(path: string): number {
   return path.split(sep).length;
 }
 
-/** Drops what lies inside an emptied or hidden directory: it cannot be seen, and mounting there would create it. */
-function withoutInvisible(sorted: readonly Mount[]): Mount[] {
+/**
+ * Each mount costs time. Dropped is what lies inside an emptied or hidden directory, which cannot be seen and would be created by
+ * mounting there, and what is read-only already, like everything that lies in no other mount.
+ */
+function needed(sorted: readonly Mount[]): Mount[] {
   const kept: Mount[] = [];
   for (const mount of sorted) {
-    const around = kept.findLast((outer) => outer.path !== mount.path && isInside(mount.path, outer.path));
-    const unseen = around && (around.view === "hide" || around.view === "scratch");
-    if (!unseen || mount.view === "write" || mount.view === "read") kept.push(mount);
+    const around = kept.findLast((outer) => isInside(mount.path, outer.path))?.view ?? "read";
+    const emptied = around === "hide" || around === "scratch";
+    const redundant = mount.view === "read" ? around === "read" : emptied && mount.view !== "write";
+    if (!redundant) kept.push(mount);
   }
   return kept;
 }

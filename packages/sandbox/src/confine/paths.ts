@@ -1,14 +1,15 @@
-import { accessSync, constants, lstatSync, realpathSync, type Stats } from "node:fs";
-import { isAbsolute, relative, sep } from "node:path";
+import { accessSync, constants, existsSync, lstatSync, readdirSync, realpathSync, type Stats } from "node:fs";
+import { sep } from "node:path";
 
 /** True when `path` is `root` or lies below it; both absolute and resolved. */
 export function isInside(path: string, root: string): boolean {
-  const way = relative(root, path);
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
 /** The path without symbolic links, or undefined when it leads nowhere. */
 export function realPath(path: string): string | undefined {
+  // Most of the places a plan asks about do not exist, and a thrown error costs ten times the look.
+  if (!existsSync(path)) return undefined;
   try {
     return realpathSync.native(path);
   } catch {
@@ -31,8 +32,18 @@ export function isReadable(path: string): boolean {
 /** The entry itself (a link is not followed), or undefined when there is none. */
 export function entryAt(path: string): Stats | undefined {
   try {
-    return lstatSync(path);
+    return lstatSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
+  }
+}
+
+/** True for a directory with nothing in it that this process may list. */
+export function isEmptyDirectory(path: string, entry: Stats): boolean {
+  if (!entry.isDirectory()) return false;
+  try {
+    return readdirSync(path).length === 0;
+  } catch {
+    return false;
   }
 }

@@ -4,16 +4,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * A readable descriptor that holds `bytes` from offset 0, for `bwrap --seccomp FD`. The file behind it has no name any more when
- * this returns, so nobody else can open or change it. The caller closes it.
+ * Gives readable descriptors that hold `bytes` from offset 0, for `bwrap --seccomp FD`; the caller closes each. The file behind
+ * them is written once and has no name any more, so nobody else can open or change it; it stays open while the process lives.
  */
-export function openBytes(bytes: Buffer): number {
+export function descriptorsOf(bytes: Buffer): () => number {
+  let source: number | undefined;
+  return () => {
+    source ??= namelessFile(bytes);
+    // Opened anew rather than duplicated: a duplicate would share its offset with the child that read the one before.
+    return openSync(`/proc/self/fd/${source}`, "r");
+  };
+}
+
+// --- internal ---
+
+function namelessFile(bytes: Buffer): number {
   const path = join(tmpdir(), `seccomp-${randomBytes(12).toString("hex")}`);
   const fd = openSync(path, "wx+", 0o600);
   try {
     unlinkSync(path);
-    // A positioned write leaves the offset, which the child shares, at the start.
-    writeSync(fd, bytes, 0, bytes.length, 0);
+    writeSync(fd, bytes);
     return fd;
   } catch (error) {
     closeSync(fd);

@@ -3,14 +3,17 @@ import { createHash, randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import {
+  accessSync,
   chmodSync,
   chownSync,
+  constants,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -47,9 +50,21 @@ export interface Ground {
 const COMMAND_TIMEOUT_MS = 20_000;
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
-/** Outside places must be visible from inside (so not below /tmp), or every attempt would fail for the wrong reason. */
+/** Outside places must be visible from inside (so not below a scratch directory), or every attempt would fail for the wrong reason. */
 function visibleBase(): string {
-  return process.getuid?.() === 0 ? "/srv" : homedir();
+  const candidates = ["/srv", homedir(), process.cwd()].map((path) => realpathSync(path));
+  const visible = candidates.find((path) => !/^\/(tmp|var\/tmp|run)(\/|$)/.test(path) && isWritable(path));
+  if (!visible) throw new Error(`run this where one of ${candidates.join(", ")} is writable and outside /tmp`);
+  return visible;
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export async function layGround(actor: Actor): Promise<Ground> {
