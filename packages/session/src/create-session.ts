@@ -99,6 +99,10 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     directories,
     disk: deps.disk,
     client: () => [...attached].findLast((client) => client.effects && !client.effects.gone)?.effects,
+    onClientLost() {
+      const text = "the editor that answered for unsaved files is gone: files are read from and written to the disk now";
+      recorder.write({ type: "notice", metadata: { level: "warning", text } }, { turn: queue.current });
+    },
     watch: {
       willWrite: async (path) => deps.snapshots?.willWrite(path),
       willRun: async () => (await deps.snapshots?.willRun()) ?? (async () => {}),

@@ -38,14 +38,24 @@ export function composeWorkspace(parts: {
   readonly disk: Files;
   /** The effects of whoever is attached now; asked at every call, because connections come and go. */
   readonly client: () => ClientEffects | undefined;
+  /** Told when a file is about to be looked for here that a client answered for before. */
+  readonly onClientLost: () => void;
   readonly watch: ChangeWatch;
 }): Workspace {
   const { cwd, directories, disk, client, watch } = parts;
+  let lent = false;
+  const files = (): Partial<Files> => {
+    const effects = client();
+    const lends = Boolean(effects?.readText ?? effects?.writeText);
+    if (lent && !lends) parts.onClientLost();
+    lent = lends;
+    return effects ?? {};
+  };
   return {
     cwd,
     directories,
-    readText: (path) => (client()?.readText ?? disk.readText)(path),
-    writeText: (path, text) => (client()?.writeText ?? disk.writeText)(path, text),
+    readText: async (path) => (files().readText ?? disk.readText)(path),
+    writeText: async (path, text) => (files().writeText ?? disk.writeText)(path, text),
     willWrite: watch.willWrite,
     willRun: watch.willRun,
     get terminal() {

@@ -240,3 +240,27 @@ describe("the approval preset", () => {
     expect([two, child].map(({ settings }) => settings.options["approval"])).toEqual(["auto", "auto"]);
   });
 });
+
+describe("files that a client lends", () => {
+  const reading: Agent = async function* (_, { workspace }) {
+    yield { type: "text_delta", metadata: { text: await workspace.readText("/a") } };
+  };
+  const said = (records: readonly { type: string; metadata: object }[], type: string) =>
+    records.filter((record) => record.type === type).map(({ metadata }) => metadata);
+
+  it("are the disk's again when it has gone, which is said once", async () => {
+    const sessions = makeSessions(reading, { disk: { readText: async () => "saved", writeText: async () => {} } });
+    const session = await sessions.create({ cwd: "/" });
+    const { detach } = session.attach({ approves: true, effects: { readText: async () => "unsaved" } });
+    const before = await runPrompt(sessions, session.id, "one");
+    detach();
+    const after = await runPrompt(sessions, session.id, "two");
+    const later = await runPrompt(sessions, session.id, "three");
+    expect([before, after, later].flatMap((records) => said(records, "text_delta"))).toEqual([
+      { text: "unsaved" },
+      { text: "saved" },
+      { text: "saved" },
+    ]);
+    expect([before, after, later].map((records) => said(records, "notice").length)).toEqual([0, 1, 0]);
+  });
+});
