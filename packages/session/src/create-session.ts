@@ -11,7 +11,7 @@ import { createPermissionBroker } from "./permissions.js";
 import type { Place } from "./recorder.js";
 import { runTurn } from "./run-turn.js";
 import type { ResolvedCommand, Session, SessionClient } from "./session.js";
-import { FLAG_OPTIONS, MODE_FLAGS, modeOf, type Settings } from "./settings.js";
+import { type Bounds, FLAG_OPTIONS, MODE_FLAGS, modeOf, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
 import { type Summary, summarize } from "./summary.js";
 import { createTurnQueue, type QueuedTurn } from "./turn-queue.js";
@@ -38,6 +38,7 @@ export interface SessionBirth {
   readonly writer: LogWriter<SessionEvent>;
   readonly history: History;
   readonly settings: Settings;
+  readonly bounds: Partial<Bounds>;
   readonly program: string;
   readonly cwd: string;
   readonly directories: readonly string[];
@@ -48,7 +49,7 @@ export interface SessionBirth {
 }
 
 export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
-  const { writer, cwd, directories, createdAt } = birth;
+  const { writer, cwd, directories, createdAt, bounds } = birth;
   const id = writer.id;
   // One object for the session's life, so that a running turn obeys a change from its next call on.
   const options: Record<string, string | boolean> = { ...birth.settings.options };
@@ -100,7 +101,8 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     disk: deps.disk,
     client: () => [...attached].findLast((client) => client.effects && !client.effects.gone)?.effects,
     onClientLost() {
-      const text = "the editor that answered for unsaved files is gone: files are read from and written to the disk now";
+      const text =
+        "the editor that answered for unsaved files is gone: files are read from and written to the disk now";
       recorder.write({ type: "notice", metadata: { level: "warning", text } }, { turn: queue.current });
     },
     watch: {
@@ -119,7 +121,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
 
   const summary = () => {
     const parent = birth.parentId === undefined ? {} : { parentId: birth.parentId };
-    const facts = { id, program: birth.program, cwd, directories, createdAt, model: settings.model, ...parent };
+    const facts = { id, program: birth.program, cwd, directories, createdAt, model: settings.model, bounds, ...parent };
     return summarize(facts, journal.history, endedAt);
   };
   let saved = Promise.resolve();

@@ -9,7 +9,7 @@ import { SessionError } from "./errors.js";
 import { createHistory, type History } from "./history.js";
 import { DEFAULT_SESSION_TTL } from "./limits.js";
 import type { ResolvedCommand, Session } from "./session.js";
-import { DEFAULT_SETTINGS, type Settings } from "./settings.js";
+import { DEFAULT_SETTINGS, ownBounds, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
 import { type Summary, summarize } from "./summary.js";
 import type { Rewind } from "./undo.js";
@@ -157,12 +157,14 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const store = options.persist ? deps.store : ephemeral;
     const { cwd, directories, settings, parentId } = options;
     const parent = parentId === undefined ? {} : { parentId };
-    const facts = { id, program: deps.prefix, cwd, directories, createdAt, model: settings.model, ...parent };
+    const bounds = ownBounds(settings, defaults);
+    const facts = { id, program: deps.prefix, cwd, directories, createdAt, model: settings.model, bounds, ...parent };
     const writer = await open(store, id, summarize(facts, history, null));
     return admit(store, {
       writer,
       history,
       settings,
+      bounds,
       program: deps.prefix,
       cwd,
       directories,
@@ -300,14 +302,17 @@ export function createSessions(deps: SessionsDeps): Sessions {
 
 // --- internal ---
 
-/** What a stored session is born with again: model and agent from its log, everything else from the defaults. */
+/** What a stored session is born with again: model and agent from its log, its bounds, everything else from the defaults. */
 function rememberedBirth(
   summary: Summary,
   { facts }: History,
   defaults: Settings,
 ): Omit<SessionBirth, "writer" | "history"> {
+  const { bounds = {} } = summary;
+  const model = facts.model ?? summary.model;
   return {
-    settings: { ...defaults, model: facts.model ?? summary.model, ...(facts.agent !== null && { agent: facts.agent }) },
+    settings: { ...defaults, ...bounds, model, ...(facts.agent !== null && { agent: facts.agent }) },
+    bounds,
     program: summary.agent,
     cwd: summary.cwd,
     directories: summary.directories ?? [],

@@ -39,6 +39,19 @@ export const DEFAULT_SETTINGS: Omit<Settings, "model"> = {
   options: {},
 };
 
+/** What keeps a session small: kept with it, so that one that comes back to life is not wider than it was made. */
+export type Bounds = Pick<Settings, "maxSteps" | "maxCostUsd" | "allowedTools">;
+
+/** The bounds that differ from what every session has. */
+export function ownBounds(settings: Settings, defaults: Settings): Partial<Bounds> {
+  const { maxSteps, maxCostUsd, allowedTools } = settings;
+  return {
+    ...(maxSteps !== defaults.maxSteps && { maxSteps }),
+    ...(maxCostUsd !== defaults.maxCostUsd && { maxCostUsd }),
+    ...(allowedTools !== defaults.allowedTools && { allowedTools }),
+  };
+}
+
 /** The boolean config options by the name clients know them under. */
 export const FLAG_OPTIONS = {
   auto_approve_writes: "autoApproveWrites",

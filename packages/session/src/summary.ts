@@ -1,5 +1,6 @@
 /** `summary.json`: what lists and rollups read without opening a log. Rebuilt from the session at every turn end. */
 import type { History } from "./history.js";
+import type { Bounds } from "./settings.js";
 
 export const SUMMARY_VERSION = 1;
 
@@ -28,6 +29,8 @@ export interface Summary {
   readonly title: string | null;
   readonly parent_id?: string;
   readonly forked_at?: string;
+  /** What its maker held it to. */
+  readonly bounds?: Partial<Bounds>;
   /** Torn down by its owner: kept as a record of what happened, no longer a session to talk to. */
   readonly closed?: boolean;
 }
@@ -40,8 +43,8 @@ export interface SummaryFacts {
   readonly directories: readonly string[];
   readonly createdAt: number;
   readonly model: string;
+  readonly bounds: Partial<Bounds>;
   readonly parentId?: string;
-  readonly closed?: boolean;
 }
 
 export function summarize(facts: SummaryFacts, history: History, endedAt: number | null): Summary {
@@ -71,7 +74,7 @@ export function summarize(facts: SummaryFacts, history: History, endedAt: number
     error: lastResult?.error ?? null,
     title,
     ...(facts.parentId !== undefined && { parent_id: facts.parentId, forked_at: isoSeconds(facts.createdAt) }),
-    ...(facts.closed && { closed: true }),
+    ...(Object.keys(facts.bounds).length > 0 && { bounds: facts.bounds }),
   };
 }
 

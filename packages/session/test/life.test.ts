@@ -44,6 +44,19 @@ describe("the time to live", () => {
     expect(unloaded).toEqual([id]);
   });
 
+  test("leaves a session the bounds it was made with", async () => {
+    const { sessions, pass } = clocked();
+    const bounds = { allowedTools: ["Read"], maxSteps: 3 };
+    const { id } = await sessions.create({ cwd: "/", settings: bounds });
+    for (const seconds of [DEFAULT_SESSION_TTL + 1, 2 * DEFAULT_SESSION_TTL]) {
+      pass(seconds);
+      sessions.evictIdle();
+      expect((await sessions.load(id)).settings).toMatchObject(bounds);
+      await runPrompt(sessions, id, "hi");
+    }
+    expect((await sessions.fork(id)).settings).toMatchObject(bounds);
+  });
+
   test.each([null, 0])("%s keeps sessions loaded", async (ttl) => {
     const { sessions, pass } = clocked(ttl);
     const { id } = await sessions.create({ cwd: "/" });
