@@ -1,11 +1,12 @@
-// Bundles a program from the packages' sources, in three passes:
+// Bundles a program from the packages' sources, in four passes:
 //
 // - `cli.js` tells the version, and otherwise hands over at once;
 // - `program.js` is whatever answers the first message, in one file: a start opens nothing else, which is worth more than
 //   any minifier;
+// - `engine.js` is whatever the first session and its first answer need, in one file for the same reason;
 // - `lazy/` is what is imported later, split by module.
 //
-// The first two are CommonJS, because Node starts an ES module about ten milliseconds later. Code that both sides use is
+// The first three are CommonJS, because Node starts an ES module about ten milliseconds later. Code that both sides use is
 // there twice; errors and symbols are compared by brand, so that costs bytes and nothing more.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -21,6 +22,20 @@ const STARTS = [
   "host/src/serve/acp.ts",
   "../apps/ferret/src/extensions.ts",
 ];
+
+/** Imported on demand by a start, and part of the first session: what is taken from where. */
+const ENGINE = {
+  "host/src/engine.ts": ["createEngine"],
+  "acp-server/src/standard/methods.ts": ["standardMethods"],
+  "agent/src/providers/index.ts": ["anthropicFirst", "openaiFirst"],
+  "../apps/ferret/src/approval/narrow.ts": ["approvalParts"],
+  "../apps/ferret/src/confinement/agent-parts.ts": ["confinementParts"],
+};
+
+/** Imported on demand by the engine, and part of its first answer. */
+const FIRST_ANSWER = ["anthropic/model", "chat/model", "offline/model", "prices"].map(
+  (name) => `agent/src/providers/${name}.ts`,
+);
 
 /** `@chimera/agent/providers` -> `packages/agent/src/providers/index.ts`, by the package's own export map; data has no source. */
 function sourceOf(specifier) {
@@ -39,8 +54,8 @@ const workspaceSources = {
     }),
 };
 
-/** Leaves every import on demand that is no part of a start to the second pass, and remembers it. */
-const leaveForLater = (later) => ({
+/** Leaves every import on demand that is not among `parts` to the last pass, and remembers it; `engine` gathers what is its. */
+const leaveForLater = ({ parts, engine, later }) => ({
   name: "leave-for-later",
   setup(bundle) {
     bundle.onResolve({ filter: /.*/ }, async (args) => {
@@ -52,7 +67,11 @@ const leaveForLater = (later) => ({
         pluginData: "resolved",
       });
       const place = relative(packages, path);
-      if (STARTS.includes(place)) return { path };
+      if (parts.includes(place)) return { path };
+      if (engine && place in ENGINE) {
+        engine.set(path, ENGINE[place]);
+        return { path: "engine", namespace: "engine" };
+      }
       const name = place
         .replace(/^(\.\.\/)+/, "")
         .replace(/\.ts$/, "")
@@ -60,6 +79,11 @@ const leaveForLater = (later) => ({
       later.set(name, path);
       return { path: `./lazy/${name}.mjs`, external: true };
     });
+    // A require() that runs when the import is reached: it does not wake the loader of ES modules.
+    bundle.onLoad({ filter: /.*/, namespace: "engine" }, () => ({
+      contents: 'module.exports = require("./engine.js");',
+    }));
+    bundle.onResolve({ filter: /.*/, namespace: "engine" }, ({ path }) => ({ path, external: true }));
   },
 });
 
@@ -86,6 +110,7 @@ const handOver = {
 };
 
 const later = new Map();
+const engine = new Map();
 await build({
   ...first,
   entry: { cli: "src/main.ts" },
@@ -99,7 +124,15 @@ await build({
 await build({
   ...first,
   entry: { program: "src/program.ts" },
-  esbuildPlugins: [leaveForLater(later), workspaceSources],
+  esbuildPlugins: [leaveForLater({ parts: STARTS, engine, later }), workspaceSources],
+});
+// Its file begins as the list of its parts.
+const parts = [...engine].map(([path, names]) => `export { ${names} } from ${JSON.stringify(path)};\n`);
+writeFileSync("dist/engine.js", parts.join(""));
+await build({
+  ...first,
+  entry: { engine: "dist/engine.js" },
+  esbuildPlugins: [leaveForLater({ parts: FIRST_ANSWER, later }), workspaceSources],
 });
 writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
 await build({
