@@ -147,4 +147,9 @@ await build({
     js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
   },
   esbuildPlugins: [workspaceSources],
+  // Names stay: a stack in a report of a fault should be readable.
+  esbuildOptions(options) {
+    options.minifyWhitespace = true;
+    options.minifySyntax = true;
+  },
 });

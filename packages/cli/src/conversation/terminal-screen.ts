@@ -4,8 +4,9 @@
  */
 import { clearScreenDown, createInterface, cursorTo, moveCursor } from "node:readline";
 import { Writable } from "node:stream";
+import stringWidth from "string-width";
+import { cut } from "../terminal/cut.js";
 import type { Style } from "../terminal/style.js";
-import { cut } from "../terminal/table.js";
 import type { Screen, ScreenEvents, ScreenState } from "./screen.js";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -42,7 +43,7 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
 
   const drawBottom = () => {
     if (state.kind === "busy") {
-      const line = `${FRAMES[frame % FRAMES.length]} ${cut(state.label, Math.max(1, (output.columns ?? 80) - 3))}`;
+      const line = `${FRAMES[frame % FRAMES.length]} ${cut(state.label, Math.max(1, (output.columns ?? 80) - 3), stringWidth)}`;
       output.write(`\r\u001b[K${style.dim(line)}`);
       return;
     }

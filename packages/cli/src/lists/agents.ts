@@ -23,7 +23,7 @@ export async function listAgents(invocation: Invocation): Promise<number> {
     { title: "SOURCE", cell: (agent: Agent) => agent.source },
     { title: "DESCRIPTION", cell: (agent: Agent) => agent.description },
   ];
-  printLines(invocation, renderTable(columns, agents, screenWidth(invocation)));
+  printLines(invocation, await renderTable(columns, agents, screenWidth(invocation)));
   return 0;
 }
 

@@ -34,7 +34,7 @@ export async function listCommands(invocation: Invocation): Promise<number> {
       { title: "SOURCE", cell: (row: Row) => row.source },
       { title: "DESCRIPTION", cell: (row: Row) => row.description },
     ];
-    printLines(invocation, renderTable(columns, commands, screenWidth(invocation)));
+    printLines(invocation, await renderTable(columns, commands, screenWidth(invocation)));
   }
   return 0;
 }

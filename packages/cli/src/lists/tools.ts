@@ -24,7 +24,7 @@ export async function listTools(invocation: Invocation): Promise<number> {
     { title: "ALSO", cell: (tool: (typeof tools)[number]) => tool.aliases.join(", ") },
     { title: "DESCRIPTION", cell: (tool: (typeof tools)[number]) => firstSentence(tool.description) },
   ];
-  printLines(invocation, renderTable(columns, tools, screenWidth(invocation)));
+  printLines(invocation, await renderTable(columns, tools, screenWidth(invocation)));
   return 0;
 }
 

@@ -43,7 +43,7 @@ export async function showStats(invocation: Invocation): Promise<number> {
   if (models.length > 0) {
     printLines(invocation, [
       "",
-      ...renderTable(
+      ...(await renderTable(
         [
           { title: "MODEL", cell: ([name]) => name },
           { title: "RUNS", align: "right", cell: ([, of]) => String(of.runs) },
@@ -51,7 +51,7 @@ export async function showStats(invocation: Invocation): Promise<number> {
           { title: "COST", align: "right", cell: ([, of]) => dollars(of.cost_usd) },
         ],
         models,
-      ),
+      )),
     ]);
   }
   return 0;

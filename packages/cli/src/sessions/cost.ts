@@ -22,7 +22,10 @@ export async function showCost(invocation: Invocation): Promise<number> {
     const { totals, filters, by_model, by_run } = rollup;
     printJson(invocation, { totals, filters, by_model, rows: by_run });
   } else
-    printLines(invocation, format === "csv" ? csvLines(rollup.by_run) : textLines(rollup, screenWidth(invocation)));
+    printLines(
+      invocation,
+      format === "csv" ? csvLines(rollup.by_run) : await textLines(rollup, screenWidth(invocation)),
+    );
   return 0;
 }
 
@@ -38,8 +41,8 @@ const RUNS: readonly Column<CostRow>[] = [
   { title: "OK", width: 3, cell: (row) => (row.success ? "yes" : "no") },
 ];
 
-function textLines({ totals, by_model, by_run }: CostRollup, width: number | undefined): string[] {
-  const models = renderTable(
+async function textLines({ totals, by_model, by_run }: CostRollup, width: number | undefined): Promise<string[]> {
+  const models = await renderTable(
     [
       { title: "MODEL", cell: ([name]) => name },
       { title: "RUNS", align: "right", cell: ([, of]) => String(of.runs) },
@@ -50,7 +53,7 @@ function textLines({ totals, by_model, by_run }: CostRollup, width: number | und
     width,
   );
   return [
-    ...renderTable(RUNS, by_run, width),
+    ...(await renderTable(RUNS, by_run, width)),
     "",
     ...models,
     "",

@@ -1,13 +1,14 @@
 /** An event on one line: its number, its type and what matters of it. */
 import type { SessionRecord } from "@chimera/acp-schema/events";
+import stringWidth from "string-width";
+import { cut } from "../terminal/cut.js";
 import { plainLine } from "../terminal/plain.js";
 import type { Style } from "../terminal/style.js";
-import { cut } from "../terminal/table.js";
 
 const WIDTH = 100;
 
 export function eventLine(record: SessionRecord, style: Style): string {
-  const said = cut(plainLine(gistOf(record)), WIDTH);
+  const said = cut(plainLine(gistOf(record)), WIDTH, stringWidth);
   return `${String(record.seq).padStart(6)}  ${style.cyan(record.type.padEnd(20))}${said ? ` ${said}` : ""}`.trimEnd();
 }
 

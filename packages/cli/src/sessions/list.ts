@@ -25,7 +25,7 @@ export async function listSessions(invocation: Invocation): Promise<number> {
   for await (const session of selection) rows.push(sessionRow(session, paths.eventlog));
   if (isSet(flags, "json", "sessions")) printJson(invocation, rows);
   else {
-    printLines(invocation, renderTable(sessionColumns(allPrograms), rows, screenWidth(invocation)));
+    printLines(invocation, await renderTable(sessionColumns(allPrograms), rows, screenWidth(invocation)));
     if (rows.length === 0) printLines(invocation, ["(no persisted sessions found)"]);
   }
   return 0;

@@ -14,7 +14,7 @@ export async function showConfig(invocation: Invocation): Promise<number> {
       { title: "VALUE", cell: (row: Setting) => shown(row.value) },
       { title: "FROM", cell: (row: Setting) => (row.from ? `${row.layer}: ${row.from}` : row.layer) },
     ];
-    printLines(invocation, renderTable(columns, settings, screenWidth(invocation)));
+    printLines(invocation, await renderTable(columns, settings, screenWidth(invocation)));
     for (const problem of problems) complain(invocation, "config", problem);
   }
   return 0;

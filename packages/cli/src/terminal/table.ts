@@ -1,6 +1,7 @@
 /** Rows of text in aligned columns, by how wide characters are shown. */
-import stringWidth from "string-width";
+import { cut } from "./cut.js";
 import { plainLine } from "./plain.js";
+import { measureFor } from "./width.js";
 
 export interface Column<Row> {
   readonly title: string;
@@ -11,33 +12,25 @@ export interface Column<Row> {
 }
 
 /** Header and rows, one per line, without a trailing blank. `maxWidth` cuts lines for a narrow terminal. */
-export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], maxWidth?: number): string[] {
+export async function renderTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  maxWidth?: number,
+): Promise<string[]> {
   const cells = rows.map((row) => columns.map((column) => plainLine(column.cell(row))));
+  const widthOf = await measureFor(cells.flat());
   const widths = columns.map(
-    ({ title, width }, at) => width ?? Math.max(title.length, ...cells.map((line) => stringWidth(line[at] ?? ""))),
+    ({ title, width }, at) => width ?? Math.max(title.length, ...cells.map((line) => widthOf(line[at] ?? ""))),
   );
   const draw = (texts: readonly string[]): string => {
     const line = columns.map(({ align }, at) => {
       const width = widths[at] ?? 0;
-      const text = cut(texts[at] ?? "", width);
-      const space = " ".repeat(Math.max(0, width - stringWidth(text)));
+      const text = cut(texts[at] ?? "", width, widthOf);
+      const space = " ".repeat(Math.max(0, width - widthOf(text)));
       return align === "right" ? space + text : text + space;
     });
     const joined = line.join("  ").trimEnd();
-    return maxWidth === undefined ? joined : cut(joined, maxWidth);
+    return maxWidth === undefined ? joined : cut(joined, maxWidth, widthOf);
   };
   return [draw(columns.map(({ title }) => title)), ...cells.map(draw)];
-}
-
-/** At most `width` columns, the last one an ellipsis when something is missing. */
-export function cut(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
-  let kept = "";
-  let taken = 0;
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    taken += stringWidth(segment);
-    if (taken > width - 1) break;
-    kept += segment;
-  }
-  return width > 0 ? `${kept}…` : "";
 }
