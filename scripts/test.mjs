@@ -23,6 +23,7 @@ const gates = {
   "browser entries": script("check-browser-entries.mjs"),
   "lockfile addresses": script("check-lockfile.mjs"),
   "requirements ledger": script("requirements.mjs", "check"),
+  "command line page": script("write-cli-doc.mjs", "--check"),
   "layer diagram": script("draw-layers.mjs", "--check"),
   "links in documents": script("check-docs.mjs"),
 };

@@ -1,0 +1,108 @@
+#!/usr/bin/env node
+// Writes docs/cli.md from the rows that parse what is typed and that `--help` is drawn from; with --check it fails when the
+// page is not what it would write. Needs the built programs.
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { CONFIG_KEYS, completeCommands } from "../packages/host/dist/index.js";
+import { repositoryRoot } from "./gate.mjs";
+
+const page = join(repositoryRoot, "docs", "cli.md");
+const require = createRequire(import.meta.url);
+const programs = ["otter", "ferret"].map((name) => require(`../apps/${name}/dist/program.js`).program);
+const [otter, ferret] = programs;
+
+const text = [introduction(), commandsOf(otter), additionsOf(ferret, otter), settings()].join("\n");
+if (!process.argv.includes("--check")) writeFileSync(page, text);
+else if (readFileSync(page, "utf8") !== text) {
+  console.error("docs/cli.md is out of date: run `node scripts/write-cli-doc.mjs`");
+  process.exitCode = 1;
+}
+
+// --- internal ---
+
+function introduction() {
+  return `# Command line
+
+This page is generated from the rows that parse what is typed, by \`scripts/write-cli-doc.mjs\`. \`<command> --help\` says the same
+in a terminal, \`<command> completions bash|zsh|fish\` teaches it to a shell.
+
+| exit code | meaning |
+|---|---|
+| 0 | done; also a server that was asked to end |
+| 1 | the work failed |
+| 2 | a mistake in what was typed or configured; with \`-p\` also a cost limit that was reached |
+| 70 | a fault of our own, told with its stack |
+| 130, 143 | interrupted |
+`;
+}
+
+function commandsOf(program) {
+  const { profile } = program;
+  const sections = named(program).map((command) => describe(profile.name, command));
+  return `## ${profile.name}\n\n${sections.join("\n")}`;
+}
+
+/** The commands and flags that one program has and another has not. */
+function additionsOf(program, base) {
+  const { name } = program.profile;
+  const known = new Map(named(base).map((command) => [command.name, command]));
+  const rows = named(program);
+  const further = rows.filter((command) => !known.has(command.name));
+  const taking = rows.filter((command) => known.has(command.name) && command.startsSessions);
+  const extra = Object.entries(taking[0].flags).filter(
+    ([flag]) => !Object.hasOwn(known.get(taking[0].name).flags, flag),
+  );
+  const where = taking.map((command) => `\`${[name, command.name].filter(Boolean).join(" ")}\``).join(", ");
+  return `## ${name}
+
+Every command of ${base.profile.name}, with \`${name}\` in its place; \`${name} serve\` speaks ACP on stdin and stdout unless \`--http\` is
+given. ${where} and the commands below also take:
+
+${flagTable(extra)}
+
+${further.map((command) => describe(name, command)).join("\n")}`;
+}
+
+function settings() {
+  const rows = Object.entries(CONFIG_KEYS).map(([name, row]) => {
+    const fallback = row.default === null || row.default.length === 0 ? "" : String(row.default);
+    return `| \`${name}\` | \`--${row.flag}\` | \`${row.env}\` | ${fallback} | ${projectMay(row)} |`;
+  });
+  return `## Settings
+
+Flags win over the environment, that over the project's \`.chimera/config.json\`, that over \`$CHIMERA_HOME/config.json\`, that over
+the default. In a variable's name \`*\` stands for the program: \`OTTER_PORT\`. \`otter config\` shows each value and where it came from.
+
+| key | flag | variable | default | a project may |
+|---|---|---|---|---|
+${rows.join("\n")}
+`;
+}
+
+function projectMay({ project }) {
+  if (project === "nothing") return "";
+  return project === "set" ? "set it" : "narrow it";
+}
+
+/** Complete with the flags of extensions; the one without a name first, as in a person's life. */
+function named(program) {
+  return completeCommands(program).toSorted((a, b) => (a.name === "" ? -1 : b.name === "" ? 1 : 0));
+}
+
+function describe(program, { name, summary, operands, flags, example }) {
+  const words = [program, name, operands].filter(Boolean).join(" ");
+  const rows = Object.entries(flags);
+  return `### \`${words}\`
+
+${summary}. For example \`${example}\`.
+${rows.length === 0 ? "" : `\n${flagTable(rows)}\n`}`;
+}
+
+function flagTable(rows) {
+  const lines = rows.map(([name, { short, value, help }]) => {
+    const typed = `\`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}\``;
+    return `| ${typed} | ${help.replaceAll("|", "\\|").replaceAll("<", "&lt;")} |`;
+  });
+  return `| flag | |\n|---|---|\n${lines.join("\n")}`;
+}
