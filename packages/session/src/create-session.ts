@@ -95,6 +95,8 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     newId: () => `perm-${deps.newId()}`,
     timeoutSeconds: deps.permissionTimeout,
   });
+  /** Of the turn that runs. */
+  let turnSignal: AbortSignal | undefined;
   const workspace = composeWorkspace({
     cwd,
     directories,
@@ -107,7 +109,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     },
     watch: {
       willWrite: async (path) => deps.snapshots?.willWrite(path),
-      willRun: async () => (await deps.snapshots?.willRun()) ?? (async () => {}),
+      willRun: async () => (await deps.snapshots?.willRun({ signal: turnSignal })) ?? (async () => {}),
     },
   });
   const queue = createTurnQueue({
@@ -160,6 +162,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
 
   async function runOne(next: QueuedTurn, signal: AbortSignal): Promise<void> {
     const place: Place = { turn: next.turn, ...(next.origin !== undefined && { origin: next.origin }) };
+    turnSignal = signal;
     journal.settle(queue.busy());
     const command = await resolve(next.prompt.text);
     const answering = command && "agent" in command ? command.agent : undefined;

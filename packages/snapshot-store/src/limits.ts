@@ -8,6 +8,8 @@ export interface SnapshotLimits {
   readonly baselineBytes: number;
   /** Files watched per workspace for edits by commands. Default 100,000. */
   readonly baselineFiles: number;
+  /** How long a command may be kept waiting for a workspace that is not in the index yet; the rest follows with the next. Default 15 s. */
+  readonly baselineMs: number;
   /** What `gc` lets all sessions and workspaces hold together. Default 8 GiB. */
   readonly totalBytes: number;
   /** `gc` removes what nobody touched for this long. Default 30 days. */
@@ -21,6 +23,7 @@ export const DEFAULT_LIMITS: SnapshotLimits = {
   sessionBytes: 1024 * MIB,
   baselineBytes: 1024 * MIB,
   baselineFiles: 100_000,
+  baselineMs: 15_000,
   totalBytes: 8 * 1024 * MIB,
   idleMs: 30 * 24 * 60 * 60 * 1000,
 };

@@ -43,13 +43,13 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   /** What `beginTurn`, which cannot throw, ran into; the turn's next call throws it. */
   let failedBegin: unknown = null;
 
-  function enqueue<T>(doing: string, work: () => Promise<T> | T): Promise<T> {
+  function enqueue<T>(doing: string, work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
     const result = queue.then(async () => {
       try {
         if (!ready) await takeUp();
         return await work();
       } catch (error) {
-        throw toSnapshotError(error, doing);
+        throw signal?.aborted ? signal.reason : toSnapshotError(error, doing);
       }
     });
     queue = result.catch(() => {});
@@ -85,24 +85,33 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     return turn;
   }
 
+  function abandon(runs: ReadonlyMap<Run, Baseline>): void {
+    for (const [run, baseline] of runs) baseline.abandonRun(run);
+  }
+
   async function finishCommands(): Promise<void> {
     for (const end of [...commands.keys()]) await end();
   }
 
-  async function startCommand(): Promise<() => Promise<void>> {
+  async function startCommand(signal?: AbortSignal): Promise<() => Promise<void>> {
     const open = running();
     const runs = new Map<Run, Baseline>();
-    for (const root of roots.paths) {
-      const baseline = deps.baseline(root);
-      const run = await baseline.startRun();
-      runs.set(run, baseline);
-      open.commandStarted(root, run.startedAt);
+    try {
+      for (const root of roots.paths) {
+        const baseline = deps.baseline(root);
+        const run = await baseline.startRun(signal);
+        runs.set(run, baseline);
+        open.commandStarted(root, run.startedAt);
+      }
+    } catch (error) {
+      abandon(runs);
+      throw error;
     }
     const end = async () => {
       if (!commands.delete(end)) return;
       for (const [run, baseline] of runs) {
         await baseline.finishRun(run);
-        captureRun(open, run, baseline, blobs);
+        open.together(() => captureRun(open, run, baseline, blobs));
       }
       if (commands.size === 0) for (const root of roots.paths) open.commandEnded(root);
     };
@@ -190,8 +199,8 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
         }
       });
     },
-    willRun() {
-      return enqueue("preparing for a command", startCommand);
+    willRun({ signal } = {}) {
+      return enqueue("preparing for a command", () => startCommand(signal), signal);
     },
     endTurn() {
       return enqueue("ending a turn", async (): Promise<TurnSnapshot | null> => {
@@ -225,7 +234,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     drop() {
       return enqueue("forgetting a session", () => {
         turn = null;
-        for (const runs of commands.values()) for (const [run, baseline] of runs) baseline.abandonRun(run);
+        for (const runs of commands.values()) abandon(runs);
         commands.clear();
         if (existsSync(directory)) rmSync(directory, { recursive: true, force: true });
         history.reload();

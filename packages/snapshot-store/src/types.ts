@@ -31,8 +31,11 @@ export interface SessionSnapshots {
   beginTurn(turn: number): void;
   /** Captures what is at a path before the first write of it in this turn. */
   willWrite(path: string): Promise<void>;
-  /** Brings the baseline up to date before a command; the returned function finds what the command changed. */
-  willRun(): Promise<() => Promise<void>>;
+  /**
+   * Brings the baseline up to date before a command; the returned function finds what the command changed. The first
+   * time in a large workspace that takes a while: `signal` ends the wait with its reason.
+   */
+  willRun(options?: { readonly signal?: AbortSignal | undefined }): Promise<() => Promise<void>>;
   /** Captures what the turn left and makes it one undo step; null when no file changed (it still is a step). */
   endTurn(): Promise<TurnSnapshot | null>;
   undo(options?: RestoreOptions): Promise<RestoreReport>;

@@ -1,5 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createSnapshotStore } from "../src/index.js";
@@ -112,12 +122,7 @@ test("content is kept once for all sessions, and only what changed is read again
   for (let i = 0; i < 50; i += 1) f.write(`f${i}`, `content ${i}`);
   await f.shellTurn(0, "echo 1 > f0");
   const baselines = join(f.root, ".baselines");
-  const count = () =>
-    readdirSync(baselines).flatMap((name) =>
-      readdirSync(join(baselines, name, "blobs")).flatMap((shard) =>
-        readdirSync(join(baselines, name, "blobs", shard)),
-      ),
-    ).length;
+  const count = () => readdirSync(baselines).flatMap((name) => readdirSync(join(baselines, name, "blobs"))).length;
   expect(count()).toBe(51);
   const other = createSnapshotStore({ root: f.root }).session("other", { cwd: f.ws, directories: [] });
   other.beginTurn(0);
@@ -163,4 +168,59 @@ test("a workspace reached through a link, and a command that never reported its 
   ]);
   await session.undo();
   expect(f.tree()).toEqual({ a: "file 644 0" });
+});
+
+test("a command that is stopped while its workspace is read does not wait, and costs the next one nothing", async () => {
+  const f = fixture();
+  for (let i = 0; i < 2000; i += 1) f.write(`d${i % 20}/f${i}`, `content ${i}`);
+  const stop = new AbortController();
+  const reason = new Error("stopped");
+  f.session.beginTurn(0);
+  setImmediate(() => stop.abort(reason));
+  await expect(f.session.willRun({ signal: stop.signal })).rejects.toBe(reason);
+  await expect(f.session.willRun({ signal: stop.signal })).rejects.toBe(reason);
+  expect(await f.session.endTurn()).toBeNull();
+  const before = f.tree();
+  await f.shellTurn(1, "echo 1 > d0/f0; rm d19/f1999; mkdir new; echo 1 > new/f");
+  expect((await f.session.undo()).files).toHaveLength(3);
+  expect(f.tree()).toEqual(before);
+});
+
+test("more changes than the kernel has room to tell of are found all the same", async () => {
+  const stopped = Date.now();
+  const f = fixture({ clock: () => stopped });
+  const names = Array.from({ length: 100 }, (_, i) => `f${i}`);
+  for (const name of names) f.write(name, "0");
+  const before = f.tree();
+  f.session.beginTurn(0);
+  const done = await f.session.willRun();
+  const open = names.map((name) => openSync(f.path(name), "a"));
+  for (let round = 0; round < 200; round += 1) for (const fd of open) writeSync(fd, "1");
+  for (const fd of open) closeSync(fd);
+  await done();
+  expect((await f.session.endTurn())?.files).toHaveLength(100);
+  await f.session.undo();
+  expect(f.tree()).toEqual(before);
+});
+
+test("a workspace that takes too long to read is read bit by bit; until then undo says what it does not know", async () => {
+  const f = fixture({ limits: { baselineMs: 5 } });
+  for (let i = 0; i < 600; i += 1) f.write(`d${i % 10}/f${i}`, "0");
+  mkdirSync(f.path("d9/empty"));
+  const everything = "find . -type f -exec sh -c 'for f; do echo 1 > $f; done' - {} +; echo 1 > fresh";
+  await f.shellTurn(0, everything);
+  const { files } = await f.session.undo();
+  expect(files).toContainEqual({ path: f.ws, outcome: "skipped", reason: "time_limit" });
+  expect(existsSync(f.path("d9/empty"))).toBe(true);
+  expect(existsSync(f.path("fresh"))).toBe(false);
+  for (const name of Object.keys(f.tree())) expect(existsSync(f.path(name))).toBe(true);
+  for (let turn = 1, skipped = true; skipped; turn += 1) {
+    f.session.beginTurn(turn);
+    await (await f.session.willRun())();
+    skipped = (await f.session.endTurn()) !== null;
+  }
+  const before = f.tree();
+  await f.shellTurn(999, everything.replaceAll("1", "2"));
+  expect((await f.session.undo()).files.every(({ outcome }) => outcome !== "skipped")).toBe(true);
+  expect(f.tree()).toEqual(before);
 });

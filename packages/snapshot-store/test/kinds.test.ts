@@ -49,12 +49,32 @@ const commands: Record<string, { setup: string; command: string }> = {
   },
   "an empty directory": { setup: "mkdir keep gone", command: "rmdir gone; mkdir made" },
   "a hard link": { setup: "echo x > a", command: "ln a b; echo y >> a" },
+  "a write through another name": {
+    setup: "mkdir d e; echo x > d/a; ln d/a e/b; echo x > c",
+    command: "echo y >> e/b; ln c e/c; echo y >> e/c",
+  },
+  "a directory that is moved, and one that takes its place": {
+    setup: "mkdir d e; echo x > d/f; echo y > e/f",
+    command: "mv d away; mv e d; echo z >> d/f; mkdir e; echo z > e/f; echo z >> away/f",
+  },
+  "a directory that is made anew": {
+    setup: "mkdir -p d/in; echo x > d/f; echo x > d/in/f",
+    command: "rm -r d; mkdir -p d/in; echo y > d/in/f; echo x > d/f; chmod 600 d/f",
+  },
   "same size and time": { setup: "echo 1 > a; touch -d 2020-01-01 a", command: "echo 2 > a; touch -d 2020-01-01 a" },
 };
 
-for (const [name, { setup, command }] of Object.entries(commands)) {
-  test(`undo and redo of a command: ${name}`, async () => {
-    const f = fixture();
+/** After a command that takes long every file is looked at, after a short one only where the kernel told of changes. */
+const ways = { long: () => Date.now(), short: () => STOPPED };
+const STOPPED = Date.now();
+
+const cases = Object.entries(commands).flatMap(([name, given]) =>
+  Object.entries(ways).map(([way, clock]) => ({ name: `a ${way} command: ${name}`, clock, ...given })),
+);
+
+for (const { name, clock, setup, command } of cases) {
+  test(`undo and redo of ${name}`, async () => {
+    const f = fixture({ clock });
     execFileSync("sh", ["-c", setup], { cwd: f.ws });
     const before = f.tree();
     await f.shellTurn(0, command);

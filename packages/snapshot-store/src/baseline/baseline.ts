@@ -3,18 +3,21 @@
  * so that whatever a command does, what was there before is known.
  */
 import { type Blobs, createBlobs, sha256 } from "../content/blobs.js";
-import { type StoredState, statIfAny } from "../content/file-state.js";
+import { type SkipReason, type StoredState, statIfAny } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
 import { createFacts, type Fact } from "./facts.js";
 import { rulesAbove } from "./ignore-rules.js";
-import { createRun, type Run } from "./run.js";
-import { factOf, type ScanContext, scan, settleUnmetFacts } from "./scan.js";
+import { factOf, settleUnmetFacts } from "./indexed-file.js";
+import { createRun, noteSkipped, type Run } from "./run.js";
+import { scan } from "./scan.js";
+import { createFindings, type ScanContext } from "./scan-context.js";
 import { createDirectoryNode, type DirectoryNode, type FileNode, filesOf, sameStamp } from "./tree.js";
+import { createWatcher } from "./watch.js";
 
 export interface Baseline {
   readonly blobs: Blobs;
-  /** Brings the index up to date and starts to note what changes. */
-  startRun(): Promise<Run>;
+  /** Brings the index up to date and starts to note what changes. Stops soon after `signal` does, with its reason. */
+  startRun(signal?: AbortSignal): Promise<Run>;
   /** Brings the index up to date; the run then holds everything that changed since it started. */
   finishRun(run: Run): Promise<void>;
   /** Stops noting for a command whose result nobody wants. */
@@ -39,6 +42,10 @@ export interface BaselineOptions {
 
 /** A blob younger than this may belong to a command running in another process. */
 const PRUNE_AGE_MS = 60 * 60 * 1000;
+/** What looking at one file costs, roughly. */
+const LOOK_MS = 0.005;
+/** Every file is looked at after a command that took this many times longer: what no watcher hears of is found too. */
+const WORTH_A_LOOK = 10;
 
 /** The directory of a root's baseline below the store's root. */
 export function baselineDirectory(storeRoot: string, root: string): string {
@@ -47,23 +54,31 @@ export function baselineDirectory(storeRoot: string, root: string): string {
 
 export function createBaseline(options: BaselineOptions): Baseline {
   const { directory, root, ownData, limits, clock } = options;
-  const blobs = createBlobs(`${directory}/blobs`, { fanOut: true });
+  const blobs = createBlobs(`${directory}/blobs`);
   const facts = createFacts(`${directory}/facts.ndjson`);
+  const watcher = createWatcher(root, `${directory}/bell`);
   const runs = new Set<Run>();
-  const usage = { files: 0, bytes: 0, truncated: false, scans: 0 };
+  const usage = { files: 0, bytes: 0, scans: 0 };
+  /** What earlier processes learned and this one did not meet yet. */
+  let unmet: Map<string, Fact> | null = null;
   let tree: DirectoryNode | null = null;
+  /** Why part of the workspace is not in the index. */
+  let truncated: SkipReason | null = null;
   let queue: Promise<unknown> = Promise.resolve();
 
-  function exclusive<T>(work: () => Promise<T>): Promise<T> {
+  function exclusive<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const result = queue.then(work);
     queue = result.catch(() => {});
-    return result;
+    return signal === undefined ? result : unlessAborted(result, signal);
   }
 
-  async function bringUpToDate(): Promise<void> {
+  async function bringUpToDate(thorough: boolean, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
     const above = rulesAbove(root);
-    const known = tree === null ? facts.load() : new Map<string, Fact>();
-    tree ??= createDirectoryNode(root, above);
+    const found = createFindings();
+    unmet ??= facts.load();
+    await watcher.catchUp();
+    tree ??= createDirectoryNode(root, above, 0);
     const context: ScanContext = {
       root: tree,
       rulesAbove: above,
@@ -71,13 +86,23 @@ export function createBaseline(options: BaselineOptions): Baseline {
       blobs,
       limits,
       runs,
-      facts: known,
+      facts: unmet,
       usage,
+      watcher,
       clock,
+      thorough: thorough || tree.mtimeMs === null,
+      signal,
+      found,
     };
-    const learned = await scan(context);
-    learned.push(...settleUnmetFacts(context));
-    facts.save(learned, allFacts, usage.files);
+    try {
+      await scan(context);
+      if (found.hardLink && !context.thorough) await scan({ ...context, thorough: true });
+      if (found.truncated === null) settleUnmetFacts(context);
+      truncated = found.truncated;
+      if (truncated !== null) noteSkipped(runs, root, truncated);
+    } finally {
+      facts.save(found.learned, allFacts, usage.files);
+    }
   }
 
   function* allFacts(): Generator<Fact> {
@@ -95,19 +120,21 @@ export function createBaseline(options: BaselineOptions): Baseline {
 
   return {
     blobs,
-    startRun() {
+    startRun(signal) {
       return exclusive(async () => {
-        await bringUpToDate();
+        await bringUpToDate(false, signal);
+        signal?.throwIfAborted();
         const run = createRun(clock());
         runs.add(run);
-        if (usage.truncated) run.skipped.set(root, "quota");
+        if (truncated !== null) noteSkipped([run], root, truncated);
         return run;
-      });
+      }, signal);
     },
     finishRun(run) {
       return exclusive(async () => {
         try {
-          await bringUpToDate();
+          const took = clock() - run.startedAt;
+          await bringUpToDate(took > usage.files * LOOK_MS * WORTH_A_LOOK);
         } finally {
           runs.delete(run);
         }
@@ -123,7 +150,7 @@ export function createBaseline(options: BaselineOptions): Baseline {
         const run = createRun(startedAt);
         runs.add(run);
         try {
-          await bringUpToDate();
+          await bringUpToDate(true);
         } finally {
           runs.delete(run);
         }
@@ -141,7 +168,7 @@ export function createBaseline(options: BaselineOptions): Baseline {
     },
     prune() {
       const needed = new Set<string>();
-      for (const fact of tree === null ? facts.load().values() : allFacts()) {
+      for (const fact of [...(unmet ?? facts.load()).values(), ...allFacts()]) {
         if (fact.state.kind === "file" || fact.state.kind === "link") needed.add(fact.state.sha);
       }
       const removed = { blobs: 0, bytes: 0 };
@@ -156,4 +183,16 @@ export function createBaseline(options: BaselineOptions): Baseline {
       return removed;
     },
   };
+}
+
+// --- internal ---
+
+/** Somebody else's scan may be in the way for seconds; who is stopped does not wait for it. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
 }

@@ -15,6 +15,7 @@ export interface Fact {
   readonly mtimeMs: number;
   readonly ctimeMs: number;
   readonly ino: number;
+  readonly binary: boolean;
   readonly state: FileState;
 }
 
@@ -24,7 +25,7 @@ export interface Facts {
   save(changed: readonly Fact[], all: () => Iterable<Fact>, total: number): void;
 }
 
-const VERSION = 1;
+const VERSION = 2;
 
 export function createFacts(path: string): Facts {
   let lines = 0;
@@ -72,15 +73,15 @@ export function createFacts(path: string): Facts {
 
 /** The fact that a path is gone. */
 export function goneFact(path: string): Fact {
-  return { path, size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, state: ABSENT };
+  return { path, size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, binary: false, state: ABSENT };
 }
 
 // --- internal ---
 
 function encode(fact: Fact): string {
-  const { path, size, mtimeMs, ctimeMs, ino, state } = fact;
+  const { path, size, mtimeMs, ctimeMs, ino, binary, state } = fact;
   if (state.kind !== "file" && state.kind !== "link") return JSON.stringify([path]);
-  const row = [path, size, mtimeMs, ctimeMs, ino, state.sha, state.mode];
+  const row = [path, size, mtimeMs, ctimeMs, ino, state.sha, state.mode, binary ? 1 : 0];
   return JSON.stringify(state.kind === "link" ? [...row, state.target] : row);
 }
 
@@ -94,9 +95,9 @@ function decode(row: string): Fact | null {
   }
   if (!Array.isArray(value) || typeof value[0] !== "string") return null;
   if (value.length === 1) return goneFact(value[0]);
-  const [path, size, mtimeMs, ctimeMs, ino, sha, mode, target] = value;
+  const [path, size, mtimeMs, ctimeMs, ino, sha, mode, binary, target] = value;
   if (![size, mtimeMs, ctimeMs, ino, mode].every(Number.isFinite) || !isSha256(sha)) return null;
   const state: FileState =
     typeof target === "string" ? { kind: "link", sha, mode, target } : { kind: "file", sha, mode };
-  return { path, size, mtimeMs, ctimeMs, ino, state };
+  return { path, size, mtimeMs, ctimeMs, ino, binary: binary !== 0, state };
 }

@@ -1,8 +1,8 @@
 /** The stat index of a workspace, as the tree it is. */
-import type { Stats } from "node:fs";
 import type { FileState } from "../content/file-state.js";
 import { fsPath } from "../workspace/path-bytes.js";
 import type { IgnoreRules } from "./ignore-rules.js";
+import type { DirectoryWatch } from "./watch.js";
 
 export interface FileNode {
   readonly path: string;
@@ -16,8 +16,12 @@ export interface FileNode {
   stored: number;
   /** Changed so recently that its times cannot prove the content still the same. */
   racy: boolean;
+  /** Holds a NUL: no text, and so of the kind that programs write through a mapping, which no watcher hears of. */
+  binary: boolean;
+  /** Has another name, and a watcher hears only of what is done through this one. */
+  linked: boolean;
   /** The scan that added it. */
-  scan: number;
+  readonly scan: number;
 }
 
 export interface DirectoryNode {
@@ -27,15 +31,23 @@ export interface DirectoryNode {
   mtimeMs: number | null;
   ctimeMs: number;
   ino: number;
+  device: number;
   mode: number;
   racy: boolean;
+  /** All its entries are in the index; not so where a limit came first. */
+  complete: boolean;
   ignoreText: string;
   rules: IgnoreRules;
+  /** The rules above changed since it was listed. */
+  stale: boolean;
+  watch: DirectoryWatch | null;
+  /** The scan that added it. */
+  readonly scan: number;
   readonly files: Map<string, FileNode>;
   readonly dirs: Map<string, DirectoryNode>;
 }
 
-export function createFileNode(path: string): FileNode {
+export function createFileNode(path: string, scan: number): FileNode {
   const state: FileState = { kind: "absent" };
   return {
     path,
@@ -47,21 +59,28 @@ export function createFileNode(path: string): FileNode {
     state,
     stored: 0,
     racy: false,
-    scan: 0,
+    binary: false,
+    linked: false,
+    scan,
   };
 }
 
-export function createDirectoryNode(path: string, rules: IgnoreRules): DirectoryNode {
+export function createDirectoryNode(path: string, rules: IgnoreRules, scan: number): DirectoryNode {
   return {
     path,
     address: fsPath(path),
     mtimeMs: null,
     ctimeMs: 0,
     ino: 0,
+    device: 0,
     mode: 0,
     racy: false,
+    complete: false,
     ignoreText: "",
     rules,
+    stale: false,
+    watch: null,
+    scan,
     files: new Map(),
     dirs: new Map(),
   };
@@ -82,16 +101,29 @@ export function sameStamp(a: Stamp, b: Stamp): boolean {
  * A change made within the clock's grain of an earlier one leaves the same times. Kernels stamp every few milliseconds;
  * whole seconds betray a file system that knows nothing finer.
  */
-export function isRacy(stat: Stats, now: number): boolean {
-  return now - stat.ctimeMs < (stat.ctimeMs % 1000 === 0 ? 2100 : 50);
+export function isRacy(ctimeMs: number, now: number): boolean {
+  return now - ctimeMs < (ctimeMs % 1000 === 0 ? 2100 : 50);
+}
+
+/** A file that can change without a watcher hearing of it is looked at in every scan. */
+export function isElusive(node: FileNode): boolean {
+  return node.binary || node.linked;
+}
+
+/** The full path of an entry. */
+export function pathIn(directory: DirectoryNode, name: string): string {
+  return directory.path === "/" ? `/${name}` : `${directory.path}/${name}`;
 }
 
 export function* filesOf(directory: DirectoryNode): Generator<FileNode> {
-  yield* directory.files.values();
-  for (const child of directory.dirs.values()) yield* filesOf(child);
+  for (const each of directoriesOf(directory)) yield* each.files.values();
 }
 
+/** Not recursive: a deep tree must not exhaust the stack. */
 export function* directoriesOf(directory: DirectoryNode): Generator<DirectoryNode> {
-  yield directory;
-  for (const child of directory.dirs.values()) yield* directoriesOf(child);
+  const pending = [directory];
+  for (let each = pending.pop(); each !== undefined; each = pending.pop()) {
+    yield each;
+    for (const child of each.dirs.values()) pending.push(child);
+  }
 }

@@ -48,22 +48,16 @@ export function sha256(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** `fanOut` spreads blobs over 256 directories, for stores that hold a whole workspace. */
-export function createBlobs(directory: string, options?: { readonly fanOut?: boolean }): Blobs {
-  const fanOut = options?.fanOut ?? false;
-  const made = new Set<string>();
+export function createBlobs(directory: string): Blobs {
+  let made = false;
   /** Null until somebody asks. */
   let total: number | null = null;
 
-  function pathOf(sha: string): string {
-    return fanOut ? `${directory}/${sha.slice(0, 2)}/${sha}` : `${directory}/${sha}`;
-  }
+  const pathOf = (sha: string): string => `${directory}/${sha}`;
 
-  function prepare(path: string): void {
-    const parent = dirname(path);
-    if (made.has(parent)) return;
-    mkdirSync(parent, { recursive: true, mode: 0o700 });
-    made.add(parent);
+  function prepare(): void {
+    if (!made) mkdirSync(directory, { recursive: true, mode: 0o700 });
+    made = true;
   }
 
   function sizeOf(sha: string): number | null {
@@ -72,41 +66,37 @@ export function createBlobs(directory: string, options?: { readonly fanOut?: boo
 
   function list(): Map<string, BlobStat> {
     const found = new Map<string, BlobStat>();
-    for (const parent of fanOut ? namesIn(directory).map((name) => `${directory}/${name}`) : [directory]) {
-      for (const name of namesIn(parent)) {
-        const stat = statSync(`${parent}/${name}`, { throwIfNoEntry: false });
-        if (stat?.isFile()) found.set(name, { bytes: stat.size, mtimeMs: stat.mtimeMs });
-      }
+    for (const name of namesIn(directory)) {
+      const stat = statSync(pathOf(name), { throwIfNoEntry: false });
+      if (stat?.isFile()) found.set(name, { bytes: stat.size, mtimeMs: stat.mtimeMs });
     }
     return found;
   }
 
   /** A removed directory is made again; `clear` and `gc` of another process may have taken it. */
-  function retrying(path: string, write: () => void): void {
-    prepare(path);
+  function retrying<T>(write: () => T): T {
+    prepare();
     try {
-      write();
+      return write();
     } catch (error) {
       if (errnoOf(error) !== "ENOENT") throw error;
-      made.delete(dirname(path));
-      prepare(path);
-      write();
+      made = false;
+      prepare();
+      return write();
     }
   }
 
   return {
     put(sha, bytes) {
-      if (sizeOf(sha) === bytes.length) return;
-      const path = pathOf(sha);
-      retrying(path, () => writeWhole(path, bytes));
-      if (total !== null) total += bytes.length;
+      const isNew = retrying(() => store(pathOf(sha), bytes));
+      if (isNew && total !== null) total += bytes.length;
     },
     adopt(sha, from) {
-      if (sizeOf(sha) !== null) return true;
       const bytes = from.size(sha);
+      const own = sizeOf(sha);
+      if (own !== null && (bytes === null || own === bytes)) return true;
       if (bytes === null) return false;
-      const path = pathOf(sha);
-      retrying(path, () => linkOrCopy(from.path(sha), path));
+      retrying(() => linkOrCopy(from.path(sha), pathOf(sha)));
       if (total !== null) total += bytes;
       return true;
     },
@@ -135,29 +125,44 @@ export function createBlobs(directory: string, options?: { readonly fanOut?: boo
 
 // --- internal ---
 
-function writeWhole(path: string, bytes: Buffer): void {
-  const temporary = `${dirname(path)}/${temporaryName()}`;
-  const fd = openSync(temporary, "wx", 0o600);
+/** False when it was there already. What a crash left of a blob has another size, and is replaced. */
+function store(path: string, bytes: Buffer): boolean {
+  try {
+    create(path, bytes);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") throw error;
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.size === bytes.length) return false;
+  replacing(path, (temporary) => create(temporary, bytes));
+  return true;
+}
+
+function create(path: string, bytes: Buffer): void {
+  const fd = openSync(path, "wx", 0o600);
+  let written = false;
   try {
     writeFileSync(fd, bytes);
+    written = true;
+  } finally {
     closeSync(fd);
-  } catch (error) {
-    closeSync(fd);
-    unlinkSync(temporary);
-    throw error;
+    if (!written) unlinkSync(path);
   }
-  renameSync(temporary, path);
 }
 
 function linkOrCopy(source: string, path: string): void {
   try {
     linkSync(source, path);
-  } catch (error) {
-    if (errnoOf(error) === "EEXIST") return;
-    const temporary = `${dirname(path)}/${temporaryName()}`;
-    copyFileSync(source, temporary);
-    renameSync(temporary, path);
+  } catch {
+    // What is there is not whole, or the file system knows no links.
+    replacing(path, (temporary) => copyFileSync(source, temporary));
   }
+}
+
+function replacing(path: string, make: (temporary: string) => void): void {
+  const temporary = `${dirname(path)}/${temporaryName()}`;
+  make(temporary);
+  renameSync(temporary, path);
 }
 
 function namesIn(directory: string): string[] {

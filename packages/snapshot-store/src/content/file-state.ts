@@ -8,6 +8,7 @@ export type SkipReason =
   | "unreadable"
   | "not_a_regular_file"
   | "quota"
+  | "time_limit"
   | "outside_workspace"
   | "own_data"
   | "moved_from_untracked"

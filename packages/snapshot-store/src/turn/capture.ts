@@ -123,6 +123,8 @@ function currentState(path: string, context: CaptureContext): StoredState | Extr
   if (known !== null && known.kind !== "absent" && context.blobs.adopt(known.sha, baseline.blobs)) return known;
   const { state, bytes } = observe(fsPath(path), context.limits.fileBytes);
   if (state.kind === "directory") return ABSENT;
-  if (state.kind === "file" || state.kind === "link") context.blobs.put(state.sha, bytes!);
+  if (state.kind === "file" || state.kind === "link") {
+    if (!context.blobs.adopt(state.sha, baseline.blobs)) context.blobs.put(state.sha, bytes!);
+  }
   return state;
 }

@@ -2,11 +2,12 @@
  * A turn in progress: what it found, per path. Each finding is appended to `turn.ndjson` before the write it precedes, so
  * that a crash in the middle of a turn leaves a turn that can be undone.
  */
-import { appendFileSync, mkdirSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, truncateSync } from "node:fs";
 import { dirname } from "node:path";
 import { readTextIfAny } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type StoredState } from "../content/file-state.js";
+import { errnoOf } from "../errors.js";
 
 export interface OpenTurn {
   readonly turn: number;
@@ -21,7 +22,9 @@ export interface OpenTurn {
   skip(path: string, reason: string): void;
   commandStarted(root: string, at: number): void;
   commandEnded(root: string): void;
-  /** Forgets the file on disk: the turn is in the stack now. */
+  /** Writes what `work` finds in one go. */
+  together(work: () => void): void;
+  /** The turn is in the stack now: what is on disk of it is emptied. */
   close(): void;
 }
 
@@ -29,14 +32,15 @@ export function openTurn(path: string, turn: number): OpenTurn {
   const state = emptyTurn();
   /** Nothing is written for a turn that touches no file. */
   let started = false;
-  function append(row: Row): void {
-    const rows = started ? [row] : [{ turn }, row];
+  function append(rows: readonly Row[]): void {
     if (!started) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    appendFileSync(path, rows.map((each) => `${JSON.stringify(each)}\n`).join(""), { mode: 0o600 });
+    const lines = (started ? rows : [{ turn }, ...rows]).map((row) => `${JSON.stringify(row)}\n`);
+    appendFileSync(path, lines.join(""), { mode: 0o600 });
     started = true;
-    take(state, row);
   }
-  return withState(path, turn, state, append);
+  return withState(turn, state, append, () => {
+    if (started) empty(path);
+  });
 }
 
 /** The turn a crash left open, if any. */
@@ -46,7 +50,8 @@ export function reopenTurn(path: string): OpenTurn | null {
   if (turn === undefined || !Number.isSafeInteger(turn)) return null;
   const state = emptyTurn();
   for (const row of rows) take(state, row);
-  return withState(path, turn, state, (row) => take(state, row));
+  const inMemory = () => {};
+  return withState(turn, state, inMemory, () => empty(path));
 }
 
 // --- internal ---
@@ -74,27 +79,51 @@ function emptyTurn() {
 }
 
 function withState(
-  path: string,
   turn: number,
   state: ReturnType<typeof emptyTurn>,
-  append: (row: Row) => void,
+  append: (rows: readonly Row[]) => void,
+  close: () => void,
 ): OpenTurn {
+  let waiting: Row[] | null = null;
+  function add(row: Row): void {
+    if (waiting === null) append([row]);
+    else waiting.push(row);
+    take(state, row);
+  }
   return {
     turn,
     ...state,
     found(file, found) {
-      if (!state.before.has(file)) append({ path: file, state: found });
+      if (!state.before.has(file)) add({ path: file, state: found });
     },
     foundDirectory(dir, mode) {
-      if (!state.dirs.has(dir)) append({ dir, mode });
+      if (!state.dirs.has(dir)) add({ dir, mode });
     },
     skip(file, reason) {
-      if (!state.before.has(file) && !state.skipped.has(file)) append({ skipped: file, reason });
+      if (!state.before.has(file) && !state.skipped.has(file)) add({ skipped: file, reason });
     },
-    commandStarted: (root, at) => append({ run: root, at }),
-    commandEnded: (root) => append({ run: root, at: null }),
-    close: () => rmSync(path, { force: true }),
+    commandStarted: (root, at) => add({ run: root, at }),
+    commandEnded: (root) => add({ run: root, at: null }),
+    together(work) {
+      waiting = [];
+      try {
+        work();
+        if (waiting.length > 0) append(waiting);
+      } finally {
+        waiting = null;
+      }
+    },
+    close,
   };
+}
+
+/** Cheaper than removing it, since most turns need it again. */
+function empty(path: string): void {
+  try {
+    truncateSync(path);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  }
 }
 
 function take(state: ReturnType<typeof emptyTurn>, row: Row): void {

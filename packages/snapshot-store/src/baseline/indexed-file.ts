@@ -1,0 +1,156 @@
+/** One file of the index: added when it is met, read again when it may have changed, forgotten when it is gone. */
+import type { Stats } from "node:fs";
+import { type FileState, observe, type SkipReason, sameContent, statIfAny } from "../content/file-state.js";
+import { fsPath } from "../workspace/path-bytes.js";
+import { type Fact, goneFact } from "./facts.js";
+import { noteDirectory, noteFile, noteSkipped } from "./run.js";
+import type { ScanContext } from "./scan-context.js";
+import {
+  createFileNode,
+  type DirectoryNode,
+  directoriesOf,
+  type FileNode,
+  filesOf,
+  isElusive,
+  isRacy,
+  pathIn,
+  sameStamp,
+} from "./tree.js";
+
+/** Adds a file that was listed; `unknown` is why it may have been there before the index knew of it. */
+export function addFile(
+  context: ScanContext,
+  directory: DirectoryNode,
+  name: string,
+  unknown: SkipReason | null,
+): void {
+  const { usage, facts, runs, found } = context;
+  const node = createFileNode(pathIn(directory, name), usage.scans);
+  const fact = facts.get(node.path);
+  facts.delete(node.path);
+  const stat = statIfAny(node.address);
+  if (stat === null) return;
+  directory.files.set(name, node);
+  usage.files += 1;
+  node.linked = stat.nlink > 1;
+  if (fact === undefined) {
+    found.hardLink ||= node.linked;
+    const origin = runs.size === 0 ? null : (unknown ?? untrackedOrigin(context, stat));
+    refresh(context, node, origin !== null);
+    if (origin !== null) noteSkipped(runs, node.path, origin);
+  } else {
+    found.departed.add(fact.ino);
+    if (!takeFact(context, node, fact, stat)) {
+      node.state = fact.state;
+      refresh(context, node, false);
+    }
+  }
+  if (isElusive(node)) directory.watch?.suspect(name);
+}
+
+export function checkFile(context: ScanContext, directory: DirectoryNode, name: string, node: FileNode): void {
+  const stat = statIfAny(node.address);
+  if (stat === null || node.racy || !sameStamp(node, stat)) refresh(context, node, false);
+  if (isElusive(node)) directory.watch?.suspect(name);
+}
+
+/** `deleted`: they are gone, and not merely out of sight. */
+export function forgetBelow(context: ScanContext, directory: DirectoryNode, deleted: boolean): void {
+  for (const child of directoriesOf(directory)) {
+    for (const node of child.files.values()) forgetFile(context, node, deleted);
+    if (deleted && child !== directory) noteDirectory(context.runs, child.path, child.mode);
+    child.watch?.close();
+    child.watch = null;
+  }
+  directory.files.clear();
+  directory.dirs.clear();
+}
+
+export function forgetFile(context: ScanContext, node: FileNode, deleted: boolean): void {
+  context.usage.files -= 1;
+  context.usage.bytes -= node.stored;
+  context.found.learned.push(goneFact(node.path));
+  context.found.departed.add(node.ino);
+  if (deleted && node.state.kind !== "absent") noteFile(context.runs, node.path, node.state);
+}
+
+/** Facts about paths that no scan of this process met again: files that went meanwhile. */
+export function settleUnmetFacts(context: ScanContext): void {
+  for (const fact of context.facts.values()) {
+    const still = statIfAny(fsPath(fact.path));
+    if (still === null) noteFile(context.runs, fact.path, fact.state);
+    context.found.learned.push(goneFact(fact.path));
+  }
+  context.facts.clear();
+}
+
+export function factOf(node: FileNode): Fact {
+  const { path, size, mtimeMs, ctimeMs, ino, binary, state } = node;
+  return { path, size, mtimeMs, ctimeMs, ino, binary, state };
+}
+
+// --- internal ---
+
+/** As git does: text has no NUL near its beginning. */
+const BINARY_PROBE_BYTES = 8000;
+
+/** Why a file that was not in the index may have existed all the same; null when it is new. */
+function untrackedOrigin(context: ScanContext, stat: Stats): SkipReason | null {
+  const started = Math.min(...[...context.runs].map((run) => run.startedAt));
+  const older = stat.birthtimeMs > 0 && stat.birthtimeMs < started - 50;
+  return older && !isKnownInode(context, stat.ino) ? "moved_from_untracked" : null;
+}
+
+/** A known inode tells a renamed or linked file from one that came from where nobody looked. */
+function isKnownInode({ root, usage, facts, found }: ScanContext, ino: number): boolean {
+  if (found.departed.has(ino)) return true;
+  for (const node of filesOf(root)) if (node.ino === ino && node.scan !== usage.scans) return true;
+  for (const fact of facts.values()) if (fact.ino === ino) return true;
+  return false;
+}
+
+function takeFact(context: ScanContext, node: FileNode, fact: Fact, stat: Stats): boolean {
+  const { state, size, mtimeMs, ctimeMs, ino, binary } = fact;
+  if (!sameStamp(fact, stat) || isRacy(stat.ctimeMs, context.clock())) return false;
+  if ((state.kind !== "file" && state.kind !== "link") || context.blobs.size(state.sha) !== size) return false;
+  const stored = state.kind === "file" ? size : 0;
+  if (context.usage.bytes + stored > context.limits.baselineBytes) return false;
+  context.usage.bytes += stored;
+  Object.assign(node, { size, mtimeMs, ctimeMs, ino, binary, state, stored });
+  return true;
+}
+
+/** Reads a file anew and tells the running commands if it differs. */
+function refresh(context: ScanContext, node: FileNode, quietly: boolean): void {
+  const { limits, usage, blobs, runs, found } = context;
+  const before = node.state;
+  const seen = observe(node.address, limits.fileBytes);
+  usage.bytes -= node.stored;
+  node.stored = 0;
+  node.state = seen.state;
+  if (seen.stat !== null) {
+    if (node.ino !== seen.stat.ino) found.departed.add(node.ino);
+    const { size, mtimeMs, ctimeMs, ino, nlink } = seen.stat;
+    Object.assign(node, { size, mtimeMs, ctimeMs, ino });
+    node.racy = isRacy(ctimeMs, context.clock());
+    node.linked = nlink > 1;
+    node.binary = seen.bytes?.subarray(0, BINARY_PROBE_BYTES).includes(0) ?? true;
+  }
+  if ((seen.state.kind === "file" || seen.state.kind === "link") && seen.bytes !== null) {
+    if (usage.bytes + seen.bytes.length > limits.baselineBytes) {
+      node.state = { kind: "skipped", reason: "quota" };
+    } else {
+      blobs.put(seen.state.sha, seen.bytes);
+      node.stored = seen.bytes.length;
+      usage.bytes += node.stored;
+      found.learned.push(factOf(node));
+    }
+  }
+  if (!quietly && !(sameContent(before, node.state) && modeOf(before) === modeOf(node.state))) {
+    noteFile(runs, node.path, before);
+  }
+}
+
+function modeOf(state: FileState): number | null {
+  return state.kind === "file" ? state.mode : null;
+}

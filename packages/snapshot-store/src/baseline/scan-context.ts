@@ -1,0 +1,50 @@
+/** What one scan of a root works with, and what it finds on the way. */
+import type { Blobs } from "../content/blobs.js";
+import type { SkipReason } from "../content/file-state.js";
+import type { SnapshotLimits } from "../limits.js";
+import type { Fact } from "./facts.js";
+import type { IgnoreRules } from "./ignore-rules.js";
+import type { Run } from "./run.js";
+import type { DirectoryNode } from "./tree.js";
+import type { Watcher } from "./watch.js";
+
+export interface ScanContext {
+  readonly root: DirectoryNode;
+  readonly rulesAbove: IgnoreRules;
+  readonly ownData: string;
+  readonly blobs: Blobs;
+  readonly limits: SnapshotLimits;
+  readonly runs: ReadonlySet<Run>;
+  /** Learned by earlier processes; taken over where the times still agree, then dropped. */
+  readonly facts: Map<string, Fact>;
+  readonly usage: Usage;
+  readonly watcher: Watcher;
+  readonly clock: () => number;
+  /** Look at every file, whatever the watcher says. */
+  readonly thorough: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly found: Findings;
+}
+
+/** What the index holds; lives as long as it does. */
+export interface Usage {
+  files: number;
+  bytes: number;
+  /** Numbers the scans, so that a file just read is not looked at twice in one. */
+  scans: number;
+}
+
+/** What one scan brought to light. */
+export interface Findings {
+  readonly learned: Fact[];
+  /** Inodes known before that left their path: a file that has one was renamed. */
+  readonly departed: Set<number>;
+  /** Why part of the workspace was not reached; null when all of it was. */
+  truncated: SkipReason | null;
+  /** A file came that has another name, through which it may have been changed unseen. */
+  hardLink: boolean;
+}
+
+export function createFindings(): Findings {
+  return { learned: [], departed: new Set(), truncated: null, hardLink: false };
+}

@@ -1,0 +1,150 @@
+/**
+ * Tells which files of a directory may have changed, so that a scan need not look at every one. It trusts nothing but
+ * inotify on a local disk, where the kernel queues each change before the call that made it returns. Elsewhere, and
+ * whenever a notice may have been lost, all files are looked at.
+ */
+import { existsSync, type FSWatcher, readFileSync, statfsSync, statSync, utimesSync, watch } from "node:fs";
+import { replaceFile } from "../content/atomic-file.js";
+import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
+
+export interface Watcher {
+  /** Once this resolves, everything that happened before the call is known. */
+  catchUp(): Promise<void>;
+  /** Watches one directory, not what is below it; null when its changes would not all be told. */
+  watch(directory: string, device: number): DirectoryWatch | null;
+}
+
+export interface DirectoryWatch {
+  /** Adds a name to those that have to be looked at. */
+  suspect(name: string): void;
+  /** The names that may have changed since the last call; null when it can be any, and the watch is of no more use. */
+  take(): ReadonlySet<string> | null;
+  close(): void;
+}
+
+/** `root` decides which device is watched; `bell` is a file of ours to make a noise with. */
+export function createWatcher(root: string, bell: string): Watcher {
+  const device = deviceWatched(root);
+  const open = new Set<{ lose(): void; close(): void }>();
+  const maxWatches = Math.min(MAX_WATCHES, kernelLimit("max_user_watches") / 4);
+  /** Node does not tell when the kernel's queue overflows. One quarter is left to us, the rest to whoever else watches. */
+  const maxEvents = kernelLimit("max_queued_events") / 4;
+  let events = 0;
+  const idle = setTimeout(() => {
+    for (const each of open) each.close();
+  }, IDLE_MS).unref();
+
+  return {
+    async catchUp() {
+      idle.refresh();
+      if (open.size === 0) return;
+      const heard = await ring(bell);
+      if (!heard || events > maxEvents) for (const each of open) each.lose();
+      events = 0;
+    },
+    watch(directory, directoryDevice) {
+      if (directoryDevice !== device || open.size >= maxWatches) return null;
+      let suspects: Set<string> | null = new Set<string>();
+      const lose = () => {
+        suspects = null;
+      };
+      const ownName = directory.slice(directory.lastIndexOf("/") + 1);
+      const handle = startWatch(directory, (type, bytes) => {
+        events += 1;
+        const name = bytes === null ? ownName : textOfBytes(bytes);
+        // Its own name: the directory itself was moved or removed. (Or an entry is called the same, which does no harm.)
+        if (name === ownName && type === "rename") lose();
+        else if (events <= maxEvents) suspects?.add(name);
+      });
+      if (handle === null) return null;
+      handle.on("error", lose);
+      const entry = {
+        lose,
+        close() {
+          lose();
+          open.delete(entry);
+          handle.close();
+        },
+      };
+      open.add(entry);
+      return {
+        close: entry.close,
+        suspect: (name) => suspects?.add(name),
+        take() {
+          if (suspects === null || suspects.size === 0) return suspects;
+          const taken = suspects;
+          suspects = new Set();
+          return taken;
+        },
+      };
+    },
+  };
+}
+
+// --- internal ---
+
+/** What statfs calls the file systems whose every change is made, and so told, by this kernel. */
+const LOCAL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0xef53, // ext2, ext3, ext4
+  0x58465342, // xfs
+  0x9123683e, // btrfs
+  0x01021994, // tmpfs
+  0xf2f52010, // f2fs
+  0x2fc12fc1, // zfs
+  0x794c7630, // overlayfs
+]);
+
+/** Watches are a resource of the user, whose editor needs some too. */
+const MAX_WATCHES = 4096;
+/** After this long without a command the watches are given back. */
+const IDLE_MS = 10 * 60 * 1000;
+const RING_TIMEOUT_MS = 1000;
+
+function deviceWatched(root: string): number | null {
+  if (process.platform !== "linux") return null;
+  try {
+    const address = fsPath(root);
+    return LOCAL_FILE_SYSTEMS.has(statfsSync(address).type) ? statSync(address).dev : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Zero, which allows nothing, where the kernel does not say. */
+function kernelLimit(name: string): number {
+  try {
+    return Number(readFileSync(`/proc/sys/fs/inotify/${name}`, "utf8")) || 0;
+  } catch {
+    return 0;
+  }
+}
+
+function startWatch(directory: string, listener: (type: string, name: Buffer | null) => void): FSWatcher | null {
+  try {
+    return watch(fsPath(directory), { persistent: false, encoding: "buffer" }, listener);
+  } catch {
+    // The kernel has no more to give, or the directory went.
+    return null;
+  }
+}
+
+/** The kernel tells changes in order, so that hearing of one of ours means having heard of all before. */
+function ring(bell: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    let handle: FSWatcher | null = null;
+    const timer = setTimeout(() => end(false), RING_TIMEOUT_MS);
+    const end = (heard: boolean) => {
+      clearTimeout(timer);
+      handle?.close();
+      resolve(heard);
+    };
+    try {
+      if (!existsSync(bell)) replaceFile(bell, "");
+      handle = startWatch(bell, () => end(true));
+      utimesSync(bell, new Date(), new Date());
+    } catch {
+      end(false);
+    }
+    if (handle === null) end(false);
+  });
+}
