@@ -88,6 +88,25 @@ test("killed in a turn: replay by cursor gives every record that was seen, with 
   expect(second.problems()).toEqual([]);
 });
 
+test("killed in a turn: the command it ran is not left behind", async () => {
+  const marker = `sleep 4${process.pid % 1000}.5`;
+  const editor = editorWith({
+    script: {
+      turns: [{ steps: [{ reply: [{ call: "Bash", args: { command: `echo started; ${marker} & ${marker}` } }] }] }],
+    },
+  });
+  const sessionId = await openSession(editor);
+  editor.answer(({ method }) =>
+    method === "session/request_permission" ? { outcome: { outcome: "selected", optionId: "allow_once" } } : undefined,
+  );
+  editor.start("session/prompt", textPrompt(sessionId, "go"));
+  await editor.find((frame) => JSON.stringify(frame).includes("started\\n"));
+  expect(processesWith(marker).length).toBeGreaterThan(1);
+  editor.child.kill("SIGKILL");
+  await editor.exited;
+  await expect.poll(() => processesWith(marker), { timeout: 5000 }).toEqual([]);
+});
+
 test("the input ends in a turn: exit 0, the turn ended in the journal, no child left", async () => {
   const marker = `sleep 3${process.pid % 1000}.5`;
   const own = editorWith({

@@ -130,3 +130,18 @@ test("[sessions.disjoint] a reader of one session never sees another's events", 
 async function connected(): Promise<void> {
   for (let round = 0; round < 3; round += 1) await server.ask("GET /health");
 }
+
+test("a server killed in a turn: whoever reads on at the next one gets the turn's end, and the stream ends", async () => {
+  const first = await startServer();
+  const { body } = await first.ask("POST /sessions", { body: { prompt: "write a.txt: x" } });
+  const path = `/sessions/${body.session_id}/events`;
+  const seen = await until(first.frames(path), (frame) => frame.event === "permission_request");
+  first.program.child.kill("SIGKILL");
+  await first.program.exited;
+  const { home, cwd } = first.program;
+  const second = await startServer([], {}, { home, cwd });
+  const rest = await second.all(path, { headers: { "last-event-id": String(seen.at(-1)?.id) } });
+  expect(idsOf(rest)[0]).toBe((seen.at(-1)?.id ?? 0) + 1);
+  expect(rest.slice(-2).map((frame) => frame.event)).toEqual([expect.stringMatching(/agent_result|cancelled/), "end"]);
+  expect((await second.all(path)).slice(0, seen.length)).toEqual(seen);
+});

@@ -5,18 +5,23 @@
 import { endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, Subscription } from "@chimera/event-store";
 import { type Connection, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
-import type { Attachment, PromptInput, Session } from "@chimera/session";
+import type { Attachment, PromptInput, Session, Sessions } from "@chimera/session";
 import type { SessionView, ViewOf } from "./view.js";
 
 export interface OpenSessions {
   /** Shows a session's records after `from` (default: its head) from here on. Opening it again changes nothing. */
-  open(session: Session, view: ViewOf, options?: { readonly from?: number }): void;
-  get(id: string): Session | undefined;
+  open(session: Session, view: ViewOf, options: OpenOptions): void;
   /** Sends a prompt to an open session; its request is answered when its turn has passed, and `updates` have gone out. */
   prompt(session: Session, input: PromptInput, request: RequestContext, updates?: Promise<void>): void;
   /** Lets what a closed session still has to say go out, and stops reading it. */
   finish(id: string): Promise<void>;
   closeAll(): void;
+}
+
+export interface OpenOptions {
+  readonly from?: number;
+  /** Called when it was unloaded, because nobody used it, and somebody loads it again: opens it anew. */
+  readonly again: (session: Session) => void;
 }
 
 interface Pending {
@@ -42,9 +47,22 @@ export function createOpenSessions(deps: {
   readonly connection: () => Connection;
   /** Set for a connection that speaks for others; several people may watch behind it, so it is shown its own prompts too. */
   readonly origin: string | undefined;
+  readonly sessions: () => Promise<Pick<Sessions, "onLoad">>;
   readonly onError: (error: unknown, sessionId: string) => void;
 }): OpenSessions {
   const opened = new Map<string, Opened>();
+  /** Unloaded while they were open here. Nothing is read, and little is kept, until somebody loads them again. */
+  const asleep = new Map<string, OpenOptions["again"]>();
+  let listening: Promise<() => void> | null = null;
+
+  const listen = async () => {
+    const sessions = await deps.sessions();
+    return sessions.onLoad((session) => {
+      const again = asleep.get(session.id);
+      asleep.delete(session.id);
+      again?.(session);
+    });
+  };
 
   const settle = ({ pending, view }: Opened, turn: number, failure: unknown = null) => {
     const waiting = pending.get(turn);
@@ -77,6 +95,7 @@ export function createOpenSessions(deps: {
   };
 
   const close = (id: string) => {
+    asleep.delete(id);
     const open = opened.get(id);
     if (!open) return;
     opened.delete(id);
@@ -87,9 +106,10 @@ export function createOpenSessions(deps: {
   };
 
   return {
-    open(session, viewOf, options = {}) {
+    open(session, viewOf, { from = session.lastSeq, again }) {
       if (opened.get(session.id)?.session === session) return;
       close(session.id);
+      listening ??= listen();
       const view = viewOf(session);
       const pending = new Map<number, Pending>();
       const attachment = session.attach({
@@ -101,10 +121,15 @@ export function createOpenSessions(deps: {
       });
       const open: Opened = { session, view, attachment, pending, subscription: null };
       opened.set(session.id, open);
-      open.subscription = session.subscribe({ from: options.from ?? session.lastSeq }, (batch) => deliver(open, batch));
+      open.subscription = session.subscribe({ from }, (batch) => deliver(open, batch));
       open.subscription.ended.catch((error) => deps.onError(error, session.id));
+      void session.ended.then(() => {
+        const isOver = pending.size === 0 && (open.subscription?.cursor ?? 0) >= session.lastSeq;
+        if (opened.get(session.id) !== open || !isOver) return;
+        close(session.id);
+        asleep.set(session.id, again);
+      });
     },
-    get: (id) => opened.get(id)?.session,
     prompt(session, input, request, updates = Promise.resolve()) {
       const told = updates.catch((error) => deps.onError(error, session.id));
       const open = opened.get(session.id);
@@ -132,6 +157,8 @@ export function createOpenSessions(deps: {
     },
     closeAll() {
       for (const id of [...opened.keys()]) close(id);
+      asleep.clear();
+      void listening?.then((stop) => stop());
     },
   };
 }

@@ -46,6 +46,7 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
   const open = createOpenSessions({
     connection: () => connection,
     origin: options.origin,
+    sessions: async () => (await options.engine()).sessions,
     onError: (error, sessionId) => log("reader failed", { sessionId, error: String(error) }),
   });
   const connection: Connection = createConnection({

@@ -285,6 +285,37 @@ describe("MCP servers", () => {
 });
 
 describe("the life of a session", () => {
+  test("one that was unloaded meanwhile is shown again, and asked about, when somebody else goes on with it", async () => {
+    let now = 0;
+    const asking: Agent = async function* (_turn, { ask }) {
+      yield {
+        type: "tool_call",
+        metadata: { call_id: "c", tool: "Bash", args: {}, kind: "execute", title: "ls", locations: [] },
+      };
+      const { decision } = await ask({ call_id: "c", tool: "Bash", args: {}, risk: "low" });
+      yield { type: "text_delta", metadata: { text: decision } };
+    };
+    const engine = makeEngine(asking, { monotonic: () => now, ttl: 60 });
+    const editor = await standardClient(engine);
+    const other = connect(engine);
+    await other.call("initialize", { protocolVersion: 1 });
+    now = 100_000;
+    engine.sessions.evictIdle();
+    await expect.poll(() => engine.sessions.find(editor.sessionId)).toBeUndefined();
+    editor.answer(({ method }) =>
+      method === "session/request_permission"
+        ? { outcome: { outcome: "selected", optionId: "allow_once" } }
+        : undefined,
+    );
+    const prompt = [{ type: "text", text: "from elsewhere" }];
+    await other.call("session/prompt", { sessionId: editor.sessionId, prompt });
+    await editor.until((frame) => frame.params?.update?.sessionUpdate === "agent_message_chunk");
+    expect(editor.updates().map(({ sessionUpdate }) => sessionUpdate)).toEqual(
+      expect.arrayContaining(["config_option_update", "user_message_chunk", "agent_message_chunk"]),
+    );
+    expect(editor.updates("agent_message_chunk")).toMatchObject([{ content: { text: "allow" } }]);
+  });
+
   test.each(["session/load", "session/resume", "session/prompt", "session/set_mode", "session/fork"])(
     "%s of an unknown one is -32002 with its id",
     async (method) => {

@@ -46,6 +46,8 @@ export interface Sessions {
   tearDown(id: string): Promise<void>;
   /** The log and the snapshots too. */
   delete(id: string): Promise<void>;
+  /** Calls the listener with each session that comes into memory from here on; the function returned ends that. */
+  onLoad(listener: (session: Session) => void): () => void;
   /** The store a session's records are read from, live or not. */
   storeOf(id: string): EventStore<SessionEvent, Summary>;
   /** Unloads what has been idle for the time to live. Called by every operation above; no sweeper needed. */
@@ -104,6 +106,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const live = new Map<string, Session>();
   const loading = new Map<string, Promise<Session>>();
   const unloading = new Map<string, Promise<void>>();
+  const loadListeners = new Set<(session: Session) => void>();
 
   const depsOf = (store: EventStore<SessionEvent, Summary>, birth: Omit<SessionBirth, "history">): SessionDeps => ({
     agent: deps.agent,
@@ -123,6 +126,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const session = createSession(depsOf(store, birth), birth);
     live.set(session.id, session);
     deps.onLoad?.(session);
+    for (const listener of loadListeners) listener(session);
     return session;
   };
 
@@ -183,6 +187,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const left = session.close(by).then(async () => {
       // A log that lives in memory goes with its session.
       if (!session.persistent) await ephemeral.delete(id);
+      deps.snapshots?.release(id);
       await deps.onUnload?.(id);
     });
     // Whoever loads it again meanwhile waits until the log is let go.
@@ -199,6 +204,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
     defaults,
     store: deps.store,
     find: (id) => live.get(id),
+    onLoad(listener) {
+      loadListeners.add(listener);
+      return () => void loadListeners.delete(listener);
+    },
     live: () => [...live.values()].sort((a, b) => b.touchedAt - a.touchedAt),
     storeOf: (id) => (live.get(id)?.persistent === false ? ephemeral : deps.store),
     async create(options) {

@@ -57,6 +57,20 @@ describe("the time to live", () => {
     expect((await sessions.fork(id)).settings).toMatchObject(bounds);
   });
 
+  test("whoever listens is told of every session that comes into memory, until he stops", async () => {
+    const { sessions } = clocked();
+    const loaded: string[] = [];
+    const stop = sessions.onLoad(({ id }) => void loaded.push(id));
+    const { id } = await sessions.create({ cwd: "/" });
+    await runPrompt(sessions, id, "hi");
+    await sessions.close(id);
+    await sessions.load(id);
+    stop();
+    await sessions.close(id);
+    await sessions.load(id);
+    expect(loaded).toEqual([id, id]);
+  });
+
   test.each([null, 0])("%s keeps sessions loaded", async (ttl) => {
     const { sessions, pass } = clocked(ttl);
     const { id } = await sessions.create({ cwd: "/" });

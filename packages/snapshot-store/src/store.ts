@@ -51,6 +51,9 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
       }
       return reports;
     },
+    release(sessionId) {
+      open.delete(sessionId);
+    },
     async clear(sessionId) {
       const directory = sessionDirectory(root, sessionId);
       const session = open.get(sessionId);

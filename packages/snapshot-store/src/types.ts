@@ -6,6 +6,8 @@ export interface SnapshotStore {
   session(sessionId: string, workspace: SnapshotWorkspace): SessionSnapshots;
   /** Finishes restores that a crash interrupted, in every session; to be called once when a process starts. */
   recover(): Promise<readonly RecoveryReport[]>;
+  /** Lets go of a session that is not used any more; what is kept on disk stays. */
+  release(sessionId: string): void;
   /** Forgets everything kept for one session; files in the workspace stay as they are. */
   clear(sessionId: string): Promise<void>;
   /** Brings the whole store within its limits. Sessions open in this process and those in `keep` are never removed. */

@@ -162,6 +162,21 @@ test("gc removes what is idle or too much, never what is open or kept", async ()
   expect(report.bytesFreed).toBe(9_010);
 });
 
+test("a session that was let go of keeps its history, and is no longer open for gc", async () => {
+  const f = fixture();
+  await f.toolTurn(0, { a: "x" });
+  const later = Date.now() + 2 * 3600_000;
+  const store = createSnapshotStore({ root: f.root, limits: { idleMs: 3600_000 }, clock: () => later });
+  const open = () => store.session("otter-1", { cwd: f.ws, directories: [] });
+  expect((await open().depth()).undo).toBe(1);
+  expect((await store.gc()).sessionsRemoved).toEqual([]);
+  store.release("otter-1");
+  store.release("otter-1");
+  expect((await open().depth()).undo).toBe(1);
+  store.release("otter-1");
+  expect((await store.gc()).sessionsRemoved).toEqual(["otter-1"]);
+});
+
 test("diffs: of one turn, between turns, up to now", async () => {
   const f = fixture();
   f.write("a.txt", "one\ntwo\n");

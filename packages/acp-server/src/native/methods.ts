@@ -23,7 +23,10 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
   const views = new WeakMap<Session, NativeView>();
 
   /** `from` is a place in the log and how many updates are up to it; by default, the head. */
-  const show = (session: Session, from = { seq: session.lastSeq, shown: session.history.count(projection.types) }) =>
+  const show = (
+    session: Session,
+    from = { seq: session.lastSeq, shown: session.history.count(projection.types) },
+  ): void =>
     open.open(
       session,
       (opened) => {
@@ -31,7 +34,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
         views.set(opened, view);
         return view;
       },
-      { from: from.seq },
+      { from: from.seq, again: (reloaded) => show(reloaded) },
     );
   const load = async (id: string): Promise<{ engine: Engine; session: Session }> => {
     const engine = await context.engine();

@@ -5,6 +5,8 @@ import type { Engine } from "../context.js";
 
 export function createCommandList(connection: Connection) {
   const told = new Map<string, string>();
+  /** Each text once: nearly every session is told the same. */
+  const texts = new Map<string, string>();
   return {
     async tell(engine: Engine, session: Session): Promise<void> {
       const custom = await engine.palette.custom(session.cwd);
@@ -15,7 +17,9 @@ export function createCommandList(connection: Connection) {
         description,
         ...(hint !== undefined && { input: { hint } }),
       }));
-      const now = JSON.stringify(availableCommands);
+      const text = JSON.stringify(availableCommands);
+      const now = texts.get(text) ?? text;
+      texts.set(now, now);
       if (told.get(session.id) === now) return;
       told.set(session.id, now);
       connection.notify("session/update", {

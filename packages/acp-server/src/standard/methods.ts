@@ -54,11 +54,17 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     configOptions: configOptions(session, shown),
   });
   const show = (session: Session, shown: SettingsShown, from?: number) =>
-    open.open(
-      session,
-      (opened) => standardView(opened, { connection, capabilities, shown, origin }),
-      from === undefined ? {} : { from },
-    );
+    open.open(session, (opened) => standardView(opened, { connection, capabilities, shown, origin }), {
+      ...(from !== undefined && { from }),
+      again(reloaded) {
+        shownOf.set(reloaded, shown);
+        show(reloaded, shown);
+        // It gets its servers back, and the client learns what its settings are now.
+        reloaded.useMcpServers(servers.get(reloaded.id) ?? []);
+        const update = { sessionUpdate: "config_option_update", configOptions: configOptions(reloaded, shown) };
+        connection.notify("session/update", { sessionId: reloaded.id, update });
+      },
+    });
   const lend = (session: Session, list: readonly McpServer[]) => {
     servers.set(session.id, list);
     session.useMcpServers(list);
@@ -71,15 +77,7 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
   /** A session this connection has open, or a stored one, opened at its head. */
   const sessionOf = async (id: string) => {
     const found = await loaded(id);
-    const { session, shown } = found;
-    const before = open.get(id);
-    show(session, shown);
-    // It was unloaded while nobody used it: it gets its servers back, and the client learns what its settings are now.
-    if (before && before !== session) {
-      session.useMcpServers(servers.get(id) ?? []);
-      const update = { sessionUpdate: "config_option_update", configOptions: configOptions(session, shown) };
-      connection.notify("session/update", { sessionId: id, update });
-    }
+    show(found.session, found.shown);
     return found;
   };
 

@@ -66,7 +66,7 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
       });
       try {
         const { spawnGroup } = await import("./process-group.js");
-        const group = spawnGroup(target.file, target.args, { cwd: directory, ...target });
+        const group = spawnGroup(target.file, target.args, { cwd: directory, ...target, lifeline: true });
         return await supervise(group, timeout, context, watching(target, command, context));
       } finally {
         target.release?.();

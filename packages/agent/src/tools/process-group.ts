@@ -1,6 +1,7 @@
 /** A child in a process group of its own, so that ending it ends everything it started. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
+import type { Socket } from "node:net";
 
 export interface GroupOptions {
   readonly cwd: string;
@@ -9,6 +10,8 @@ export interface GroupOptions {
   readonly descriptors?: readonly number[];
   /** Whether the parent writes to it; without, its input is empty. */
   readonly input?: boolean;
+  /** Whether it ends with this process even when this one is killed, which costs a shell. Not on Windows. */
+  readonly lifeline?: boolean;
 }
 
 export interface ProcessGroup {
@@ -25,13 +28,23 @@ const MARK = "CHIMERA_GROUP";
 
 export function spawnGroup(file: string, args: readonly string[], options: GroupOptions): ProcessGroup {
   const mark = crypto.randomUUID();
-  const child = spawn(file, [...args], {
+  const { descriptors = [], lifeline = false } = options;
+  const isTied = lifeline && process.platform !== "win32";
+  const fd = 3 + descriptors.length;
+  const [program, list] = isTied ? ["/bin/sh", ["-c", tied(fd), "sh", file, ...args]] : [file, [...args]];
+  const child = spawn(program, list, {
     cwd: options.cwd,
     env: { ...options.env, [MARK]: mark },
     detached: process.platform !== "win32",
-    stdio: [options.input ? "pipe" : "ignore", "pipe", "pipe", ...(options.descriptors ?? [])],
+    stdio: [options.input ? "pipe" : "ignore", "pipe", "pipe", ...descriptors, ...(isTied ? (["pipe"] as const) : [])],
     windowsHide: true,
   });
+  if (isTied) {
+    // Held open for as long as the command runs, and no reason for this process to live.
+    const line = child.stdio[fd] as Socket | undefined;
+    line?.on("error", () => {}).unref();
+    child.once("exit", () => line?.destroy());
+  }
   const gone = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
@@ -51,6 +64,14 @@ export function spawnGroup(file: string, args: readonly string[], options: Group
 }
 
 // --- internal ---
+
+/**
+ * Leaves somebody behind in the group who waits for the end of a pipe that this process alone holds open: when it closes,
+ * by whatever end of ours, the group is killed.
+ */
+function tied(fd: number): string {
+  return `(read -r _ <&${fd}; kill -KILL 0) </dev/null >/dev/null 2>&1 & exec ${fd}<&-; exec "$@"`;
+}
 
 function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
   if (child.pid === undefined) return;

@@ -24,14 +24,30 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
     });
   };
 
+  /**
+   * A turn that a crash cut off gets its last record when its session is loaded, and whoever reads on waits for that. A log
+   * without one is read as it is, and so is one that another process writes.
+   */
+  const endCutOff = async (id: string): Promise<void> => {
+    const store = sessions.storeOf(id);
+    const {
+      user_message: begun = 0,
+      agent_result = 0,
+      cancelled = 0,
+    } = await store.counts(id, await store.lastSeq(id));
+    if (begun > agent_result + cancelled) await sessions.load(id).catch(() => {});
+  };
+
   return {
     "GET /sessions/{id}/events": async (c) => {
       const id = pathPart(c, "id");
       const session = sessions.find(id);
       session?.touch();
-      // A log can be read without bringing its session to life, also while another process writes it.
-      if (!session && !(await sessions.storeOf(id).has(id))) {
-        throw new SessionError("session_not_found", `there is no session ${id}`);
+      if (!session) {
+        if (!(await sessions.storeOf(id).has(id))) {
+          throw new SessionError("session_not_found", `there is no session ${id}`);
+        }
+        await endCutOff(id);
       }
       return stream(c, canonical);
     },

@@ -1,0 +1,84 @@
+// The built program as child processes: started, asked, killed and started again.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { pause } from "./chance.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const cli = join(here, "..", "..", "apps", "otter", "dist", "cli.js");
+
+/** Everything the soak starts is started here, in one home. `live` holds what has not ended. */
+export function createPrograms({ root, token }) {
+  const live = new Set();
+  const counts = { started: 0, killed: 0, ended: 0, exits: [] };
+  const gaugeFile = join(root, "gauge.json");
+
+  function start(args, { gauge = false } = {}) {
+    const watch = gauge ? ["--expose-gc", "--import", pathToFileURL(join(here, "gauge.mjs")).href] : [];
+    const child = spawn(process.execPath, [...watch, cli, ...args, "--log-level", "warn", "--session-ttl", "5"], {
+      cwd: root,
+      env: {
+        PATH: process.env.PATH,
+        HOME: root,
+        CHIMERA_HOME: join(root, "home"),
+        OTTER_SERVER_TOKEN: token,
+        SOAK_GAUGE: gaugeFile,
+      },
+    });
+    counts.started++;
+    live.add(child);
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      stderr = (stderr + text).slice(-16_384);
+    });
+    // Whoever writes to a program that has gone finds out by its exit.
+    child.stdin.on("error", () => {});
+    const exited = once(child, "exit").then(([code, signal]) => {
+      live.delete(child);
+      return signal ?? code;
+    });
+    return { child, exited, stderr: () => stderr };
+  }
+
+  /** Ends one the way asked for: at once, by a signal, or by the end of its input. A polite end must be exit 0. */
+  async function end(program, how) {
+    if (how === "kill") program.child.kill("SIGKILL");
+    else if (how === "signal") program.child.kill("SIGTERM");
+    else program.child.stdin.end();
+    const outcome = await program.exited;
+    if (how === "kill") counts.killed++;
+    else {
+      counts.ended++;
+      if (outcome !== 0) counts.exits.push(`${how}: ${outcome}: ${program.stderr().slice(-300)}`);
+    }
+  }
+
+  /** What a gauged program has left in memory after a collection. */
+  async function gauge({ child }) {
+    rmSync(gaugeFile, { force: true });
+    child.kill("SIGUSR2");
+    for (let i = 0; i < 100; i++) {
+      await pause(100);
+      try {
+        return JSON.parse(readFileSync(gaugeFile, "utf8"));
+      } catch {
+        // Not there yet, or half written.
+      }
+    }
+    throw new Error("the gauged program does not answer");
+  }
+
+  return { start, end, gauge, live, counts };
+}
+
+/** The address a server prints when it listens. */
+export async function addressOf({ child, exited, stderr }) {
+  for (;;) {
+    const address = /http:\/\/[^\s]+/.exec(stderr())?.[0];
+    if (address) return address;
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended early: ${stderr()}`);
+    await Promise.race([once(child.stderr, "data"), exited, pause(1000)]);
+  }
+}

@@ -1,0 +1,57 @@
+// The server that lives through the whole run, on both transports at once, and is measured at rest.
+import { connectEditor } from "./acp-client.mjs";
+import { pause } from "./chance.mjs";
+import { descriptorsOf } from "./footprint.mjs";
+import { createHttpClient } from "./http-client.mjs";
+import { addressOf } from "./program.mjs";
+
+export async function startSteadyServer({ programs, ...shared }) {
+  const program = programs.start(["serve", "--acp", "--http", "--port", "0"], { gauge: true });
+  const editor = await connectEditor({ program, cursors: new Map(), ...shared });
+  const address = await addressOf(program);
+  const http = createHttpClient({ address: async () => address, ...shared });
+
+  /** An editor's session; sometimes somebody watches it over HTTP, sometimes the editor never closes it. */
+  async function liveInEditor(chance, surroundings) {
+    const sessionId = await editor.open(surroundings);
+    const turns = chance.between(1, 3);
+    let ended = 0;
+    const watching = chance.happens(0.3) && watch(sessionId, () => ended === turns);
+    for (; ended < turns; ended++) {
+      await editor.turn(sessionId);
+      if (chance.happens(0.1)) await editor.undo(sessionId);
+    }
+    await watching;
+    if (chance.happens(0.5)) await editor.close(sessionId);
+  }
+  /** Reads along until the editor is done, coming back whenever a turn has ended the stream. */
+  async function watch(sessionId, isDone) {
+    let last = 0;
+    while (!isDone()) {
+      const look = ({ seq }) => {
+        last = seq;
+      };
+      await Promise.race([http.read(sessionId, last, look), until(isDone)]);
+    }
+  }
+
+  /** What it holds when nobody has wanted anything for longer than it keeps sessions in memory. */
+  async function atRest() {
+    await pause(6000);
+    // Idle sessions are unloaded when the next request comes.
+    await http.ask("GET", "/sessions?limit=1");
+    await pause(500);
+    http.hangUp();
+    await pause(500);
+    const memory = await programs.gauge(program);
+    return { ...memory, descriptors: descriptorsOf(program.child.pid) };
+  }
+
+  return { http, liveInEditor, atRest, end: () => programs.end(program, "input") };
+}
+
+// --- internal ---
+
+async function until(isDone) {
+  while (!isDone()) await pause(50);
+}

@@ -1,0 +1,59 @@
+// The account at the end: what was asked of the run, what was found, and whether that will do.
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+import { filesBelow, processesWith } from "./footprint.mjs";
+
+/** Growth of the long-lived server's memory that is put down to chance. */
+const DRIFT = 0.1;
+/** What a session may take on disk besides its records: summary, headers, claims. */
+const SESSION_BYTES = 8192;
+
+export function judge({ rests, seen, ledger, programs, mark, root, total }) {
+  const [baseline] = rests;
+  const home = join(root, "home");
+  const files = filesBelow(home);
+  const size = (part) =>
+    files.filter(({ path }) => path.startsWith(join(home, part))).reduce((sum, { bytes }) => sum + bytes, 0);
+  const left = processesWith(mark).concat(processesWith(root));
+  const opened = rests.at(-1).descriptors.length - baseline.descriptors.length;
+  const undeleted = seen.deleted.filter((id) => existsSync(join(home, "eventlog", id)));
+  const scraps = files.filter(({ path }) => /\.tmp|\.part/.test(basename(path)));
+  const logBytes = size("eventlog");
+  const bound = seen.bytes * 1.1 + seen.sessions * SESSION_BYTES;
+
+  const row = (what, found, wanted, ok) => ({ what, found, wanted, ok });
+  return [
+    row("sessions lived", ledger.sessions.size, `${total} or more`, ledger.sessions.size >= total),
+    row("records read once more", seen.records, "more than none", seen.records > 0),
+    row("events lost, repeated or changed", ledger.faults.length, 0, ledger.faults.length === 0),
+    row("polite ends that were not exit 0", programs.counts.exits.length, 0, programs.counts.exits.length === 0),
+    driftRow("resident memory", rests, "rss"),
+    driftRow("heap after a collection", rests, "heapUsed"),
+    row("descriptors above the baseline", opened, 0, opened <= 0),
+    row("processes left", left.length + programs.live.size, 0, left.length + programs.live.size === 0),
+    row("event logs, MiB", mib(logBytes), `${mib(bound)} or less`, logBytes <= bound),
+    row("all data, MiB", mib(size("")), "", true),
+    row("files of deleted sessions", undeleted.length, 0, undeleted.length === 0),
+    row("temporary files left", scraps.length, 0, scraps.length === 0),
+  ];
+}
+
+// --- internal ---
+
+/**
+ * The run's first half after a warm-up against its second, each by its least: what is resident swings upwards by chance, never
+ * down. The first rest is before any load and the second after the first part; both are warm-up.
+ */
+function driftRow(what, rests, field) {
+  const measured = rests.slice(2).map((rest) => rest[field]);
+  const half = Math.floor(measured.length / 2);
+  const before = Math.min(...measured.slice(0, half));
+  const after = Math.min(...measured.slice(-half));
+  const drift = after / before - 1;
+  const found = `${(drift * 100).toFixed(1)}% (${mib(before)} -> ${mib(after)} MiB)`;
+  return { what: `drift of ${what}`, found, wanted: `under ${DRIFT * 100}%`, ok: drift < DRIFT };
+}
+
+function mib(bytes) {
+  return (bytes / 2 ** 20).toFixed(1);
+}
