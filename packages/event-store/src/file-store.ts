@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { StoreError, storageError } from "./errors.js";
 import { replaceFile } from "./file/atomic-file.js";
@@ -11,10 +11,12 @@ import { createLiveLogs } from "./file/live-logs.js";
 import { createLogWriter, type FileLogWriter } from "./file/log-writer.js";
 import { createOpenFiles } from "./file/open-files.js";
 import { countTypes, readEntries, readLog } from "./file/read-log.js";
+import { readRegular } from "./file/regular-file.js";
 import { createSegmentLog, type SegmentLog } from "./file/segment-log.js";
 import { createSessionIndex, parseSummary } from "./file/session-index.js";
 import { createDiskSync } from "./file/sync.js";
-import { pageOf } from "./list.js";
+import { LIMITS } from "./limits.js";
+import { pageOf, type RowSource } from "./list.js";
 import { createTick } from "./live/tick.js";
 import { refused } from "./memory-store.js";
 import { withChecksum } from "./record/encode.js";
@@ -196,9 +198,8 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     async readSummary(id) {
       usable(id);
       try {
-        return parseSummary<S>(
-          await openFiles.withRoomAsync(() => readFile(join(directoryOf(id), "summary.json"), "utf8")),
-        );
+        const path = join(directoryOf(id), "summary.json");
+        return parseSummary<S>(openFiles.withRoom(() => readRegular(path, LIMITS.summaryBytes)) ?? "");
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
         throw storageError(error, `cannot read the summary of ${id}`);
@@ -228,11 +229,18 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       // A page of the newest by id needs no more than its own rows.
       const refreshed = listOptions.limit === undefined || listOptions.order === "touched";
       if (refreshed) await index.refresh(ids);
-      const rowOf = (id: string) => {
-        const row = index.row(id, refreshed, listOptions.onDamage);
-        return row === null ? null : { ...row, touched: Math.max(row.touched, live.get(id)?.touched ?? 0) };
+      const latest = (id: string, touched: number): number => Math.max(touched, live.get(id)?.touched ?? 0);
+      const source: RowSource<S> = {
+        touched(id) {
+          const touched = index.touched(id, refreshed);
+          return touched === null ? null : latest(id, touched);
+        },
+        row(id) {
+          const row = index.row(id, refreshed, listOptions.onDamage);
+          return row === null ? null : { ...row, touched: latest(id, row.touched) };
+        },
       };
-      return pageOf(ids, rowOf, listOptions);
+      return pageOf(ids, source, listOptions);
     },
 
     async delete(id) {

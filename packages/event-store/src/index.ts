@@ -18,6 +18,7 @@ export type {
   ListedSession,
   ListOptions,
   LogWriter,
+  Position,
   Reader,
   StoreCapabilities,
   Stored,

@@ -6,6 +6,10 @@ export const LIMITS = {
   writeBytes: 64 * 1024,
   /** One encoded record. A larger append is refused with `too_large`. */
   recordBytes: 64 * 1024 * 1024,
+  /** One summary. A larger file counts as damaged. */
+  summaryBytes: 16 * 1024 * 1024,
+  /** The copy of all summaries that speeds up lists. A larger one is not used. */
+  indexBytes: 256 * 1024 * 1024,
   /** Read size of a replay, and about the size of the batches it hands out. */
   readBytes: 256 * 1024,
   /** Recent lines kept in memory for readers of one session that are a little behind. */

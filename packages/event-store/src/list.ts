@@ -3,7 +3,11 @@ import { sessionPrefix, sessionTime } from "./session-id.js";
 import type { ListedSession, ListOptions } from "./types.js";
 
 /** Looks a session up; null when it is gone, or its summary cannot be read. */
-export type RowSource<S> = (id: string) => ListedSession<S> | null;
+export interface RowSource<S> {
+  /** What a row costs without its summary. */
+  touched(id: string): number | null;
+  row(id: string): ListedSession<S> | null;
+}
 
 /**
  * Filters, orders (newest first, ties by id) and cuts one page, looking up no more rows than it must. A page ends at a place
@@ -11,7 +15,7 @@ export type RowSource<S> = (id: string) => ListedSession<S> | null;
  */
 export function pageOf<S>(
   ids: Iterable<string>,
-  rowOf: RowSource<S>,
+  source: RowSource<S>,
   { prefixes, since, order = "created", limit = Number.POSITIVE_INFINITY, after }: ListOptions,
 ): { sessions: ListedSession<S>[]; next: string | null } {
   const start = after === undefined ? null : parsePlace(after);
@@ -20,16 +24,16 @@ export function pageOf<S>(
     if (prefixes !== undefined && !prefixes.includes(sessionPrefix(id))) continue;
     // An id chosen by a person says no time: its last write stands in.
     let created = sessionTime(id);
-    if (Number.isNaN(created)) created = rowOf(id)?.touched ?? 0;
+    if (Number.isNaN(created)) created = source.touched(id) ?? 0;
     if (since !== undefined && created < since) continue;
-    const place: Place = [order === "touched" ? (rowOf(id)?.touched ?? 0) : created, id];
+    const place: Place = [order === "touched" ? (source.touched(id) ?? 0) : created, id];
     if (start === null || comparePlaces(place, start) > 0) keyed.push(place);
   }
   keyed.sort(comparePlaces);
   const sessions: ListedSession<S>[] = [];
   let last: Place | null = null;
   for (const place of keyed) {
-    const row = rowOf(place[1]);
+    const row = source.row(place[1]);
     if (row === null) continue;
     if (sessions.length >= limit) return { sessions, next: last === null ? null : formatPlace(last) };
     sessions.push(row);

@@ -1,6 +1,6 @@
 import { StoreError } from "./errors.js";
 import { LIMITS } from "./limits.js";
-import { pageOf } from "./list.js";
+import { pageOf, type RowSource } from "./list.js";
 import { type Broadcast, createBroadcast } from "./live/broadcast.js";
 import { createTick, type Tick } from "./live/tick.js";
 import { createWindowBudget, type WindowBudget } from "./live/window.js";
@@ -9,7 +9,7 @@ import { type Counts, countType, createCounts } from "./record/counts.js";
 import { encodeBatch } from "./record/encode.js";
 import { createStamp } from "./record/stamp.js";
 import { assertStorableId } from "./session-id.js";
-import type { Entry, EventBody, EventStore, LogWriter, Subscription, TypeCounts } from "./types.js";
+import type { Damage, Entry, EventBody, EventStore, LogWriter, Subscription, TypeCounts } from "./types.js";
 
 export interface MemoryStoreOptions {
   /** @defaultValue Date.now */
@@ -35,7 +35,7 @@ interface MemoryLog<E extends EventBody, S> {
 
 /**
  * The same log in memory: for tests and for sessions that must leave nothing behind. A session that outgrows its bound
- * forgets its oldest entries; `read` reports that as damage with the reason `truncated`.
+ * forgets its oldest entries; whoever comes too late for them is told so, with the reason `truncated`.
  */
 export function createMemoryStore<E extends EventBody, S extends object>(
   options: MemoryStoreOptions = {},
@@ -59,7 +59,7 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       if (closed) throw new StoreError("closed", "the store is closed");
       assertStorableId(id);
       if (logs.has(id)) throw new StoreError("exists", `session ${id} exists`);
-      const log = createLog<E, S>(structuredClone(summary), now(), budget);
+      const log = createLog<E, S>(id, structuredClone(summary), now(), budget);
       logs.set(id, log);
       return openWriter(id, log, { now, tick, maxSessionBytes });
     },
@@ -73,7 +73,7 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       assertStorableId(to);
       if (logs.has(to)) throw new StoreError("exists", `session ${to} exists`);
       const entries = source.entries.filter((entry) => entry.seq <= upTo);
-      const log = createLog<E, S>(structuredClone(summary), now(), budget, {
+      const log = createLog<E, S>(to, structuredClone(summary), now(), budget, {
         entries,
         dropped: Math.min(source.dropped, upTo),
         bytes: entries.reduce((sum, entry) => sum + entry.line.length, 0),
@@ -88,9 +88,7 @@ export function createMemoryStore<E extends EventBody, S extends object>(
     async *read(id, { from = 0, to = Number.POSITIVE_INFINITY, onDamage } = {}) {
       const log = find(id);
       const last = Math.min(to, log.dropped + log.entries.length);
-      if (from < log.dropped) {
-        onDamage?.({ seq: log.dropped, where: `memory:${id}`, reason: "truncated" });
-      }
+      if (from < log.dropped) onDamage?.(forgotten(id, log.dropped));
       for (let seq = Math.max(from, log.dropped) + 1; seq <= last; seq++) {
         const entry = log.entries[seq - 1 - log.dropped];
         if (entry !== undefined) yield entry;
@@ -120,11 +118,14 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       log.touched = now();
     },
     async list(listOptions = {}) {
-      const rowOf = (id: string) => {
-        const log = logs.get(id);
-        return log === undefined ? null : { id, summary: structuredClone(log.summary), touched: log.touched };
+      const source: RowSource<S> = {
+        touched: (id) => logs.get(id)?.touched ?? null,
+        row(id) {
+          const log = logs.get(id);
+          return log === undefined ? null : { id, summary: structuredClone(log.summary), touched: log.touched };
+        },
       };
-      return pageOf(logs.keys(), rowOf, listOptions);
+      return pageOf(logs.keys(), source, listOptions);
     },
     async delete(id) {
       const log = logs.get(id);
@@ -154,7 +155,13 @@ export function refused(error: unknown): Subscription {
 
 type Contents<E extends EventBody> = Pick<MemoryLog<E, unknown>, "entries" | "dropped" | "bytes" | "droppedCounts">;
 
+/** The report of entries that a session no longer keeps. */
+function forgotten(id: string, last: number): Damage {
+  return { seq: last, where: `memory:${id}`, reason: "truncated" };
+}
+
 function createLog<E extends EventBody, S>(
+  id: string,
   summary: S,
   touched: number,
   budget: WindowBudget,
@@ -171,7 +178,8 @@ function createLog<E extends EventBody, S>(
       budget,
       head: contents.dropped + contents.entries.length,
       lastSeq: () => log.dropped + log.entries.length,
-      source: async function* (from, to) {
+      source: async function* ({ from, to, onDamage }) {
+        if (from < log.dropped) onDamage(forgotten(id, log.dropped));
         yield* batches(log.entries.slice(Math.max(0, from - log.dropped), Math.max(0, to - log.dropped)));
       },
     }),

@@ -33,14 +33,12 @@ export function sessionPrefix(id: string): string {
 export function sessionTime(id: string): number {
   const match = CANONICAL.exec(id);
   if (match === null) return Number.NaN;
-  const [year, month, day, hour, minute, second] = match.slice(2, 8).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const year = Number(match[2]);
+  const month = Number(match[3]);
+  const day = Number(match[4]);
+  const hour = Number(match[5]);
+  const minute = Number(match[6]);
+  const second = Number(match[7]);
   if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59) return Number.NaN;
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }

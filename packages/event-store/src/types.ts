@@ -66,14 +66,22 @@ export interface Subscription {
   close(): void;
 }
 
+/** Where a batch stands. */
+export interface Position {
+  /** The batch reached the head of the log. */
+  readonly live: boolean;
+  /**
+   * What this reader will never get of the records before the batch: damaged ones, and those a bounded log forgot before the
+   * reader came to them (reason `truncated`, `seq` the last of them). Mostly empty; each is told once.
+   */
+  readonly missing: readonly Damage[];
+}
+
 /**
  * Receives entries in order, in batches (one per tick when live). A returned promise is back-pressure: the next batch waits
- * for it. `live` tells whether the batch reached the head of the log.
+ * for it.
  */
-export type Reader<E extends EventBody> = (
-  batch: readonly Entry<E>[],
-  position: { readonly live: boolean },
-) => void | Promise<void>;
+export type Reader<E extends EventBody> = (batch: readonly Entry<E>[], position: Position) => void | Promise<void>;
 
 export interface SubscribeOptions {
   /** Deliver entries with `seq` greater than this. `"live"` starts at the head. */

@@ -113,6 +113,18 @@ describe("a damaged record", () => {
     }
   });
 
+  it("is told to a reader that replays, with the batch after it", async () => {
+    const bytes = Buffer.from(sound);
+    bytes[lineBreaks()[4]! - 3]! ^= 1;
+    await writeFile(segment, bytes);
+    const told: { seqs: number[]; missing: (number | null)[] }[] = [];
+    const subscription = store.subscribe(ID, { from: 0 }, (batch, { missing }) => {
+      told.push({ seqs: batch.map((entry) => entry.seq), missing: missing.map((one) => one.seq) });
+    });
+    await expect.poll(() => subscription.cursor).toBe(RECORDS);
+    expect(told).toEqual([{ seqs: upTo(RECORDS).filter((seq) => seq !== 4), missing: [4] }]);
+  });
+
   it("that holds many beginnings of records is passed over in bounded time", { timeout: 60_000 }, async () => {
     const head = '{"seq":10,"id":"evt-00000000","x":"';
     const hostile = Buffer.from(`${`${head}${"y".repeat(1 << 20)}`.repeat(40)}\n`);

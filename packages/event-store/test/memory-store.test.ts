@@ -24,6 +24,39 @@ describe("the memory store", () => {
     expect(await store.lastSeq(ID)).toBe(100);
   });
 
+  it("tells a reader what was forgotten before it came to it, once, and goes on without a repeat", async () => {
+    const store = createMemoryStore<Note, object>({ maxSessionBytes: 4096 });
+    const writer = await store.create(ID, {});
+    const appendMany = async (): Promise<void> => {
+      for (let i = 0; i < 100; i++) writer.append([{ type: "note", text: "x".repeat(2_000) }]);
+      await new Promise(setImmediate);
+    };
+    await appendMany();
+
+    const seqs: number[] = [];
+    const missing: Damage[] = [];
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    store.subscribe(ID, { from: 0, maxBytes: 1 }, (batch, position) => {
+      seqs.push(...batch.map((entry) => entry.seq));
+      missing.push(...position.missing);
+      return held;
+    });
+    await expect.poll(() => seqs.length).toBeGreaterThan(0);
+    expect(missing).toEqual([{ seq: seqs[0]! - 1, where: `memory:${ID}`, reason: "truncated" }]);
+
+    // It stands still while the log outgrows its bound, and the recent lines theirs.
+    for (let i = 0; i < 10; i++) await appendMany();
+    release();
+    await expect.poll(() => seqs.at(-1)).toBe(1100);
+    expect(missing).toHaveLength(2);
+    // Every number was either given or told as missing.
+    const gaps = seqs.flatMap((seq, i) => (seq === (seqs[i - 1] ?? 0) + 1 ? [] : [seq - 1]));
+    expect(gaps).toEqual(missing.map((one) => one.seq));
+  });
+
   it("keeps a single entry larger than the bound", async () => {
     const store = createMemoryStore<Note, object>({ maxSessionBytes: 10 });
     const writer = await store.create(ID, {});

@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { closeSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { Damage } from "../types.js";
 import { type EventFile, listEventFiles } from "./event-files.js";
+import { openRegular } from "./regular-file.js";
 import { parseHeader, type SegmentHeader, segmentFirst } from "./segment.js";
 
 /** One segment that belongs to the log. */
@@ -57,7 +58,8 @@ export function loadChain(directory: string): Chain {
 
 // --- internal ---
 
-const HEADER_BYTES = 64 * 1024;
+/** A header is mostly short; one that counts very many types is not. */
+const HEADER_BYTES = [1024, 64 * 1024];
 
 function fenceOf(candidate: Candidate): number {
   return candidate.header?.fence ?? 0;
@@ -90,17 +92,19 @@ function link(candidates: readonly Candidate[]): ChainSegment[] {
   return chain.reverse();
 }
 
-/** `unborn`: nothing was written yet, so the segment does not exist. */
+/** `unborn`: nothing was written yet, or it is no file at all, so the segment does not exist. */
 function readHeader(path: string): SegmentHeader | null | "unborn" {
-  const fd = openSync(path, "r");
+  const file = openRegular(path);
+  if (file === null) return "unborn";
   try {
-    const { size } = fstatSync(fd);
-    const bytes = Buffer.allocUnsafe(Math.min(size, HEADER_BYTES));
-    const read = readSync(fd, bytes, 0, bytes.length, 0);
-    if (read === 0) return "unborn";
-    const end = bytes.subarray(0, read).indexOf(10);
-    return end < 0 ? null : parseHeader(bytes.toString("utf8", 0, end));
+    if (file.size === 0) return "unborn";
+    for (const want of HEADER_BYTES) {
+      const bytes = Buffer.allocUnsafe(want);
+      const end = bytes.subarray(0, readSync(file.fd, bytes, 0, want, 0)).indexOf(10);
+      if (end >= 0) return parseHeader(bytes.toString("utf8", 0, end));
+    }
+    return null;
   } finally {
-    closeSync(fd);
+    closeSync(file.fd);
   }
 }

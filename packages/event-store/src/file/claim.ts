@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { linkSync, readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, lstatSync, readdirSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { StoreError, storageError } from "../errors.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { type Holder, isProvenDead } from "./identity.js";
+import { readRegular } from "./regular-file.js";
 
 /** An exclusive hold on a path, by generations: `path.1`, `path.2`, … of which the highest counts. */
 export interface Claim {
@@ -20,6 +21,8 @@ export interface Claim {
 /** Each lost race is somebody else's progress; after these the holder is named in the error. */
 const ATTEMPTS = 5;
 const STALE_TEMP_MS = 60_000;
+/** Far more than a claim has. */
+const HOLDER_BYTES = 64 * 1024;
 
 /**
  * Takes the claim or throws StoreError `claimed` with the holder. A holder that is provably dead is succeeded at once, any
@@ -82,7 +85,7 @@ function highest(generations: readonly number[]): number {
 function readHolder(path: string, generation: number): Holder | null {
   let text: string;
   try {
-    text = readFileSync(`${path}.${generation}`, "utf8");
+    text = readRegular(`${path}.${generation}`, HOLDER_BYTES) ?? "not a claim";
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
@@ -122,10 +125,10 @@ function take(path: string, generation: number, self: Holder): boolean {
   const { generations, temps } = listClaim(path);
   if (highest(generations) > generation) {
     // Ours came from an old listing and is not the top name, so it may go.
-    rmSync(name, { force: true });
+    discard(name);
     return false;
   }
-  for (const old of generations) if (old < generation - 1) rmSync(`${path}.${old}`, { force: true });
+  for (const old of generations) if (old < generation - 1) discard(`${path}.${old}`);
   temps.forEach(removeIfStale);
   return true;
 }
@@ -156,13 +159,13 @@ function writeTemp(path: string, text: string): string {
 
 /** Removes the temporary file of a process that died between two calls. */
 function removeIfStale(temp: string): void {
-  const age = Date.now() - (statSync(temp, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY);
+  const age = Date.now() - (lstatSync(temp, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY);
   if (age > STALE_TEMP_MS) discard(temp);
 }
 
-function discard(temp: string): void {
+function discard(path: string): void {
   try {
-    unlinkSync(temp);
+    unlinkSync(path);
   } catch {
     // Somebody else's sweep, or its owner, was quicker.
   }

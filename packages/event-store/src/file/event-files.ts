@@ -1,7 +1,9 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
+import { LIMITS } from "../limits.js";
 import { parsedEntry } from "../record/entry.js";
 import type { Damage, Entry, EventBody, Stored } from "../types.js";
+import { readRegular } from "./regular-file.js";
 
 /** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs are such directories; they are read, not written. */
 export interface EventFile {
@@ -53,7 +55,7 @@ export function* readEventFiles<E extends EventBody>(
 function readEventFile<E extends EventBody>(path: string, file: EventFile): Stored<E> | null {
   let body: unknown;
   try {
-    body = JSON.parse(readFileSync(path, "utf8"));
+    body = JSON.parse(readRegular(path, LIMITS.recordBytes) ?? "");
   } catch {
     return null;
   }

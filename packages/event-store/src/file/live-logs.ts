@@ -86,7 +86,7 @@ export function createLiveLogs<E extends EventBody>(
         budget,
         head,
         lastSeq: () => log.writer?.lastSeq ?? 0,
-        source: (from, to) => readLog<E>(directoryOf(id), { from, to }, openFiles),
+        source: (range) => readLog<E>(directoryOf(id), range, openFiles),
         onIdle: () => {
           if (log.writer === null) end(id);
         },

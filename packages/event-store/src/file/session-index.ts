@@ -1,11 +1,13 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
+import { LIMITS } from "../limits.js";
 import { hex8 } from "../record/crc32.js";
 import { isStorableId } from "../session-id.js";
 import type { Damage, ListedSession } from "../types.js";
 import { replaceFileSync } from "./atomic-file.js";
+import { readRegular } from "./regular-file.js";
 
 /**
  * The summaries of all sessions, so that a list does not open each one. Every use is checked against the summary file's
@@ -14,23 +16,25 @@ import { replaceFileSync } from "./atomic-file.js";
 export interface SessionIndex<S> {
   /** Every session directory. */
   ids(): string[];
-  /**
-   * The row of a session; null without a readable summary. `checked` rows were just refreshed; others are read again if their
-   * summary changed.
-   */
+  /** Epoch milliseconds of a summary's last write; null without one. `checked`: the rows were just refreshed. */
+  touched(id: string, checked: boolean): number | null;
+  /** The row of a session; null without a readable summary. */
   row(id: string, checked: boolean, onDamage?: (damage: Damage) => void): ListedSession<S> | null;
   /** Brings many rows up to date, giving way to other work in between, and saves them when much changed. */
   refresh(ids: readonly string[]): Promise<void>;
 }
 
 interface Row<S> {
-  readonly mark: string;
-  readonly touched: number;
-  /** Null for a summary that is not a JSON object. */
-  readonly summary: S | null;
+  readonly ino: number;
+  readonly size: number;
+  readonly mtimeMs: number;
+  /** Its JSON until somebody asks for it; null when that is no object. */
+  summary: S | string | null;
 }
 
 const INDEX_NAME = "index.ndjson";
+/** The checksum of the index, and a line break. */
+const CHECK_CHARS = 9;
 /** Rows checked between two turns of the event loop: about a millisecond of work. */
 const SLICE = 200;
 
@@ -44,32 +48,28 @@ export function createSessionIndex<S extends object>(directory: string): Session
     return rows;
   };
 
-  const current = (id: string): Row<S> | null => {
-    const summary = join(directory, id, "summary.json");
+  const current = (id: string): Row<S> | undefined => {
     const before = loaded().get(id);
-    try {
-      const { ino, size, mtimeMs } = statSync(summary);
-      const mark = `${ino}:${size}:${mtimeMs}`;
-      if (before?.mark === mark) return before;
-      const row = { mark, touched: Math.floor(mtimeMs), summary: parseSummary<S>(readFileSync(summary, "utf8")) };
-      loaded().set(id, row);
-      changed++;
-      return row;
-    } catch {
-      if (loaded().delete(id)) changed++;
-      return null;
-    }
+    // Not `join`, which costs as much as the call it is for: an id holds nothing that needs it.
+    const row = readRow<S>(`${directory}/${id}/summary.json`, before);
+    if (row === before) return row;
+    if (row !== undefined) loaded().set(id, row);
+    else loaded().delete(id);
+    changed++;
+    return row;
   };
 
   const save = (): void => {
     if (changed < Math.max(SLICE, loaded().size / 20)) return;
     try {
-      replaceFileSync(path, [...loaded()].map(formatRow).join(""));
+      replaceFileSync(path, formatRows(loaded()));
       changed = 0;
     } catch {
       // Without the file the next process reads the summaries once more.
     }
   };
+
+  const find = (id: string, checked: boolean): Row<S> | undefined => (checked ? loaded().get(id) : current(id));
 
   return {
     ids() {
@@ -80,14 +80,19 @@ export function createSessionIndex<S extends object>(directory: string): Session
         throw error;
       }
     },
+    touched(id, checked) {
+      const row = find(id, checked);
+      return row === undefined ? null : Math.floor(row.mtimeMs);
+    },
     row(id, checked, onDamage) {
-      const row = checked ? loaded().get(id) : current(id);
-      if (row == null) return null;
-      if (row.summary === null) {
+      const row = find(id, checked);
+      if (row === undefined) return null;
+      const summary = summaryOf(row);
+      if (summary === null) {
         onDamage?.({ seq: null, where: `${id}/summary.json`, reason: "the summary is not a JSON object" });
         return null;
       }
-      return { id, summary: row.summary, touched: row.touched };
+      return { id, summary, touched: Math.floor(row.mtimeMs) };
     },
     async refresh(ids) {
       for (let i = 0; i < ids.length; i += SLICE) {
@@ -113,25 +118,53 @@ export function parseSummary<S extends object>(text: string): S | null {
 
 // --- internal ---
 
-/** One line per session, its checksum first. */
-function formatRow<S>([id, row]: readonly [string, Row<S>]): string {
-  const text = JSON.stringify([id, row.mark, row.touched, row.summary]);
-  return `${hex8(crc32(text))} ${text}\n`;
+/** The row as it was while its file is unchanged, else a new one; undefined when the summary cannot be read. */
+function readRow<S>(path: string, before: Row<S> | undefined): Row<S> | undefined {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
+    const { ino, size, mtimeMs } = stats;
+    if (before?.mtimeMs === mtimeMs && before.size === size && before.ino === ino) return before;
+    return { ino, size, mtimeMs, summary: readRegular(path, LIMITS.summaryBytes) };
+  } catch {
+    return undefined;
+  }
+}
+
+function summaryOf<S extends object>(row: Row<S>): S | null {
+  if (typeof row.summary === "string") row.summary = parseSummary<S>(row.summary);
+  return row.summary;
+}
+
+/** One line per session, below the checksum of them all. */
+function formatRows<S extends object>(rows: ReadonlyMap<string, Row<S>>): string {
+  let lines = "";
+  for (const [id, row] of rows) {
+    lines += `${id} ${row.ino} ${row.size} ${row.mtimeMs} ${JSON.stringify(summaryOf(row))}\n`;
+  }
+  return `${hex8(crc32(lines))}\n${lines}`;
 }
 
 function loadRows<S>(path: string): Map<string, Row<S>> {
   const rows = new Map<string, Row<S>>();
-  let lines: string[];
+  let text: string;
   try {
-    lines = readFileSync(path, "utf8").split("\n");
+    text = readRegular(path, LIMITS.indexBytes) ?? "";
   } catch {
     return rows;
   }
-  for (const line of lines) {
-    const text = line.slice(9);
-    if (line.slice(0, 8) !== hex8(crc32(text))) continue;
-    const [id, mark, touched, summary] = JSON.parse(text || "[]") as [string, string, number, S | null];
-    if (typeof id === "string") rows.set(id, { mark, touched, summary });
+  if (text.slice(0, CHECK_CHARS) !== `${hex8(crc32(text.slice(CHECK_CHARS)))}\n`) return rows;
+  let at = CHECK_CHARS;
+  const upTo = (end: string): string => {
+    const start = at;
+    const found = text.indexOf(end, start);
+    at = found < 0 ? text.length + 1 : found + 1;
+    return text.slice(start, at - 1);
+  };
+  while (at < text.length) {
+    const id = upTo(" ");
+    const row = { ino: Number(upTo(" ")), size: Number(upTo(" ")), mtimeMs: Number(upTo(" ")), summary: upTo("\n") };
+    rows.set(id, row);
   }
   return rows;
 }

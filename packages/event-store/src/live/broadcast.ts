@@ -1,10 +1,14 @@
 import { parseCursor } from "../cursor.js";
 import { LIMITS } from "../limits.js";
-import type { Entry, EventBody, Reader, SubscribeOptions, Subscription } from "../types.js";
+import type { Damage, Entry, EventBody, Position, Reader, SubscribeOptions, Subscription } from "../types.js";
 import { createWindow, type WindowBudget } from "./window.js";
 
 /** Where readers that are behind get their entries from. */
-export type BatchSource<E extends EventBody> = (from: number, to: number) => AsyncIterable<readonly Entry<E>[]>;
+export type BatchSource<E extends EventBody> = (range: {
+  readonly from: number;
+  readonly to: number;
+  readonly onDamage: (damage: Damage) => void;
+}) => AsyncIterable<readonly Entry<E>[]>;
 
 /** One log's readers in this process. Each is a cursor: pushed to while it keeps up, re-reading when it did not. */
 export interface Broadcast<E extends EventBody> {
@@ -24,6 +28,8 @@ interface Follower<E extends EventBody> {
   cursor: number;
   busy: boolean;
   closed: boolean;
+  /** What it is to be told with its next batch. */
+  missing: Damage[];
   readonly reader: Reader<E>;
   readonly maxBytes: number;
   finish(reason?: unknown): void;
@@ -39,6 +45,9 @@ export interface BroadcastOptions<E extends EventBody> {
   readonly onIdle?: () => void;
 }
 
+const LIVE: Position = { live: true, missing: [] };
+const BEHIND: Position = { live: false, missing: [] };
+
 export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E>): Broadcast<E> {
   const { source, onIdle } = options;
   const followers = new Set<Follower<E>>();
@@ -49,7 +58,10 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
   const give = (follower: Follower<E>, batch: readonly Entry<E>[]): void | Promise<void> => {
     const last = batch[batch.length - 1]!.seq;
     follower.cursor = last;
-    return follower.reader(batch, { live: last >= head });
+    if (follower.missing.length === 0) return follower.reader(batch, last >= head ? LIVE : BEHIND);
+    const { missing } = follower;
+    follower.missing = [];
+    return follower.reader(batch, { live: last >= head, missing });
   };
 
   const catchUp = async (follower: Follower<E>): Promise<void> => {
@@ -60,11 +72,12 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
         continue;
       }
       const target = head;
-      for await (const batch of source(follower.cursor, target)) {
+      const onDamage = (damage: Damage): void => void follower.missing.push(damage);
+      for await (const batch of source({ from: follower.cursor, to: target, onDamage })) {
         if (follower.closed) return;
         await give(follower, batch);
       }
-      // What the store could not give back is damaged: the reader moves on past it.
+      // What the store could not give back is told with the next batch: the reader moves on past it.
       follower.cursor = Math.max(follower.cursor, target);
     }
   };
@@ -136,6 +149,7 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
         cursor: 0,
         busy: true,
         closed: false,
+        missing: [],
         reader,
         maxBytes,
         finish(reason) {

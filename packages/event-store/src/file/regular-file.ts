@@ -1,0 +1,42 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
+
+/**
+ * Opens a file for reading that must be a regular one; null for anything else that may carry its name. Opening a pipe would
+ * wait for its writer, and with it the whole process.
+ */
+export function openRegular(path: string): { fd: number; size: number } | null {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch (error) {
+    if (leadsNowhere(path)) return null;
+    throw error;
+  }
+  try {
+    const stats = fstatSync(fd);
+    if (stats.isFile()) return { fd, size: stats.size };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  closeSync(fd);
+  return null;
+}
+
+/** The text of a regular file of at most so many bytes; null for anything else. Throws what opening it throws. */
+export function readRegular(path: string, maxBytes: number): string | null {
+  const file = openRegular(path);
+  if (file === null) return null;
+  try {
+    return file.size > maxBytes ? null : readFileSync(file.fd, "utf8");
+  } finally {
+    closeSync(file.fd);
+  }
+}
+
+// --- internal ---
+
+/** True for a link that cannot be followed. */
+function leadsNowhere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+}

@@ -1,0 +1,138 @@
+import { execFile } from "node:child_process";
+import { appendFile, mkdir, mkdtemp, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { crc32 } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createFileStore, type Damage, type EventBody, type EventStore } from "../src/index.js";
+
+interface Note extends EventBody {
+  readonly text: string;
+}
+
+const ID = "otter-20260425T120300-aaaa1111";
+const OTHER = "otter-20260425T120301-bbbb2222";
+let root: string;
+let store: EventStore<Note, object>;
+const inSession = (name: string): string => join(root, "eventlog", ID, name);
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "hostile-"));
+  store = createFileStore<Note, object>({ root });
+  for (const id of [ID, OTHER]) {
+    const writer = await store.create(id, { run_id: id });
+    for (let i = 1; i <= 5; i++) writer.append([{ type: "note", text: `${i}` }]);
+    await writer.close();
+  }
+});
+afterEach(async () => {
+  await store.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+async function read(id: string): Promise<{ texts: string[]; damage: Damage[] }> {
+  const texts: string[] = [];
+  const damage: Damage[] = [];
+  for await (const entry of store.read(id, { onDamage: (one) => damage.push(one) })) texts.push(entry.event.text);
+  return { texts, damage };
+}
+
+/** What a directory may hold in place of a file. */
+const IMPOSTORS: Record<string, (path: string) => Promise<unknown>> = {
+  "a pipe": (path) => promisify(execFile)("mkfifo", [path]),
+  "a directory": (path) => mkdir(path),
+  "a link to itself": (path) => symlink(path, path),
+  "a link to a device": (path) => symlink("/dev/zero", path),
+  "a link to nothing": (path) => symlink(`${path}-missing`, path),
+};
+
+describe.skipIf(process.platform === "win32")("a session with something else in place of a file", () => {
+  for (const [what, make] of Object.entries(IMPOSTORS)) {
+    it(`lists and reads the others when its summary is ${what}`, async () => {
+      await rm(inSession("summary.json"));
+      await make(inSession("summary.json"));
+      const { sessions } = await createFileStore<Note, object>({ root }).list();
+      expect(sessions.map((session) => session.id)).toEqual([OTHER]);
+      expect((await read(ID)).texts).toHaveLength(5);
+    });
+
+    it(`is continued when ${what} has the name of an unfinished claim`, async () => {
+      await make(inSession("claim.tmp-000000000000"));
+      const writer = await store.open(ID);
+      expect(writer.lastSeq).toBe(5);
+      await writer.close();
+    });
+  }
+
+  for (const what of Object.keys(IMPOSTORS)) {
+    it(`is read without ${what} that has the name of a segment`, async () => {
+      await IMPOSTORS[what]!(inSession("event-000006-aaaaaaaa.ndjson"));
+      await IMPOSTORS[what]!(inSession("event-000009-aaaaaaaa.ndjson"));
+      expect(await read(ID)).toEqual({ texts: ["1", "2", "3", "4", "5"], damage: [] });
+      expect(await store.lastSeq(ID)).toBe(5);
+    });
+
+    it(`names ${what} that has the name of an event's file`, async () => {
+      const old = join(root, "eventlog", "otter-20260425T120302-cccc3333");
+      await mkdir(old);
+      await writeFile(join(old, "event-000000-aaaaaaaa.json"), JSON.stringify({ id: "a", type: "note", text: "1" }));
+      await IMPOSTORS[what]!(join(old, "event-000001-aaaaaaaa.json"));
+      const { texts, damage } = await read("otter-20260425T120302-cccc3333");
+      expect(texts).toEqual(["1"]);
+      expect(damage.map((one) => one.seq)).toEqual([2]);
+    });
+  }
+
+  it("is not taken over by force when its claim is a pipe", async () => {
+    await rm(inSession("claim.1"));
+    await IMPOSTORS["a pipe"]!(inSession("claim.1"));
+    await expect(store.open(ID)).rejects.toMatchObject({ code: "claimed" });
+    expect((await read(ID)).texts).toHaveLength(5);
+  });
+});
+
+describe("a segment", () => {
+  const segment = async (): Promise<string> =>
+    inSession((await readdir(inSession("."))).find((name) => name.endsWith(".ndjson"))!);
+
+  it("that ends in bytes that are no text is read up to them", async () => {
+    await appendFile(await segment(), Buffer.from([0xff, 0xfe, 0x0a, 0xc3, 0x28, 0x0a, 0x00, 0x80]));
+    expect((await read(ID)).texts).toHaveLength(5);
+    const writer = await store.open(ID);
+    expect(writer.append([{ type: "note", text: "6" }])[0]!.seq).toBe(6);
+    await writer.close();
+    expect((await read(ID)).texts).toHaveLength(6);
+  });
+
+  it("that ends in a hole of 300 MiB is read in bounded memory", { timeout: 120_000 }, async () => {
+    await truncate(await segment(), 300 * 1024 * 1024);
+    expect((await read(ID)).texts).toHaveLength(5);
+    expect(await store.lastSeq(ID)).toBe(5);
+  });
+
+  it("whose number is beyond every number is passed over", async () => {
+    await writeFile(inSession("event-999999999999999-aaaaaaaa.ndjson"), "no header\n");
+    await writeFile(inSession("event-000000-aaaaaaaa.ndjson"), "no header\n");
+    expect((await read(ID)).texts).toEqual(["1", "2", "3", "4", "5"]);
+  });
+});
+
+describe("the index", () => {
+  const rows = [
+    "",
+    "nothing to see",
+    `${OTHER} 1 2 3`,
+    `${OTHER} 1 2 3 {"forged":true}\n`,
+    `../../etc 1 2 3 {}\n`,
+    "__proto__ 1 2 3 {}\n",
+  ];
+  for (const text of rows) {
+    it(`with a sound checksum over ${JSON.stringify(text)} is only believed where the disk agrees`, async () => {
+      const check = crc32(text).toString(16).padStart(8, "0");
+      await writeFile(join(root, "eventlog", "index.ndjson"), `${check}\n${text}`);
+      const { sessions } = await createFileStore<Note, object>({ root }).list();
+      expect(sessions.map((session) => session.summary)).toEqual([{ run_id: OTHER }, { run_id: ID }]);
+    });
+  }
+});
