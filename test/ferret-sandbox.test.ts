@@ -70,6 +70,24 @@ describe.runIf(canConfine)("escapes through the shell tool, everything approved"
     expect(readFileSync(join(peer.program.cwd, "made.txt"), "utf8")).toBe("made\n");
     expect(peer.kind("sandbox_violation")).toEqual([]);
   });
+
+  test("a repository planted for git to stumble over is reported, an honest one is not", async () => {
+    const commands = [
+      "git init -q honest && git -C honest config user.name me",
+      "git init -q --bare trap && git -C trap config core.fsmonitor ./run-me",
+      "ls trap",
+    ];
+    const peer = await ferretPeer(["--sandbox", "workspace-write", "--approval", "full"], [commands.map(bash)]);
+    await peer.prompt();
+    expect(peer.kind("tool_call_end").map(({ success }) => success)).toEqual([true, true, true]);
+    expect(peer.kind("sandbox_violation")).toEqual([
+      expect.objectContaining({
+        tool: "Bash",
+        command: commands[1],
+        reason: "it made trap a repository that runs programs when git looks at it: fsmonitor = ./run-me",
+      }),
+    ]);
+  });
 });
 
 describe("file tools", () => {

@@ -25,8 +25,8 @@ export interface Bounds {
   readonly descriptors?: readonly number[];
   /** Called once the process has ended. */
   release?(): void;
-  /** What in a command's error output shows that the bounds stopped it; null when nothing does. */
-  stopped?(stderr: string, failed: boolean): string | null;
+  /** How a command that has ended broke the bounds, or was stopped by them as its errors show; null when it did neither. */
+  violation?(stderr: string, failed: boolean): string | null | Promise<string | null>;
   /** The name of these bounds, for the log. */
   readonly mode?: string;
 }

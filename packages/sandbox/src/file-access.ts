@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { PROTECTED } from "./confine/mount-plan.js";
 import { isInside, realPath } from "./confine/paths.js";
-import { HOME_STARTUP_FILES, secretPaths } from "./confine/secrets.js";
+import { HOME_STARTUP_FILES, secretPlaces } from "./confine/secrets.js";
 import { SANDBOX_MODES, type SandboxMode } from "./mode.js";
 import type { SandboxOptions } from "./sandbox.js";
 
@@ -26,11 +26,11 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
   const home = real(options.home ?? homedir());
   // The whole file system is no workspace, here as for commands.
   const roots = [workspace.cwd, ...(workspace.directories ?? [])].map(real).filter((root) => dirname(root) !== root);
-  const hidden = secretPaths(home, [options.stateDir, ...(options.secrets ?? [])]).map(real);
+  const hidden = secretPlaces(home, [options.stateDir, ...(options.secrets ?? [])]).map(({ path }) => real(path));
   const readable = (options.readable ?? []).map(real);
   const guarded = [
     ...roots.flatMap((root) => [...PROTECTED, ...(options.protectedPaths ?? [])].map((path) => resolve(root, path))),
-    ...HOME_STARTUP_FILES.map((path) => join(home, path)),
+    ...HOME_STARTUP_FILES.map((path) => resolve(home, path)),
   ];
   const inRoot = (path: string) => roots.some((root) => isInside(path, root));
 

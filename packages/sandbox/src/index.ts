@@ -4,7 +4,12 @@ export { findDenial } from "./denial.js";
 export { isSandboxError, SandboxError, type SandboxErrorCode } from "./errors.js";
 export { allowsNetwork, type FileAccessOptions, type FileUse, fileAccess } from "./file-access.js";
 export { DEFAULT_SANDBOX_MODE, parseSandboxMode, SANDBOX_MODES, type SandboxMode } from "./mode.js";
-export { findRepositories, type RepositorySearch, type SuspectRepository } from "./repositories.js";
+export {
+  findRepositories,
+  type RepositorySearch,
+  type RepositorySearchOptions,
+  type SuspectRepository,
+} from "./repositories.js";
 export {
   type Availability,
   createSandbox,

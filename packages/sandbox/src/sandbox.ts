@@ -4,7 +4,7 @@ import { type Confined, unconfined } from "./confine/confined.js";
 import { cleanEnvironment, type Environment, given } from "./confine/environment.js";
 import { planMounts } from "./confine/mount-plan.js";
 import { isInside, realPath } from "./confine/paths.js";
-import { secretPaths } from "./confine/secrets.js";
+import { secretPlaces } from "./confine/secrets.js";
 import { SandboxError } from "./errors.js";
 import { SANDBOX_MODES, type SandboxMode } from "./mode.js";
 
@@ -54,7 +54,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const roots = workspaceRoots(options.workspace);
   const walled = rules.confined && options.osSandbox !== "off";
   const inherited = cleanEnvironment(options.env, rules.network);
-  const hidden = secretPaths(home, [options.stateDir, ...(options.secrets ?? [])]);
+  const hidden = secretPlaces(home, [options.stateDir, ...(options.secrets ?? [])]);
   let found: Promise<Backend> | undefined;
   let warned = false;
 

@@ -223,6 +223,14 @@ describe.runIf(confines)("confined", () => {
     await expectLeft(ws, [".bashrc", "mine"]);
   });
 
+  test("git and npm work with the home directory as workspace, whose settings are missing and stay so", async () => {
+    const box = sandbox({ home: ws, env: { ...process.env, HOME: ws } });
+    const command =
+      "git init -q sub && git -C sub status --short && test ! -s .npmrc && echo fine; echo x > .gitconfig";
+    expect(await run(await box.confine(command))).toBe("fine\n");
+    await expectLeft(ws, ["sub"]);
+  });
+
   test("only listed variables are inherited; given ones pass", async () => {
     const box = sandbox({
       env: { ...process.env, API_TOKEN: "hidden", LC_ALL: "C", BASH_ENV: "/x", LD_PRELOAD: "/x" },

@@ -1,8 +1,9 @@
 /** Commands and MCP servers behind the operating system's wall; where none can be had they are refused, with the way out. */
 import type { Confine } from "@chimera/agent";
 import { createSandbox, findDenial, isSandboxError, type Sandbox, type SandboxOptions } from "@chimera/sandbox";
+import { findPlanted } from "./planted-repositories.js";
 
-/** Workspaces whose sandbox is kept; each knows what this machine can do, so that it is tried once. */
+/** Workspaces whose sandbox is kept. */
 const MAX_KEPT = 32;
 
 export function createConfine(options: Omit<SandboxOptions, "workspace">): Confine {
@@ -25,6 +26,7 @@ export function createConfine(options: Omit<SandboxOptions, "workspace">): Confi
       const confined = await sandboxFor({ cwd: directory, directories }).confine(command, { cwd, ...(env && { env }) });
       const { stdio, env: clean, cwd: start } = confined.options;
       const [, , , ...descriptors] = stdio;
+      const since = Date.now();
       return {
         file: confined.file,
         args: confined.args,
@@ -32,7 +34,8 @@ export function createConfine(options: Omit<SandboxOptions, "workspace">): Confi
         env: clean,
         descriptors,
         release: confined.release,
-        stopped: (stderr, failed) => findDenial(stderr, mode, failed),
+        violation: async (stderr, failed) =>
+          findDenial(stderr, mode, failed) ?? (await findPlanted({ command, cwd, workspace, mode, since })),
         mode,
       };
     } catch (error) {

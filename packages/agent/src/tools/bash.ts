@@ -82,10 +82,10 @@ function shell(): string {
   return ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "sh";
 }
 
-/** Tells the session's log when the bounds, and not the command, were the reason. */
+/** Tells the session's log how the command met the bounds. */
 function watching(target: Bounds, command: string, context: ToolContext) {
-  return (stderr: string, failed: boolean): void => {
-    const reason = target.stopped?.(stderr, failed);
+  return async (stderr: string, failed: boolean): Promise<void> => {
+    const reason = await target.violation?.(stderr, failed);
     if (reason) report(context, command, target.mode, reason);
   };
 }
@@ -100,7 +100,7 @@ async function supervise(
   group: ProcessGroup,
   timeoutS: number,
   context: ToolContext,
-  ended: (stderr: string, failed: boolean) => void,
+  ended: (stderr: string, failed: boolean) => Promise<void>,
 ): Promise<ToolOutcome> {
   const stdout = collect(group, "stdout", context);
   const stderr = collect(group, "stderr", context);
@@ -114,7 +114,7 @@ async function supervise(
   const text = stdout() + (errors === "" ? "" : `\nSTDERR:\n${errors}`);
   const output = await capOutput(text, context, `${context.callId}.txt`);
   const error = typeof ending === "string" ? `Timed out after ${timeoutS} s` : exitError(ending.code, ending.signal);
-  ended(errors, error !== null);
+  await ended(errors, error !== null);
   if (error === null) return { success: true, output };
   return { success: false, output: output === "" ? error : `${output}\n${error}`, error };
 }

@@ -125,7 +125,7 @@ describe("Bash", () => {
         env: {},
         descriptors: [handle.fd],
         release: () => void released++,
-        stopped: (stderr, failed) => (failed && stderr.includes("wall") ? "it met the wall" : null),
+        violation: (stderr, failed) => (failed && stderr.includes("wall") ? "it met the wall" : null),
         mode: "strict",
       }),
     });

@@ -1,23 +1,23 @@
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { Stats } from "node:fs";
+import { isAbsolute, join, relative, sep } from "node:path";
 import { SandboxError } from "../errors.js";
-import { entryAt, isEmptyDirectory, isInside, isReadable, realPath } from "./paths.js";
+import { entryAt, isEmpty, isInside, isReadable, realPath } from "./paths.js";
+import { type Place, placesIn } from "./place.js";
 import { isPlaceholder } from "./placeholders.js";
 import { HOME_STARTUP_FILES } from "./secrets.js";
 
 /** How a path looks from inside: writable, read-only, an empty private scratch directory, or hidden. */
 export type View = "write" | "read" | "scratch" | "hide";
 
-export interface Mount {
-  readonly path: string;
+export interface Mount extends Place {
   readonly view: View;
-  readonly kind: "directory" | "file";
 }
 
 export interface MountPlan {
   /** Parents before children, so a later mount lies inside the earlier one. */
   readonly mounts: readonly Mount[];
-  /** Empty directories that must exist while the command runs, so that something can be mounted over them. */
-  readonly placeholders: readonly string[];
+  /** Empty directories and files that must exist while the command runs, so that something can be mounted over them. */
+  readonly placeholders: readonly Place[];
 }
 
 export interface MountRequest {
@@ -26,8 +26,8 @@ export interface MountRequest {
   /** Real paths of the workspace directories. */
   readonly roots: readonly string[];
   readonly home: string;
-  readonly hidden: readonly string[];
-  /** Absolute, or relative to each root. */
+  readonly hidden: readonly Place[];
+  /** Directories, absolute or relative to each root. */
   readonly protectedPaths: readonly string[];
 }
 
@@ -37,15 +37,18 @@ const SCRATCH = ["/tmp", "/var/tmp", "/run"];
 /** Below `/run` and still needed: name resolution, and the programs of NixOS. */
 const RUN_KEPT = { network: "/etc/resolv.conf", always: "/run/current-system" };
 
-/** Never writable, even when they do not exist yet: each makes another program run code or trust the workspace more. */
+/**
+ * Never writable, even when they do not exist yet: each makes another program run code or trust the workspace more. Directories
+ * end in a slash.
+ */
 export const PROTECTED = [
-  ".git/hooks",
+  ".git/hooks/",
   ".git/config",
-  ".git/modules",
-  ".git/worktrees",
-  ".opencode",
-  ".codex",
-  ".chimera",
+  ".git/modules/",
+  ".git/worktrees/",
+  ".opencode/",
+  ".codex/",
+  ".chimera/",
 ] as const;
 
 const PRECEDENCE: Record<View, number> = { scratch: 0, write: 1, read: 2, hide: 3 };
@@ -53,10 +56,15 @@ const PRECEDENCE: Record<View, number> = { scratch: 0, write: 1, read: 2, hide: 
 /** Decides what a command sees. Looks at the file system, changes nothing; throws `protected_symlink`. */
 export function planMounts(request: MountRequest): MountPlan {
   const mounts = new Map<string, Mount>();
-  const placeholders = new Set<string>();
-  const add = (path: string, view: View, kind: Mount["kind"] = kindOf(path)): void => {
+  const placeholders = new Map<string, Place>();
+  const add = (path: string, view: View, kind = kindOf(entryAt(path))): void => {
     const known = mounts.get(path);
     if (!known || PRECEDENCE[view] > PRECEDENCE[known.view]) mounts.set(path, { path, view, kind });
+  };
+  const cover = (place: Place, view: View): void => {
+    placeholders.set(place.path, place);
+    // An unwritable directory is the cheaper mount; a file that is merely protected must still open, or git gives up on it.
+    add(place.path, place.kind === "directory" ? "hide" : view, place.kind);
   };
 
   for (const path of SCRATCH) {
@@ -68,58 +76,59 @@ export function planMounts(request: MountRequest): MountPlan {
   for (const root of request.roots) {
     add(root, request.writes ? "write" : "read");
     const outer = request.roots.find((other) => other !== root && isInside(root, other));
-    if (outer && request.writes) walk(outer, root, "write", add, placeholders);
+    if (outer && request.writes) walk(outer, { path: root, kind: "directory" }, "write", add, cover);
   }
   if (request.writes) {
     for (const root of request.roots) {
-      for (const path of protectedBelow(root, request)) walk(root, path, "read", add, placeholders);
+      for (const place of protectedBelow(root, request)) walk(root, place, "read", add, cover);
     }
   }
-  for (const path of request.hidden) {
-    const real = realPath(path);
+  for (const place of request.hidden) {
+    const real = realPath(place.path);
     // Each mount costs time; what this process cannot read, a command cannot either.
     if (real && !isPlaceholder(real) && isReadable(real)) add(real, "hide");
     // Inside a writable root a secret must not be planted either (`authorized_keys`), so it is covered even when missing.
-    const root = request.writes ? request.roots.find((candidate) => isBelow(path, candidate)) : undefined;
-    if (root) walk(root, path, "hide", add, placeholders);
+    const root = request.writes ? request.roots.find((candidate) => isBelow(place.path, candidate)) : undefined;
+    if (root) walk(root, place, "hide", add, cover);
   }
-  return { mounts: needed([...mounts.values()].sort(byDepth)), placeholders: [...placeholders] };
+  return { mounts: needed([...mounts.values()].sort(byDepth)), placeholders: [...placeholders.values()] };
 }
 
 // --- internal ---
 
-type Add = (path: string, view: View, kind?: Mount["kind"]) => void;
+type Add = (path: string, view: View, kind?: Place["kind"]) => void;
+type Cover = (place: Place, view: View) => void;
 
-function protectedBelow(root: string, request: MountRequest): string[] {
-  const inRoot = [...PROTECTED, ...request.protectedPaths].map((path) => resolve(root, path));
-  const startup = HOME_STARTUP_FILES.map((path) => join(realPath(request.home) ?? request.home, path));
-  return [...inRoot, ...startup].filter((path) => isBelow(path, root));
+function protectedBelow(root: string, { protectedPaths, home }: MountRequest): Place[] {
+  const given = protectedPaths.map((path) => `${path}/`);
+  const startup = placesIn(realPath(home) ?? home, HOME_STARTUP_FILES);
+  return [...placesIn(root, [...PROTECTED, ...given]), ...startup].filter(({ path }) => isBelow(path, root));
 }
 
 /**
- * Gives `path` its view. Every directory on the way becomes a mount of its own, because a directory that merely contains a
- * mount can be renamed away and replaced, a mount itself cannot. The first step that is missing, or empty and perhaps the placeholder of another process, is covered.
+ * Gives `place` its view. Every directory on the way becomes a mount of its own, because a directory that merely contains a
+ * mount can be renamed away and replaced, a mount itself cannot. The first step that is missing, or empty and perhaps the
+ * placeholder of another process, is covered.
  */
-function walk(root: string, path: string, view: View, add: Add, placeholders: Set<string>): void {
+function walk(root: string, place: Place, view: View, add: Add, cover: Cover): void {
   let at = root;
-  for (const step of relative(root, path).split(sep)) {
+  for (const step of relative(root, place.path).split(sep)) {
     const parent = at;
     at = join(at, step);
+    const last = at === place.path;
     const entry = entryAt(at);
-    if (!entry || isPlaceholder(at, entry) || isEmptyDirectory(at, entry)) {
-      placeholders.add(at);
-      add(at, "hide", "directory");
+    const expected = last ? place.kind : "directory";
+    const kind = entry ? kindOf(entry) : expected;
+    if (!entry || isPlaceholder(at, entry) || isEmpty(at, entry)) {
+      cover({ path: at, kind }, view);
       return;
     }
     if (entry.isSymbolicLink()) {
       sealLink(root, parent, at, add);
       return;
     }
-    if (!entry.isDirectory() || at === path) {
-      add(at, view, entry.isDirectory() ? "directory" : "file");
-      return;
-    }
-    add(at, "write", "directory");
+    add(at, last || kind === "file" ? view : "write", kind);
+    if (kind === "file") return;
   }
 }
 
@@ -141,8 +150,8 @@ function isBelow(path: string, root: string): boolean {
   return isAbsolute(path) && path !== root && isInside(path, root);
 }
 
-function kindOf(path: string): Mount["kind"] {
-  return entryAt(path)?.isDirectory() ? "directory" : "file";
+function kindOf(entry: Stats | undefined): Place["kind"] {
+  return entry?.isDirectory() ? "directory" : "file";
 }
 
 function byDepth(a: Mount, b: Mount): number {

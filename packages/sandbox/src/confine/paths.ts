@@ -38,9 +38,9 @@ export function entryAt(path: string): Stats | undefined {
   }
 }
 
-/** True for a directory with nothing in it that this process may list. */
-export function isEmptyDirectory(path: string, entry: Stats): boolean {
-  if (!entry.isDirectory()) return false;
+/** True for a file with nothing in it, and for a directory that this process may list and finds empty. */
+export function isEmpty(path: string, entry: Stats): boolean {
+  if (!entry.isDirectory()) return entry.isFile() && entry.size === 0;
   try {
     return readdirSync(path).length === 0;
   } catch {

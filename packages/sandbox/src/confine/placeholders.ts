@@ -1,20 +1,22 @@
-import { chmodSync, mkdirSync, rmdirSync, type Stats } from "node:fs";
+import { chmodSync, closeSync, mkdirSync, openSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
 import { SandboxError } from "../errors.js";
 import { entryAt } from "./paths.js";
+import type { Place } from "./place.js";
 
 interface Placeholder {
-  /** Whoever else uses the directory changes one of them. */
+  readonly kind: Place["kind"];
+  /** Whoever else uses it changes one of them. */
   readonly made: Pick<Stats, "ino" | "ctimeMs">;
   users: number;
 }
 
 /**
- * Empty directories this process made so that a mount can cover a path that does not exist. Counted per process, not per
+ * Empty directories and files this process made so that a mount can cover a path that does not exist. Counted per process, not per
  * sandbox: removing one while a command still has it mounted would uncover that command.
  */
 const held = new Map<string, Placeholder>();
 
-/** Commands come in bursts, and making and removing directories takes longer than all the mounts of a command. */
+/** Commands come in bursts, and making and removing them takes longer than all the mounts of a command. */
 const LINGER_MS = 1000;
 let sweep: NodeJS.Timeout | undefined;
 
@@ -25,10 +27,10 @@ export function isPlaceholder(path: string, entry = entryAt(path)): boolean {
 }
 
 /**
- * Makes each missing directory and returns the function that lets go of them; those that nobody holds for a second are removed,
- * at the latest when the process exits. Throws `invalid_workspace`.
+ * Makes what is missing and returns the function that lets go of it; what nobody holds for a second is removed, at the latest
+ * when the process exits. Throws `invalid_workspace`.
  */
-export function holdPlaceholders(paths: readonly string[]): () => void {
+export function holdPlaceholders(places: readonly Place[]): () => void {
   const mine: Placeholder[] = [];
   const release = () => {
     for (const placeholder of mine.splice(0)) placeholder.users -= 1;
@@ -36,8 +38,8 @@ export function holdPlaceholders(paths: readonly string[]): () => void {
     sweep = setTimeout(removeUnused, LINGER_MS).unref();
   };
   try {
-    for (const path of paths) {
-      const placeholder = isPlaceholder(path) ? held.get(path) : makePlaceholder(path);
+    for (const place of places) {
+      const placeholder = isPlaceholder(place.path) ? held.get(place.path) : makePlaceholder(place);
       if (!placeholder) continue;
       placeholder.users += 1;
       mine.push(placeholder);
@@ -52,9 +54,10 @@ export function holdPlaceholders(paths: readonly string[]): () => void {
 
 // --- internal ---
 
-function makePlaceholder(path: string): Placeholder | undefined {
+function makePlaceholder({ path, kind }: Place): Placeholder | undefined {
   try {
-    mkdirSync(path);
+    if (kind === "directory") mkdirSync(path);
+    else closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     leaveToOthers(path);
@@ -63,24 +66,24 @@ function makePlaceholder(path: string): Placeholder | undefined {
   const made = entryAt(path);
   if (!made) return undefined;
   if (held.size === 0) process.once("exit", removeUnused);
-  const placeholder = { made, users: 0 };
+  const placeholder = { kind, made, users: 0 };
   held.set(path, placeholder);
   return placeholder;
 }
 
-/** An empty directory may be another process's placeholder: touched, so that it is not removed from under our mount. */
+/** What is empty may be another process's placeholder: touched, so that it is not removed from under our mount. */
 function leaveToOthers(path: string): void {
   const entry = entryAt(path);
-  if (entry?.isDirectory()) chmodSync(path, entry.mode & 0o7777);
+  if (entry && !entry.isSymbolicLink()) chmodSync(path, entry.mode & 0o7777);
 }
 
 function removeUnused(): void {
-  for (const [path, { users }] of held) {
+  for (const [path, { kind, users }] of held) {
     if (users > 0) continue;
     const untouched = isPlaceholder(path);
     held.delete(path);
     try {
-      if (untouched) rmdirSync(path);
+      if (untouched) (kind === "directory" ? rmdirSync : unlinkSync)(path);
     } catch {
       // Somebody outside put something there meanwhile; it is theirs now.
     }

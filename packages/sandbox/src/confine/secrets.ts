@@ -1,49 +1,49 @@
-import { join } from "node:path";
+import { type Place, placesIn } from "./place.js";
 
-/** Credentials below the home directory that no confined command may read. */
+/** Credentials below the home directory that no confined command may read. Directories end in a slash. */
 const HOME_SECRETS = [
-  ".ssh",
-  ".gnupg",
-  ".aws",
-  ".azure",
-  ".kube",
-  ".docker",
+  ".ssh/",
+  ".gnupg/",
+  ".aws/",
+  ".azure/",
+  ".kube/",
+  ".docker/",
   ".netrc",
   ".npmrc",
   ".pypirc",
   ".pgpass",
   ".my.cnf",
   ".git-credentials",
-  ".password-store",
-  ".terraform.d",
+  ".password-store/",
+  ".terraform.d/",
   ".vault-token",
   ".bash_history",
   ".zsh_history",
   ".node_repl_history",
   ".python_history",
   ".psql_history",
-  ".mozilla",
+  ".mozilla/",
   ".codex/auth.json",
   ".claude/.credentials.json",
   ".cargo/credentials.toml",
-  ".config/gh",
+  ".config/gh/",
   ".config/git/credentials",
-  ".config/gcloud",
-  ".config/chromium",
-  ".config/google-chrome",
-  ".config/hub",
-  ".local/share/keyrings",
+  ".config/gcloud/",
+  ".config/chromium/",
+  ".config/google-chrome/",
+  ".config/hub/",
+  ".local/share/keyrings/",
   ".local/share/opencode/auth.json",
-  "Library/Keychains",
+  "Library/Keychains/",
 ] as const;
 
 const SYSTEM_SECRETS = [
   "/etc/shadow",
   "/etc/shadow-",
-  "/etc/ssl/private",
-  "/etc/ssh",
+  "/etc/ssl/private/",
+  "/etc/ssh/",
   "/etc/krb5.keytab",
-  "/etc/kubernetes",
+  "/etc/kubernetes/",
 ] as const;
 
 /** Start-up files of the home directory: writing one runs code at the next login. */
@@ -58,13 +58,14 @@ export const HOME_STARTUP_FILES = [
   ".zprofile",
   ".zlogin",
   ".gitconfig",
-  ".config",
-  ".local",
+  ".config/",
+  ".local/",
   ".vimrc",
   ".npmrc",
 ] as const;
 
-/** Absolute paths hidden from every confined command, whether or not they exist. */
-export function secretPaths(home: string, more: readonly string[]): string[] {
-  return [...SYSTEM_SECRETS, ...HOME_SECRETS.map((path) => join(home, path)), ...more];
+/** What is hidden from every confined command, whether or not it exists; `more` are directories. */
+export function secretPlaces(home: string, more: readonly string[]): Place[] {
+  const directories = more.map((path) => `${path}/`);
+  return [...placesIn("/", [...SYSTEM_SECRETS, ...directories]), ...placesIn(home, HOME_SECRETS)];
 }

@@ -1,0 +1,12 @@
+import { resolve } from "node:path";
+
+/** Somewhere in the file system, with what lies there, or would if it existed. */
+export interface Place {
+  readonly path: string;
+  readonly kind: "directory" | "file";
+}
+
+/** From names relative to `root`, or absolute, of which directories end in a slash. */
+export function placesIn(root: string, names: readonly string[]): Place[] {
+  return names.map((name) => ({ path: resolve(root, name), kind: name.endsWith("/") ? "directory" : "file" }));
+}
