@@ -23,9 +23,8 @@ else await compare();
 async function compare() {
   const runs = Object.fromEntries(Object.keys(servers).map((name) => [name, () => requestsPerSecond(name)]));
   const samples = await interleave(runs, { runs: 5 });
-  const best = (name) => Math.max(...samples[name]);
   const figure = (name, floor, target) =>
-    row({ name, ours: best("ours"), floor: best(floor), unit: "/s", target, better: "higher" });
+    row({ name, ours: median(samples.ours), floor: median(samples[floor]), unit: "/s", target, better: "higher" });
   figure("requests per second, floor: bare echo", "raw");
   figure("requests per second, floor: official SDK", "sdk", 1.5);
   figure("requests per second, floor: vscode-jsonrpc", "vscode");

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { createConnection } from "../packages/ndjson-rpc/dist/index.js";
 import { takeOverStdio } from "../packages/ndjson-rpc/dist/stdio.js";
-import { cleanEnv, interleave, row } from "./report.mjs";
+import { cleanEnv, interleave, median, row } from "./report.mjs";
 
 const COUNT = 100_000;
 const WARMUP = 20_000;
@@ -29,9 +29,8 @@ else await compare();
 
 async function compare() {
   const contestants = Object.fromEntries(Object.keys(modes).map((mode) => [mode, () => cpuOf(mode)]));
-  const samples = await interleave(contestants, { runs: 9 });
-  // The least disturbed run: CPU time of a short child swings by a third on a busy machine.
-  const ms = (mode) => Math.min(...samples[mode]);
+  const samples = await interleave(contestants, { runs: 15 });
+  const ms = (mode) => median(samples[mode]);
   row({ name: "100k notify, CPU", ours: ms("notify"), floor: ms("raw"), unit: "ms", target: 1.6 });
   row({ name: "100k notifyEncoded, CPU", ours: ms("notifyEncoded"), floor: ms("rawEncoded"), unit: "ms", target: 1.1 });
 }

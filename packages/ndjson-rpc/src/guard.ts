@@ -2,8 +2,12 @@ import { ErrorCode } from "./error-codes.js";
 import type { Frame, InvalidFrame, RequestId } from "./frame.js";
 import { exceedsDepth, numericIdText } from "./json-scan.js";
 
-/** Reads one line as a frame. Never throws: what is no JSON-RPC message comes back as the error that answers it. */
-export function readFrame(line: string, maxDepth: number): Frame {
+/**
+ * Reads one line as a frame. Never throws: what is no JSON-RPC message comes back as the error that answers it.
+ *
+ * @param mayHoldProto - What {@link mayHoldProtoKey} says of the line, or of a text that the line is a part of.
+ */
+export function readFrame(line: string, maxDepth: number, mayHoldProto: boolean): Frame {
   // Before the parse: megabytes of "[" would cost a hundred times their size in parser state.
   if (exceedsDepth(line, maxDepth)) return parseError(`Parse error: nested deeper than ${maxDepth} levels`);
   let value: unknown;
@@ -14,8 +18,13 @@ export function readFrame(line: string, maxDepth: number): Frame {
   }
   if (typeof value !== "object" || value === null) return invalidRequest("null", "a message is an object");
   if (Array.isArray(value)) return invalidRequest("null", "batches are not supported");
-  if (mayHoldProtoKey(line)) dropProtoKeys(value);
+  if (mayHoldProto) dropProtoKeys(value);
   return classify(value, line);
+}
+
+/** Whether a key `__proto__` can be in the text: as it is, or with one of its letters escaped. */
+export function mayHoldProtoKey(text: string): boolean {
+  return text.includes("__proto__") || (text.includes("\\") && ESCAPED_LETTER.test(text));
 }
 
 /** The frame that answers a line without a usable message in it. */
@@ -24,6 +33,8 @@ export function parseError(message: string): InvalidFrame {
 }
 
 // --- internal ---
+
+const ESCAPED_LETTER = /\\u00[5-7]/;
 
 interface Envelope {
   readonly jsonrpc?: unknown;
@@ -62,31 +73,18 @@ function invalidRequest(idText: string, reason: string): InvalidFrame {
 function idTextOf(id: RequestId | undefined, line: string): string {
   if (typeof id === "string") return JSON.stringify(id);
   if (typeof id !== "number") return "null";
-  return startsWithPlainId(line, id) ? String(id) : (numericIdText(line) ?? String(id));
+  const usual = String(id);
+  return startsWithId(line, usual) ? usual : (numericIdText(line) ?? usual);
 }
 
-/** Recognises, without a scan of the whole line, what nearly every client writes. */
-function startsWithPlainId(line: string, id: number): boolean {
-  if (!line.startsWith(USUAL_START)) return false;
-  let value = 0;
-  for (let i = USUAL_START.length; i < USUAL_START.length + MAX_PLAIN_DIGITS; i++) {
-    const code = line.charCodeAt(i);
-    if (code >= 0x30 && code <= 0x39) value = value * 10 + code - 0x30;
-    else return (code === 0x2c || code === 0x7d) && value === id;
-  }
-  return false;
+/** Recognises, without a scan of the line, what nearly every client writes. */
+function startsWithId(line: string, idText: string): boolean {
+  // Slices of up to 12 characters are copies, and comparing those takes a third of the time of `startsWith`.
+  if (line.slice(0, 11) !== '{"jsonrpc":' || line.slice(11, 22) !== '"2.0","id":') return false;
+  const end = 22 + idText.length;
+  const next = line.charCodeAt(end);
+  return (next === 0x2c || next === 0x7d) && line.slice(22, end) === idText;
 }
-
-const USUAL_START = '{"jsonrpc":"2.0","id":';
-const MAX_PLAIN_DIGITS = 15;
-
-/** As it is, or with one of its letters escaped; a search is faster on short lines, a regular expression on long ones. */
-function mayHoldProtoKey(line: string): boolean {
-  if (line.includes("__proto__")) return true;
-  return line.length < 4096 ? line.includes("\\u00") : ESCAPED_LETTER.test(line);
-}
-
-const ESCAPED_LETTER = /\\u00[5-7]/;
 
 /** An own `__proto__` key is harmless until somebody copies the object by assignment: it goes before handlers see it. */
 function dropProtoKeys(value: object): void {

@@ -3,7 +3,7 @@ const BACKSLASH = 0x5c;
 
 /** Whether objects and arrays nest deeper than `maxDepth`; linear, and safe on text that is not JSON. */
 export function exceedsDepth(text: string, maxDepth: number): boolean {
-  if (isTooShortFor(maxDepth + 1, text) || roomAfter(text, "[", roomAfter(text, "{", maxDepth)) >= 0) return false;
+  if (deepestPossible(text) <= maxDepth || roomAfter(text, "[", roomAfter(text, "{", maxDepth)) >= 0) return false;
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -27,9 +27,9 @@ export function numericIdText(text: string): string | undefined {
     const code = text.charCodeAt(i);
     if (code === QUOTE) {
       const end = endOfString(text, i);
-      if (depth === 1) {
+      if (depth === 1 && isId(text.slice(i, end + 1))) {
         const colon = skipBlank(text, end + 1);
-        if (text.charCodeAt(colon) === 0x3a && JSON.parse(text.slice(i, end + 1)) === "id") {
+        if (text.charCodeAt(colon) === 0x3a) {
           NUMBER.lastIndex = skipBlank(text, colon + 1);
           found = NUMBER.exec(text)?.[0];
         }
@@ -44,11 +44,22 @@ export function numericIdText(text: string): string | undefined {
 // --- internal ---
 
 const NUMBER = /-?\d[\d.eE+-]*/y;
+const LONGEST_ID = '"\\u0069\\u0064"'.length;
 
-/** An array level takes 2 characters, an object level 5 (`{"":}`): most frames are cleared by their length alone. */
-function isTooShortFor(levels: number, text: string): boolean {
-  const arraysNeeded = Math.ceil((5 * levels - text.length) / 3);
-  return arraysNeeded > 0 && (arraysNeeded > levels || roomAfter(text, "[", arraysNeeded - 1) >= 0);
+/** Whether a string literal says `id`, which it can also do with escapes. */
+function isId(literal: string): boolean {
+  return (
+    literal === '"id"' || (literal.length <= LONGEST_ID && literal.includes("\\u") && JSON.parse(literal) === "id")
+  );
+}
+
+/**
+ * What the length of the text allows, which clears most frames: an object level takes `{"":` and `}`, an array level `[`
+ * and `]`, and before the first `[` there are only objects.
+ */
+function deepestPossible(text: string): number {
+  const array = text.indexOf("[");
+  return array === -1 ? text.length / 5 : array / 8 + (text.length - array) / 2;
 }
 
 /** What is left of `room` after all occurrences of `character`; negative as soon as there are more. */
@@ -58,29 +69,28 @@ function roomAfter(text: string, character: string, room: number): number {
   return left;
 }
 
-/**
- * Index of the quote that closes the string opened at `open`, or the text's length. Short strings and strings full of
- * escapes are walked; long plain ones are jumped over.
- */
+/** Index of the quote that closes the string opened at `open`, or the text's length. */
 function endOfString(text: string, open: number): number {
   let i = open + 1;
-  let walkTo = i + 64;
-  while (i < text.length) {
-    if (i < walkTo) {
+  for (let quote = text.indexOf('"', i); quote !== -1; quote = text.indexOf('"', i)) {
+    if (!isEscaped(text, quote, i)) return quote;
+    const dense = quote - i < 16;
+    i = quote + 1;
+    // Where quotes stand close together a search for each costs more than a walk.
+    for (const stop = dense ? i + 32 : i; i < stop; ) {
       const code = text.charCodeAt(i);
       if (code === QUOTE) return i;
       i += code === BACKSLASH ? 2 : 1;
-      continue;
     }
-    const quote = text.indexOf('"', i);
-    if (quote === -1) break;
-    let backslashes = 0;
-    while (quote - backslashes > i && text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return quote;
-    i = quote + 1;
-    walkTo = i + 64;
   }
   return text.length;
+}
+
+/** Whether an odd number of backslashes precedes `index`; the one at `from`, or before it, escapes nothing beyond it. */
+function isEscaped(text: string, index: number, from: number): boolean {
+  let i = index;
+  while (i > from && text.charCodeAt(i - 1) === BACKSLASH) i--;
+  return (index - i) % 2 === 1;
 }
 
 function skipBlank(text: string, from: number): number {

@@ -1,12 +1,13 @@
-import { Buffer, isAscii, isUtf8 } from "node:buffer";
+import { Buffer } from "node:buffer";
+import { decodeUtf8 } from "./utf8.js";
 
 /** Why a line could not be read as text. */
 export type LineFault = "too_long" | "invalid_utf8";
 
 export interface LineSplitterOptions {
   readonly maxLineBytes: number;
-  /** One line without its LF; blank lines never arrive here. */
-  onLine(line: string): void;
+  /** One whole line, or several with an LF between them; the last may have one too. */
+  onLines(text: string): void;
   onFault(fault: LineFault): void;
 }
 
@@ -25,7 +26,7 @@ const TAIL_BYTES = 16 * 1024;
  * U+2028/2029 are ordinary characters. Faulty lines are skipped to their newline.
  */
 export function createLineSplitter(options: LineSplitterOptions): LineSplitter {
-  const { maxLineBytes, onLine, onFault } = options;
+  const { maxLineBytes, onLines, onFault } = options;
   // A partial line is a list of chunks, joined once. Small ones are first copied together: a peer that writes single
   // bytes would otherwise cost a Buffer object for each of them.
   let chunks: Buffer[] = [];
@@ -78,32 +79,24 @@ export function createLineSplitter(options: LineSplitterOptions): LineSplitter {
 
   /** Complete lines that lie together in one chunk are validated and decoded together: that is the hot path. */
   function decodeLines(block: Buffer): void {
-    const text = decode(block);
-    if (text === undefined || block.length > maxLineBytes) {
-      let start = 0;
-      for (let end = block.indexOf(LF); end !== -1; end = block.indexOf(LF, start)) {
-        if (end - start > maxLineBytes) onFault("too_long");
-        else decodeLine(block.subarray(start, end));
-        start = end + 1;
-      }
-      return;
-    }
+    const text = block.length > maxLineBytes ? undefined : decodeUtf8(block);
+    if (text === undefined) decodeOneByOne(block);
+    else onLines(text);
+  }
+
+  function decodeOneByOne(block: Buffer): void {
     let start = 0;
-    for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
-      deliver(text.slice(start, end));
+    for (let end = block.indexOf(LF); end !== -1; end = block.indexOf(LF, start)) {
+      if (end - start > maxLineBytes) onFault("too_long");
+      else decodeLine(block.subarray(start, end));
       start = end + 1;
     }
   }
 
   function decodeLine(bytes: Buffer): void {
-    const text = decode(bytes);
+    const text = decodeUtf8(bytes);
     if (text === undefined) onFault("invalid_utf8");
-    else deliver(text);
-  }
-
-  function deliver(line: string): void {
-    if (line === "" || (line.charCodeAt(0) <= 0x20 && isBlank(line))) return;
-    onLine(line);
+    else onLines(text);
   }
 
   return {
@@ -126,20 +119,4 @@ export function createLineSplitter(options: LineSplitterOptions): LineSplitter {
     },
     end: finishPartial,
   };
-}
-
-// --- internal ---
-
-function decode(bytes: Buffer): string | undefined {
-  if (isAscii(bytes)) return bytes.toString("latin1");
-  return isUtf8(bytes) ? bytes.toString("utf8") : undefined;
-}
-
-/** JSON white space only: a line of NBSP or a lone BOM is malformed, not blank. */
-function isBlank(line: string): boolean {
-  for (let i = 0; i < line.length; i++) {
-    const code = line.charCodeAt(i);
-    if (code !== 0x20 && code !== 0x09 && code !== 0x0d) return false;
-  }
-  return true;
 }

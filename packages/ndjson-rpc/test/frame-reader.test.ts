@@ -45,6 +45,28 @@ describe("lines", () => {
   });
 });
 
+describe("long lines", () => {
+  const inChunks = (bytes: Buffer, size: number) =>
+    Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
+
+  it.each(["plain ", "é", "日本語", "a 😀 b", '\u0000"\\\n'])("of %j are whole in any chunking", (unit) => {
+    const text = unit.repeat(10_000);
+    const bytes = Buffer.from(`${notify(text)}\n${notify("next")}\n`);
+    for (const size of [999, 4096, 16_385, bytes.length]) {
+      expect(texts(read(inChunks(bytes, size)))).toEqual([text, "next"]);
+    }
+  });
+
+  it("with one bad byte, or cut inside a character, are refused alone", () => {
+    const bad = Buffer.from(notify("日本語".repeat(5_000)));
+    bad[bad.length >> 1] = 0xff;
+    const cut = Buffer.from("日本語".repeat(5_000)).subarray(0, -1);
+    const bytes = Buffer.concat([bad, Buffer.from("\n"), cut, Buffer.from(`\n${notify("b")}\n`)]);
+    for (const size of [1000, bytes.length])
+      expect(texts(read(inChunks(bytes, size)))).toEqual(["invalid", "invalid", "b"]);
+  });
+});
+
 describe("a line beyond the limit", () => {
   const limits = { maxLineBytes: 200 };
   const long = "x".repeat(300);
@@ -70,5 +92,34 @@ describe("invalid UTF-8", () => {
     const bad = Buffer.concat([Buffer.from('{"jsonrpc":"2.0","method":"'), Buffer.of(0xff), Buffer.from('"}\n')]);
     const frames = read([Buffer.concat([Buffer.from(`${notify("é")}\n\n`), bad, Buffer.from(`${notify("b")}\n`)])]);
     expect(texts(frames)).toEqual(["é", "invalid", "b"]);
+  });
+});
+
+describe("nesting", () => {
+  const depthOf = (value: unknown): number =>
+    typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
+
+  it("beyond the limit is refused, up to it read, whatever the strings hold", () => {
+    const strings = fc.string({ unit: fc.constantFrom("[", "]", "{", "}", '"', "\\", ",", "x"), maxLength: 60 });
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 9 },
+        strings,
+        fc.array(tie("tree"), { maxLength: 3 }),
+        fc.dictionary(strings, tie("tree")),
+      ),
+    }));
+    const property = fc.property(
+      tree,
+      fc.integer({ min: 1, max: 8 }),
+      fc.constantFrom(0, 1),
+      (params, maxDepth, indent) => {
+        const message = { jsonrpc: "2.0", method: "m", params };
+        const line = JSON.stringify(message, null, indent).replaceAll("\n", " ");
+        const [frame] = read([Buffer.from(line)], { maxDepth });
+        expect(frame?.kind).toBe(depthOf(message) > maxDepth ? "invalid" : "notification");
+      },
+    );
+    fc.assert(property, { numRuns: 1000, seed: 7 });
   });
 });
