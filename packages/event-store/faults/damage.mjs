@@ -1,5 +1,6 @@
 // Cuts, fills and flips bytes of finished logs: exactly what was damaged is missing, and reported.
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFileSync, cpSync, readdirSync, rmSync, unlinkSync } from "node:fs";
+import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createFileStore } from "../dist/index.js";
@@ -23,17 +24,19 @@ async function makeLog(records, durability = "none") {
   const path = join(directory, name);
   const bytes = await readFile(path);
   const pristine = `${root}-pristine`;
-  await cp(root, pristine, { recursive: true });
+  cpSync(directory, pristine, { recursive: true });
   return {
     root,
     path,
     bytes,
     /** Back to the undamaged log, without what the last trial's writer added. */
-    async restore() {
-      for (const file of await readdir(directory)) await rm(join(directory, file), { force: true });
-      await cp(join(pristine, "eventlog", ID), directory, { recursive: true });
+    restore() {
+      for (const file of readdirSync(directory)) unlinkSync(join(directory, file));
+      for (const file of readdirSync(pristine)) copyFileSync(join(pristine, file), join(directory, file));
     },
-    dispose: () => Promise.all([root, pristine].map((dir) => rm(dir, { recursive: true, force: true }))),
+    dispose() {
+      for (const path of [root, pristine]) rmSync(path, { recursive: true, force: true });
+    },
   };
 }
 
@@ -101,10 +104,10 @@ export async function tornTails({ offsets }) {
       failures.push(`${what}: ${error.stack}`);
     }
     await store.close();
-    await log.restore();
+    log.restore();
     executed++;
   }
-  await log.dispose();
+  log.dispose();
   return { name: "torn tails", executed, expected: trials.length, failures };
 }
 
@@ -141,7 +144,7 @@ export async function bitFlips({ flips }) {
     executed++;
   }
   await store.close();
-  await log.dispose();
+  log.dispose();
   return { name: "bit flips", executed, expected: flips, failures };
 }
 
@@ -169,10 +172,10 @@ export async function zeroedFiles() {
         failures.push(`${file}: ${error.stack}`);
       }
       await store.close();
-      await log.restore();
+      log.restore();
       executed++;
     }
   }
-  await log.dispose();
+  log.dispose();
   return { name: "zeroed files", executed, expected, failures };
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createFileStore } from "../dist/index.js";
+import { injecting, oneThread } from "./strace.mjs";
 import { parseAcks, verifyStore } from "./verify.mjs";
 
 const WRITER = new URL("./writer.mjs", import.meta.url).pathname;
@@ -124,28 +125,13 @@ async function readOnlyRemount(at, problem) {
 }
 
 /** Runs a writer under strace with an injected fault; it must end by itself, with all it acknowledged in place. */
-function injected(name, inject, expectation, records = 60) {
+function injected(name, fault, expectation, records = 60) {
   return async () => {
     const root = mkdtempSync(join(tmpdir(), "faults-inject-"));
     const failures = [];
     const { stdout, status, error } = spawnSync(
-      "strace",
-      [
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        `trace=${inject.split(":")[0]}`,
-        "-e",
-        `inject=${inject}`,
-        process.execPath,
-        WRITER,
-        root,
-        "2",
-        String(records),
-      ],
-      { encoding: "utf8", env: { ...process.env, UV_THREADPOOL_SIZE: "1" }, timeout: 60_000 },
+      ...injecting(fault, process.execPath, WRITER, root, "2", String(records)),
+      { encoding: "utf8", env: oneThread, timeout: 60_000 },
     );
     if (error !== undefined || status !== 0) failures.push(`the writer ended with ${error ?? status}`);
     const refused = (stdout ?? "").split("\n").filter((line) => line.includes("refused")).length;
@@ -223,21 +209,7 @@ async function slowDisk() {
     console.log(Math.round(worst));
     await store.close();`;
   const { stdout, status } = spawnSync(
-    "strace",
-    [
-      "-f",
-      "-qq",
-      "-o",
-      "/dev/null",
-      "-e",
-      "trace=fdatasync",
-      "-e",
-      "inject=fdatasync:delay_exit=500000",
-      process.execPath,
-      "--input-type=module",
-      "-e",
-      program,
-    ],
+    ...injecting("fdatasync:delay_exit=500000", process.execPath, "--input-type=module", "-e", program),
     { encoding: "utf8", timeout: 60_000 },
   );
   rmSync(root, { recursive: true, force: true });
@@ -251,6 +223,9 @@ export const disk = [
   () => onMount("full ext4", withFiller(ext4(8), 3_000_000), fillAndFree),
   () => onMount("read-only remount", ext4(16), readOnlyRemount),
   injected("failing fdatasync", "fdatasync:error=EIO:when=3+4", "refusals"),
+  injected("failing fdatasync, again and again", "fdatasync:error=EIO:when=1..5", "refusals"),
+  injected("failing fdatasync, every other", "fdatasync:error=EIO:when=4+2", "refusals"),
+  injected("failing fsync of a directory", "fsync:error=EIO:when=2+5", "refusals"),
   injected("failing write", "pwrite64:error=EIO:when=5+6", "refusals"),
   injected("read-only at a write", "pwrite64:error=EROFS:when=5+6", "refusals"),
   injected("full disk at a write", "pwrite64:error=ENOSPC:when=5+6", "refusals"),

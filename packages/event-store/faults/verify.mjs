@@ -14,6 +14,11 @@ export async function verifyStore(root, acks) {
   const problems = [];
   const store = createFileStore({ root });
   try {
+    const onDamage = (damage) => problems.push(`list: damage ${JSON.stringify(damage)}`);
+    const { sessions } = await store.list({ onDamage });
+    for (const id of acks.keys()) {
+      if (!sessions.some((session) => session.id === id)) problems.push(`${id}: not listed`);
+    }
     for (const [id, acked] of acks) {
       try {
         let expected = 1;

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createFileStore, type Damage, type EventBody, type EventStore } from "../src/index.js";
 
@@ -93,6 +94,23 @@ describe("a damaged line break", () => {
     await writeFile(segment, sound.toString().replaceAll("\n", "\r\n"));
     expect((await readBack()).seqs).toEqual(upTo(RECORDS));
   });
+});
+
+describe("a segment that was written anew after a failed sync", () => {
+  for (const random of ["00000000", "ffffffff"]) {
+    it(`counts in place of those before it, also as ${random}`, async () => {
+      const blank = '{"segment":1,"fence":1,"rewrites":1,"prev":null,"counts":{},"check":"00000000"}';
+      const header = blank.replace(/0{8}/, crc32(blank).toString(16).padStart(8, "0"));
+      const breaks = lineBreaks();
+      const records = sound.subarray(breaks[0]! + 1, breaks[5]! + 1);
+      await writeFile(
+        join(segment, "..", `event-000001-${random}.ndjson`),
+        Buffer.concat([Buffer.from(`${header}\n`), records]),
+      );
+      expect((await readBack()).seqs).toEqual(upTo(5));
+      expect(await store.lastSeq(ID)).toBe(5);
+    });
+  }
 });
 
 describe("a damaged record", () => {

@@ -65,6 +65,12 @@ function fenceOf(candidate: Candidate): number {
   return candidate.header?.fence ?? 0;
 }
 
+/** True when a later writer, or the same one after a failed sync, has started anew since. */
+function isOlder(a: Candidate, b: Candidate): boolean {
+  const byFence = fenceOf(a) - fenceOf(b);
+  return byFence === 0 ? (a.header?.rewrites ?? 0) < (b.header?.rewrites ?? 0) : byFence < 0;
+}
+
 /** Walks back from the end of the log. */
 function link(candidates: readonly Candidate[]): ChainSegment[] {
   const byName = new Map(candidates.map((candidate) => [candidate.name, candidate]));
@@ -73,8 +79,8 @@ function link(candidates: readonly Candidate[]): ChainSegment[] {
 
   let end: Candidate | undefined;
   for (const candidate of candidates) {
-    // A damaged header says no fence: such a segment counts as the end only by starting behind everything else.
-    if (candidate.header === null || end === undefined || fenceOf(candidate) >= fenceOf(end)) end = candidate;
+    // A damaged header says no age: such a segment counts as the end only by starting behind everything else.
+    if (candidate.header === null || end === undefined || !isOlder(candidate, end)) end = candidate;
   }
   const chain: ChainSegment[] = [];
   let limit: number | null = null;

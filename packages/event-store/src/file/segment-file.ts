@@ -22,6 +22,8 @@ export interface SegmentFile {
   /** The bytes from `start` to the end. */
   read(start: number): Buffer;
   fd(): number;
+  /** Takes the file back. */
+  remove(): void;
   /** The key of its descriptor in the open files. */
   readonly key: object;
 }
@@ -75,15 +77,18 @@ export function createSegmentFile(
       return bytes;
     },
     fd,
+    remove() {
+      openFiles.drop(key);
+      rmSync(path, { force: true });
+    },
   };
 
   try {
     const { written, wanted } = file.write(head);
     if (written < wanted) throw new StoreError("storage_full", `${name}: short write, the disk is full`);
   } catch (error) {
-    openFiles.drop(key);
     // Nobody knows of it yet, and a full disk must not fill with empty files.
-    rmSync(path, { force: true });
+    file.remove();
     throw error;
   }
   return file;

@@ -53,6 +53,7 @@ export function createSegmentLog(options: {
   let closed: SegmentFile[] = [];
   let durable: Place = { seq: writtenSeq, counts: createCounts(counts), prev };
   let distrusted = false;
+  let rewrites = 0;
   let hasNewFile = false;
 
   const roll = (): void => {
@@ -64,7 +65,7 @@ export function createSegmentLog(options: {
 
   const open = (): SegmentFile => {
     if (current === null) {
-      current = createSegmentFile(directory, writtenSeq + 1, { fence, prev, counts }, openFiles);
+      current = createSegmentFile(directory, writtenSeq + 1, { fence, rewrites, prev, counts }, openFiles);
       hasNewFile = true;
     }
     return current;
@@ -80,13 +81,15 @@ export function createSegmentLog(options: {
   /** Writes everything since the last good sync once more, into a segment of its own. */
   const rewrite = (): void => {
     const bytes = unsyncedBytes();
-    const header = { fence, prev: durable.prev, counts: durable.counts };
+    const header = { fence, rewrites: ++rewrites, prev: durable.prev, counts: durable.counts };
     const file = createSegmentFile(directory, durable.seq + 1, header, openFiles);
-    const { written, wanted } = file.write(bytes);
-    if (written < wanted) {
-      file.cut(file.headerBytes);
-      openFiles.drop(file.key);
-      throw Object.assign(new Error("short write"), { code: "ENOSPC" });
+    try {
+      const { written, wanted } = file.write(bytes);
+      if (written < wanted) throw Object.assign(new Error("short write"), { code: "ENOSPC" });
+    } catch (error) {
+      // A part of it would hide what the segments before it hold.
+      file.remove();
+      throw error;
     }
     for (const old of [...closed, ...(current === null ? [] : [current])]) openFiles.drop(old.key);
     closed = [];

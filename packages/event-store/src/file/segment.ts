@@ -11,6 +11,11 @@ const MAJOR = 1;
  */
 export interface SegmentHeader {
   readonly fence: number;
+  /**
+   * How often this writer had written records anew after a failed sync when it began the segment. What it began before the
+   * last time is no part of the log unless a later segment names it. Not written while 0.
+   */
+  readonly rewrites?: number;
   readonly prev: { readonly name: string; readonly bytes: number } | null;
   readonly counts: Readonly<Record<string, number>>;
 }
@@ -32,8 +37,8 @@ export function segmentFirst(name: string): number | null {
 
 /** The header line, with its own checksum in the last key. */
 export function formatHeader(header: SegmentHeader): string {
-  const { fence, prev, counts } = header;
-  const head = JSON.stringify({ segment: MAJOR, fence, prev, counts }).slice(0, -1);
+  const { fence, rewrites, prev, counts } = header;
+  const head = JSON.stringify({ segment: MAJOR, fence, rewrites: rewrites || undefined, prev, counts }).slice(0, -1);
   const line = `${head},"check":"${ZEROS}"}`;
   return `${line.slice(0, -CHECK_TAIL)}${hex8(crc32(line))}"}`;
 }
