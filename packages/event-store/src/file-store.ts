@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:f
 import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { StoreError, storageError } from "./errors.js";
-import { replaceFile } from "./file/atomic-file.js";
+import { replaceFile, sweepReplacements } from "./file/atomic-file.js";
 import { type Claim, claim, claimUnseen } from "./file/claim.js";
 import { createHeartbeat } from "./file/heartbeat.js";
 import { EMPTY_LOG, inspectLog, type LogEnd } from "./file/inspect.js";
@@ -137,8 +137,11 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       try {
         const end = openFiles.withRoom(() => inspectLog(directory, (damage) => onDamage?.(id, damage)));
         const segments = continueLog(directory, held, end);
-        // Whoever did not release may still write: a segment of our own makes that invisible.
-        if (held.isTakeover) segments.start();
+        if (held.isTakeover) {
+          // Whoever did not release may still write: a segment of our own makes that invisible.
+          segments.start();
+          sweepReplacements(join(directory, "summary.json"));
+        }
         return openWriter(id, held, segments, end.lastTs, []);
       } catch (error) {
         held.release();

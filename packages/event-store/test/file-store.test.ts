@@ -156,8 +156,11 @@ describe("succession", () => {
     child.kill("SIGKILL");
     await closed;
     const [id, seq] = ack.trim().split("\n").at(-1)!.split(" ");
+    const folder = join(root, "eventlog", id!);
+    await writeFile(join(folder, "summary.json.tmp-0123456789ab"), '{"half":');
     const heir = await openStore().open(id!);
     expect(heir.lastSeq).toBeGreaterThanOrEqual(Number(seq));
+    expect((await readdir(folder)).filter((name) => name.includes("tmp"))).toEqual([]);
   });
 
   it("reports a torn tail once, and never again", async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DiskSync } from "./sync.js";
 
@@ -35,10 +35,21 @@ export function replaceFileSync(path: string, text: string): void {
   }
 }
 
+/** Removes what replacements of a file left behind when their process was killed. */
+export function sweepReplacements(path: string): void {
+  const directory = dirname(path);
+  const left = `${basename(path)}${MARK}`;
+  for (const name of readdirSync(directory)) {
+    if (name.startsWith(left)) rmSync(join(directory, name), { force: true });
+  }
+}
+
 // --- internal ---
 
+const MARK = ".tmp-";
+
 function tempName(path: string): string {
-  return `${path}.tmp-${randomBytes(6).toString("hex")}`;
+  return `${path}${MARK}${randomBytes(6).toString("hex")}`;
 }
 
 /** A virus scanner on Windows may hold the old file for a moment. */
