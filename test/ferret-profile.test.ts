@@ -11,13 +11,17 @@ const sourcesBelow = (path: string) =>
     .filter((name) => name.endsWith(".ts"))
     .map((name) => join(root, path, name));
 
-test("both are a main and a profile, and the main is the same but for the command of an extension", () => {
-  const main = (app: string) => readFileSync(join(root, "apps", app, "src", "main.ts"), "utf8");
-  const withoutBridge = main("ferret")
-    .replace(/^import { bridgeCommand } .*\n/m, "")
-    .replace("[...serveCommands(name), bridgeCommand(name)]", "serveCommands(name)");
-  expect(withoutBridge).toBe(main("otter"));
-  expect(readdirSync(join(root, "apps/otter/src")).sort()).toEqual(["main.ts", "profile.ts"]);
+test("every source file of otter is ferret's too, but for the name, the profile and the command of an extension", () => {
+  const source = (app: string, file: string) => readFileSync(join(root, "apps", app, "src", file), "utf8");
+  const files = readdirSync(join(root, "apps/otter/src")).sort();
+  expect(files).toEqual(["about.ts", "main.ts", "profile.ts", "program.ts"]);
+  for (const file of files.filter((name) => name !== "profile.ts")) {
+    const shared = source("ferret", file)
+      .replace(/^import { bridgeCommand } .*\n/m, "")
+      .replace(" bridgeCommand(name),", "")
+      .replace('"ferret"', '"otter"');
+    expect(shared, file).toBe(source("otter", file));
+  }
 });
 
 test("otter is ferret without its extensions", async () => {

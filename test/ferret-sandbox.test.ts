@@ -217,6 +217,33 @@ describe("settings", () => {
     expect(await modeOf(["--cwd", loose], { CHIMERA_HOME: home })).toBe("workspace-write");
   });
 
+  test("a session is held to the project of its own directory, whatever the program was started for", async () => {
+    const config = { sandbox: "read-only", approval: "read-only" };
+    const strict = scratchTree({ ".chimera/config.json": config, "a.txt": "a" });
+    const loose = scratchTree({ ".chimera/config.json": { sandbox: "off", approval: "full" } });
+    const home = scratchTree({ "config.json": { sandbox: "workspace-write", approval: "auto" } });
+    const turns = [[write("made.txt")], [write("made.txt")]];
+    const peer = await ferretPeer([], turns, { CHIMERA_HOME: home });
+    const open = async (cwd: string) => (await peer.request("session/new", { cwd })).result.sessionId as string;
+    const [bound, free] = [await open(strict), await open(loose)];
+    const modeOf = async (sessionId: string) => (await peer.request("session/setSandbox", { sessionId })).result.mode;
+    expect([await modeOf(peer.sessionId), await modeOf(bound), await modeOf(free)]).toEqual([
+      "workspace-write",
+      "read-only",
+      "workspace-write",
+    ]);
+    const wider = await peer.request("session/setApproval", { sessionId: bound, preset: "full" });
+    expect(wider.error?.message).toContain("allows approval read-only at most");
+    const switched = await peer.request("session/setApproval", { sessionId: free, preset: "full" });
+    expect(switched.result).toEqual({ old: "auto", new: "full" });
+    for (const sessionId of [bound, free]) await peer.request("session/message", { sessionId, message: "go" });
+    expect(existsSync(join(strict, "made.txt"))).toBe(false);
+    expect(existsSync(join(loose, "made.txt"))).toBe(true);
+    // A file that nobody can read leaves the least.
+    writeFileSync(join(loose, ".chimera/config.json"), "{");
+    expect(await modeOf(free)).toBe("read-only");
+  });
+
   test("--yolo is loud", async () => {
     const peer = await ferretPeer(["--yolo"], [[bash("touch made.txt")]]);
     expect(peer.program.stderr().match(/WARNING/g)).toHaveLength(2);

@@ -1,6 +1,8 @@
 /** `--full-auto` and `--yolo`: names for a sandbox mode and an approval preset together. */
 import type { ExtensionContext, Flags } from "@chimera/host";
 
+type Choice = Pick<ExtensionContext, "flags" | "values">;
+
 interface Pair {
   readonly sandbox: string;
   readonly approval: string;
@@ -15,8 +17,12 @@ export const shorthandFlags: Flags = {
 };
 
 /** `--yolo` beats everything; `--full-auto` beats all but a flag that names the setting itself. */
-export function chosen({ flags, values }: ExtensionContext, name: keyof Pair): string {
+export function chosen({ flags, values }: Choice, name: keyof Pair): string {
+  return shorthand(flags, name) ?? String(values[name]);
+}
+
+/** What a shorthand says about a setting, if one was typed and counts. */
+export function shorthand(flags: Choice["flags"], name: keyof Pair): string | undefined {
   if (flags["yolo"]) return YOLO[name];
-  if (flags["full-auto"] && flags[name] === undefined) return FULL_AUTO[name];
-  return String(values[name]);
+  return flags["full-auto"] && flags[name] === undefined ? FULL_AUTO[name] : undefined;
 }

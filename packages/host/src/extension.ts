@@ -20,6 +20,8 @@ export interface ExtensionContext {
   readonly flags: FlagValues;
   /** Every setting, the profile's own among them. */
   readonly values: ResolvedConfig["values"];
+  /** The same in the directory of a session, whose project may want less; null: as no project has a say. */
+  under(cwd: string | null): ResolvedConfig;
   readonly cwd: string;
   readonly paths: Paths;
   readonly env: NodeJS.ProcessEnv;

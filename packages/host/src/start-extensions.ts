@@ -9,8 +9,8 @@ export async function startExtensions(
   config: Config,
   log: Log,
 ): Promise<readonly StartedExtension[]> {
-  const { values, cwd, paths } = config;
-  const context: ExtensionContext = { flags, values, cwd, paths, env: process.env, log };
+  const { values, under, cwd, paths } = config;
+  const context: ExtensionContext = { flags, values, under, cwd, paths, env: process.env, log };
   const started = (await profile.extensions()).map((extension) => extension.start(context));
   for (const warning of started.flatMap((extension) => extension.warnings ?? [])) {
     process.stderr.write(`[${profile.name}] ${warning}\n`);

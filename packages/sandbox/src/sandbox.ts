@@ -51,7 +51,7 @@ export interface Sandbox {
 export function createSandbox(options: SandboxOptions): Sandbox {
   const rules = SANDBOX_MODES[options.mode];
   const home = options.home ?? homedir();
-  const roots = workspaceRoots(options.workspace);
+  const roots = rules.confined ? workspaceRoots(options.workspace) : [];
   const walled = rules.confined && options.osSandbox !== "off";
   const inherited = cleanEnvironment(options.env, rules.network);
   const hidden = secretPlaces(home, [options.stateDir, ...(options.secrets ?? [])]);

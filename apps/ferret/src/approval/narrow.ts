@@ -2,13 +2,15 @@
 import type { Policy, PolicyCall, PolicyContext, PolicyDecision } from "@chimera/agent";
 import type { AgentParts } from "@chimera/host";
 import { classify } from "@chimera/sandbox/classify";
-import { type ApprovalPreset, presetOf } from "./preset.js";
+import type { Approvals } from "./approvals.js";
+import type { ApprovalPreset } from "./preset.js";
 
-export function approvalParts(): AgentParts {
+export function approvalParts({ within }: Approvals): AgentParts {
   return {
     narrow: (policy) => ({
       ...policy,
-      decide: (call, context) => verdicts[presetOf(context.settings.options)](policy, call, context),
+      decide: (call, context) =>
+        verdicts[within(context.settings.options, context.workspace.cwd)](policy, call, context),
     }),
   };
 }

@@ -1,6 +1,7 @@
-/** The presets by name, and switching between them. */
-import { type Session, SessionError, type Settings } from "@chimera/session";
+/** The presets by name. */
+import { SessionError, type Settings } from "@chimera/session";
 
+/** From the strictest on. */
 export const PRESETS = {
   "read-only": "Reads run; everything else is refused",
   auto: "Reads, harmless commands and edits of the workspace run; the rest asks",
@@ -27,17 +28,8 @@ export function presetOf(options: Settings["options"] | undefined): ApprovalPres
   return typeof approval === "string" && Object.hasOwn(PRESETS, approval) ? (approval as ApprovalPreset) : "read-only";
 }
 
-/** Takes effect at the next call, in a running turn too. */
-export function switchPreset(
-  session: Session,
-  preset: ApprovalPreset,
-  origin?: string,
-): { old: ApprovalPreset; new: ApprovalPreset } {
-  const old = presetOf(session.settings.options);
-  const warning = WARNINGS[preset];
-  if (old !== preset) {
-    session.setApproval(preset, origin);
-    if (warning) session.notify("warning", warning);
-  }
-  return { old, new: preset };
+/** The one that lets less run without asking. */
+export function stricter(one: ApprovalPreset, other: ApprovalPreset): ApprovalPreset {
+  const order = Object.keys(PRESETS);
+  return order.indexOf(one) < order.indexOf(other) ? one : other;
 }

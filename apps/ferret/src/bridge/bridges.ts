@@ -2,7 +2,6 @@
 import type { Bridge, BridgeExit, BridgeStatus, Remote, SessionFacts } from "@chimera/bridge";
 import type { ServingProgram } from "@chimera/host";
 import type { Session } from "@chimera/session";
-import { presetOf } from "../approval/preset.js";
 
 export interface Bridges {
   begin(session: Session, program: ServingProgram): void;
@@ -14,7 +13,8 @@ export interface Bridges {
 
 export interface BridgesDeps {
   readonly remote: Remote;
-  readonly sandbox: string;
+  /** What the remote is told of the bounds of a session. */
+  readonly boundsOf: (session: Session) => Pick<SessionFacts, "sandbox" | "approval">;
   readonly report: (message: string, fields?: Record<string, unknown>) => void;
   readonly onExit: (exit: BridgeExit) => void;
 }
@@ -25,13 +25,13 @@ interface Running {
   over: Promise<void>;
 }
 
-export function createBridges({ remote, sandbox, report, onExit }: BridgesDeps): Bridges {
+export function createBridges({ remote, boundsOf, report, onExit }: BridgesDeps): Bridges {
   const running = new Map<string, Running>();
 
   const run = async (session: Session, program: ServingProgram, entry: Running) => {
     // Loaded with the first session: a start that only answers `initialize` does not carry it.
     const [{ createBridge }, serve] = await Promise.all([import("@chimera/bridge"), program.acp()]);
-    const facts = () => factsOf(session, sandbox);
+    const facts = () => ({ ...factsOf(session), ...boundsOf(session) });
     const attach = () => session.attach({ approves: true });
     entry.bridge = createBridge({
       ...remote,
@@ -63,11 +63,9 @@ export function createBridges({ remote, sandbox, report, onExit }: BridgesDeps):
 
 // --- internal ---
 
-function factsOf(session: Session, sandbox: string): SessionFacts {
+function factsOf(session: Session): Omit<SessionFacts, "sandbox" | "approval"> {
   return {
     model: session.settings.model,
-    sandbox,
-    approval: presetOf(session.settings.options),
     mode: session.mode,
     costUsd: session.history.facts.usage?.total_usd ?? 0,
     lastEventId: session.lastSeq,

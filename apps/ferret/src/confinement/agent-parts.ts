@@ -1,25 +1,25 @@
 /** The sandbox as the agent meets it: bounds for processes, a judgement of commands, a wall in front of calls. */
 import { cleanEnvironment } from "@chimera/agent/tools";
 import type { AgentParts, ExtensionContext } from "@chimera/host";
-import { allowsNetwork, type OsSandbox, type SandboxMode } from "@chimera/sandbox";
+import { allowsNetwork, type OsSandbox } from "@chimera/sandbox";
+import type { ProjectBounds } from "../project-bounds.js";
 import { classifyCommand } from "./classify-command.js";
 import { createConfine } from "./confine.js";
 import { guardCalls } from "./guard-calls.js";
 
 export interface ConfinementOptions {
-  readonly mode: SandboxMode;
+  readonly modeIn: ProjectBounds["sandbox"];
   readonly osSandbox: OsSandbox;
   readonly context: Pick<ExtensionContext, "env" | "paths" | "log">;
 }
 
-export function confinementParts({ mode, osSandbox, context }: ConfinementOptions): AgentParts {
-  if (mode === "off") return { classify: classifyCommand };
+export function confinementParts({ modeIn, osSandbox, context }: ConfinementOptions): AgentParts {
   const { env, paths, log } = context;
-  const places = { mode, osSandbox, stateDir: paths.root, secrets: [paths.snapshots, paths.permissions] };
+  const places = { modeIn, osSandbox, stateDir: paths.root, secrets: [paths.snapshots, paths.permissions] };
   return {
     classify: classifyCommand,
     confine: createConfine({ ...places, env: cleanEnvironment(env), log: (message) => log.warn(message) }),
     narrow: guardCalls({ ...places, readable: [paths.outputs] }),
-    mcpNetwork: allowsNetwork(mode),
+    mcpNetwork: (cwd) => allowsNetwork(modeIn(cwd)),
   };
 }

@@ -1,19 +1,30 @@
 /** Commands and MCP servers behind the operating system's wall; where none can be had they are refused, with the way out. */
-import type { Confine } from "@chimera/agent";
-import { createSandbox, findDenial, isSandboxError, type Sandbox, type SandboxOptions } from "@chimera/sandbox";
+import type { Confine, ConfineRequest } from "@chimera/agent";
+import {
+  createSandbox,
+  findDenial,
+  isSandboxError,
+  type Sandbox,
+  type SandboxMode,
+  type SandboxOptions,
+} from "@chimera/sandbox";
+import type { ProjectBounds } from "../project-bounds.js";
 import { findPlanted } from "./planted-repositories.js";
 
 /** Workspaces whose sandbox is kept. */
 const MAX_KEPT = 32;
 
-export function createConfine(options: Omit<SandboxOptions, "workspace">): Confine {
-  const { mode } = options;
+export interface ConfineOptions extends Omit<SandboxOptions, "mode" | "workspace"> {
+  readonly modeIn: ProjectBounds["sandbox"];
+}
+
+export function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
   const kept = new Map<string, Sandbox>();
-  const sandboxFor = (workspace: SandboxOptions["workspace"]): Sandbox => {
-    const key = JSON.stringify([workspace.cwd, workspace.directories]);
+  const sandboxFor = (mode: SandboxMode, { cwd, directories }: ConfineRequest["workspace"]): Sandbox => {
+    const key = JSON.stringify([mode, cwd, directories]);
     const known = kept.get(key);
     if (known) return known;
-    const sandbox = createSandbox({ ...options, workspace });
+    const sandbox = createSandbox({ ...options, mode, workspace: { cwd, directories } });
     const oldest = kept.size < MAX_KEPT ? undefined : kept.keys().next().value;
     if (oldest !== undefined) kept.delete(oldest);
     kept.set(key, sandbox);
@@ -21,9 +32,9 @@ export function createConfine(options: Omit<SandboxOptions, "workspace">): Confi
   };
 
   return async ({ command, cwd, workspace, env }) => {
+    const mode = modeIn(workspace.cwd);
     try {
-      const { cwd: directory, directories } = workspace;
-      const confined = await sandboxFor({ cwd: directory, directories }).confine(command, { cwd, ...(env && { env }) });
+      const confined = await sandboxFor(mode, workspace).confine(command, { cwd, ...(env && { env }) });
       const { stdio, env: clean, cwd: start } = confined.options;
       const [, , , ...descriptors] = stdio;
       const since = Date.now();

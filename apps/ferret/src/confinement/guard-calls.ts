@@ -2,17 +2,19 @@
 import type { Policy, PolicyCall, PolicyContext, PolicyDecision } from "@chimera/agent";
 import { type FileAccessOptions, type FileUse, fileAccess, type OsSandbox, SANDBOX_MODES } from "@chimera/sandbox";
 import { classify } from "@chimera/sandbox/classify";
+import type { ProjectBounds } from "../project-bounds.js";
 
-export interface GuardOptions extends Omit<FileAccessOptions, "workspace"> {
+export interface GuardOptions extends Omit<FileAccessOptions, "mode" | "workspace"> {
+  readonly modeIn: ProjectBounds["sandbox"];
   readonly osSandbox: OsSandbox;
 }
 
-export function guardCalls(options: GuardOptions): (policy: Policy) => Policy {
-  const { mode } = options;
+export function guardCalls({ modeIn, ...options }: GuardOptions): (policy: Policy) => Policy {
   return (policy) => ({
     ...policy,
     decide: async (call, context) => {
-      const violation = findViolation(call, context, options);
+      const mode = modeIn(context.workspace.cwd);
+      const violation = findViolation(call, context, { ...options, mode });
       if (!violation) return policy.decide(call, context);
       const { why, ...place } = violation;
       return { decision: "deny", rule: `sandbox ${mode}`, why, risk: "high", violation: { mode, ...place } };
@@ -22,9 +24,11 @@ export function guardCalls(options: GuardOptions): (policy: Policy) => Policy {
 
 // --- internal ---
 
+type Guard = Omit<GuardOptions, "modeIn"> & Pick<FileAccessOptions, "mode">;
 type Violation = Pick<PolicyDecision, "why"> & { readonly path?: string; readonly command?: string };
 
-function findViolation(call: PolicyCall, { workspace }: PolicyContext, options: GuardOptions): Violation | null {
+function findViolation(call: PolicyCall, { workspace }: PolicyContext, options: Guard): Violation | null {
+  if (!SANDBOX_MODES[options.mode].confined) return null;
   const { tool, touches } = call;
   if (touches.command !== undefined) return commandViolation(call, touches.command, workspace, options);
   const refusal = fileAccess({ ...options, workspace });
@@ -46,7 +50,7 @@ function commandViolation(
   { tool, touches }: PolicyCall,
   command: string,
   workspace: PolicyContext["workspace"],
-  { mode, osSandbox }: GuardOptions,
+  { mode, osSandbox }: Guard,
 ): Violation | null {
   const blocked = `command blocked by sandbox mode ${mode}`;
   if (tool.name !== "Bash") return { command, why: `${blocked}: ${tool.name} runs outside of the sandbox; use Bash` };

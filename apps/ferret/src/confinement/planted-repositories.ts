@@ -15,7 +15,8 @@ const MAX_DIRECTORIES = 500;
 
 /** In words, or null. A command that only reads is not looked into. */
 export async function findPlanted({ command, cwd, workspace, mode, since }: Finished): Promise<string | null> {
-  if (!SANDBOX_MODES[mode].writes || classify(command, { workspace, cwd }).decision === "allow") return null;
+  const { confined, writes } = SANDBOX_MODES[mode];
+  if (!confined || !writes || classify(command, { workspace, cwd }).decision === "allow") return null;
   for (const root of [workspace.cwd, ...workspace.directories]) {
     const { suspects } = await findRepositories(root, { since, most: MAX_DIRECTORIES });
     const [found] = suspects;

@@ -1,13 +1,18 @@
 /** Approval presets: how much runs without asking. Can be switched while a session lives. */
 import { lazyMethods } from "@chimera/acp-server";
 import type { ProgramExtension } from "@chimera/host";
-import { type ApprovalPreset, PRESETS, parsePreset, presetOf, switchPreset, WARNINGS } from "../approval/preset.js";
+import { createApprovals } from "../approval/approvals.js";
+import { type ApprovalPreset, PRESETS, parsePreset, WARNINGS } from "../approval/preset.js";
+import { projectBounds } from "../project-bounds.js";
 import { chosen } from "../shorthand.js";
 
 export const approvalExtension: ProgramExtension = {
   name: "approval",
   start(context) {
-    const preset = chosen(context, "approval") as ApprovalPreset;
+    const { flags, under } = context;
+    const approvals = createApprovals(projectBounds(context));
+    // Without the project of this directory: each session is held to that of its own.
+    const preset = chosen({ flags, values: under(null).values }, "approval") as ApprovalPreset;
     const choices = Object.entries(PRESETS).map(([id, description]) => ({ id, name: id, description }));
     const warning = WARNINGS[preset];
     return {
@@ -22,13 +27,13 @@ export const approvalExtension: ProgramExtension = {
             name: "Approval",
             description: "How much runs without asking",
             choices,
-            current: (session) => presetOf(session.settings.options),
-            set: (session, value, origin) => void switchPreset(session, value as ApprovalPreset, origin),
+            current: approvals.of,
+            set: (session, value, origin) => void approvals.switch(session, value as ApprovalPreset, origin),
           },
         ],
         methods: (connection) =>
           lazyMethods(["session/setApproval"], async () =>
-            (await import("../methods/set-approval.js")).setApproval(connection),
+            (await import("../methods/set-approval.js")).setApproval(connection, approvals),
           ),
       },
       commands: [
@@ -37,13 +42,13 @@ export const approvalExtension: ProgramExtension = {
           description: "Show or switch the approval preset",
           hint: `[${Object.keys(PRESETS).join(" | ")}]`,
           run({ session, args }) {
-            if (!args) return `approval: ${presetOf(session.settings.options)}`;
-            const { old, new: now } = switchPreset(session, parsePreset(args));
+            if (!args) return `approval: ${approvals.of(session)}`;
+            const { old, new: now } = approvals.switch(session, parsePreset(args));
             return [`approval: ${old} -> ${now}`, WARNINGS[now]].filter(Boolean).join("\n");
           },
         },
       ],
-      agent: async () => (await import("../approval/narrow.js")).approvalParts(),
+      agent: async () => (await import("../approval/narrow.js")).approvalParts(approvals),
     };
   },
 };

@@ -4,7 +4,8 @@ import { resolve } from "node:path";
 import { lazyMethods } from "@chimera/acp-server";
 import { type ExtensionContext, type ProgramExtension, UsageError } from "@chimera/host";
 import { type OsSandbox, SANDBOX_MODES, type SandboxMode } from "@chimera/sandbox";
-import { SessionError } from "@chimera/session";
+import { type Session, SessionError } from "@chimera/session";
+import { projectBounds } from "../project-bounds.js";
 import { chosen } from "../shorthand.js";
 
 const DESCRIPTIONS: Readonly<Record<SandboxMode, string>> = {
@@ -20,8 +21,9 @@ export const sandboxExtension: ProgramExtension = {
     const mode = chosen(context, "sandbox") as SandboxMode;
     const osSandbox = context.values["os_sandbox"] as OsSandbox;
     const choices = Object.entries(DESCRIPTIONS).map(([id, description]) => ({ id, name: id, description }));
-    const restart = (requested: string) =>
-      `restart required: sandbox mode ${mode} is fixed while the program runs; start it with --sandbox ${requested}`;
+    const { sandbox: modeIn } = projectBounds(context);
+    const restart = ({ cwd }: Pick<Session, "cwd">, requested: string) =>
+      `restart required: sandbox mode ${modeIn(cwd)} is fixed while the program runs; start it with --sandbox ${requested}`;
     return {
       warnings: warningsOf(mode, osSandbox),
       directories: readDirectories(context),
@@ -34,25 +36,31 @@ export const sandboxExtension: ProgramExtension = {
             name: "Sandbox",
             description: "What commands and tools can reach; changing it takes a restart",
             choices,
-            current: () => mode,
-            set: (_, requested) => {
-              if (requested !== mode) throw new SessionError("invalid_setting", restart(requested));
+            current: ({ cwd }) => modeIn(cwd),
+            set: (session, requested) => {
+              if (requested !== modeIn(session.cwd))
+                throw new SessionError("invalid_setting", restart(session, requested));
             },
           },
         ],
         methods: (connection) =>
           lazyMethods(["session/setSandbox"], async () =>
-            (await import("../methods/set-sandbox.js")).setSandbox(connection, mode),
+            (await import("../methods/set-sandbox.js")).setSandbox(connection, modeIn),
           ),
       },
       commands: [
         {
           name: "sandbox",
           description: "Show the sandbox mode",
-          run: ({ args }) => (args ? restart(args) : `sandbox: ${mode} (${DESCRIPTIONS[mode]})`),
+          run({ session, args }) {
+            if (args) return restart(session, args);
+            const active = modeIn(session.cwd);
+            return `sandbox: ${active} (${DESCRIPTIONS[active]})`;
+          },
         },
       ],
-      agent: async () => (await import("../confinement/agent-parts.js")).confinementParts({ mode, osSandbox, context }),
+      agent: async () =>
+        (await import("../confinement/agent-parts.js")).confinementParts({ modeIn, osSandbox, context }),
     };
   },
 };

@@ -4,9 +4,9 @@ import { type ConnectionContext, loadSession } from "@chimera/acp-server";
 import type { Methods } from "@chimera/ndjson-rpc";
 import type { SandboxMode } from "@chimera/sandbox";
 
-export function setSandbox(context: ConnectionContext, mode: SandboxMode): Methods {
+export function setSandbox(context: ConnectionContext, modeIn: (cwd: string) => SandboxMode): Methods {
   const handle = async ({ sessionId, mode: requested }: SetSandboxRequest): Promise<SetSandboxResponse> => {
-    await loadSession(context, sessionId);
+    const mode = modeIn((await loadSession(context, sessionId)).cwd);
     if (requested === undefined) return { mode };
     return { mode, requested, restartRequired: true, message: "restart required" };
   };

@@ -39,8 +39,8 @@ export interface CodingAgentOptions extends Pick<AgentOptions, "resolveModel" | 
   readonly narrow?: (policy: Policy) => Policy;
   /** Whether configured MCP servers are used; those a client hands over always are. @defaultValue true */
   readonly mcp?: boolean;
-  /** Whether MCP servers may be reached over the network. @defaultValue true */
-  readonly mcpNetwork?: boolean;
+  /** Whether MCP servers may be reached over the network by sessions in `cwd`. @defaultValue always */
+  readonly mcpNetwork?: (cwd: string) => boolean;
   /** A file of MCP servers named by hand. */
   readonly mcpFile?: string;
   /** Whether MCP servers named by project files may be started. @defaultValue false */
@@ -61,10 +61,10 @@ export interface CodingAgent {
 }
 
 export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
-  const { env = {}, confine, mcpNetwork: network = true } = options;
+  const { env = {}, confine, mcpNetwork: network } = options;
   const surroundings = createSurroundings(options);
   const tools = [...builtinTools({ bash: { env, ...(confine && { confine }) } }), ...(options.tools ?? [])];
-  const pool = createMcpPool({ env, network, ...(confine && { confine }) });
+  const pool = createMcpPool({ env, ...(network && { network }), ...(confine && { confine }) });
   const audit = createAudit({ directory: options.auditDirectory });
   const remembered = createRemembered({ directory: options.rememberedDirectory });
   const prepare = async (turn: Turn, context: AgentContext) => {

@@ -9,8 +9,8 @@ export interface McpPoolOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @defaultValue servers are not confined */
   readonly confine?: Confine;
-  /** Whether servers may be reached over the network. @defaultValue true */
-  readonly network?: boolean;
+  /** Whether servers may be reached over the network by sessions in `cwd`. @defaultValue always */
+  readonly network?: (cwd: string) => boolean;
 }
 
 export interface McpRequest {
@@ -80,7 +80,7 @@ async function toolsOf(
     tell(session, request, `The MCP server ${server.name} was skipped: the SSE transport is not supported.`);
     return [];
   }
-  if (server.type === "http" && options.network === false) {
+  if (server.type === "http" && options.network?.(request.cwd) === false) {
     tell(session, request, `The MCP server ${server.name} was skipped: the sandbox allows no network.`);
     return [];
   }

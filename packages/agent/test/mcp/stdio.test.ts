@@ -69,7 +69,7 @@ describe("a confined MCP server", () => {
 
   test("is not reached over a network that is closed", async () => {
     const remote: ConfiguredServer = { type: "http", name: "far", url: "http://127.0.0.1:9/", headers: {} };
-    const { tools, notices } = await offered({ network: false }, remote);
+    const { tools, notices } = await offered({ network: () => false }, remote);
     expect(tools).toEqual([]);
     expect(notices).toEqual([expect.stringContaining("network")]);
   });

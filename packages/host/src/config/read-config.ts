@@ -14,8 +14,8 @@ export interface Config extends ResolvedConfig {
   readonly paths: Paths;
   /** Where sessions run when nobody says otherwise: `--cwd`, or where the program was started. */
   readonly cwd: string;
-  /** The same for a session in another directory, whose project may say something else. */
-  under(cwd: string): ResolvedConfig;
+  /** The same for a session in another directory, whose project may say something else; null: as no project has a say. */
+  under(cwd: string | null): ResolvedConfig;
 }
 
 /** @param defaults what a command would rather have where nobody said anything. */
@@ -26,7 +26,8 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
   const user = readConfigFile(join(paths.root, FILE));
   const { env } = process;
   const layers = { program: profile.name, rows: profile.settings, flags, env, cwd: started, user, defaults };
-  const under = (directory: string) => resolveConfig({ ...layers, project: readProject(directory, paths) });
+  const under = (directory: string | null) =>
+    resolveConfig({ ...layers, project: directory === null ? null : readProject(directory, paths) });
   return { ...under(cwd), paths, cwd, under };
 }
 
