@@ -9,6 +9,7 @@ import { injecting, oneThread } from "./strace.mjs";
 import { parseAcks, verifyStore } from "./verify.mjs";
 
 const WRITER = new URL("./writer.mjs", import.meta.url).pathname;
+const STORE = JSON.stringify(new URL("../dist/index.js", import.meta.url).href);
 const run = (file, ...args) => execFileSync(file, args, { stdio: ["ignore", "ignore", "pipe"] });
 const big = (i) => ({ type: "text_delta", metadata: { text: `${i} ${"x".repeat(3000)}` } });
 
@@ -195,11 +196,35 @@ async function powerLoss() {
   return { name: "power loss", executed, expected: rounds, failures };
 }
 
+/** Whoever asks again after a sync failed must not be told what the kernel says of pages it may have dropped. */
+async function repeatedSync() {
+  const root = mkdtempSync(join(tmpdir(), "faults-again-"));
+  const program = `
+    import { readdirSync } from "node:fs";
+    import { createFileStore } from ${STORE};
+    const store = createFileStore({ root: ${JSON.stringify(root)} });
+    const writer = await store.create("again", {});
+    writer.append([{ type: "a" }]);
+    const first = await writer.durable().then(() => "durable", (error) => error.code);
+    const second = await writer.durable().then(() => "durable", (error) => error.code);
+    const segments = readdirSync(${JSON.stringify(join(root, "eventlog", "again"))}).filter((name) => name.endsWith(".ndjson"));
+    console.log([first, second, segments.length].join());
+    await store.close();`;
+  const { stdout } = spawnSync(
+    ...injecting("fdatasync:error=EIO:when=1", process.execPath, "--input-type=module", "-e", program),
+    { encoding: "utf8", env: oneThread, timeout: 60_000 },
+  );
+  const failures = stdout.trim() === "io,durable,2" ? [] : [`answered ${stdout}`];
+  failures.push(...(await verifyStore(root, new Map([["again", 1]]))));
+  rmSync(root, { recursive: true, force: true });
+  return { name: "sync asked for again", executed: 1, expected: 1, failures };
+}
+
 /** A sync of half a second must not hold up the event loop. */
 async function slowDisk() {
   const root = mkdtempSync(join(tmpdir(), "faults-slow-"));
   const program = `
-    import { createFileStore } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)};
+    import { createFileStore } from ${STORE};
     const store = createFileStore({ root: ${JSON.stringify(root)} });
     const writer = await store.create("slow", {});
     let worst = 0, last = performance.now();
@@ -230,6 +255,7 @@ export const disk = [
   injected("read-only at a write", "pwrite64:error=EROFS:when=5+6", "refusals"),
   injected("full disk at a write", "pwrite64:error=ENOSPC:when=5+6", "refusals"),
   injected("short write that lies", "pwrite64:retval=3:when=6+7", "damage"),
+  repeatedSync,
   slowDisk,
   fewDescriptors,
   powerLoss,

@@ -24,9 +24,14 @@ export interface Heartbeat {
 const STALE_FILE_MS = 24 * 60 * 60 * 1000;
 
 /** @param directory shared by every process that may compete for the same claims. */
-export function createHeartbeat(directory: string, instance: string = randomBytes(8).toString("hex")): Heartbeat {
-  const self = describeSelf(instance);
-  const path = fileOf(directory, instance);
+export function createHeartbeat(directory: string, instance?: string): Heartbeat {
+  // Asked of the system when it is needed first: a process that only reads claims nothing.
+  let known: Holder | null = null;
+  const self = (): Holder => {
+    known ??= describeSelf(instance ?? randomBytes(8).toString("hex"));
+    return known;
+  };
+  const ownFile = (): string => fileOf(directory, self().instance);
   const seen = new Map<string, { mark: string; since: number }>();
   let timer: NodeJS.Timeout | null = null;
   let lastBeat = Number.NEGATIVE_INFINITY;
@@ -37,7 +42,7 @@ export function createHeartbeat(directory: string, instance: string = randomByte
   const beat = (): void => {
     if (isLate()) lapses++;
     try {
-      touch(path);
+      touch(ownFile());
       lastBeat = performance.now();
     } catch {
       // A beat that cannot be written makes this process late, which is what others see too.
@@ -45,7 +50,9 @@ export function createHeartbeat(directory: string, instance: string = randomByte
   };
 
   return {
-    self,
+    get self() {
+      return self();
+    },
     start() {
       if (timer !== null) return;
       mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -71,7 +78,7 @@ export function createHeartbeat(directory: string, instance: string = randomByte
       clearInterval(timer);
       timer = null;
       lastBeat = Number.NEGATIVE_INFINITY;
-      rmSync(path, { force: true });
+      rmSync(ownFile(), { force: true });
     },
   };
 }

@@ -27,11 +27,12 @@ export interface SegmentLog {
   start(): void;
   /** Writes the entries' lines and returns how many of them are now written: fewer on a full disk. Throws on errors. */
   write(entries: readonly Entry<EventBody>[], lines: Buffer): number;
+  /** What the next sync has to cover. Throws when that must be written anew first, and cannot be. */
   syncPoint(): SyncPoint;
   synced(point: SyncPoint): void;
   /**
    * A sync failed: the kernel may have dropped the pages and called them clean, so another sync of the same file proves
-   * nothing. The next write starts a new segment with everything since the last good sync.
+   * nothing. The next write or sync starts a new segment with everything since the last good one.
    */
   distrust(): void;
   close(): void;
@@ -148,6 +149,7 @@ export function createSegmentLog(options: {
       return entries.length;
     },
     syncPoint() {
+      if (distrusted) rewrite();
       const files = current === null ? closed : [...closed, current];
       hasNewFile = false;
       return {
