@@ -13,8 +13,8 @@ export const LIMITS = {
   refusalAddresses: 10_000,
   /** Between two comments on a quiet stream. */
   keepAliveMs: 15_000,
-  /** A stream whose peer has taken nothing for this long is dropped. */
-  stallMs: 30_000,
+  /** A stream whose peer has taken nothing for this long is dropped: noticed, and gone, within 30 s. */
+  stallMs: 25_000,
   /** What a stream hands to a peer that is behind before it waits; also the unit in which its progress is measured. */
   streamChunkBytes: 32 * 1024,
   /** Unread bytes of the log kept in memory for one stream; a peer further behind re-reads the store. */
@@ -26,6 +26,7 @@ export const LIMITS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5000,
+  /** Connections at once; in a full house the one that has waited longest without a whole request makes room. */
   connections: 1000,
   /** What a socket buffers before its writer is asked to wait. */
   socketBytes: 64 * 1024,

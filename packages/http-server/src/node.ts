@@ -1,5 +1,6 @@
 /** `@chimera/http-server/node`: an app on a Node server, with or without TLS, stopped gracefully. */
 import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
+import { boundConnections } from "./connections.js";
 import type { Early } from "./early.js";
 import { LIMITS } from "./limits.js";
 
@@ -46,7 +47,7 @@ export async function listen(app: Servable | (() => Promise<Servable>), options:
       () => outgoing.destroy(),
     );
   });
-  server.maxConnections = LIMITS.connections;
+  boundConnections(server, LIMITS.connections);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, options.host, () => {

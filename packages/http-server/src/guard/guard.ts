@@ -5,6 +5,8 @@ import { HttpError } from "../errors.js";
 import { allowedOrigin, SECURITY_HEADERS } from "./headers.js";
 import { createHostCheck } from "./host.js";
 
+const EVERY_ANSWER = { ...SECURITY_HEADERS, "Cache-Control": "no-store" } as const;
+
 const PREFLIGHT = {
   "Access-Control-Allow-Methods": "GET, POST, DELETE",
   "Access-Control-Allow-Headers": "Authorization, Content-Type, Last-Event-ID",
@@ -19,8 +21,7 @@ export function guard(options: {
   const origins = new Set(options.cors);
 
   return async (c, next) => {
-    setAll(c, SECURITY_HEADERS);
-    c.header("Cache-Control", "no-store");
+    setAll(c, EVERY_ANSWER);
     if (!hostAllowed(c.req.header("host"))) throw new HttpError(403, "bad_host", "this Host is not served here");
     const origin = c.req.header("origin");
     if (origin !== undefined) {
@@ -37,6 +38,11 @@ export function guard(options: {
 
 // --- internal ---
 
-function setAll(c: Context, headers: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+/** Under Node straight on its response: headers kept by the context are collected and copied twice on their way there. */
+function setAll(c: Context<AppEnv>, headers: Readonly<Record<string, string>>): void {
+  const outgoing = c.env?.outgoing;
+  for (const [name, value] of Object.entries(headers)) {
+    if (outgoing) outgoing.setHeader(name, value);
+    else c.header(name, value);
+  }
 }

@@ -55,7 +55,9 @@ function nodeSink(outgoing: ServerResponse, headers: Readonly<Record<string, str
     write: (bytes) => writeFrom(bytes, 0),
     end() {
       if (outgoing.destroyed) return;
-      outgoing.end();
+      // The end of a stream is the end of its connection: nobody has to wait for the keep-alive to pass.
+      const { socket } = outgoing;
+      outgoing.end(() => socket?.destroySoon());
       const stalled = setTimeout(() => outgoing.destroy(), LIMITS.stallMs);
       outgoing.once("close", () => clearTimeout(stalled));
     },

@@ -1,4 +1,5 @@
 // The server under load, in a process of its own so that its memory can be measured: `burst COUNT SIZE` is all its agent knows.
+import { promisify } from "node:util";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createApp } from "@chimera/http-server";
 import { listen } from "@chimera/http-server/node";
@@ -34,10 +35,14 @@ const sessions = createSessions({
 const app = createApp({ name: "load", version: "0.0.0", sessions, palette, defaultCwd: root });
 const server = await listen(app, { host: "127.0.0.1", port: Number(port) });
 process.send({ port: server.port });
-process.on("message", () => {
-  globalThis.gc?.();
-  process.send({ rss: process.memoryUsage().rss });
-});
+const ANSWERS = {
+  rss: async () => {
+    globalThis.gc?.();
+    return process.memoryUsage().rss;
+  },
+  connections: () => promisify(server.server.getConnections).call(server.server),
+};
+process.on("message", async ({ number, what }) => process.send({ number, value: await ANSWERS[what]() }));
 process.once("SIGTERM", async () => {
   await Promise.all([server.close(), sessions.shutdown()]);
   process.exit(0);

@@ -1,0 +1,53 @@
+/** Bounds a server's connections. In a full house whoever has waited longest without a whole request makes room. */
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+interface Connection {
+  readonly socket: Socket;
+  /** Requests that are being answered. */
+  requests: number;
+}
+
+/**
+ * Refusing newcomers instead would let anybody close the house with connections that never finish their headers. One whose
+ * request is being answered is never cut; a newcomer is refused only when all of them are.
+ */
+export function boundConnections(server: Server, limit: number): void {
+  /** By the peer's address and port, which a TLS connection shares with the one below it; the longest waiting first. */
+  const open = new Map<string, Connection>();
+
+  server.on("connection", (socket: Socket) => {
+    const peer = peerOf(socket);
+    open.set(peer, { socket, requests: 0 });
+    socket.once("close", () => {
+      if (open.get(peer)?.socket === socket) open.delete(peer);
+    });
+    if (open.size > limit) cutLongestWaiting();
+  });
+  server.on("request", ({ socket }: IncomingMessage, outgoing: ServerResponse) => {
+    const peer = peerOf(socket);
+    const connection = open.get(peer);
+    if (!connection) return;
+    connection.requests++;
+    outgoing.once("close", () => {
+      if (--connection.requests > 0 || open.get(peer) !== connection) return;
+      open.delete(peer);
+      open.set(peer, connection);
+    });
+  });
+
+  const cutLongestWaiting = () => {
+    for (const [peer, { socket, requests }] of open) {
+      if (requests > 0) continue;
+      open.delete(peer);
+      socket.destroy();
+      return;
+    }
+  };
+}
+
+// --- internal ---
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
