@@ -81,7 +81,7 @@ async function rollups() {
     ours: median(samples.large),
     floor: 100 * median(samples.small),
     unit: "ms",
-    target: 2,
+    target: 1.5,
   });
   row({
     name: "newest 20 of 10,000 runs against the store's own page",

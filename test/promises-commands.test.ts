@@ -1,6 +1,9 @@
 // Custom slash commands over HTTP.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createMemoryStore } from "@chimera/event-store";
+import { createApp } from "@chimera/http-server";
+import { createSessions } from "@chimera/session";
 import { beforeAll, describe, expect, test } from "vitest";
 import { fileScope } from "./program.js";
 import { scratchTree } from "./scratch.js";
@@ -108,11 +111,52 @@ describe("an invocation", () => {
     expect(await invoke(name, body)).toMatchObject({ status, body: reply });
   });
 
-  test("[commands.invoke-500] a template that grows without bound is 500 command_invoke_failed", async () => {
+  test.each([
+    ["a prompt that grows without bound", { args: ["x".repeat(100_000)] }],
+    [
+      "more arguments than any template has",
+      { kwargs: Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, "v"])) },
+    ],
+  ])("%s is refused", async (_what, body) => {
     put(project("grow"), "$1 ".repeat(1000));
-    expect(await invoke("grow", { args: ["x".repeat(100_000)] })).toMatchObject({
-      status: 500,
+    expect(await invoke("grow", body)).toMatchObject({
+      status: 400,
       body: { error: "command_invoke_failed", detail: expect.any(String) },
     });
+  });
+
+  test("[commands.invoke-500] a renderer that fails is 500 command_invoke_failed", async () => {
+    const sessions = createSessions({
+      agent: async function* () {},
+      store: createMemoryStore(),
+      prefix: "test",
+      defaults: { model: "none" },
+    });
+    const broken = {
+      name: "broken",
+      description: "",
+      args: [],
+      source: "",
+      get body(): string {
+        throw new Error("gone");
+      },
+    };
+    const palette = { custom: async () => [broken] };
+    const app = createApp({ name: "test", version: "0.0.0", sessions, palette, defaultCwd: "/" });
+    const { id } = await sessions.create({ cwd: "/" });
+    const reply = await app.request("http://localhost/commands/broken/invoke", {
+      method: "POST",
+      headers: { host: "localhost", "content-type": "application/json" },
+      body: JSON.stringify({ session_id: id }),
+    });
+    expect([reply.status, await reply.json()]).toEqual([
+      500,
+      {
+        error: "command_invoke_failed",
+        message: expect.any(String),
+        detail: expect.any(String),
+        request_id: expect.any(String),
+      },
+    ]);
   });
 });

@@ -10,21 +10,8 @@ export async function startDemoProgram({ remoteUrl, token, agent = demoAgent }) 
   const sessions = createSessions({
     agent,
     store: createMemoryStore(),
-    ephemeral: createMemoryStore(),
-    snapshots: null,
-    disk: { readText: async () => "", writeText: async () => {} },
     prefix: "ferret",
-    defaults: {
-      model: "demo",
-      agent: "build",
-      autoApproveWrites: false,
-      autoApproveExecute: false,
-      readOnly: false,
-      maxSteps: 50,
-      maxCostUsd: null,
-      allowedTools: null,
-      options: {},
-    },
+    defaults: { model: "demo" },
     commands: palette,
     coalesce: false,
   });

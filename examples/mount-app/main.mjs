@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createMemoryStore } from "@chimera/event-store";
 import { createApp } from "@chimera/http-server";
 import { listen } from "@chimera/http-server/node";
-import { createSessions, createSlashPalette, MODE_FLAGS } from "@chimera/session";
+import { createSessions } from "@chimera/session";
 import { Hono } from "hono";
 
 /** Any function that takes a turn and yields events is an agent. */
@@ -13,30 +13,12 @@ async function* echo({ prompt }) {
   yield { type: "step_end", metadata: { step: 0 } };
 }
 
-const settings = {
-  agent: "build",
-  maxSteps: 50,
-  maxCostUsd: null,
-  allowedTools: null,
-  options: {},
-  ...MODE_FLAGS.review,
-};
-const palette = createSlashPalette({ home: "/nonexistent" });
-const sessions = createSessions({
-  agent: echo,
-  store: createMemoryStore(),
-  ephemeral: createMemoryStore(),
-  snapshots: null,
-  disk: { readText: async () => "", writeText: async () => {} },
-  prefix: "example",
-  defaults: { model: "none", ...settings },
-  commands: palette,
-});
+const store = createMemoryStore();
+const sessions = createSessions({ agent: echo, store, prefix: "example", defaults: { model: "none" } });
 const agent = createApp({
   name: "example",
   version: "1.0.0",
   sessions,
-  palette,
   defaultCwd: "/",
   authToken: "example-token",
   hosts: ["shop.example"],

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createMemoryStore } from "@chimera/event-store";
 import { createApp } from "@chimera/http-server";
 import { listen } from "@chimera/http-server/node";
-import { createSessions, createSlashPalette, MODE_FLAGS } from "@chimera/session";
+import { createSessions } from "@chimera/session";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 
 /** Asks for every word of the prompt, and says what it was told. */
@@ -23,26 +23,9 @@ async function* cautious({ prompt }, { ask }) {
   yield { type: "step_end", metadata: { step: 0 } };
 }
 
-const settings = {
-  agent: "build",
-  maxSteps: 50,
-  maxCostUsd: null,
-  allowedTools: null,
-  options: {},
-  ...MODE_FLAGS.review,
-};
-const palette = createSlashPalette({ home: "/nonexistent" });
-const sessions = createSessions({
-  agent: cautious,
-  store: createMemoryStore(),
-  ephemeral: createMemoryStore(),
-  snapshots: null,
-  disk: { readText: async () => "", writeText: async () => {} },
-  prefix: "example",
-  defaults: { model: "none", ...settings },
-  commands: palette,
-});
-const app = createApp({ name: "example", version: "1.0.0", sessions, palette, defaultCwd: "/" });
+const store = createMemoryStore();
+const sessions = createSessions({ agent: cautious, store, prefix: "example", defaults: { model: "none" } });
+const app = createApp({ name: "example", version: "1.0.0", sessions, defaultCwd: "/" });
 const server = await listen(app, { host: "127.0.0.1", port: 0 });
 const base = `http://127.0.0.1:${server.port}`;
 

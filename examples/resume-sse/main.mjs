@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createMemoryStore } from "@chimera/event-store";
 import { createApp } from "@chimera/http-server";
 import { listen } from "@chimera/http-server/node";
-import { createSessions, createSlashPalette, MODE_FLAGS } from "@chimera/session";
+import { createSessions } from "@chimera/session";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 
 /**
@@ -40,27 +40,10 @@ async function* counting() {
   yield { type: "step_end", metadata: { step: 0 } };
 }
 
-const settings = {
-  agent: "build",
-  maxSteps: 50,
-  maxCostUsd: null,
-  allowedTools: null,
-  options: {},
-  ...MODE_FLAGS.review,
-};
-const palette = createSlashPalette({ home: "/nonexistent" });
-const sessions = createSessions({
-  agent: counting,
-  store: createMemoryStore(),
-  ephemeral: createMemoryStore(),
-  snapshots: null,
-  disk: { readText: async () => "", writeText: async () => {} },
-  prefix: "example",
-  defaults: { model: "none", ...settings },
-  commands: palette,
-});
+const store = createMemoryStore();
+const sessions = createSessions({ agent: counting, store, prefix: "example", defaults: { model: "none" } });
 const token = "example-token";
-const app = createApp({ name: "example", version: "1.0.0", sessions, palette, defaultCwd: "/", authToken: token });
+const app = createApp({ name: "example", version: "1.0.0", sessions, defaultCwd: "/", authToken: token });
 const server = await listen(app, { host: "127.0.0.1", port: 0 });
 const base = `http://127.0.0.1:${server.port}`;
 

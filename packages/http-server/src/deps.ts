@@ -10,7 +10,8 @@ export interface AppDeps {
   readonly version: string;
   /** The engine; how long idle sessions stay loaded and where logs live is its business. */
   readonly sessions: Sessions;
-  readonly palette: SlashPalette;
+  /** Custom slash commands. @defaultValue none */
+  readonly palette?: Pick<SlashPalette, "custom">;
   /** Where sessions run when a request names no directory. */
   readonly defaultCwd: string;
   /** Whose custom commands are listed and invoked. @defaultValue defaultCwd */

@@ -8,6 +8,8 @@ export const limits = {
   deltasPerWrite: 256,
   /** A longer delta becomes several records, so that no reader gets a frame of megabytes. */
   recordChars: 64 * 1024,
+  /** How much of the end of a turn's text its last record repeats. */
+  outputChars: 1024 * 1024,
   /** Bytes of `tool_progress` logged per call; what follows is counted. */
   progressBytes: 256 * 1024,
   /** How long a cancelled agent may take to unwind before its turn is ended without it. */

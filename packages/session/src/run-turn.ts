@@ -36,7 +36,7 @@ export async function runTurn(run: TurnRun): Promise<void> {
     if (title) recorder.write({ type: "title_changed", metadata: { title } }, place);
   }
   if (!heard.ended) recorder.write({ type: "turn_end", metadata: { stop_reason: heard.stopReason } }, place);
-  recorder.write(heard.ending, place);
+  recorder.write(withinBounds(heard.ending), place);
 }
 
 /** A result for every call that has none, so that the conversation stays well-formed. */
@@ -144,6 +144,13 @@ async function listen(run: TurnRun): Promise<Heard> {
     stopReason: cancelled ? "cancelled" : failure ? "error" : "end_turn",
     opening: firstMessage || output,
   };
+}
+
+/** The whole text is in the deltas: a last record of megabytes would be too much for the log, or reach each reader in one piece. */
+function withinBounds(ending: Ending): Ending {
+  const { output } = ending.metadata;
+  if (output.length <= limits.outputChars) return ending;
+  return { ...ending, metadata: { ...ending.metadata, output: output.slice(-limits.outputChars) } } as Ending;
 }
 
 /** Usage records carry the session's totals; an agent knows only its own turn's tokens. */

@@ -52,6 +52,15 @@ describe("a turn", () => {
     expect(next.at(-1)?.metadata).toMatchObject({ success: true, output: "fine" });
   });
 
+  it("repeats only the end of a very long answer in the turn's last record", async () => {
+    const mib = 1024 * 1024;
+    const sessions = makeSessions(speaking("a".repeat(mib), "b".repeat(mib)));
+    const { id } = await sessions.create({ cwd: "/" });
+    const last = (await runPrompt(sessions, id, "go on")).at(-1);
+    expect(last).toMatchObject({ type: "agent_result", metadata: { success: true } });
+    expect(last?.type === "agent_result" && last.metadata.output).toBe("b".repeat(mib));
+  });
+
   it("closes calls the agent left open, so that every call has one result", async () => {
     const sessions = makeSessions(async function* () {
       const metadata = { call_id: "c1", tool: "Read", args: {}, kind: "read", title: "Read", locations: [] } as const;

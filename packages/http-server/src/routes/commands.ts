@@ -1,6 +1,6 @@
 /** Custom slash commands, listed and rendered into a prompt of an existing session. */
 import type { CommandsReply, InvokeCommandReply } from "@chimera/acp-schema/http";
-import { renderCommand } from "@chimera/session/commands";
+import { type CustomCommand, renderCommand } from "@chimera/session/commands";
 import { HttpError } from "../errors.js";
 import { readBody } from "../request/body.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
@@ -12,7 +12,7 @@ const FIELD_CODES = {
 } as const;
 
 export function commandRoutes({ deps, openSession }: Parts) {
-  const discover = () => deps.palette.custom(deps.commandsCwd ?? deps.defaultCwd);
+  const discover = async () => (await deps.palette?.custom(deps.commandsCwd ?? deps.defaultCwd)) ?? [];
   return {
     "GET /commands": async (c) => {
       const commands = (await discover()).map(({ name, description, args, source }) => ({
@@ -30,16 +30,25 @@ export function commandRoutes({ deps, openSession }: Parts) {
       // Names are looked up among the files found, never made into a path.
       const command = (await discover()).find((candidate) => candidate.name === name);
       if (!command) throw new HttpError(404, "command_not_found", "there is no such command", { fields: { name } });
-      let rendered: string;
-      try {
-        rendered = renderCommand(command, { positional: args, named: new Map(Object.entries(kwargs)) });
-      } catch (cause) {
-        if (!(cause instanceof RangeError)) throw cause;
-        throw new HttpError(500, "command_invoke_failed", cause.message, { cause, fields: { detail: cause.message } });
-      }
+      const rendered = render(command, args, kwargs);
       const { messageId, durable } = session.prompt({ text: rendered });
       await durable;
       return c.json({ message_id: messageId, name, rendered } satisfies InvokeCommandReply, 202);
     },
   } satisfies Handlers;
+}
+
+// --- internal ---
+
+/** Arguments that are too many, or make too long a prompt, are the caller's mistake; whatever else goes wrong is ours. */
+function render(command: CustomCommand, args: readonly string[], kwargs: Readonly<Record<string, string>>): string {
+  try {
+    return renderCommand(command, { positional: args, named: new Map(Object.entries(kwargs)) });
+  } catch (cause) {
+    const [status, detail] =
+      cause instanceof RangeError
+        ? ([400, cause.message] as const)
+        : ([500, "the command could not be rendered"] as const);
+    throw new HttpError(status, "command_invoke_failed", detail, { cause, fields: { detail } });
+  }
 }

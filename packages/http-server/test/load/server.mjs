@@ -1,38 +1,44 @@
 // The server under load, in a process of its own so that its memory can be measured: `burst COUNT SIZE` is all its agent knows.
 import { promisify } from "node:util";
-import { createFileStore, createMemoryStore } from "@chimera/event-store";
+import { createFileStore } from "@chimera/event-store";
 import { createApp } from "@chimera/http-server";
 import { listen } from "@chimera/http-server/node";
-import { createSessions, createSlashPalette, MODE_FLAGS } from "@chimera/session";
+import { createSessions } from "@chimera/session";
 
 const [root, port = "0"] = process.argv.slice(2);
 
+/** The output of long commands: it goes to readers and into the log, and into nobody's conversation. */
 async function* bursting({ prompt }, { signal }) {
-  const [, count, size] = prompt.text.split(" ");
-  const text = "x".repeat(Number(size));
+  const [, count, size] = prompt.text.split(" ").map(Number);
+  const chunk = "x".repeat(size);
+  // What one call may log is bounded, so there are many.
+  const perCall = Math.max(1, Math.floor((256 * 1024) / size));
   yield { type: "step_start", metadata: { step: 0 } };
-  for (let i = 0; i < Number(count) && !signal.aborted; i++) {
-    yield { type: "text_delta", metadata: { text } };
-    // As fast as a model could possibly speak, not as fast as a loop can.
+  for (let i = 0; i < count && !signal.aborted; i++) {
+    const call_id = `call-${Math.floor(i / perCall)}`;
+    if (i % perCall === 0) {
+      const call = { tool: "bash", args: {}, kind: "execute", title: "a long command", locations: [] };
+      yield { type: "tool_call", metadata: { call_id, ...call } };
+    }
+    yield { type: "tool_progress", metadata: { call_id, stream: "stdout", chunk } };
+    if (i % perCall === perCall - 1 || i === count - 1) {
+      yield { type: "tool_result", metadata: { call_id, success: true, output: "", duration_ms: 1 } };
+    }
+    // As fast as a command could possibly print, not as fast as a loop can.
     if (i % 32 === 31) await new Promise((resolve) => setTimeout(resolve, 1));
   }
   yield { type: "step_end", metadata: { step: 0 } };
 }
 
-const palette = createSlashPalette({ home: root });
-const defaults = { model: "none", agent: "build", maxSteps: 50, maxCostUsd: null, allowedTools: null, options: {} };
+const store = createFileStore({ root });
 const sessions = createSessions({
   agent: bursting,
-  store: createFileStore({ root }),
-  ephemeral: createMemoryStore(),
-  snapshots: null,
-  disk: { readText: async () => "", writeText: async () => {} },
+  store,
   prefix: "load",
-  defaults: { ...defaults, ...MODE_FLAGS.review },
+  defaults: { model: "none" },
   coalesce: false,
-  commands: palette,
 });
-const app = createApp({ name: "load", version: "0.0.0", sessions, palette, defaultCwd: root });
+const app = createApp({ name: "load", version: "0.0.0", sessions, defaultCwd: root });
 const server = await listen(app, { host: "127.0.0.1", port: Number(port) });
 process.send({ port: server.port });
 const ANSWERS = {

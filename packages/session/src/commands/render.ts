@@ -6,14 +6,19 @@ import type { CustomCommand } from "./command.js";
 
 /** A rendered prompt larger than this is refused. */
 const MAX_CHARS = 1024 * 1024;
+/** A search for as many placeholders is still quick; for a hundred thousand of them it would hold up everybody. */
+const MAX_ARGUMENTS = 1000;
 
 export interface CommandArguments {
   readonly positional: readonly string[];
   readonly named: ReadonlyMap<string, string>;
 }
 
-/** Throws RangeError when the result would be too large. */
+/** Throws RangeError when there are too many arguments or the result would be too large. */
 export function renderCommand(command: CustomCommand, { positional, named }: CommandArguments): string {
+  if (positional.length + named.size > MAX_ARGUMENTS) {
+    throw new RangeError(`/${command.name} takes at most ${MAX_ARGUMENTS} arguments`);
+  }
   const values = new Map<string, string>([["ARGUMENTS", positional.join(" ")]]);
   for (const [index, value] of positional.entries()) values.set(String(index + 1), value);
   const keys = new Map([...named].map(([key, value]) => [key.toLowerCase(), value]));
