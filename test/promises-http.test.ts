@@ -139,19 +139,36 @@ describe("creation", () => {
 
   test("[http.session-create-options] cwd, model, max_steps and allowed_tools hold for that session alone", async () => {
     const cwd = scratchTree({ "elsewhere.txt": "found me\n" });
-    const given = await server.run("read elsewhere.txt", { cwd, max_steps: 1, allowed_tools: ["list_files"] });
-    const { summary } = (await server.ask(`GET /sessions/${given.id}`)).body;
-    expect(summary).toMatchObject({ cwd, steps: 1 });
-    expect(given.frames.map((frame) => frame.data.metadata?.output ?? "").join("")).not.toContain("found me");
     const script = scratchTree({ "hello.json": { turns: [{ steps: [{ reply: [{ text: "Scripted." }] }] }] } });
-    const scripted = await server.run("hello", { model: `scripted:${script}/hello.json` });
-    expect(scripted.frames.at(-2)?.data.metadata.output).toBe("Scripted.");
-    const usual = await server.run("read README.md");
-    expect((await server.ask(`GET /sessions/${usual.id}`)).body.summary).toMatchObject({
-      cwd: server.program.cwd,
-      model: "offline",
+    const model = `scripted:${script}/hello.json`;
+    const show = async (id: string) => (await server.ask(`GET /sessions/${id}`)).body.summary;
+
+    const elsewhere = await server.run("read elsewhere.txt", { cwd, allowed_tools: ["list_files"] });
+    expect(await show(elsewhere.id)).toEqual({
+      ...summaryOf(elsewhere.id, { prompt: "read elsewhere.txt", cwd, steps: 1, tool_calls_total: 0 }),
+      bounds: { allowedTools: ["list_files"] },
     });
-    expect(usual.frames.filter((frame) => frame.event === "tool_call")).toHaveLength(1);
+    expect(JSON.stringify(elsewhere.frames)).not.toContain("found me");
+
+    const short = await server.run("list files and read README", { max_steps: 1 });
+    expect(await show(short.id)).toEqual({
+      ...summaryOf(short.id, { prompt: "list files and read README", cwd: server.program.cwd, steps: 1 }),
+      tool_calls_total: 1,
+      success: false,
+      error: "the limit of 1 steps is reached",
+      bounds: { maxSteps: 1 },
+    });
+
+    const scripted = await server.run("hello", { model });
+    expect(await show(scripted.id)).toEqual(
+      summaryOf(scripted.id, { prompt: "hello", model, cwd: server.program.cwd, steps: 1, tool_calls_total: 0 }),
+    );
+    expect(scripted.frames.at(-2)?.data.metadata.output).toBe("Scripted.");
+
+    const usual = await server.run("read README.md");
+    expect(await show(usual.id)).toEqual(
+      summaryOf(usual.id, { prompt: "read README.md", cwd: server.program.cwd, steps: 2, tool_calls_total: 1 }),
+    );
   });
 
   test("[http.persist-false] persist: false leaves nothing in the journal, and the session still streams", async () => {
@@ -239,8 +256,69 @@ describe("the list's filters", () => {
 
 test("[http.worked-example] the documented walk: open, stream, inspect, with the token of the environment", async () => {
   const walk = await startServer([], { OTTER_SERVER_TOKEN: "dev-secret" }, { token: "dev-secret" });
-  const { id, frames } = await walk.run("list files and read README");
+  const opened = await walk.ask("POST /sessions", { body: { prompt: "list files and read README" } });
+  const id = opened.body.session_id;
+  expect([opened.status, opened.body]).toEqual([
+    201,
+    {
+      session_id: expect.stringMatching(/^otter-\d{8}T\d{6}-[0-9a-f]{8}$/),
+      status: "running",
+      session_token: expect.stringMatching(/^[\w-]{43}$/),
+    },
+  ]);
+
+  const frames = await walk.all(`/sessions/${id}/events`);
+  const records = frames.slice(0, -1);
+  expect(records.map((frame) => frame.id)).toEqual(records.map((_, index) => index + 1));
+  for (const { id: seq, event, data } of records) {
+    const id = expect.stringMatching(/^evt-[0-9a-f]{8}$/);
+    expect(data).toEqual({ seq, id, type: event, turn: 0, metadata: expect.any(Object), ts: isoSeconds });
+  }
+  const step = (...inside: string[]) => ["step_start", ...inside, "step_end"];
+  expect(records.map((frame) => frame.event)).toEqual([
+    ...["user_message", "turn_start"],
+    ...step("text_delta", "tool_call", "plan", "tool_result", "plan"),
+    ...step("tool_call", "plan", "file_open", "tool_result", "plan"),
+    ...step("text_delta"),
+    ...["turn_end", "title_changed", "agent_result"],
+  ]);
   expect(frames.at(-1)).toEqual({ event: "end", data: { session_id: id, success: true } });
-  const { summary } = (await walk.ask(`GET /sessions/${id}`)).body;
-  expect(summary).toMatchObject({ session_id: id, success: true, tool_calls_total: 2, ended_at: isoSeconds });
+
+  const inspected = await walk.ask(`GET /sessions/${id}`);
+  const facts = { prompt: "list files and read README", cwd: walk.program.cwd, steps: 3, tool_calls_total: 2 };
+  expect([inspected.status, inspected.body]).toEqual([
+    200,
+    {
+      session_id: id,
+      state: "idle",
+      step_count: 3,
+      event_count: records.length,
+      summary: summaryOf(id, facts),
+      events: records.map((frame) => frame.data),
+    },
+  ]);
 });
+
+/** What a session that ran offline to a good end says of itself, whole. */
+function summaryOf(id: string, facts: object) {
+  return {
+    v: 1,
+    session_id: id,
+    run_id: id,
+    started_at: isoSeconds,
+    ended_at: isoSeconds,
+    model: "offline",
+    directories: [],
+    agent: "otter",
+    turns: 1,
+    success: true,
+    cost_usd: 0,
+    total_tokens: expect.any(Number),
+    input_tokens: expect.any(Number),
+    output_tokens: expect.any(Number),
+    cache_tokens: expect.any(Number),
+    error: null,
+    title: expect.any(String),
+    ...facts,
+  };
+}

@@ -20,14 +20,14 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   storage_failed: 500,
 };
 
-/** What the store throws past the engine, by the caller's names for it. */
-const STORE_ERRORS: Readonly<Partial<Record<StoreErrorCode, readonly [ContentfulStatusCode, string]>>> = {
-  not_found: [404, "session_not_found"],
-  invalid_id: [404, "session_not_found"],
-  claimed: [409, "session_claimed"],
-  unsupported_format: [409, "unsupported_format"],
-  too_large: [413, "too_large"],
-  storage_full: [507, "storage_full"],
+/** What the store throws past the engine, by the caller's names for it; its own words may name files. */
+const STORE_ERRORS: Readonly<Partial<Record<StoreErrorCode, readonly [ContentfulStatusCode, string, string]>>> = {
+  not_found: [404, "session_not_found", "there is no such session"],
+  invalid_id: [404, "session_not_found", "there is no such session"],
+  claimed: [409, "session_claimed", "another process has this session"],
+  unsupported_format: [409, "unsupported_format", "this session was written by a newer version"],
+  too_large: [413, "too_large", "this is more than a record may hold"],
+  storage_full: [507, "storage_full", "the disk is full"],
 };
 
 export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["log"]): Response {
@@ -44,7 +44,10 @@ export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["
     return c.json({ error: error.code, message: error.message, request_id }, SESSION_STATUS[error.code]);
   }
   const known = isStoreError(error) ? STORE_ERRORS[error.code] : undefined;
-  if (known) return c.json({ error: known[1], request_id }, known[0]);
+  if (known) {
+    const [status, code, message] = known;
+    return c.json({ error: code, message, request_id }, status);
+  }
   report(error);
   return c.json({ error: "internal_error", request_id }, 500);
 }

@@ -14,6 +14,7 @@ const ANSWERS: Readonly<Record<ReportErrorCode, readonly [ContentfulStatusCode, 
   upstream_failed: [502, "upstream_failed"],
   not_found: [404, "session_not_found"],
   too_large: [413, "too_large"],
+  storage_full: [507, "storage_full"],
   write_failed: [500, "write_failed"],
 };
 

@@ -6,7 +6,20 @@ test("a small load is borne: readers, reconnects, slow headers and a restart in 
   timeout: 60_000,
 }, () => {
   const script = join(import.meta.dirname, "load", "load.mjs");
-  const scale = ["--clients", "20", "--stalled", "0", "--mib", "2", "--reconnects", "60", "--slow", "100"];
+  const scale = [
+    "--clients",
+    "20",
+    "--stalled",
+    "0",
+    "--mib",
+    "2",
+    "--reconnects",
+    "60",
+    "--slow",
+    "100",
+    "--p99",
+    "5000",
+  ];
   const said = execFileSync(process.execPath, [script, ...scale], { encoding: "utf8", timeout: 55_000 });
   expect(said.trim().split("\n")).toHaveLength(4);
 });

@@ -137,6 +137,18 @@ test("the singular family has the same numbers in its own envelope, and stays op
   expect(resumed.frames).toEqual(stream.frames.slice(5));
 });
 
+test("a stream's body ends with its connection, which nobody takes for one to use again", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  await runTurn(served, id, "say hello");
+  const request = `GET /sessions/${id}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\n\r\n`;
+  const { text } = await sendRaw(served.port, request);
+  expect(text).toMatch(/\r\nConnection: keep-alive\r\n/);
+  expect(text).not.toMatch(/\r\nTransfer-Encoding:/i);
+  expect(text).toMatch(/event: end\ndata: [^\n]+\n\n$/);
+  await eventually(async () => (await served.connections()) === 0);
+});
+
 test("no text can end a record or begin another", async () => {
   const served = await serve();
   const { id } = await newSession(served);

@@ -17,7 +17,9 @@ export type ReportErrorCode =
   | "not_found"
   /** The transcript does not fit into one reply. */
   | "too_large"
-  /** The share file could not be written. */
+  /** There is no room for the share file. */
+  | "storage_full"
+  /** The share file could not be written for another reason. */
   | "write_failed";
 
 const BRAND = Symbol.for("@chimera/run-reports/error");

@@ -1,5 +1,6 @@
 /** Past sessions rendered, sent somewhere, listed and added up. */
 import type { RunsCostReply, RunsReply, ShareReply } from "@chimera/acp-schema/http";
+import type { ListOptions } from "@chimera/event-store";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../errors.js";
@@ -20,6 +21,16 @@ export function reportRoutes({ deps, clock }: Parts) {
   const { sessions } = deps;
   /** Tokens that could turn up in a session by value; those of sessions are known by digest only. */
   const secrets = deps.authToken === undefined ? [] : [deps.authToken];
+  /** Sessions in memory as they are now: what their last turn changed may not be on disk yet. */
+  const runs = {
+    async list(options?: ListOptions) {
+      const { next, sessions: rows } = await sessions.store.list(options);
+      return {
+        next,
+        sessions: rows.map((row) => ({ ...row, summary: sessions.find(row.id)?.summary() ?? row.summary })),
+      };
+    },
+  };
   const query = (
     c: Context<AppEnv>,
     route: "GET /runs" | "GET /runs/cost",
@@ -64,13 +75,13 @@ export function reportRoutes({ deps, clock }: Parts) {
 
     "GET /runs": (c) =>
       withReports(async ({ listRuns, parseLimit }) => {
-        const reply: RunsReply = await listRuns(sessions.store, query(c, "GET /runs", parseLimit));
+        const reply: RunsReply = await listRuns(runs, query(c, "GET /runs", parseLimit));
         return c.json(reply);
       }, "runs_list_failed"),
 
     "GET /runs/cost": (c) =>
       withReports(async ({ costRollup, parseLimit }) => {
-        const reply: RunsCostReply = await costRollup(sessions.store, query(c, "GET /runs/cost", parseLimit));
+        const reply: RunsCostReply = await costRollup(runs, query(c, "GET /runs/cost", parseLimit));
         return c.json(reply);
       }, "runs_cost_failed"),
   } satisfies Handlers;

@@ -25,6 +25,8 @@ export function openSink(outgoing: ServerResponse | undefined, headers: Readonly
 // --- internal ---
 
 function nodeSink(outgoing: ServerResponse, headers: Readonly<Record<string, string>>): Sink {
+  // The end of a stream is the end of its connection: its body needs no chunks, and a peer does not use it for another request.
+  outgoing.useChunkedEncodingByDefault = false;
   outgoing.writeHead(200, { ...STREAM_HEADERS, Connection: "keep-alive", ...headers });
   outgoing.flushHeaders();
   // A write after the peer went away is an error event, and no news: `close` tells.
@@ -55,9 +57,7 @@ function nodeSink(outgoing: ServerResponse, headers: Readonly<Record<string, str
     write: (bytes) => writeFrom(bytes, 0),
     end() {
       if (outgoing.destroyed) return;
-      // The end of a stream is the end of its connection: nobody has to wait for the keep-alive to pass.
-      const { socket } = outgoing;
-      outgoing.end(() => socket?.destroySoon());
+      outgoing.end();
       const stalled = setTimeout(() => outgoing.destroy(), LIMITS.stallMs);
       outgoing.once("close", () => clearTimeout(stalled));
     },

@@ -6,6 +6,8 @@ import type { TranscriptFormat } from "../transcript/render.js";
 
 /** A file name on every platform, with no way out of its directory. */
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
+/** What a disk, a quota or a file system says when it takes no more. */
+const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 /**
  * Writes `<root>/<id>.<format>`, readable by its owner alone, and returns the absolute path. It appears whole or not at all, and
@@ -33,6 +35,7 @@ export async function writeShare(
     return path;
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? "unknown error";
+    if (NO_ROOM.has(reason)) throw new ReportError("storage_full", "the disk is full", { cause: error });
     throw new ReportError("write_failed", `the share could not be written: ${reason}`, { cause: error });
   }
 }
