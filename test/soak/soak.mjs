@@ -62,13 +62,13 @@ const loads = [
 ];
 
 await load(8, 2000);
-const rests = [await steady.atRest()];
+const rests = [await rest()];
 for (let part = 1; part <= PARTS; part++) {
   // A process that is killed at once has had fewer sessions than were meant for it; the next part makes up for them.
   const missing = () => Math.ceil((total * part) / PARTS) - ledger.sessions.size;
   await load(missing(), partMs);
   while (part === PARTS && missing() > 0) await load(missing(), missing() * 500);
-  rests.push(await steady.atRest());
+  rests.push(await rest());
   say(`part ${part}: ${ledger.sessions.size} sessions, ${ledger.faults.length} faults, ${describe(rests.at(-1))}`);
 }
 await Promise.all([mortal.end(), steady.end()]);
@@ -119,6 +119,10 @@ async function load(sessions, ms) {
     index += count;
   }
   await Promise.all(lives);
+}
+
+async function rest() {
+  return { ...(await steady.atRest()), sessions: ledger.sessions.size };
 }
 
 function describe({ rss, heapUsed, descriptors }) {

@@ -5,6 +5,8 @@ import { filesBelow, processesWith } from "./footprint.mjs";
 
 /** Growth of the long-lived server's memory that is put down to chance. */
 const DRIFT = 0.1;
+/** What a session that was unloaded may leave on the heap. */
+const HEAP_BYTES = 4096;
 /** What a session may take on disk besides its records: summary, headers, claims. */
 const SESSION_BYTES = 8192;
 
@@ -27,8 +29,8 @@ export function judge({ rests, seen, ledger, programs, mark, root, total }) {
     row("records read once more", seen.records, "more than none", seen.records > 0),
     row("events lost, repeated or changed", ledger.faults.length, 0, ledger.faults.length === 0),
     row("polite ends that were not exit 0", programs.counts.exits.length, 0, programs.counts.exits.length === 0),
-    driftRow("resident memory", rests, "rss"),
-    driftRow("heap after a collection", rests, "heapUsed"),
+    driftRow(rests),
+    growthRow(rests),
     row("descriptors above the baseline", opened, 0, opened <= 0),
     row("processes left", left.length + programs.live.size, 0, left.length + programs.live.size === 0),
     row("event logs, MiB", mib(logBytes), `${mib(bound)} or less`, logBytes <= bound),
@@ -41,17 +43,25 @@ export function judge({ rests, seen, ledger, programs, mark, root, total }) {
 // --- internal ---
 
 /**
- * The run's first half after a warm-up against its second, each by its least: what is resident swings upwards by chance, never
- * down. The first rest is before any load and the second after the first part; both are warm-up.
+ * Resident memory in the run's first half after a warm-up against its second, each by its least: it swings upwards by chance,
+ * never down. The first rest is before any load and the second after the first part; both are warm-up.
  */
-function driftRow(what, rests, field) {
-  const measured = rests.slice(2).map((rest) => rest[field]);
+function driftRow(rests) {
+  const measured = rests.slice(2).map(({ rss }) => rss);
   const half = Math.floor(measured.length / 2);
   const before = Math.min(...measured.slice(0, half));
   const after = Math.min(...measured.slice(-half));
   const drift = after / before - 1;
   const found = `${(drift * 100).toFixed(1)}% (${mib(before)} -> ${mib(after)} MiB)`;
-  return { what: `drift of ${what}`, found, wanted: `under ${DRIFT * 100}%`, ok: drift < DRIFT };
+  return { what: "drift of resident memory", found, wanted: `under ${DRIFT * 100}%`, ok: drift < DRIFT };
+}
+
+/** What stays on the heap for each further session. Its row in the index of stored sessions may; a leak is much more. */
+function growthRow(rests) {
+  const [first, last] = [rests[2], rests.at(-1)];
+  const bytes = (last.heapUsed - first.heapUsed) / (last.sessions - first.sessions);
+  const found = `${Math.round(bytes)} (${mib(first.heapUsed)} -> ${mib(last.heapUsed)} MiB)`;
+  return { what: "heap per session, bytes", found, wanted: `under ${HEAP_BYTES}`, ok: bytes < HEAP_BYTES };
 }
 
 function mib(bytes) {
