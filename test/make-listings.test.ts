@@ -1,0 +1,37 @@
+// The entries for catalogues keep to what the public agent registry checks.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { repositoryRoot, runScript, scratchTree } from "./scratch.js";
+
+const REPOSITORY = "https://example.org/chimera";
+
+test.each(["otter", "ferret"])("%s has an entry that names its package, and an icon in one colour", (id) => {
+  const out = scratchTree({});
+  expect(runScript("make-listings.mjs", "--repository", REPOSITORY, "--out", out).code).toBe(0);
+  const manifest = JSON.parse(readFileSync(join(repositoryRoot, "apps", id, "package.json"), "utf8"));
+  const entry = JSON.parse(readFileSync(join(out, id, "agent.json"), "utf8"));
+  expect(entry).toMatchObject({
+    id,
+    name: expect.stringMatching(/./),
+    version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    description: expect.stringMatching(/./),
+    repository: REPOSITORY,
+    license: "MIT",
+    license_url: `${REPOSITORY}/blob/main/LICENSE`,
+  });
+  expect(entry.distribution).toEqual({
+    npx: { package: `${manifest.name}@${manifest.version}`, args: ["acp"] },
+  });
+  const icon = readFileSync(join(out, id, "icon.svg"), "utf8");
+  expect(icon).toContain('width="16" height="16" viewBox="0 0 16 16"');
+  const colours = [...icon.matchAll(/(?:fill|stroke)="([^"]*)"/g)].map(([, colour]) => colour);
+  expect(colours.filter((colour) => colour !== "currentColor" && colour !== "none")).toEqual([]);
+  expect(colours).toContain("currentColor");
+});
+
+test("without an address it says what it needs", () => {
+  const { code, stderr } = runScript("make-listings.mjs");
+  expect(code).toBe(2);
+  expect(stderr).toContain("--repository");
+});
