@@ -116,7 +116,9 @@ export function projectAcp(record: SessionRecord, shows: ClientShows): SessionUp
 
 function resultContent(metadata: RecordOf<"tool_result">["metadata"]): ToolCallContent[] {
   const shown = (metadata.content ?? []).map(shownContent);
-  const text = metadata.success ? metadata.output : [metadata.output, metadata.error].filter(Boolean).join("\n");
+  const { output, error } = metadata;
+  // Most failures say in their output what went wrong.
+  const text = metadata.success || !error || output.includes(error) ? output : `${output}\n${error}`.trimStart();
   if (shown.length === 0 && text) shown.push({ type: "content", content: { type: "text", text: cutText(text) } });
   return shown;
 }

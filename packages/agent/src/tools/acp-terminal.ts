@@ -1,9 +1,10 @@
 /** acp_terminal: a command in the terminal of the editor, where the person watches it. */
 import * as v from "valibot";
+import { resolvePath } from "../files/real-path.js";
 import type { ClientTerminal, Workspace } from "../port.js";
 import type { ToolOutcome } from "../tool.js";
 import { capOutput } from "./cap-output.js";
-import { defineTool, failure, locate, touching } from "./define.js";
+import { defineTool, failure, locate } from "./define.js";
 
 const DEFAULT_TIMEOUT_S = 60;
 const MAX_TIMEOUT_S = 600;
@@ -26,7 +27,7 @@ export const acpTerminalTool = defineTool({
   available: (workspace: Workspace) => workspace.terminal !== undefined,
   describe: ({ command, args, cwd }, workspace) => {
     const line = [command, ...args.map(quoted)].join(" ");
-    const { reads } = touching(cwd, workspace, "reads").touches;
+    const reads = [resolvePath(cwd, workspace).path];
     return {
       title: line.split("\n", 1)[0]?.slice(0, 120) ?? "",
       locations: [],

@@ -3,9 +3,10 @@ import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import * as v from "valibot";
 import type { Bounds, Confine } from "../confine-port.js";
+import { resolvePath } from "../files/real-path.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { capOutput } from "./cap-output.js";
-import { defineTool, failure, locate, progress, touching } from "./define.js";
+import { defineTool, failure, locate, progress } from "./define.js";
 import { cleanEnvironment } from "./environment.js";
 import type { ProcessGroup } from "./process-group.js";
 
@@ -48,7 +49,7 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
     kind: "execute",
     parallel: false,
     describe: ({ command, cwd }, workspace) => {
-      const { reads } = touching(cwd, workspace, "reads").touches;
+      const reads = [resolvePath(cwd, workspace).path];
       const firstLine = command.trim().split("\n", 1)[0] ?? "";
       return { title: firstLine.slice(0, 120), locations: [], touches: { reads, writes: [], command } };
     },

@@ -44,22 +44,11 @@ export function locate(input: string, context: ToolContext, access: "reads" | "w
   return found;
 }
 
-/** What a file tool touches; a path that cannot be resolved touches nothing, and fails when the tool runs. */
-export function touching(input: string, roots: Roots, access: "reads" | "writes"): { shown: string; touches: Touches } {
-  const nothing = { reads: [], writes: [] };
-  try {
-    const { path, shown } = resolvePath(input, roots);
-    return { shown, touches: access === "reads" ? { reads: [path], writes: [] } : { reads: [path], writes: [path] } };
-  } catch {
-    return { shown: printable(input), touches: nothing };
-  }
-}
-
-/** A description of a call on one file. */
+/** A description of a call on one file; throws for a path that no file can have, so that nobody is asked about it. */
 export function describeFile(verb: string, input: string, roots: Roots, access: "reads" | "writes", line?: number) {
-  const { shown, touches } = touching(input, roots, access);
-  const locations = touches.reads.map((path) => (line === undefined ? { path } : { path, line }));
-  return { title: `${verb} ${shown}`, locations, touches };
+  const { path, shown } = resolvePath(input, roots);
+  const touches: Touches = { reads: [path], writes: access === "writes" ? [path] : [] };
+  return { title: `${verb} ${shown}`, locations: [line === undefined ? { path } : { path, line }], touches };
 }
 
 export function progress(context: ToolContext, stream: "stdout" | "stderr", chunk: string): void {
@@ -85,8 +74,4 @@ function readable(error: unknown): string {
   const known = code === undefined ? undefined : SYSTEM_ERRORS[code];
   if (known === undefined) return message ?? String(error);
   return path === undefined || path.startsWith("/proc/self/fd/") ? `${known}.` : `${known}: ${path}`;
-}
-
-function printable(text: string): string {
-  return JSON.stringify(text.slice(0, 200)).slice(1, -1);
 }

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import type { AgentOptions, Policy, Tool } from "../../src/index.js";
 import { createScriptedModel, parseScript, type ScriptInput } from "../../src/scripted.js";
+import { writeTool } from "../../src/tools/index.js";
 import { contextOf, of, resultsOf, takeTurn, toolNamed } from "../take-turn.js";
 
 type Reply = ScriptInput["turns"][number]["steps"][number]["reply"];
@@ -192,6 +193,29 @@ describe("permissions", () => {
       },
     });
     expect(of(events, "tool_result").map((result) => result.output)).toEqual(["changed", "changed"]);
+  });
+
+  it("are not asked for where the path is none that a file can have", async () => {
+    const reply = ["a\0b", "", "~root/x", "x".repeat(300)].map((path) => ({
+      call: "Write",
+      args: { path, content: "" },
+    }));
+    let asked = 0;
+    const ask = async () => {
+      asked++;
+      return { decision: "allow", by: "client" } as const;
+    };
+    const events = await takeTurn(calling(reply, [writeTool]), {
+      settings: { autoApproveWrites: false },
+      context: { ask },
+    });
+    expect(resultsOf(events).map((result) => result.output)).toEqual([
+      expect.stringContaining("NUL"),
+      expect.stringContaining("empty"),
+      expect.stringContaining("~"),
+      expect.stringContaining("too long"),
+    ]);
+    expect(asked).toBe(0);
   });
 
   it("that are denied fail the call and not the turn", async () => {
