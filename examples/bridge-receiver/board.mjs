@@ -44,7 +44,8 @@ export function createBoard(id, key) {
     },
     /** Shows a question until it is answered or taken back; resolves with the chosen option, or null. */
     ask(params, signal) {
-      const question = { id: randomBytes(6).toString("hex"), toolCall: params.toolCall, options: params.options };
+      const { toolCall, options, _meta: { "chimera.dev/risk": risk } = {} } = params;
+      const question = { id: randomBytes(6).toString("hex"), toolCall, options, risk };
       return new Promise((resolve) => {
         const settle = (optionId) => {
           if (!questions.delete(question.id)) return;

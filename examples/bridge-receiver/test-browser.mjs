@@ -26,14 +26,15 @@ try {
 
   await page.getByLabel("Prompt").fill("Water the garden <img src=x onerror=alert(1)>");
   await page.getByRole("button", { name: "Send" }).tap();
-  await page.getByText("Allow Bash?").waitFor();
+  await page.getByText("Allow this command?").waitFor();
+  await page.getByText("medium risk").waitFor();
   await page.getByText("working").waitFor();
   assert.equal(await page.locator("img").count(), 0);
   await shoot(page, "question");
 
   await page.getByRole("button", { name: "Allow once" }).tap();
   await page.getByText("Everything is watered.").waitFor();
-  assert.equal(await page.getByText("Allow Bash?").count(), 0);
+  assert.equal(await page.getByText("Allow this command?").count(), 0);
   await page.getByText("Edit beds.txt").tap();
   await page.getByText("+ tomatoes: wet").waitFor();
   await shoot(page, "answered");
@@ -44,7 +45,7 @@ try {
   await page.getByText("connecting").waitFor();
   program.session.prompt({ text: "Once more" });
   receiver = await startReceiver({ token, port });
-  await page.getByText("Allow Bash?").waitFor();
+  await page.getByText("Allow this command?").waitFor();
   await page.getByRole("button", { name: "Reject", exact: true }).tap();
   await page.getByText("Not pushed, as you wish.").waitFor();
   assert.equal(await page.locator("main > .asked").count(), 2);
@@ -62,5 +63,9 @@ try {
 }
 
 async function shoot(page, name) {
-  if (folder) await page.screenshot({ path: join(folder, `${name}.png`) });
+  if (!folder) return;
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
+  }
 }

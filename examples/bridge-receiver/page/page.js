@@ -61,11 +61,17 @@ const hear = {
       return button;
     });
     const { title, rawInput } = question.toolCall;
+    const command = rawInput?.command;
     const shown = element(
       "div",
       "",
-      element("strong", "", `Allow ${title}?`),
-      element("pre", "", rawInput?.command ?? JSON.stringify(rawInput ?? {}, null, 2)),
+      element(
+        "div",
+        "line",
+        element("strong", "", command === undefined ? `Allow ${title}?` : "Allow this command?"),
+        question.risk && element("span", `pill ${question.risk}`, `${question.risk} risk`),
+      ),
+      element("pre", "", command ?? JSON.stringify(rawInput ?? {}, null, 2)),
       element("div", "choices", ...buttons),
     );
     questions.set(question.id, shown);

@@ -199,6 +199,7 @@ describe("two clients on one session", () => {
     const asked = await first.until((frame) => frame.method === "session/request_permission");
     expect(asked.params).toMatchObject({
       toolCall: { toolCallId: "c1", title: "Run ls", kind: "execute", status: "pending", rawInput: { command: "ls" } },
+      _meta: { "chimera.dev/risk": expect.stringMatching(/^(low|medium|high|critical)$/) },
     });
     const options = asked.params?.["options"] as unknown as { optionId: string; kind: string }[];
     expect(options.map(({ kind }) => kind)).toEqual(["allow_once", "allow_always", "reject_once", "reject_always"]);

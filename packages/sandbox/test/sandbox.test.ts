@@ -173,6 +173,13 @@ describe.runIf(confines)("confined", () => {
     await expectLeft(ws, []);
   });
 
+  test("an empty directory of the workspace inside another one is writable", async () => {
+    const inner = join(ws, "inner");
+    mkdirSync(inner);
+    await run(await sandbox({ workspace: { cwd: ws, directories: [inner] } }).confine("echo x > inner/a"));
+    await expectLeft(inner, ["a"]);
+  });
+
   test("nothing is left behind, with commands side by side", async () => {
     const box = sandbox();
     await Promise.all([1, 2, 3, 4].map(async () => run(await box.confine("sleep 0.1"))));

@@ -27,13 +27,14 @@ export function createPermissionPrompts(
   const asked = new Map<string, AbortController>();
 
   const ask = async (permission: OpenPermission) => {
-    const { permission_id, options } = permission;
+    const { permission_id, options, risk } = permission;
     const abort = new AbortController();
     asked.set(permission_id, abort);
     const params = {
       sessionId: session.id,
       toolCall: toolCallOf(permission),
       options: options.map((decision) => OPTIONS[decision]),
+      _meta: { "chimera.dev/risk": risk },
     };
     const decision = await connection
       .request("session/request_permission", params, { signal: abort.signal })

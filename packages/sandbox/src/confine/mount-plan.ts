@@ -119,7 +119,7 @@ function walk(root: string, place: Place, view: View, add: Add, cover: Cover): v
     const entry = entryAt(at);
     const expected = last ? place.kind : "directory";
     const kind = entry ? kindOf(entry) : expected;
-    if (!entry || isPlaceholder(at, entry) || isEmpty(at, entry)) {
+    if (!entry || (view !== "write" && (isPlaceholder(at, entry) || isEmpty(at, entry)))) {
       cover({ path: at, kind }, view);
       return;
     }
