@@ -56,9 +56,11 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
   const writtenWaiters = createWaiters();
   const durableWaiters = createWaiters();
 
+  const closedError = (): StoreError => new StoreError("closed", `session ${id} is closed`);
+  const fencedError = (): StoreError => new StoreError("fenced", `session ${id} was taken over by another writer`);
   const guard = (): void => {
-    if (state === "closed" || state === "closing") throw new StoreError("closed", `session ${id} is closed`);
-    if (state === "fenced") throw new StoreError("fenced", `session ${id} was taken over by another writer`);
+    if (state === "closed" || state === "closing") throw closedError();
+    if (state === "fenced") throw fencedError();
   };
 
   const fail = (error: StoreError): void => {
@@ -74,7 +76,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
   const assertHeld = (): void => {
     const now = heartbeat.lapses();
     if (now === lapses) return;
-    if (!claim.isHeld()) throw new StoreError("fenced", `session ${id} was taken over by another writer`);
+    if (!claim.isHeld()) throw fencedError();
     lapses = now;
   };
 
@@ -114,10 +116,10 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
   };
 
   const runSync = async (): Promise<void> => {
-    const paths = deps.unsynced.splice(0);
-    if (segments.hasNewFile && !paths.includes(deps.directory)) paths.push(deps.directory);
-    const point = segments.syncPoint();
     durableWaiters.seal();
+    const point = segments.syncPoint();
+    const paths = deps.unsynced.splice(0);
+    if (point.hasNewFile && !paths.includes(deps.directory)) paths.push(deps.directory);
     // At once: calls that wait for the disk together are done together.
     const results = await Promise.allSettled([...point.files.map(syncFile), ...paths.map((path) => disk.path(path))]);
     const failed = results.find((result) => result.status === "rejected");
@@ -179,9 +181,8 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
   const abandon = (): void => {
     if (state === "closed") return;
     state = "closed";
-    const error = new StoreError("closed", `session ${id} is closed`);
-    writtenWaiters.failAbove(-1, error);
-    durableWaiters.failAbove(-1, error);
+    writtenWaiters.failAbove(-1, closedError());
+    durableWaiters.failAbove(-1, closedError());
     segments.close();
     deps.onClose();
   };

@@ -15,14 +15,14 @@ interface Place {
 /** What one sync makes durable. */
 export interface SyncPoint extends Place {
   readonly files: readonly SegmentFile[];
+  /** A segment was started since the last sync: its directory needs a sync as well. */
+  readonly hasNewFile: boolean;
 }
 
 /** The written end of a log: whole records in segments, and what of it is known to be on disk. */
 export interface SegmentLog {
   readonly writtenSeq: number;
   readonly durableSeq: number;
-  /** True once a segment was started since the last sync point: its directory needs a sync as well. */
-  readonly hasNewFile: boolean;
   /** Starts a segment now, which cuts off whoever wrote before. */
   start(): void;
   /** Writes the entries' lines and returns how many of them are now written: fewer on a full disk. Throws on errors. */
@@ -72,11 +72,11 @@ export function createSegmentLog(options: {
     return current;
   };
 
+  const openSegments = (): SegmentFile[] => (current === null ? [...closed] : [...closed, current]);
+
   const unsyncedBytes = (): Buffer =>
     Buffer.concat(
-      [...closed, ...(current === null ? [] : [current])].map((file) =>
-        file.read(file.name === durable.prev?.name ? durable.prev.bytes : file.headerBytes),
-      ),
+      openSegments().map((file) => file.read(file.name === durable.prev?.name ? durable.prev.bytes : file.headerBytes)),
     );
 
   /** Writes everything since the last good sync once more, into a segment of its own. */
@@ -92,7 +92,7 @@ export function createSegmentLog(options: {
       file.remove();
       throw error;
     }
-    for (const old of [...closed, ...(current === null ? [] : [current])]) openFiles.drop(old.key);
+    for (const old of openSegments()) openFiles.drop(old.key);
     closed = [];
     current = file;
     hasNewFile = true;
@@ -119,9 +119,6 @@ export function createSegmentLog(options: {
     },
     get durableSeq() {
       return durable.seq;
-    },
-    get hasNewFile() {
-      return hasNewFile;
     },
     start() {
       open();
@@ -150,14 +147,15 @@ export function createSegmentLog(options: {
     },
     syncPoint() {
       if (distrusted) rewrite();
-      const files = current === null ? closed : [...closed, current];
-      hasNewFile = false;
-      return {
+      const point: SyncPoint = {
         seq: writtenSeq,
         counts: createCounts(counts),
         prev: current === null ? prev : { name: current.name, bytes: current.size },
-        files: [...files],
+        files: openSegments(),
+        hasNewFile,
       };
+      hasNewFile = false;
+      return point;
     },
     synced(point) {
       durable = point;
@@ -169,7 +167,7 @@ export function createSegmentLog(options: {
       hasNewFile = true;
     },
     close() {
-      for (const file of [...closed, ...(current === null ? [] : [current])]) openFiles.drop(file.key);
+      for (const file of openSegments()) openFiles.drop(file.key);
       closed = [];
       current = null;
     },
