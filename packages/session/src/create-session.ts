@@ -126,13 +126,9 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     const facts = { id, program: birth.program, cwd, directories, createdAt, model: settings.model, bounds, ...parent };
     return summarize(facts, journal.history, endedAt);
   };
-  let saved = Promise.resolve();
-  /** One after the other, so that the newest stays; the next turn does not wait for it. */
-  const saveSummary = (): Promise<void> => {
-    if (!birth.persistent) return saved;
-    const write = saved.then(() => deps.store.writeSummary(id, summary()));
-    saved = write.catch((error) => deps.onError(error, id));
-    return saved;
+  /** Not waited for by the next turn; the store keeps the order. */
+  const saveSummary = async () => {
+    if (birth.persistent) await deps.store.writeSummary(id, summary()).catch((error) => deps.onError(error, id));
   };
 
   /** A change outside a turn: a record like any other, so that every client sees it. */

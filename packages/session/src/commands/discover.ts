@@ -2,6 +2,7 @@
  * Where command files are found. Later directories win: a project's command shadows the user's of the same name, and the
  * plural directory the singular.
  */
+import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { CustomCommand } from "./command.js";
@@ -29,6 +30,8 @@ export async function discoverCommands(places: {
 // --- internal ---
 
 async function readFolder(folder: string): Promise<CustomCommand[]> {
+  // Most are not there, and asking at once costs less than waiting to be told so.
+  if (!existsSync(folder)) return [];
   const names = await readdir(folder).catch(() => []);
   const files = names
     .filter((name) => name.endsWith(".md"))
