@@ -83,7 +83,8 @@ export function createOutbox(output: OutputStream, options: OutboxOptions): Outb
       if (queued >= WRITE_AT) flush();
       else if (!scheduled) {
         scheduled = true;
-        setImmediate(flush);
+        // After whatever else this callback and its promises send, and before the loop turns.
+        process.nextTick(flush);
       }
     },
     get bufferedBytes() {

@@ -62,7 +62,8 @@ export function createRecorder(deps: {
   const schedule = () => {
     if (scheduled) return;
     scheduled = true;
-    setImmediate(() => {
+    // After everything that the agent makes of one piece of the network, and before the loop turns.
+    process.nextTick(() => {
       scheduled = false;
       try {
         flush();

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DiskSync } from "./sync.js";
@@ -52,11 +53,14 @@ function tempName(path: string): string {
   return `${path}${MARK}${randomBytes(6).toString("hex")}`;
 }
 
-/** A virus scanner on Windows may hold the old file for a moment. */
+/**
+ * Not at once: a file system may write the new file out before it gives up the old one, for milliseconds. A virus scanner on
+ * Windows may hold the old one for a moment.
+ */
 async function renameOver(from: string, to: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return renameSync(from, to);
+      return await rename(from, to);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (process.platform !== "win32" || (code !== "EPERM" && code !== "EACCES") || attempt === 9) throw error;
