@@ -31,13 +31,9 @@ const STORE_ERRORS: Readonly<Partial<Record<StoreErrorCode, readonly [Contentful
 };
 
 export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["log"]): Response {
-  const request_id = crypto.randomUUID().slice(0, 8);
-  const report = (cause: unknown) => {
-    const { message, stack } = cause instanceof Error ? cause : { message: String(cause), stack: undefined };
-    log?.("request failed", { request_id, method: c.req.method, path: c.req.path, error: message, stack });
-  };
+  const request_id = newRequestId();
   if (isHttpError(error)) {
-    if (error.status === 500) report(error.cause ?? error);
+    if (error.status === 500) logFailure(error.cause ?? error, c, log, request_id);
     return c.json({ error: error.code, message: error.message, ...error.fields, request_id }, error.status);
   }
   if (isSessionError(error)) {
@@ -48,6 +44,18 @@ export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["
     const [status, code, message] = known;
     return c.json({ error: code, message, request_id }, status);
   }
-  report(error);
+  logFailure(error, c, log, request_id);
   return c.json({ error: "internal_error", request_id }, 500);
+}
+
+/** What only the log is told of a request that failed. */
+export function logFailure(cause: unknown, c: Context<AppEnv>, log: AppDeps["log"], request_id = newRequestId()): void {
+  const { message, stack } = cause instanceof Error ? cause : { message: String(cause), stack: undefined };
+  log?.("request failed", { request_id, method: c.req.method, path: c.req.path, error: message, stack });
+}
+
+// --- internal ---
+
+function newRequestId(): string {
+  return crypto.randomUUID().slice(0, 8);
 }

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Sessions } from "@chimera/session";
 import { describe, expect, test } from "vitest";
-import { eventually, newSession, openStream, runTurn, scratch, sendRaw, serve } from "./fixture.js";
+import { eventually, MASTER, newSession, openStream, runTurn, scratch, sendRaw, serve } from "./fixture.js";
 import { expectError, expectReply } from "./shape.js";
 
 describe("the plural family", () => {
@@ -264,4 +265,28 @@ describe("custom commands", () => {
       expectError(await invoke(name, { session_id: id }), 404, "command_not_found");
     }
   });
+});
+
+test("an answer that cannot be finished is cut short: nothing of the failure is in it, and the log has it all", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  await runTurn(served, id, "say hello");
+  const store = served.sessions.storeOf(id);
+  const failing = {
+    ...served.sessions,
+    storeOf: () => ({
+      ...store,
+      async *read() {
+        yield* store.read(id, { to: 2 });
+        throw new Error("/secret/path is gone");
+      },
+    }),
+  } as unknown as Sessions;
+  const broken = await serve({ sessions: failing });
+  const request = `GET /sessions/${id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\n\r\n`;
+  const { text } = await sendRaw(broken.port, request);
+  expect(text).not.toContain("secret");
+  expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
+  expect(broken.logged.join()).toContain("/secret/path is gone");
+  expect((await broken.call("GET", "/health")).status).toBe(200);
 });

@@ -100,7 +100,7 @@ export function agentRunRoutes({ deps }: Parts) {
           if (event) yield JSON.stringify(event);
         }
       };
-      return streamArray(c, '{"events":[', events(), "]}");
+      return streamArray(c, deps.log, { head: '{"events":[', members: events(), tail: "]}" });
     },
   } satisfies Handlers;
 }

@@ -46,7 +46,7 @@ export function reportRoutes({ deps, clock }: Parts) {
         const format = parseFormat(c.req.query("format"));
         const id = pathPart(c, "id");
         const source = await openTranscript(sessions.storeOf(id), id);
-        return streamText(c, renderTranscript(source, { format, secrets }), {
+        return streamText(c, deps.log, renderTranscript(source, { format, secrets }), {
           "Content-Type": contentType(format),
           ...(format === "html" && { "Content-Security-Policy": TRANSCRIPT_CSP }),
         });

@@ -71,7 +71,7 @@ export function sessionRoutes(parts: Parts) {
       const lines = async function* () {
         for await (const entry of store.read(id, { to: event_count })) yield entry.line;
       };
-      return streamArray(c, head, lines(), "]}");
+      return streamArray(c, deps.log, { head, members: lines(), tail: "]}" });
     },
 
     "DELETE /sessions/{id}": async (c) => {

@@ -1,11 +1,16 @@
 /** Long answers sent as they are made: however long the log, no answer is built whole in memory. */
 import type { Context } from "hono";
-import type { AppEnv } from "../deps.js";
+import type { AppDeps, AppEnv } from "../deps.js";
+import { logFailure } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 
-/** Pieces are joined into chunks worth sending. */
+/**
+ * Pieces are joined into chunks worth sending. When a piece cannot be made, the answer is cut short: its status is out already,
+ * and whatever else was written could be taken for a part of it.
+ */
 export function streamText(
   c: Context<AppEnv>,
+  log: AppDeps["log"],
   pieces: AsyncIterable<string>,
   headers: Readonly<Record<string, string>>,
 ): Response {
@@ -13,17 +18,17 @@ export function streamText(
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      let text = "";
-      while (text.length < LIMITS.streamChunkBytes) {
-        const { done, value } = await source.next();
-        if (done) {
-          if (text !== "") controller.enqueue(encoder.encode(text));
-          controller.close();
-          return;
-        }
-        text += value;
+      try {
+        const text = await nextChunk(source);
+        if (text === "") controller.close();
+        else controller.enqueue(encoder.encode(text));
+      } catch (error) {
+        logFailure(error, c, log);
+        const outgoing = c.env?.outgoing;
+        if (!outgoing) return controller.error(new Error("the answer was cut short"));
+        controller.close();
+        outgoing.destroy();
       }
-      controller.enqueue(encoder.encode(text));
     },
     cancel: async () => void (await source.return?.()),
   });
@@ -31,7 +36,11 @@ export function streamText(
 }
 
 /** A JSON answer with one long array in it. `head` ends where the array's content begins; `tail` closes it. */
-export function streamArray(c: Context<AppEnv>, head: string, members: AsyncIterable<string>, tail: string): Response {
+export function streamArray(
+  c: Context<AppEnv>,
+  log: AppDeps["log"],
+  { head, members, tail }: { readonly head: string; readonly members: AsyncIterable<string>; readonly tail: string },
+): Response {
   const pieces = async function* () {
     let separator = head;
     for await (const member of members) {
@@ -40,5 +49,18 @@ export function streamArray(c: Context<AppEnv>, head: string, members: AsyncIter
     }
     yield separator === head ? head + tail : tail;
   };
-  return streamText(c, pieces(), { "Content-Type": "application/json" });
+  return streamText(c, log, pieces(), { "Content-Type": "application/json" });
+}
+
+// --- internal ---
+
+/** Empty when there is no more. */
+async function nextChunk(source: AsyncIterator<string>): Promise<string> {
+  let text = "";
+  while (text.length < LIMITS.streamChunkBytes) {
+    const { done, value } = await source.next();
+    if (done) break;
+    text += value;
+  }
+  return text;
 }

@@ -35,6 +35,7 @@ const TOKEN_NAMES = {
 export function readRun({ id, summary }: Pick<ListedSession<object>, "id" | "summary">): Run | null {
   const fields = summary as Readonly<Record<string, unknown>>;
   if (fields["turns"] === 0) return null;
+  const writer = sessionPrefix(id);
   const integer = (names: readonly string[]): number => {
     for (const name of names) {
       const value = toNumber(fields[name]);
@@ -56,7 +57,7 @@ export function readRun({ id, summary }: Pick<ListedSession<object>, "id" | "sum
     input_tokens: integer(TOKEN_NAMES.input_tokens),
     output_tokens: integer(TOKEN_NAMES.output_tokens),
     cache_tokens: integer(TOKEN_NAMES.cache_tokens),
-    source: RUN_PREFIXES.find((prefix) => prefix === sessionPrefix(id)) ?? "unknown",
+    source: RUN_PREFIXES.find((prefix) => prefix === writer) ?? "unknown",
   };
 }
 

@@ -26,10 +26,11 @@ export async function selectRuns(store: RunStore, query: RunQuery): Promise<Run[
   const limit = query.limit != null && query.limit > 0 ? query.limit : Number.POSITIVE_INFINITY;
   const runs: Run[] = [];
   let after: string | null = null;
+  let page = limit;
   do {
     const { sessions, next } = await store.list({
       prefixes: query.prefixes ?? RUN_PREFIXES,
-      ...(Number.isFinite(limit) && { limit: Math.max(limit, SMALLEST_PAGE) }),
+      ...(Number.isFinite(page) && { limit: page }),
       ...(after !== null && { after }),
     });
     for (const session of sessions) {
@@ -40,6 +41,8 @@ export async function selectRuns(store: RunStore, query: RunQuery): Promise<Run[
       if (runs.length >= limit) return runs;
     }
     after = next;
+    // Filters left rows out of a page that was just large enough: further ones of that size could be many.
+    page = Math.max(page, FURTHER_PAGE);
   } while (after !== null);
   return runs;
 }
@@ -57,8 +60,7 @@ export function sinceFilter(since: string | null | undefined): string | null {
 
 // --- internal ---
 
-/** Filters leave some rows out, so that pages as small as the limit would be many. */
-const SMALLEST_PAGE = 64;
+const FURTHER_PAGE = 256;
 
 function startedSince(run: Run, since: number | null): boolean {
   if (since === null || run.started_at === null) return true;
