@@ -1,6 +1,9 @@
 /** Which session a person means: a new one, one by its id, or the last one of this directory. */
-import type { RunningEngine } from "@chimera/host";
-import type { Session } from "@chimera/session";
+import type { Invocation, RunningEngine } from "@chimera/host";
+import type { SessionClient } from "./client/client.js";
+import { serverHolding } from "./client/holder.js";
+import { localClient } from "./client/local.js";
+import { remoteClient } from "./client/remote.js";
 import { CliError } from "./errors.js";
 
 export interface SessionChoice {
@@ -13,18 +16,29 @@ export interface SessionChoice {
   readonly title?: string;
 }
 
-export async function openSession({ sessions }: RunningEngine, choice: SessionChoice): Promise<Session> {
+/** One that a server on this machine has open is joined there, with the settings it has. */
+export async function openSession(
+  invocation: Invocation,
+  engine: RunningEngine,
+  choice: SessionChoice,
+  approves: boolean,
+): Promise<SessionClient> {
+  const { sessions } = engine;
   const { cwd, persist, model, title } = choice;
-  const id = choice.resume ?? (choice.last ? await lastIn(sessions, cwd) : undefined);
-  const session = id === undefined ? await sessions.create({ cwd, persist }) : await sessions.load(id);
-  if (model && session.settings.model !== model) session.setModel(model);
-  if (title?.trim()) session.setTitle(title.trim());
-  return session;
+  const id = choice.resume ?? (choice.last ? await lastSession(engine, cwd) : undefined);
+  try {
+    const session = id === undefined ? await sessions.create({ cwd, persist }) : await sessions.load(id);
+    if (model && session.settings.model !== model) session.setModel(model);
+    if (title?.trim()) session.setTitle(title.trim());
+    return localClient(engine, session, approves);
+  } catch (error) {
+    const server = serverHolding(invocation, error);
+    if (server === null || id === undefined) throw error;
+    return remoteClient(server, id);
+  }
 }
 
-// --- internal ---
-
-async function lastIn(sessions: RunningEngine["sessions"], cwd: string): Promise<string> {
+export async function lastSession({ sessions }: RunningEngine, cwd: string): Promise<string> {
   let after: string | undefined;
   do {
     const page = await sessions.list({ order: "created", limit: 100, ...(after !== undefined && { after }) });

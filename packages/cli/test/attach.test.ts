@@ -3,24 +3,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createPerson, ended, type Person } from "./person.js";
-
-const TOKEN = { OTTER_SERVER_TOKEN: "correct-horse-battery" };
-
-/** A server of this person; resolves to its port. */
-async function serve(person: Person, model: string): Promise<number> {
-  const child = person.start(["serve", "--port", "0", "--model", model], TOKEN);
-  onTestFinished(() => void child.kill("SIGKILL"));
-  return new Promise((resolve, reject) => {
-    let said = "";
-    child.stderr.on("data", (text) => {
-      said += text;
-      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(said)?.[1];
-      if (port) resolve(Number(port));
-    });
-    child.once("exit", () => reject(new Error(`the server ended: ${said}`)));
-  });
-}
+import { createPerson, ended, serve, TOKEN } from "./person.js";
 
 /** Passes bytes on, and cuts each connection after so many of the reply. */
 async function cuttingProxy(target: number, bytes: number): Promise<{ port: number; cuts: () => number }> {

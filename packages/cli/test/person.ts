@@ -59,3 +59,20 @@ export function ended(child: ChildProcessWithoutNullStreams): Promise<Typed> {
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, stdout, stderr })));
 }
+
+export const TOKEN = { OTTER_SERVER_TOKEN: "correct-horse-battery" };
+
+/** A server of this person; resolves to its port. */
+export async function serve(person: Person, model: string): Promise<number> {
+  const child = person.start(["serve", "--port", "0", "--model", model], TOKEN);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stderr.on("data", (text) => {
+      said += text;
+      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(said)?.[1];
+      if (port) resolve(Number(port));
+    });
+    child.once("exit", () => reject(new Error(`the server ended: ${said}`)));
+  });
+}

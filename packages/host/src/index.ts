@@ -32,4 +32,5 @@ export { type OpenEngine, openEngine } from "./open-engine.js";
 export { type Paths, resolvePaths } from "./paths.js";
 export { envName, type Profile } from "./profile.js";
 export { SESSION_FLAGS, serveCommands } from "./serve/command.js";
+export { readServerToken } from "./serve/server-token.js";
 export { untilEnd } from "./serve/until-end.js";

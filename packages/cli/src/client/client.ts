@@ -10,6 +10,10 @@ export interface SessionClient {
   readonly cwd: string | null;
   /** Null when the server does not say. */
   readonly model: string | null;
+  /** The address of the server it runs in; null when that is this process. */
+  readonly server: string | null;
+  /** Whether it outlives the process it runs in. */
+  readonly persistent: boolean;
   /** The number of the last record when the session was opened: what comes up to it has happened before. */
   readonly head: number;
   /** Reads records after `from` until the signal aborts. Rejects when the session can no longer be read. */

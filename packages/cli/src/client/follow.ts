@@ -66,6 +66,8 @@ async function readStream(server: Server, { id, cursor, signal, onOpen, onRecord
     for await (const chunk of body) {
       timer.refresh();
       parser.feed(decoder.decode(chunk, { stream: true }));
+      // A body that is aborted while its last chunk is read never says so.
+      if (signal.aborted) return;
     }
   } catch (error) {
     if (isCliError(error) || signal.aborted) throw error;

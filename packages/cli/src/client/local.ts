@@ -1,5 +1,4 @@
 /** A session of this process's engine. */
-
 import type { RunningEngine } from "@chimera/host";
 import { isSessionError, type Session } from "@chimera/session";
 import type { SessionClient } from "./client.js";
@@ -13,6 +12,8 @@ export function localClient(engine: RunningEngine, session: Session, approves: b
     get model() {
       return session.settings.model;
     },
+    server: null,
+    persistent: session.persistent,
     head: session.lastSeq,
     async follow({ from, signal, onRecord }) {
       const subscription = session.subscribe({ from, signal }, (batch) => {

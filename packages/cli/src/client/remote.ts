@@ -1,4 +1,5 @@
 /** A session of a running server. */
+import type { PromptBlock } from "@chimera/acp-schema/events";
 import { createSlashPalette } from "@chimera/session";
 import { CliError, isCliError } from "../errors.js";
 import type { PaletteRow, SessionClient } from "./client.js";
@@ -16,10 +17,13 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
     id,
     cwd: typeof working_dir === "string" ? working_dir : null,
     model: null,
+    server: server.url,
+    persistent: true,
     head: event_count,
     follow: (options) => followSession(server, id, options),
-    async prompt({ text }) {
-      const turn = /^msg-(\d+)$/.exec(String((await post("turns", { prompt: text }))?.["message_id"]))?.[1];
+    async prompt({ text, content }) {
+      const prompt = content === undefined ? text : textOf(content);
+      const turn = /^msg-(\d+)$/.exec(String((await post("turns", { prompt }))?.["message_id"]))?.[1];
       if (turn === undefined)
         throw new CliError("failed", `${server.url} took the prompt without saying as which turn`);
       return Number(turn);
@@ -57,6 +61,11 @@ export async function createSession(server: Server): Promise<string> {
 }
 
 // --- internal ---
+
+/** What goes over HTTP is text. */
+function textOf(content: readonly PromptBlock[]): string {
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n\n");
+}
 
 function rowOf({ name, description }: PaletteRow): PaletteRow {
   return { name, description };

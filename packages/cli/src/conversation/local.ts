@@ -1,6 +1,5 @@
 /** `otter` alone: a conversation with a session of this process. */
 import { type Invocation, openEngine } from "@chimera/host";
-import { localClient } from "../client/local.js";
 import { openSession, type SessionChoice } from "../open-session.js";
 import { readRunFlags } from "../run-flags.js";
 import { startConversation } from "./start.js";
@@ -10,7 +9,7 @@ export async function converseHere(invocation: Invocation): Promise<number> {
   const { engine, config } = await openEngine(invocation);
   const approves = invocation.process.stdin.isTTY === true;
   const persist = config.values.save;
-  const open = async (choice: SessionChoice) => localClient(engine, await openSession(engine, choice), approves);
+  const open = (choice: SessionChoice) => openSession(invocation, engine, choice, approves);
   try {
     return await startConversation(invocation, {
       approves,

@@ -87,6 +87,7 @@ function screenFor(
 }
 
 function greetingOf({ profile }: Invocation, client: SessionClient): string[] {
-  const facts = [`${profile.name} ${profile.version}`, client.model, client.cwd, client.id].filter(Boolean);
+  const { model, cwd, id, server } = client;
+  const facts = [`${profile.name} ${profile.version}`, model, cwd, id, server && `at ${server}`].filter(Boolean);
   return [facts.join(" · "), "/help lists commands, Ctrl-C stops a turn"];
 }

@@ -3,7 +3,6 @@ import { createInterface } from "node:readline/promises";
 import type { Metadata } from "@chimera/acp-schema/events";
 import { type Invocation, openEngine, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
-import { localClient } from "../client/local.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
 import { openSession } from "../open-session.js";
 import { complain } from "../reported.js";
@@ -23,13 +22,11 @@ export async function print(invocation: Invocation): Promise<number> {
   const content = promptBlocks(text, files);
   const { engine, config } = await openEngine(invocation);
   try {
-    const session = await openSession(engine, { ...flags, persist: config.values.save });
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
-    const client = localClient(engine, session, somebodyIsHere);
-    const outcome = await ask(invocation, client, { text, ...(content && { content }) }, format);
-    const runId = session.persistent ? session.id : null;
-    const turn = session.history.turns.length - 1;
-    process.stdout.write(format.result(outcome, { model: session.settings.model, runId }, turn));
+    const client = await openSession(invocation, engine, { ...flags, persist: config.values.save }, somebodyIsHere);
+    const { outcome, turn } = await ask(invocation, client, { text, ...(content && { content }) }, format);
+    const runId = client.persistent ? client.id : null;
+    process.stdout.write(format.result(outcome, { model: client.model ?? "", runId }, turn));
     if (outcome.error && !outcome.cancelled) complain(invocation, "", outcome.error);
     if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${config.paths.eventlog}/${runId}/\n`);
     return exitCodeOf(outcome);
@@ -77,7 +74,7 @@ async function ask(
   client: SessionClient,
   prompt: PromptOf,
   format: OutputFormat,
-): Promise<Outcome> {
+): Promise<{ readonly outcome: Outcome; readonly turn: number }> {
   const { process } = invocation;
   const fold = createOutcomeFold();
   const done = new AbortController();
@@ -90,29 +87,33 @@ async function ask(
   // They stay: a second one while the session is being closed must not end the process with a signal.
   process.on("SIGINT", onInterrupt);
   process.on("SIGTERM", onInterrupt);
-  const following = client.follow({
+  const turn = await client.prompt(prompt);
+  await client.follow({
     from: client.head,
     signal: done.signal,
     onNotice: () => {},
     onRecord: (record) => {
+      // Somebody else may talk to the session too.
+      if (record.turn !== null && record.turn !== turn) return;
       process.stdout.write(format.record(record));
       if (record.type === "permission_request") void answerAt(invocation, client, record.metadata, done.signal);
       if (fold.apply(record)) done.abort();
     },
   });
-  await client.prompt(prompt);
-  await following;
-  return fold.outcome;
+  return { outcome: fold.outcome, turn };
 }
 
-/** Asks the person at the terminal; without one the session has already said no. */
+/** Asks the person at the terminal. Without one the answer is no; a session of this process has said so already. */
 async function answerAt(
   { process }: Invocation,
   client: SessionClient,
   request: Metadata<"permission_request">,
   signal: AbortSignal,
 ): Promise<void> {
-  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return;
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
+    if (client.server !== null) await client.answer(request.permission_id, "deny");
+    return;
+  }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   terminal.on("SIGINT", () => process.emit("SIGINT"));
   const style = createStyle(wantsColor(process.env, process.stderr));

@@ -1,8 +1,10 @@
 /** `undo` and `redo`: take turns of a session back, or bring them again, with the files they changed. */
 import { resolve } from "node:path";
 import { openEngine, type Run, UsageError } from "@chimera/host";
+import type { RewindReport } from "@chimera/session";
+import { serverHolding } from "../client/holder.js";
 import { isSet, textFlag } from "../flags.js";
-import { openSession } from "../open-session.js";
+import { lastSession } from "../open-session.js";
 import { printJson, printLines } from "../output.js";
 import { plainLine } from "../terminal/plain.js";
 
@@ -12,15 +14,19 @@ export function rewind(direction: "undo" | "redo"): Run {
     const steps = stepsOf(textFlag(flags, "steps"));
     const { engine } = await openEngine(invocation);
     try {
-      const [id] = operands;
       const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
-      const session = await openSession(engine, { cwd, last: true, persist: true, ...(id && { resume: id }) });
-      const report = await session[direction]({
-        steps,
-        force: isSet(flags, "force"),
-        dryRun: isSet(flags, "dry-run"),
-      });
-      if (isSet(flags, "json")) printJson(invocation, { session_id: session.id, ...report });
+      const id = operands[0] ?? (await lastSession(engine, cwd));
+      const [force, dryRun] = [isSet(flags, "force"), isSet(flags, "dry-run")];
+      const report = await engine.sessions.load(id).then(
+        (session) => session[direction]({ steps, force, dryRun }),
+        async (error) => {
+          const server = serverHolding(invocation, error);
+          if (server === null) throw error;
+          const path = `/sessions/${encodeURIComponent(id)}/${direction}`;
+          return (await server.request("POST", path, { steps, force, dry_run: dryRun })) as unknown as RewindReport;
+        },
+      );
+      if (isSet(flags, "json")) printJson(invocation, { session_id: id, ...report });
       else printLines(invocation, [plainLine(report.message), ...describeFiles(report.files)]);
       return 0;
     } finally {

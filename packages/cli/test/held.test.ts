@@ -1,0 +1,66 @@
+/** A session that a running server has open: what is asked of it goes to that server. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createPerson, type Person, serve, TOKEN } from "./person.js";
+
+/** One turn on the server has changed a file; the session stays open there. */
+async function openThere(person: Person): Promise<{ id: string; url: string; file: () => Promise<string> }> {
+  const path = join(person.cwd, "a.txt");
+  await writeFile(path, "before\n");
+  const rules = { version: 1, default: "allow", rules: [{ tool: "*", action: "allow" }] };
+  const model = await person.script([
+    {
+      steps: [
+        { reply: [{ call: "write_file", args: { path: "a.txt", content: "after\n" } }] },
+        { reply: [{ text: "written" }] },
+      ],
+    },
+    { steps: [{ reply: [{ text: "the second answer" }] }] },
+  ]);
+  const url = `http://127.0.0.1:${await serve(person, model)}`;
+  await writeFile(join(person.home, ".chimera", "permissions.json"), JSON.stringify(rules));
+  const { stdout } = await person.type(["attach", url], { input: "first\n", env: TOKEN });
+  return {
+    id: /otter-\d{8}T\d{6}-[0-9a-f]{8}/.exec(stdout)?.[0] ?? "",
+    url,
+    file: () => readFile(path, "utf8"),
+  };
+}
+
+test("undo and redo, a prompt and a conversation reach it there", async () => {
+  const person = await createPerson();
+  const { id, url, file } = await openThere(person);
+  const type = (args: string[], input = "") => person.type(args, { input, env: TOKEN });
+  expect(await file()).toBe("after\n");
+  expect(await type(["undo", "--dry-run"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\/undo: rewound 1/),
+  });
+  expect(await file()).toBe("after\n");
+  expect(await type(["undo", id])).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringMatching(/^\/undo: rewound 1 turn, 1 file restored \(0 remaining\)\n {2}restored .*a\.txt\n$/),
+  });
+  expect(await file()).toBe("before\n");
+  const redone = await type(["redo", id, "--json"]);
+  expect(JSON.parse(redone.stdout)).toMatchObject({ session_id: id, turns: 1, remaining: 0 });
+  expect(await file()).toBe("after\n");
+  expect(await type(["-p", "second", "-c"])).toMatchObject({ code: 0, stdout: "the second answer\n" });
+  const talk = await type(["--resume", id], "/undo 2\n");
+  expect(talk.stdout).toContain(`at ${url}`);
+  expect(talk.stdout).toContain("/undo: rewound 2 turns, 1 file restored (0 remaining)");
+  expect(await file()).toBe("before\n");
+});
+
+test("without the server's token, and where it cannot be asked, one line says what to do", async () => {
+  const person = await createPerson();
+  const { id, url } = await openThere(person);
+  const refused = await person.type(["undo", id]);
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toMatch(new RegExp(`^otter undo: ${url} refuses the token: .*\n$`));
+  const renamed = await person.type(["sessions", "rename", id, "a", "title"], { env: TOKEN });
+  expect(renamed).toMatchObject({ code: 1, stdout: "" });
+  expect(renamed.stderr.trimEnd().split("\n")).toHaveLength(1);
+});
