@@ -1,7 +1,7 @@
 // How a server is started, recorded, listed, stopped and encrypted.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
@@ -173,6 +173,18 @@ describe("serve stop", () => {
   test("[pidfile.stop-exit-codes] misuse is 2", async () => {
     expect((await stop(scratchTree({}), "--port", "nowhere")).code).toBe(2);
     expect((await stop(scratchTree({}), "--serve-timeout", "-1")).code).toBe(2);
+  });
+
+  test("[pidfile.stop-exit-codes] one that runs elsewhere is not signalled but told, and that is 1", async () => {
+    const server = await startServer();
+    const run = join(server.program.home, "run");
+    for (const name of readdirSync(run).filter((each) => /\.claim\.\d+$/.test(each))) {
+      const held = JSON.parse(readFileSync(join(run, name), "utf8"));
+      writeFileSync(join(run, name), JSON.stringify({ ...held, boot: "another", host: "another" }));
+    }
+    const refused = await stop(server.program.home);
+    expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining("FAILED: it runs on another machine") });
+    expect((await server.ask("GET /health")).status).toBe(200);
   });
 
   test("[pidfile.stop-graceful] one that does not end is killed, only after --serve-timeout", async () => {

@@ -1,4 +1,4 @@
-/** The conversation through pipes: lines in, lines out, no colours, no cursor. What needs a terminal is in terminal.tty.ts. */
+/** The conversation through pipes: lines in, lines out, no colours, no cursor. What needs a terminal is in terminal.test.ts. */
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
