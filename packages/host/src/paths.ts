@@ -1,5 +1,5 @@
 /** Where this product keeps things. `$CHIMERA_HOME` moves all of it, `$CHIMERA_SNAPSHOT_ROOT` the snapshots alone. */
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 
 export interface Paths {
@@ -16,7 +16,8 @@ export interface Paths {
 }
 
 export function resolvePaths(env: NodeJS.ProcessEnv): Paths {
-  const home = homedir();
+  // An empty HOME would make the current directory the home.
+  const home = homedir() || userInfo().homedir;
   const root = resolve(env["CHIMERA_HOME"] || join(home, ".chimera"));
   return {
     home,

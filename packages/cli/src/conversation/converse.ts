@@ -64,6 +64,7 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   const questions = createQuestions({
     style,
     print: screen.print,
+    width: options.width,
     live: () => past === null,
     answer: client.answer,
   });

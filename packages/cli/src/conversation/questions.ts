@@ -2,6 +2,7 @@
 import type { Decision, Metadata, SessionRecord } from "@chimera/acp-schema/events";
 import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
+import { wrap } from "../terminal/wrap.js";
 
 export interface Questions {
   /** The answers that the question on the screen takes; null when none is asked. */
@@ -16,17 +17,19 @@ export interface Questions {
 export interface QuestionsOptions {
   readonly style: Style;
   readonly print: (text: string) => void;
+  /** Columns of the screen now; undefined where lines are never wrapped. */
+  readonly width: () => number | undefined;
   /** False while the log is replayed: what was asked then may be answered by now. */
   readonly live: () => boolean;
   readonly answer: (permissionId: string, decision: Decision) => Promise<boolean>;
 }
 
-export function createQuestions({ style, print, live, answer }: QuestionsOptions): Questions {
+export function createQuestions({ style, print, width, live, answer }: QuestionsOptions): Questions {
   const waiting: Metadata<"permission_request">[] = [];
 
   const announce = () => {
     const [first] = waiting;
-    if (first) print(`${permissionQuestion(first, style)}\n`);
+    if (first) print(`${wrap(permissionQuestion(first, style), width(), 2)}\n`);
   };
   /** True when it was waiting. */
   const drop = (id: string): boolean => {

@@ -1,4 +1,4 @@
-/** A unified diff, coloured, and cut when it is long. */
+/** A unified diff, coloured, and cut when it is long; nothing where nothing changed. */
 import { plain } from "./plain.js";
 import type { Style } from "./style.js";
 
@@ -8,10 +8,8 @@ const MOST_LINES = 40;
 export function renderDiff(diff: string, style: Style): string[] {
   const all = plain(diff).split("\n");
   // What stands before the first hunk names the file, which the tool's own line does.
-  const start = Math.max(
-    0,
-    all.findIndex((line) => line.startsWith("@@")),
-  );
+  const start = all.findIndex((line) => line.startsWith("@@"));
+  if (start < 0) return [];
   const lines = all.slice(start).filter((line) => !line.startsWith("\\ "));
   while (lines.at(-1)?.trim() === "") lines.pop();
   const shown = lines.slice(0, MOST_LINES).map((line) => paintOf(line, style)(line));
