@@ -7,8 +7,11 @@ import type { PidfilePlace } from "../pidfile/record.js";
 import { runDirectory } from "../pidfile/run-directory.js";
 import { type Pidfile, type WritePidfileOptions, writePidfile } from "../pidfile/write.js";
 
-/** How long a server of ours that is just starting or stopping may hold the port without a record. */
-const SETTLE_MS = 2000;
+/**
+ * How often we look again, for a server of ours that is just starting or stopping holds the port without a record: two seconds,
+ * and longer on a machine so busy that it is as slow as we are.
+ */
+const RETRIES = 40;
 const RETRY_MS = 50;
 
 export interface Bound {
@@ -55,14 +58,13 @@ function refuse({ prefix, port, directory }: WritePidfileOptions, find: (place: 
 }
 
 async function bindOurs<T extends Bound>(bind: () => Promise<T>, about: WritePidfileOptions): Promise<T> {
-  const deadline = performance.now() + SETTLE_MS;
-  for (;;) {
+  for (let retries = 0; ; retries++) {
     try {
       return await bind();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
       refuseSecond(about);
-      if (performance.now() > deadline) {
+      if (retries === RETRIES) {
         // One that is slow to start has its claim before its record.
         refuse(about, claimantOf);
         throw error;
