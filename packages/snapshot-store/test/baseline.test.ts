@@ -172,7 +172,7 @@ test("a workspace reached through a link, and a command that never reported its 
 
 test("a command that is stopped while its workspace is read does not wait, and costs the next one nothing", async () => {
   const f = fixture();
-  for (let i = 0; i < 2000; i += 1) f.write(`d${i % 20}/f${i}`, `content ${i}`);
+  for (let i = 0; i < 800; i += 1) f.write(`d${i % 20}/f${i}`, `content ${i}`);
   const stop = new AbortController();
   const reason = new Error("stopped");
   f.session.beginTurn(0);
@@ -181,7 +181,7 @@ test("a command that is stopped while its workspace is read does not wait, and c
   await expect(f.session.willRun({ signal: stop.signal })).rejects.toBe(reason);
   expect(await f.session.endTurn()).toBeNull();
   const before = f.tree();
-  await f.shellTurn(1, "echo 1 > d0/f0; rm d19/f1999; mkdir new; echo 1 > new/f");
+  await f.shellTurn(1, "echo 1 > d0/f0; rm d19/f799; mkdir new; echo 1 > new/f");
   expect((await f.session.undo()).files).toHaveLength(3);
   expect(f.tree()).toEqual(before);
 });
@@ -204,8 +204,8 @@ test("more changes than the kernel has room to tell of are found all the same", 
 });
 
 test("a workspace that takes too long to read is read bit by bit; until then undo says what it does not know", async () => {
-  const f = fixture({ limits: { baselineMs: 5 } });
-  for (let i = 0; i < 600; i += 1) f.write(`d${i % 10}/f${i}`, "0");
+  const f = fixture({ limits: { baselineMs: 3 } });
+  for (let i = 0; i < 300; i += 1) f.write(`d${i % 10}/f${i}`, "0");
   mkdirSync(f.path("d9/empty"));
   const everything = "find . -type f -exec sh -c 'for f; do echo 1 > $f; done' - {} +; echo 1 > fresh";
   await f.shellTurn(0, everything);

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { createSnapshotStore } from "../src/index.js";
 import { fiftyFiles } from "./fifty-files.js";
-import { type Fixture, fixture } from "./workspace.js";
+import { type Fixture, fixture, memory } from "./workspace.js";
 
 const child = (name: string) => fileURLToPath(new URL(`children/${name}`, import.meta.url));
 
@@ -35,7 +35,7 @@ async function killEverywhere(f: Fixture, calls: string, stride: number) {
 
 describe("kill -9 in the middle of a restore of fifty files", () => {
   test("at renames and unlinks: all or nothing after the next start", { timeout: 60_000 }, async () => {
-    const { total, ends } = await killEverywhere(fixture(), "renameSync,unlinkSync,rmdirSync,mkdirSync", 6);
+    const { total, ends } = await killEverywhere(fixture({}, memory), "renameSync,unlinkSync,rmdirSync,mkdirSync", 6);
     expect(total).toBeGreaterThan(60);
     expect(ends.old).toBeGreaterThan(0);
     expect(ends.new).toBeGreaterThan(0);
@@ -43,7 +43,7 @@ describe("kill -9 in the middle of a restore of fifty files", () => {
 });
 
 test("a crash in the middle of a turn leaves a turn that can be undone, its command's edits too", async () => {
-  const f = fixture();
+  const f = fixture({}, memory);
   f.write("tool.txt", "0");
   f.write("shell.txt", "0");
   f.write("gone.txt", "0");
@@ -57,7 +57,7 @@ test("a crash in the middle of a turn leaves a turn that can be undone, its comm
 });
 
 test("a symlink flipped during restores never leads a write outside", { timeout: 60_000 }, async () => {
-  const f = fixture();
+  const f = fixture({}, memory);
   for (let i = 0; i < 20; i += 1) f.write(`swap/canary${i}`, "0");
   f.write("swap/canary", "0");
   const outside = f.tree(f.out);
@@ -83,7 +83,7 @@ test("a symlink flipped during restores never leads a write outside", { timeout:
 test("a call that fails on the way: what was restored is taken back, and undo works when it can", {
   timeout: 60_000,
 }, async () => {
-  const f = fixture();
+  const f = fixture({}, memory);
   const turn = await fiftyFiles(f);
   const calls = "renameSync,unlinkSync,rmdirSync,mkdirSync,fchmodSync,symlinkSync";
   for (const at of [1, 15, 30, 45, 60, 80]) {
