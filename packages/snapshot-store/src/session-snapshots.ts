@@ -3,11 +3,10 @@ import { existsSync, rmSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
 import type { Run } from "./baseline/run.js";
 import { createBlobs } from "./content/blobs.js";
-import { observe } from "./content/file-state.js";
 import { type Side, unifiedDiff } from "./diff.js";
 import { SnapshotError, toSnapshotError } from "./errors.js";
 import type { SnapshotLimits } from "./limits.js";
-import type { Workplace } from "./restore/apply.js";
+import { lookAt, type Workplace } from "./restore/apply.js";
 import { makePlan, recoverRestore, restore } from "./restore/restore.js";
 import { type CaptureContext, captureAfter, captureBefore, captureRun } from "./turn/capture.js";
 import { createHistory } from "./turn/history.js";
@@ -15,7 +14,6 @@ import { changeOf, type Manifest, snapshotOf } from "./turn/manifest.js";
 import { type OpenTurn, openTurn, reopenTurn } from "./turn/open-turn.js";
 import { type Direction, next, take } from "./turn/stack.js";
 import type { RestoreOptions, RestoreReport, SessionSnapshots, TurnSnapshot } from "./types.js";
-import { fsPath } from "./workspace/path-bytes.js";
 import type { Roots } from "./workspace/roots.js";
 
 export interface SessionDeps {
@@ -171,7 +169,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     }
     const parts: string[] = [];
     for (const [path, side] of [...sides].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      const after = to === null ? observe(fsPath(path), limits.fileBytes).bytes : side.after;
+      const after = to === null ? lookAt(path, place).bytes : side.after;
       parts.push(await unifiedDiff(path, side.before, after, roots.cwd));
     }
     return parts.join("");

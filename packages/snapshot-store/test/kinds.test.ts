@@ -53,6 +53,14 @@ const commands: Record<string, { setup: string; command: string }> = {
     setup: "mkdir d e; echo x > d/a; ln d/a e/b; echo x > c",
     command: "echo y >> e/b; ln c e/c; echo y >> e/c",
   },
+  "a link that becomes a second name": {
+    setup: "echo x > a; ln -s nowhere b",
+    command: "rm b; ln a b; echo y >> b",
+  },
+  "a directory that becomes a link to one outside with the same names": {
+    setup: "mkdir d; echo x > d/canary; echo x > d/other",
+    command: "mv d ../away; ln -s ../out d",
+  },
   "a directory that is moved, and one that takes its place": {
     setup: "mkdir d e; echo x > d/f; echo y > e/f",
     command: "mv d away; mv e d; echo z >> d/f; mkdir e; echo z > e/f; echo z >> away/f",
@@ -134,6 +142,19 @@ test("a write through a link is undone where it landed; the link stays a link", 
   ]);
   await f.session.undo();
   expect(f.tree()).toEqual(before);
+});
+
+test("a file that became a fifo is a conflict, and comes back once the fifo is gone", async () => {
+  const f = fixture();
+  f.write("a", "0");
+  await f.shellTurn(0, "rm a; mkfifo a");
+  const { files, conflicts } = await f.session.undo({ force: true });
+  expect(files).toEqual([{ path: f.path("a"), outcome: "conflict", reason: "not_a_regular_file" }]);
+  expect(conflicts).toEqual([f.path("a")]);
+  rmSync(f.path("a"));
+  await f.session.redo();
+  await f.session.undo();
+  expect(f.read("a")).toBe("0");
 });
 
 test("what is not a file, or lies outside, is skipped with a reason", async () => {

@@ -46,6 +46,7 @@ const PRUNE_AGE_MS = 60 * 60 * 1000;
 const LOOK_MS = 0.005;
 /** Every file is looked at after a command that took this many times longer: what no watcher hears of is found too. */
 const WORTH_A_LOOK = 10;
+const LONG_MS = 100;
 
 /** The directory of a root's baseline below the store's root. */
 export function baselineDirectory(storeRoot: string, root: string): string {
@@ -72,37 +73,32 @@ export function createBaseline(options: BaselineOptions): Baseline {
     return signal === undefined ? result : unlessAborted(result, signal);
   }
 
-  async function bringUpToDate(thorough: boolean, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
+  async function bringUpToDate(how: Pick<ScanContext, "thorough" | "explore" | "signal">): Promise<void> {
+    how.signal?.throwIfAborted();
     const above = rulesAbove(root);
-    const found = createFindings();
+    const found = createFindings(how.explore ? null : truncated);
     unmet ??= facts.load();
     await watcher.catchUp();
     tree ??= createDirectoryNode(root, above, 0);
-    const context: ScanContext = {
-      root: tree,
-      rulesAbove: above,
-      ownData,
-      blobs,
-      limits,
-      runs,
-      facts: unmet,
-      usage,
-      watcher,
-      clock,
-      thorough: thorough || tree.mtimeMs === null,
-      signal,
-      found,
-    };
+    const shared = { root: tree, rulesAbove: above, ownData, blobs, limits, runs, facts: unmet, usage, watcher, clock };
+    const context: ScanContext = { ...shared, ...how, found };
     try {
       await scan(context);
-      if (found.hardLink && !context.thorough) await scan({ ...context, thorough: true });
+      if (found.hardLink && !how.thorough) await scan({ ...context, thorough: true });
       if (found.truncated === null) settleUnmetFacts(context);
       truncated = found.truncated;
       if (truncated !== null) noteSkipped(runs, root, truncated);
     } finally {
       facts.save(found.learned, allFacts, usage.files);
     }
+  }
+
+  /** A scan that took long is out of date when it ends, and what others did meanwhile is not the command's doing. */
+  async function prepareRun(signal: AbortSignal | undefined): Promise<void> {
+    const started = performance.now();
+    await bringUpToDate({ thorough: tree === null, explore: true, signal });
+    if (performance.now() - started > LONG_MS) await bringUpToDate({ thorough: false, explore: false, signal });
+    signal?.throwIfAborted();
   }
 
   function* allFacts(): Generator<Fact> {
@@ -122,8 +118,7 @@ export function createBaseline(options: BaselineOptions): Baseline {
     blobs,
     startRun(signal) {
       return exclusive(async () => {
-        await bringUpToDate(false, signal);
-        signal?.throwIfAborted();
+        await prepareRun(signal);
         const run = createRun(clock());
         runs.add(run);
         if (truncated !== null) noteSkipped([run], root, truncated);
@@ -134,7 +129,8 @@ export function createBaseline(options: BaselineOptions): Baseline {
       return exclusive(async () => {
         try {
           const took = clock() - run.startedAt;
-          await bringUpToDate(took > usage.files * LOOK_MS * WORTH_A_LOOK);
+          const thorough = took > usage.files * LOOK_MS * WORTH_A_LOOK;
+          await bringUpToDate({ thorough, explore: false, signal: undefined });
         } finally {
           runs.delete(run);
         }
@@ -150,7 +146,7 @@ export function createBaseline(options: BaselineOptions): Baseline {
         const run = createRun(startedAt);
         runs.add(run);
         try {
-          await bringUpToDate(true);
+          await bringUpToDate({ thorough: true, explore: true, signal: undefined });
         } finally {
           runs.delete(run);
         }

@@ -32,9 +32,7 @@ export function addFile(
   if (stat === null) return;
   directory.files.set(name, node);
   usage.files += 1;
-  node.linked = stat.nlink > 1;
   if (fact === undefined) {
-    found.hardLink ||= node.linked;
     const origin = runs.size === 0 ? null : (unknown ?? untrackedOrigin(context, stat));
     refresh(context, node, origin !== null);
     if (origin !== null) noteSkipped(runs, node.path, origin);
@@ -116,7 +114,7 @@ function takeFact(context: ScanContext, node: FileNode, fact: Fact, stat: Stats)
   const stored = state.kind === "file" ? size : 0;
   if (context.usage.bytes + stored > context.limits.baselineBytes) return false;
   context.usage.bytes += stored;
-  Object.assign(node, { size, mtimeMs, ctimeMs, ino, binary, state, stored });
+  Object.assign(node, { size, mtimeMs, ctimeMs, ino, binary, state, stored, linked: stat.nlink > 1 });
   return true;
 }
 
@@ -133,6 +131,7 @@ function refresh(context: ScanContext, node: FileNode, quietly: boolean): void {
     const { size, mtimeMs, ctimeMs, ino, nlink } = seen.stat;
     Object.assign(node, { size, mtimeMs, ctimeMs, ino });
     node.racy = isRacy(ctimeMs, context.clock());
+    found.hardLink ||= nlink > 1 && !node.linked;
     node.linked = nlink > 1;
     node.binary = seen.bytes?.subarray(0, BINARY_PROBE_BYTES).includes(0) ?? true;
   }

@@ -123,14 +123,15 @@ function reconcile(
   for (const [name, entry] of entries) {
     const path = pathIn(directory, name);
     const isDirectory = entry.isDirectory();
-    if (!isDirectory && !entry.isFile() && !entry.isSymbolicLink()) continue;
+    if (!isDirectory && !isFileOrLink(entry)) continue;
     if (isAlwaysIgnored(name) || path === ownData || directory.rules.ignores(path, isDirectory)) continue;
     (isDirectory ? dirs : files).add(name);
   }
   for (const [name, node] of directory.files) {
     if (files.has(name)) continue;
     directory.files.delete(name);
-    const nowIgnored = entries.get(name)?.isDirectory() === false;
+    const entry = entries.get(name);
+    const nowIgnored = entry !== undefined && isFileOrLink(entry);
     forgetFile(context, node, !nowIgnored);
   }
   for (const [name, node] of directory.dirs) {
@@ -147,4 +148,8 @@ function reconcile(
     if (charted && oldRules?.ignores(node.path, true) !== true) noteDirectory(runs, node.path, null);
   }
   return [...files].filter((name) => !directory.files.has(name));
+}
+
+function isFileOrLink(entry: Dirent | Dirent<Buffer>): boolean {
+  return entry.isFile() || entry.isSymbolicLink();
 }

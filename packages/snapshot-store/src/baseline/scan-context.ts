@@ -22,6 +22,8 @@ export interface ScanContext {
   readonly clock: () => number;
   /** Look at every file, whatever the watcher says. */
   readonly thorough: boolean;
+  /** Read what no scan has reached yet; while a command waits for its result, only what it made is worth reading. */
+  readonly explore: boolean;
   readonly signal: AbortSignal | undefined;
   readonly found: Findings;
 }
@@ -41,10 +43,10 @@ export interface Findings {
   readonly departed: Set<number>;
   /** Why part of the workspace was not reached; null when all of it was. */
   truncated: SkipReason | null;
-  /** A file came that has another name, through which it may have been changed unseen. */
+  /** A file was met that has a second name by now, and may have been changed through it unseen. */
   hardLink: boolean;
 }
 
-export function createFindings(): Findings {
-  return { learned: [], departed: new Set(), truncated: null, hardLink: false };
+export function createFindings(truncated: SkipReason | null): Findings {
+  return { learned: [], departed: new Set(), truncated, hardLink: false };
 }

@@ -27,12 +27,15 @@ export async function scan(context: ScanContext): Promise<void> {
     { directory: root, parentRules: context.rulesAbove, charted: root.mtimeMs === null || root.complete },
   ];
   for (const visit of queue) {
-    const { directory } = visit;
-    if (directory.mtimeMs === null && directory !== root && performance.now() > deadline) {
-      found.truncated = "time_limit";
-      continue;
+    const { directory, charted } = visit;
+    if (directory.mtimeMs === null && directory !== root) {
+      if (!charted && !context.explore) continue;
+      if (performance.now() > deadline) {
+        found.truncated = "time_limit";
+        continue;
+      }
     }
-    const listing = listDirectory(context, directory, visit.parentRules, visit.charted);
+    const listing = listDirectory(context, directory, visit.parentRules, charted);
     try {
       await addFiles(context, visit, listing, pacer, deadline);
       await checkFiles(context, directory, listing.suspects, pacer);
@@ -44,8 +47,8 @@ export async function scan(context: ScanContext): Promise<void> {
     }
     for (const child of directory.dirs.values()) {
       const isNew = child.scan === usage.scans;
-      const charted = child.mtimeMs === null ? visit.charted && isNew : child.complete;
-      queue.push({ directory: child, parentRules: directory.rules, charted });
+      const known = child.mtimeMs === null ? charted && isNew : child.complete;
+      queue.push({ directory: child, parentRules: directory.rules, charted: known });
     }
   }
 }
@@ -60,6 +63,7 @@ async function addFiles(
   deadline: number,
 ): Promise<void> {
   const { usage, limits, found } = context;
+  if (!charted && !context.explore) return;
   for (const name of fresh) {
     const limit = usage.files >= limits.baselineFiles ? "quota" : performance.now() > deadline ? "time_limit" : null;
     if (limit !== null) {

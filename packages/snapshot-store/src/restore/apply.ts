@@ -143,8 +143,13 @@ function putFile(op: FileOp, stage: Stage, place: Workplace): string | null {
     const blocked = now === "changed" || (isAbsentAsFile(op.from) && isThere(address));
     if (blocked || !parent.inPlace()) return "changed_meanwhile";
     return unlessMoved(() => {
-      keepOwner(stage.address(op), statIfAny(address) ?? lstatSync(parent.at(".")));
-      renameSync(stage.address(op), address);
+      const like = statIfAny(address) ?? lstatSync(parent.at("."));
+      try {
+        moveTo(address, stage.address(op), like);
+      } catch (error) {
+        if (errnoOf(error) !== "EXDEV") throw error;
+        moveTo(address, stage.beside(op, parent), like);
+      }
     });
   });
   return reached ? reason : "parent_not_a_directory";
@@ -167,10 +172,12 @@ function isThere(address: string | Buffer): boolean {
 }
 
 /** A restore by root leaves files with those who had them. */
-function keepOwner(address: string | Buffer, like: Stats): void {
-  if (process.geteuid?.() !== 0) return;
-  const stat = lstatSync(address);
-  if (stat.uid !== like.uid || stat.gid !== like.gid) lchownSync(address, like.uid, like.gid);
+function moveTo(address: string | Buffer, prepared: string | Buffer, like: Stats): void {
+  if (process.geteuid?.() === 0) {
+    const { uid, gid } = lstatSync(prepared);
+    if (uid !== like.uid || gid !== like.gid) lchownSync(prepared, like.uid, like.gid);
+  }
+  renameSync(prepared, address);
 }
 
 function makeParents(path: string, place: Workplace): void {

@@ -4,11 +4,13 @@ import {
   constants,
   fchmodSync,
   fsync,
+  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   rmdirSync,
+  rmSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
@@ -23,6 +25,8 @@ import type { FileOp } from "./plan.js";
 export interface Stage {
   /** Where the prepared file of an op is. */
   address(op: FileOp): string | Buffer;
+  /** Prepares it once more, in the directory it goes to: no file can be moved across the edge of a mount. */
+  beside(op: FileOp, directory: PinnedDir): string | Buffer;
   close(): void;
 }
 
@@ -60,6 +64,18 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
     address(op) {
       const at = staged.get(op.path)!;
       return at.dir.at(at.name);
+    },
+    beside(op, directory) {
+      const address = directory.at(`${name}-${staged.get(op.path)!.name}`);
+      rmSync(address, { force: true });
+      const fd = prepare(address, op, blobs);
+      if (fd === null) return address;
+      try {
+        fsyncSync(fd);
+      } finally {
+        closeSync(fd);
+      }
+      return address;
     },
     close,
   };

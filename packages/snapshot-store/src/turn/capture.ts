@@ -115,16 +115,28 @@ function missingParents(path: string, root: string): string[] {
   return missing;
 }
 
+/** What is at a path now; something that is no file, or out of reach behind a link, counts as no file there. */
 function currentState(path: string, context: CaptureContext): StoredState | Extract<FileState, { kind: "skipped" }> {
   const located = context.roots.locate(path);
   if (located === null) return { kind: "skipped", reason: "outside_workspace" };
+  if (!isReached(path, context.roots)) return ABSENT;
   const baseline = context.baseline(located.root);
   const known = baseline.current(path);
   if (known !== null && known.kind !== "absent" && context.blobs.adopt(known.sha, baseline.blobs)) return known;
   const { state, bytes } = observe(fsPath(path), context.limits.fileBytes);
   if (state.kind === "directory") return ABSENT;
-  if (state.kind === "file" || state.kind === "link") {
-    if (!context.blobs.adopt(state.sha, baseline.blobs)) context.blobs.put(state.sha, bytes!);
+  if (state.kind === "skipped") return state.reason === "not_a_regular_file" ? ABSENT : state;
+  if (state.kind !== "absent" && !context.blobs.adopt(state.sha, baseline.blobs)) {
+    context.blobs.put(state.sha, bytes!);
   }
   return state;
+}
+
+/** False when a parent of it has become a link, or cannot be entered. */
+function isReached(path: string, roots: Roots): boolean {
+  try {
+    return roots.canonical(path) === path;
+  } catch {
+    return false;
+  }
 }

@@ -15,6 +15,7 @@ export function tally(name: string, expected: number): Tally {
     },
     close() {
       console.log(`${name}: executed ${executed} of ${expected} expected`);
+      expect(executed).toBeGreaterThan(0);
       expect(executed).toBe(expected);
     },
   };
