@@ -1,7 +1,7 @@
 /** Keeps the whole store bounded: what nobody touched for long goes first, then the oldest until the rest fits. */
-import { lstatSync, readdirSync, rmSync, statSync } from "node:fs";
+import { lstatSync, rmSync, statSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
-import { errnoOf } from "./errors.js";
+import { namesIn } from "./content/names-in.js";
 import type { SnapshotLimits } from "./limits.js";
 import type { GcReport } from "./types.js";
 
@@ -89,13 +89,4 @@ function measure(directory: string): { bytes: number; touchedMs: number } {
     else bytes += stat.size;
   }
   return { bytes, touchedMs };
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
-    throw error;
-  }
 }

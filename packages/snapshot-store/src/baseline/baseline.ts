@@ -46,6 +46,7 @@ const PRUNE_AGE_MS = 60 * 60 * 1000;
 const LOOK_MS = 0.005;
 /** Every file is looked at after a command that took this many times longer: what no watcher hears of is found too. */
 const WORTH_A_LOOK = 10;
+/** A scan that took longer is made up for by a second one before a command starts. */
 const LONG_MS = 100;
 
 /** The directory of a root's baseline below the store's root. */

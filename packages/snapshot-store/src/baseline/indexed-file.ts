@@ -17,13 +17,11 @@ import {
   sameStamp,
 } from "./tree.js";
 
-/** Adds a file that was listed; `unknown` is why it may have been there before the index knew of it. */
-export function addFile(
-  context: ScanContext,
-  directory: DirectoryNode,
-  name: string,
-  unknown: SkipReason | null,
-): void {
+/** What the index could know of a file before it was listed; only one that is new to the disk can be undone. */
+export type Past = "absent" | "ignored_before" | "uncharted";
+
+/** Adds a file that was listed. */
+export function addFile(context: ScanContext, directory: DirectoryNode, name: string, past: Past): void {
   const { usage, facts, runs, found } = context;
   const node = createFileNode(pathIn(directory, name), usage.scans);
   const fact = facts.get(node.path);
@@ -33,9 +31,10 @@ export function addFile(
   directory.files.set(name, node);
   usage.files += 1;
   if (fact === undefined) {
-    const origin = runs.size === 0 ? null : (unknown ?? untrackedOrigin(context, stat));
-    refresh(context, node, origin !== null);
-    if (origin !== null) noteSkipped(runs, node.path, origin);
+    const reason = past === "absent" ? untrackedOrigin(context, stat) : past;
+    refresh(context, node, reason !== null);
+    // What lies off the chart is told once, of the root.
+    if (reason !== null && reason !== "uncharted") noteSkipped(runs, node.path, reason);
   } else {
     found.departed.add(fact.ino);
     if (!takeFact(context, node, fact, stat)) {
@@ -94,6 +93,7 @@ const BINARY_PROBE_BYTES = 8000;
 
 /** Why a file that was not in the index may have existed all the same; null when it is new. */
 function untrackedOrigin(context: ScanContext, stat: Stats): SkipReason | null {
+  if (context.runs.size === 0) return null;
   const started = Math.min(...[...context.runs].map((run) => run.startedAt));
   const older = stat.birthtimeMs > 0 && stat.birthtimeMs < started - 50;
   return older && !isKnownInode(context, stat.ino) ? "moved_from_untracked" : null;

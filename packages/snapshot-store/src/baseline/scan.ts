@@ -2,11 +2,11 @@
  * Brings the index of one root up to date: the times of every directory and of every file that may have changed are
  * compared, only what did change is read.
  */
-import type { SkipReason } from "../content/file-state.js";
+
+import { createPacer, type Pacer } from "../pacer.js";
 import type { IgnoreRules } from "./ignore-rules.js";
 import { addFile, checkFile } from "./indexed-file.js";
 import { type Listing, listDirectory, settleListing } from "./listing.js";
-import { createPacer, type Pacer } from "./pacer.js";
 import type { ScanContext } from "./scan-context.js";
 import { type DirectoryNode, pathIn } from "./tree.js";
 
@@ -70,12 +70,8 @@ async function addFiles(
       found.truncated = limit;
       return;
     }
-    const unknown: SkipReason | null = !charted
-      ? "quota"
-      : oldRules?.ignores(pathIn(directory, name), false) === true
-        ? "ignored_before"
-        : null;
-    addFile(context, directory, name, unknown);
+    const ignored = oldRules?.ignores(pathIn(directory, name), false) === true;
+    addFile(context, directory, name, !charted ? "uncharted" : ignored ? "ignored_before" : "absent");
     const pause = pacer.pause();
     if (pause !== null) await pause;
   }

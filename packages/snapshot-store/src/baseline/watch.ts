@@ -119,11 +119,11 @@ function kernelLimit(name: string): number {
   }
 }
 
-function startWatch(directory: string, listener: (type: string, name: Buffer | null) => void): FSWatcher | null {
+function startWatch(path: string, listener: (type: string, name: Buffer | null) => void): FSWatcher | null {
   try {
-    return watch(fsPath(directory), { persistent: false, encoding: "buffer" }, listener);
+    return watch(fsPath(path), { persistent: false, encoding: "buffer" }, listener);
   } catch {
-    // The kernel has no more to give, or the directory went.
+    // The kernel has no more to give, or what was to be watched went.
     return null;
   }
 }

@@ -6,7 +6,6 @@ import {
   linkSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -17,6 +16,7 @@ import {
 import { dirname } from "node:path";
 import { errnoOf } from "../errors.js";
 import { temporaryName } from "./atomic-file.js";
+import { namesIn } from "./names-in.js";
 
 export interface Blobs {
   /** Stores content under its hash, which the caller has computed. */
@@ -163,13 +163,4 @@ function replacing(path: string, make: (temporary: string) => void): void {
   const temporary = `${dirname(path)}/${temporaryName()}`;
   make(temporary);
   renameSync(temporary, path);
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return [];
-    throw error;
-  }
 }

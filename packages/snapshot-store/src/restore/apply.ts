@@ -1,6 +1,5 @@
 /** Carries a plan out, so that doing it again after a crash ends in the same place. */
 import { lchownSync, lstatSync, mkdirSync, renameSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
-import { createPacer } from "../baseline/pacer.js";
 import type { Blobs } from "../content/blobs.js";
 import {
   ABSENT,
@@ -12,6 +11,7 @@ import {
   statIfAny,
 } from "../content/file-state.js";
 import { errnoOf } from "../errors.js";
+import { createPacer } from "../pacer.js";
 import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
 import type { Roots } from "../workspace/roots.js";
 import type { DirectoryOp, FileOp, Plan } from "./plan.js";

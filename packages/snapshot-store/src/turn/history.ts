@@ -1,7 +1,7 @@
 /** The finished turns of a session on disk: its stack, its manifests, and only the blobs they need. */
-import { readdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import type { Blobs } from "../content/blobs.js";
-import { errnoOf } from "../errors.js";
+import { namesIn } from "../content/names-in.js";
 import type { SnapshotLimits } from "../limits.js";
 import type { Roots } from "../workspace/roots.js";
 import type { TurnResult } from "./capture.js";
@@ -111,13 +111,4 @@ export function createHistory(directory: string, blobs: Blobs, roots: Roots, lim
 
 function snapIds(stack: Stack): string[] {
   return [...stack.undo, ...stack.redo].flatMap(({ snap }) => (snap === null ? [] : [snap]));
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return [];
-    throw error;
-  }
 }

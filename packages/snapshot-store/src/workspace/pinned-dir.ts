@@ -3,21 +3,37 @@
  * Node, but `/proc/self/fd/N/name` resolves from the open directory. Elsewhere the path is checked before each use, which
  * leaves a window of microseconds.
  */
-import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, readlinkSync, realpathSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+} from "node:fs";
 import { errnoOf, SnapshotError } from "../errors.js";
 import { bytesOfText, fsPath, textOfBytes } from "./path-bytes.js";
 
 const HAS_PROC_FD = process.platform === "linux" && existsSync("/proc/self/fd");
+/** Linux's O_PATH, which Node has no name for: a hold on a directory that nobody may read. */
+const HOLD_ONLY = HAS_PROC_FD ? 0o10000000 : 0;
 const OPEN_DIRECTORY =
-  constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+  constants.O_RDONLY |
+  HOLD_ONLY |
+  (constants.O_DIRECTORY ?? 0) |
+  (constants.O_NOFOLLOW ?? 0) |
+  (constants.O_NONBLOCK ?? 0);
 
 export interface PinnedDir {
   readonly path: string;
-  readonly fd: number;
   /** The address of an entry; `name` is a single path component. */
   at(name: string): string | Buffer;
   /** False once the directory was moved, removed or replaced. */
   inPlace(): boolean;
+  /** Does nothing to a directory that has the mode already, or belongs to somebody else. */
   chmod(mode: number): void;
   close(): void;
 }
@@ -61,7 +77,6 @@ function pin(path: string, address: string | Buffer): PinnedDir {
   const link = `/proc/self/fd/${fd}`;
   return {
     path,
-    fd,
     at(name) {
       if (!HAS_PROC_FD) return fsPath(`${path}/${name}`);
       const address = fsPath(name);
@@ -77,7 +92,13 @@ function pin(path: string, address: string | Buffer): PinnedDir {
       }
     },
     chmod(mode) {
-      fchmodSync(fd, mode);
+      if ((fstatSync(fd).mode & 0o7777) === mode) return;
+      try {
+        if (HAS_PROC_FD) chmodSync(link, mode);
+        else fchmodSync(fd, mode);
+      } catch (error) {
+        if (errnoOf(error) !== "EPERM") throw error;
+      }
     },
     close() {
       closeSync(fd);
