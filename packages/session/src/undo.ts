@@ -37,16 +37,17 @@ export function createRewind(deps: {
     const steps = Math.min(Math.max(1, Math.trunc(options.steps ?? 1)), available.length);
     const remaining = available.length - steps;
     const taken = direction === "undo" ? available.slice(-steps) : available.slice(0, steps);
-    if (taken.length === 0) return report(direction, { turns: 0, files: [], conflicts: [], remaining: 0 });
+    if (taken.length === 0) return report(direction, { turns: 0, files: [], conflicts: [], remaining: 0 }, []);
     const restored = deps.snapshots && (await restoreFiles(deps.snapshots, direction, taken, options));
+    const files = restored?.files ?? [];
     const rewound = {
       turns: steps,
-      files: (restored?.files ?? []).map(({ path, outcome }) => ({ path, outcome })),
+      files: files.map(({ path, outcome }) => ({ path, outcome })),
       conflicts: [...(restored?.conflicts ?? [])],
       remaining,
     };
     if (!options.dryRun) deps.record({ type: direction, metadata: rewound }, options.origin);
-    return report(direction, rewound);
+    return report(direction, rewound, files);
   };
 }
 
@@ -72,15 +73,19 @@ async function restoreFiles(
 
 const VERBS = { undo: "rewound", redo: "replayed" } as const;
 
-function report(direction: Direction, outcome: Omit<RewindReport, "message">): RewindReport {
-  return { ...outcome, message: describe(direction, outcome) };
+type Files = RestoreReport["files"];
+
+function report(direction: Direction, outcome: Omit<RewindReport, "message">, files: Files): RewindReport {
+  return { ...outcome, message: describe(direction, outcome, files) };
 }
 
-function describe(direction: Direction, outcome: Omit<RewindReport, "message">): string {
+function describe(direction: Direction, outcome: Omit<RewindReport, "message">, all: Files): string {
   if (outcome.turns === 0) return `/${direction}: nothing to ${direction}`;
-  const changed = outcome.files.filter((file) => ["restored", "deleted", "created"].includes(file.outcome)).length;
+  const changed = all.filter((file) => ["restored", "deleted", "created"].includes(file.outcome)).length;
   const files = changed > 0 ? `, ${count(changed, "file")} restored` : "";
-  const skipped = outcome.files.filter((file) => file.outcome === "skipped").map((file) => file.path);
+  const skipped = all
+    .filter((file) => file.outcome === "skipped")
+    .map(({ path, reason = "not kept" }) => `${path} (${reason.replaceAll("_", " ")})`);
   const left = skipped.length > 0 ? `; left alone because they were not kept: ${skipped.join(", ")}` : "";
   const kept = outcome.conflicts.length > 0 ? `; kept because they changed since: ${outcome.conflicts.join(", ")}` : "";
   return `/${direction}: ${VERBS[direction]} ${count(outcome.turns, "turn")}${files} (${outcome.remaining} remaining)${kept}${left}`;

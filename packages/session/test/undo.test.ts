@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
@@ -73,6 +73,17 @@ describe("undo", () => {
     expect([file("0.txt"), file("1.txt"), said(session.history)]).toEqual(["one", null, ["one"]]);
     expect((await session.redo()).message).toBe("/redo: replayed 1 turn, 1 file restored (0 remaining)");
     expect([file("0.txt"), file("1.txt"), said(session.history)]).toEqual(["one", "two", ["one", "two"]]);
+  });
+
+  test("says which file it left alone, and why", async () => {
+    const { sessions, session, cwd } = await open();
+    const large = join(cwd, "0.txt");
+    writeFileSync(large, "");
+    truncateSync(large, 30 * 1024 * 1024);
+    await runPrompt(sessions, session.id, "one");
+    expect((await session.undo()).message).toBe(
+      `/undo: rewound 1 turn (0 remaining); left alone because they were not kept: ${realpathSync(large)} (too large)`,
+    );
   });
 
   test("goes several steps, no further than there are, and then says so", async () => {
