@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer, type Server } from "node:net";
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createSandbox, type SandboxMode } from "../../src/index.js";
 
@@ -38,6 +38,8 @@ export interface Ground {
   readonly out: string;
   readonly home: string;
   readonly secret: string;
+  /** Whether a command can see `out` at all. */
+  readonly outVisible: boolean;
   readonly values: Readonly<Record<string, string>>;
   /** Connections, datagrams and socket messages that arrived from inside. */
   reached(): number;
@@ -50,12 +52,15 @@ export interface Ground {
 const COMMAND_TIMEOUT_MS = 20_000;
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
-/** Outside places must be visible from inside (so not below a scratch directory), or every attempt would fail for the wrong reason. */
-function visibleBase(): string {
-  const candidates = ["/srv", homedir(), process.cwd()].map((path) => realpathSync(path));
-  const visible = candidates.find((path) => !/^\/(tmp|var\/tmp|run)(\/|$)/.test(path) && isWritable(path));
-  if (!visible) throw new Error(`run this where one of ${candidates.join(", ")} is writable and outside /tmp`);
-  return visible;
+/** A place that commands can see, so that an attempt on it fails for the right reason; without one only their own /tmp is left. */
+function outsideBase(): string {
+  const candidates = ["/srv", homedir(), process.cwd()].filter((path) => existsSync(path));
+  return candidates.find((path) => isVisible(path) && isWritable(path)) ?? tmpdir();
+}
+
+/** False below the directories that every command has for itself. */
+function isVisible(path: string): boolean {
+  return !/^\/(tmp|var\/tmp|run)(\/|$)/.test(realpathSync(path));
 }
 
 function isWritable(path: string): boolean {
@@ -68,7 +73,7 @@ function isWritable(path: string): boolean {
 }
 
 export async function layGround(actor: Actor): Promise<Ground> {
-  const base = mkdtempSync(join(visibleBase(), "escape-"));
+  const base = mkdtempSync(join(outsideBase(), "escape-"));
   const [ws, out, home] = ["ws", "out", "home"].map((name) => join(base, name)) as [string, string, string];
   const secret = `secret-${randomBytes(8).toString("hex")}`;
   for (const path of [
@@ -139,6 +144,7 @@ export async function layGround(actor: Actor): Promise<Ground> {
     out,
     home,
     secret,
+    outVisible: isVisible(out),
     values,
     reached: () => arrivals,
     fingerprint: () => digest([out, home]),

@@ -40,6 +40,8 @@ export function escapeSuite(actor: Actor, attempts: readonly Attempt[]): void {
     });
 
     test.each(CONTROLS)("works: $name", async ({ mode, command }) => {
+      // Run where nothing outside of /tmp can be written, there is no outside to read.
+      if (command.includes("{OUT}") && !ground.outVisible) return;
       const outcome = await ground.run(mode, command);
       expect(outcome.stdout, outcome.stderr).toContain("fine");
     });
