@@ -55,4 +55,4 @@ export interface ServingProgram {
 /** The other end of an ACP connection. */
 export type AcpPeer = Pick<AcpServerOptions, "input" | "output" | "origin" | "admit">;
 
-export type AgentParts = Pick<CodingAgentOptions, "confine" | "classify" | "narrow" | "mcpNetwork">;
+export type AgentParts = Pick<CodingAgentOptions, "confine" | "classify" | "narrow" | "mcpNetwork" | "tools">;

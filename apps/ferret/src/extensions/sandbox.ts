@@ -60,7 +60,7 @@ export const sandboxExtension: ProgramExtension = {
         },
       ],
       agent: async () =>
-        (await import("../confinement/agent-parts.js")).confinementParts({ modeIn, osSandbox, context }),
+        (await import("../confinement/agent-parts.js")).confinementParts({ mode, modeIn, osSandbox, context }),
     };
   },
 };
