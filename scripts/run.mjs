@@ -1,4 +1,5 @@
-// A child process run to its end, its output kept.
+// A child process run to its end, its output kept. One with a time limit is ended with everything it started: a grandchild
+// that lives on would keep the output open, and the wait for its end would have none.
 import { spawn } from "node:child_process";
 
 /**
@@ -8,10 +9,12 @@ import { spawn } from "node:child_process";
  * @returns {Promise<{ code: number | null, stdout: string, stderr: string, output: string }>} `output` is both streams
  *   in the order they came
  */
-export function run(command, args, { input, ...options } = {}) {
+export function run(command, args, { input, timeout, ...options } = {}) {
+  const isGroup = timeout !== undefined && process.platform !== "win32";
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       ...options,
+      detached: isGroup,
       stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     });
     const text = { stdout: "", stderr: "", output: "" };
@@ -21,8 +24,12 @@ export function run(command, args, { input, ...options } = {}) {
         text.output += chunk;
       });
     }
+    const overdue = timeout && setTimeout(() => process.kill(isGroup ? -child.pid : child.pid, "SIGKILL"), timeout);
     child.on("error", reject);
-    child.on("close", (code) => resolve({ code, ...text }));
+    child.on("close", (code) => {
+      clearTimeout(overdue);
+      resolve({ code, ...text });
+    });
     child.stdin?.on("error", () => {}).end(input);
   });
 }
