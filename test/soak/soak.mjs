@@ -125,7 +125,7 @@ async function rest() {
   return { ...(await steady.atRest()), sessions: ledger.sessions.size };
 }
 
-function describe({ rss, heapUsed, descriptors }) {
+function describe({ rss, inUse, heapUsed, descriptors }) {
   const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-  return `at rest ${mib(rss)} resident, ${mib(heapUsed)} heap, ${descriptors.length} descriptors`;
+  return `at rest ${mib(rss)} resident, ${mib(inUse)} in use, ${mib(heapUsed)} heap, ${descriptors.length} descriptors`;
 }

@@ -43,17 +43,18 @@ export function judge({ rests, seen, ledger, programs, mark, root, total }) {
 // --- internal ---
 
 /**
- * Resident memory in the run's first half after a warm-up against its second, each by its least: it swings upwards by chance,
- * never down. The first rest is before any load and the second after the first part; both are warm-up.
+ * Resident memory, without the reserve of the garbage collector, in the run's first half after a warm-up against its second,
+ * each by its least: it swings upwards by chance, never down. The first rest is before any load and the second after the
+ * first part; both are warm-up.
  */
 function driftRow(rests) {
-  const measured = rests.slice(2).map(({ rss }) => rss);
+  const measured = rests.slice(2).map(({ inUse }) => inUse);
   const half = Math.floor(measured.length / 2);
   const before = Math.min(...measured.slice(0, half));
   const after = Math.min(...measured.slice(-half));
   const drift = after / before - 1;
   const found = `${(drift * 100).toFixed(1)}% (${mib(before)} -> ${mib(after)} MiB)`;
-  return { what: "drift of resident memory", found, wanted: `under ${DRIFT * 100}%`, ok: drift < DRIFT };
+  return { what: "drift of memory in use", found, wanted: `under ${DRIFT * 100}%`, ok: drift < DRIFT };
 }
 
 /** What stays on the heap for each further session. Its row in the index of stored sessions may; a leak is much more. */
