@@ -1,12 +1,19 @@
 #!/usr/bin/env node
-// Runs bench/*.bench.mjs one after another; `npm run bench -- rpc` runs those whose name contains "rpc".
+// Runs bench/*.bench.mjs one after another; `npm run bench -- rpc` runs those whose name contains "rpc", and with --write
+// the figures of a run of all of them go into bench/README.md.
 import { spawn } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { cleanEnv } from "../bench/report.mjs";
 import { repositoryRoot as root } from "./gate.mjs";
 
-const filters = process.argv.slice(2);
+const HEAD = "name | ours | floor | ratio | target";
+const { values, positionals: filters } = parseArgs({
+  allowPositionals: true,
+  options: { write: { type: "boolean", default: false } },
+});
 const files = readdirSync(join(root, "bench"))
   .filter((name) => name.endsWith(".bench.mjs"))
   .filter((name) => filters.length === 0 || filters.some((filter) => name.includes(filter)));
@@ -16,16 +23,37 @@ if (files.length === 0) {
   process.exitCode = 2;
 }
 
-console.log("name | ours | floor | ratio | target");
+console.log(HEAD);
+let figures = "";
 for (const file of files) {
   const child = spawn(process.execPath, [join(root, "bench", file)], {
     cwd: root,
     env: cleanEnv(),
-    stdio: ["ignore", "inherit", "inherit"],
+    stdio: ["ignore", "pipe", "inherit"],
   });
-  const code = await new Promise((resolve) => child.on("exit", resolve));
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    figures += text;
+    process.stdout.write(text);
+  });
+  const code = await new Promise((resolve) => child.on("close", resolve));
   if (code !== 0) {
     console.error(`${file} ended with ${code}`);
     process.exitCode = 1;
   }
+}
+if (values.write) writeFigures();
+
+// --- internal ---
+
+/** Puts the figures between the marks of the README, with what they were measured on. */
+function writeFigures() {
+  const path = join(root, "bench", "README.md");
+  const rows = figures.split("\n").filter((line) => line.split(" | ").length === 5);
+  const when = `Node ${process.versions.node}, ${cpus().length} cores, ${new Date().toISOString().slice(0, 10)}:`;
+  const table = [when, "", `| ${HEAD} |`, "|---|---|---|---|---|", ...rows.map((line) => `| ${line} |`)].join("\n");
+  const text = readFileSync(path, "utf8");
+  writeFileSync(
+    path,
+    text.replace(/(<!-- figures -->\n)[\s\S]*(<!-- end -->)/, (_, from, to) => `${from}${table}\n${to}`),
+  );
 }
