@@ -113,7 +113,12 @@ export function createHttpClient({ address, token, ledger, chance, counts }) {
     const patience = chance.pick([0, 0.5, 1]);
     let cursor = await follow(id, 0, 0, patience);
     for (let turns = chance.between(0, 3); turns > 0; turns--) {
-      const { status, body } = await insist("POST", `/sessions/${id}/turns`, { prompt: "go on" });
+      let { status, body } = await insist("POST", `/sessions/${id}/turns`, { prompt: "go on" });
+      // It came while the server was on its way down, and says to load the session again.
+      while (body.error === "session_closed") {
+        await pause(200);
+        ({ status, body } = await insist("POST", `/sessions/${id}/turns`, { prompt: "go on" }));
+      }
       if (status !== 202) throw new Error(`POST turns: ${status} ${JSON.stringify(body)}`);
       cursor = await follow(id, Number(body.message_id.slice("msg-".length)), cursor, patience);
       if (chance.happens(0.1)) await rewind(id);
