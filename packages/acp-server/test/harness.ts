@@ -29,25 +29,13 @@ export interface Frame {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: Record<string, unknown> };
 }
 
-export const defaults = {
-  model: "test-model",
-  agent: "build",
-  autoApproveWrites: false,
-  autoApproveExecute: false,
-  readOnly: false,
-  maxSteps: 50,
-  maxCostUsd: null,
-  allowedTools: null,
-  options: {},
-} as const;
+export const defaults = { model: "test-model" } as const;
 
 export function makeEngine(agent: Agent, overrides: Partial<SessionsDeps> = {}): Engine {
   const palette = createSlashPalette({ home: "/nonexistent" });
   const sessions = createSessions({
     agent,
     store: createMemoryStore<SessionEvent, Summary>(),
-    ephemeral: createMemoryStore<SessionEvent, Summary>(),
-    snapshots: null,
     disk: { readText: async () => "", writeText: async () => {} },
     prefix: "otter",
     defaults,

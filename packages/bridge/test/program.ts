@@ -17,21 +17,9 @@ export async function startProgram(agent: Agent): Promise<Program> {
   const sessions = createSessions({
     agent,
     store: createMemoryStore<SessionEvent, Summary>(),
-    ephemeral: createMemoryStore<SessionEvent, Summary>(),
-    snapshots: null,
     disk: { readText: async () => "", writeText: async () => {} },
     prefix: "ferret",
-    defaults: {
-      model: "test-model",
-      agent: "build",
-      autoApproveWrites: false,
-      autoApproveExecute: false,
-      readOnly: false,
-      maxSteps: 50,
-      maxCostUsd: null,
-      allowedTools: null,
-      options: {},
-    },
+    defaults: { model: "test-model" },
     commands: palette,
     coalesce: false,
   });

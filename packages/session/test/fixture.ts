@@ -10,24 +10,12 @@ import {
   type Summary,
 } from "../src/index.js";
 
-export const defaults = {
-  model: "test-model",
-  agent: "build",
-  autoApproveWrites: false,
-  autoApproveExecute: false,
-  readOnly: false,
-  maxSteps: 50,
-  maxCostUsd: null,
-  allowedTools: null,
-  options: {},
-} as const;
+export const defaults = { model: "test-model" } as const;
 
 export function makeSessions(agent: Agent, overrides: Partial<SessionsDeps> = {}): Sessions {
   return createSessions({
     agent,
     store: createMemoryStore<SessionEvent, Summary>(),
-    ephemeral: createMemoryStore<SessionEvent, Summary>(),
-    snapshots: null,
     disk: { readText: async () => "", writeText: async () => {} },
     prefix: "otter",
     defaults,
