@@ -239,6 +239,8 @@ function frameOf(block: string): Frame {
 
 function complete(text: string): boolean {
   const [head = "", body = ""] = text.split("\r\n\r\n");
+  // A stream ends with its connection.
+  if (/^content-type: text\/event-stream/im.test(head)) return false;
   const length = /content-length: (\d+)/i.exec(head)?.[1];
   return text.includes("\r\n\r\n") && (length === undefined || body.length >= Number(length));
 }
