@@ -33,7 +33,7 @@ const ENGINE = {
 };
 
 /** Imported on demand by the engine, and part of its first answer. */
-const FIRST_ANSWER = ["anthropic/model", "chat/model", "offline/model", "prices"].map(
+const FIRST_ANSWER = ["anthropic/model", "chat/model", "offline/model", "post", "prices"].map(
   (name) => `agent/src/providers/${name}.ts`,
 );
 

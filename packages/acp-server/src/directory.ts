@@ -1,18 +1,26 @@
 /** A directory a client names: absolute, there, and a directory. */
-import { stat } from "node:fs/promises";
+import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 
-export async function requireDirectories(paths: readonly string[]): Promise<void> {
-  await Promise.all(paths.map(requireDirectory));
+export function requireDirectories(paths: readonly string[]): void {
+  paths.forEach(requireDirectory);
 }
 
 // --- internal ---
 
-async function requireDirectory(path: string): Promise<void> {
+function requireDirectory(path: string): void {
   if (!isAbsolute(path) || path.includes("\0")) throw refused(path, "is not an absolute path");
-  const found = await stat(path).catch(() => null);
+  const found = look(path);
   if (!found?.isDirectory()) throw refused(path, found ? "is not a directory" : "does not exist");
+}
+
+function look(path: string) {
+  try {
+    return statSync(path);
+  } catch {
+    return null;
+  }
 }
 
 function refused(path: string, reason: string): RpcError {

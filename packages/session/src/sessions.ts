@@ -103,6 +103,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const ephemeral = deps.ephemeral ?? createMemoryStore<SessionEvent, Summary>();
   const disk = deps.disk ?? plainFiles;
   const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
+  let nextEviction = 0;
   const live = new Map<string, Session>();
   const loading = new Map<string, Promise<Session>>();
   const unloading = new Map<string, Promise<void>>();
@@ -294,7 +295,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
       await deps.snapshots?.clear(id);
     },
     evictIdle() {
-      if (!ttl) return;
+      const now = monotonic();
+      if (!ttl || now < nextEviction) return;
+      // Every operation asks; looking at each session every time would make them dearer the more there are.
+      nextEviction = now + Math.min(1000, ttl * 100);
       for (const session of live.values()) {
         if (session.idleMs < ttl * 1000 || (session.state !== "idle" && session.attended)) continue;
         unload(session.id, "eviction").catch((error) => deps.onError?.(error, session.id));

@@ -73,7 +73,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
   return {
     ...row("session/new", async ({ cwd, working_dir, model, mode }) => {
       const directory = resolve(context.defaultCwd, cwd ?? working_dir ?? ".");
-      await requireDirectories([directory]);
+      requireDirectories([directory]);
       const engine = await context.engine();
       if (mode !== undefined) await requireAgent(engine, directory, mode);
       const settings = { ...(model !== undefined && { model }), ...(mode !== undefined && { agent: mode }) };

@@ -90,7 +90,7 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
     ...row("authenticate", () => ({})),
     ...row("logout", () => ({})),
     ...row("session/new", async ({ cwd, mcpServers, additionalDirectories }) => {
-      await requireDirectories([cwd, ...(additionalDirectories ?? [])]);
+      requireDirectories([cwd, ...(additionalDirectories ?? [])]);
       const engine = await context.engine();
       const [session, agents] = await Promise.all([
         engine.sessions.create({ cwd, directories: additionalDirectories ?? [] }),

@@ -27,7 +27,12 @@ export interface SurroundingsOptions {
 /** The surroundings of a directory. */
 export function createSurroundings(options: SurroundingsOptions): (cwd: string) => Promise<Surroundings> {
   const kept = whileUnchanged<Surroundings>();
-  return (cwd) => kept(cwd, watched(options, cwd), () => load(options, cwd));
+  return (cwd) =>
+    kept(
+      cwd,
+      () => watched(options, cwd),
+      () => load(options, cwd),
+    );
 }
 
 // --- internal ---

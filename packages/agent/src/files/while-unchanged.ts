@@ -8,13 +8,14 @@ import { join } from "node:path";
 /** Directories count with the files directly in them. One value is kept per key, for the keys used last. */
 export function whileUnchanged<T>(
   maxKeys = 32,
-): (key: string, paths: readonly string[], load: () => Promise<T>) => Promise<T> {
-  const kept = new Map<string, { readonly look: string; readonly value: Promise<T> }>();
-  return (key, paths, load) => {
-    const look = paths.map(lookAt).join("\n");
+): (key: string, pathsOf: () => readonly string[], load: () => Promise<T>) => Promise<T> {
+  const kept = new Map<string, Kept<T>>();
+  return (key, pathsOf, load) => {
     const known = kept.get(key);
+    const paths = known?.paths ?? pathsOf();
+    const look = paths.map(lookAt).join("\n");
     kept.delete(key);
-    const entry = known?.look === look ? known : { look, value: load() };
+    const entry = known?.look === look ? known : { paths, look, value: load() };
     kept.set(key, entry);
     entry.value.catch(() => kept.delete(key));
     for (const oldest of kept.keys()) {
@@ -26,6 +27,12 @@ export function whileUnchanged<T>(
 }
 
 // --- internal ---
+
+interface Kept<T> {
+  readonly paths: readonly string[];
+  readonly look: string;
+  readonly value: Promise<T>;
+}
 
 function lookAt(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });

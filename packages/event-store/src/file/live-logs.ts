@@ -46,24 +46,25 @@ export function createLiveLogs<E extends EventBody>(
   const budget = createWindowBudget();
   let timer: NodeJS.Timeout | null = null;
 
-  const watchOrRest = (): void => {
-    const following = [...logs.values()].some((log) => log.tail !== null);
-    if (following && timer === null) timer = setInterval(look, LIMITS.followMs);
-    if (!following && timer !== null) {
-      clearInterval(timer);
-      timer = null;
-    }
+  const watch = (): void => {
+    timer ??= setInterval(look, LIMITS.followMs);
+  };
+  const rest = (): void => {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
   };
 
   const end = (id: string, reason?: unknown): void => {
     const log = logs.get(id);
     logs.delete(id);
     log?.broadcast.end(reason);
-    watchOrRest();
+    if (logs.size === 0) rest();
   };
 
   const look = (): void => {
-    for (const [id, log] of [...logs]) {
+    const followed = [...logs].filter(([, log]) => log.tail !== null);
+    if (followed.length === 0) return rest();
+    for (const [id, log] of followed) {
       try {
         for (let round = 0; round < POLLS_PER_LOOK; round++) {
           const found = log.tail?.poll() ?? [];
@@ -93,7 +94,7 @@ export function createLiveLogs<E extends EventBody>(
       }),
     };
     logs.set(id, log);
-    watchOrRest();
+    if (tail !== null) watch();
     return log;
   };
 
@@ -109,7 +110,6 @@ export function createLiveLogs<E extends EventBody>(
       const log = logs.get(id) ?? add(id, head, null);
       log.tail = null;
       log.broadcast.advance(head);
-      watchOrRest();
       return log;
     },
     writerClosed(id) {
@@ -118,11 +118,13 @@ export function createLiveLogs<E extends EventBody>(
       log.writer = null;
       try {
         if (log.broadcast.readers === 0) end(id);
-        else log.tail = openTail<E>(directoryOf(id));
+        else {
+          log.tail = openTail<E>(directoryOf(id));
+          watch();
+        }
       } catch (error) {
         end(id, error);
       }
-      watchOrRest();
     },
     end,
     endAll() {
