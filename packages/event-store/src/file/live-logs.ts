@@ -63,7 +63,7 @@ export function createLiveLogs<E extends EventBody>(
 
   const look = (): void => {
     const followed = [...logs].filter(([, log]) => log.tail !== null);
-    if (followed.length === 0) return rest();
+    if (followed.length === 0) rest();
     for (const [id, log] of followed) {
       try {
         for (let round = 0; round < POLLS_PER_LOOK; round++) {
