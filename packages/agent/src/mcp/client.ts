@@ -136,33 +136,36 @@ function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions, bo
       : openHttpChannel(server, events);
   const notify = (method: string, params: JsonObject) =>
     channel.send({ jsonrpc: "2.0", method, params }, lifetime.signal);
+
+  function request(method: string, params: JsonObject, { signal, onProgress }: McpCallOptions): Promise<JsonObject> {
+    if (closed) return Promise.reject(new AgentError("mcp_closed", `The MCP server ${server.name} is gone.`));
+    if (signal.aborted) return Promise.reject(abortError(signal));
+    const id = nextId++;
+    const body = onProgress ? { ...params, _meta: { progressToken: id } } : params;
+    return new Promise<JsonObject>((resolve, reject) => {
+      const onAbort = () => {
+        pending.delete(id);
+        reject(abortError(signal));
+        if (!closed) notify("notifications/cancelled", { requestId: id, reason: "cancelled" }).catch(() => {});
+      };
+      const finish =
+        <T>(use: (value: T) => void) =>
+        (value: T) => {
+          signal.removeEventListener("abort", onAbort);
+          pending.delete(id);
+          use(value);
+        };
+      signal.addEventListener("abort", onAbort, { once: true });
+      pending.set(id, { resolve: finish(resolve), reject: finish(reject), ...(onProgress && { onProgress }) });
+      channel
+        .send({ jsonrpc: "2.0", id, method, params: body }, signal)
+        .catch((error: Error) => pending.get(id)?.reject(error));
+    });
+  }
+
   return {
     notify,
-    request: (method, params, { signal, onProgress }) => {
-      const id = nextId++;
-      const body = onProgress ? { ...params, _meta: { progressToken: id } } : params;
-      return new Promise<JsonObject>((resolve, reject) => {
-        const onAbort = () => {
-          pending.delete(id);
-          reject(abortError(signal));
-          if (!closed) notify("notifications/cancelled", { requestId: id, reason: "cancelled" }).catch(() => {});
-        };
-        const finish =
-          <T>(use: (value: T) => void) =>
-          (value: T) => {
-            signal.removeEventListener("abort", onAbort);
-            pending.delete(id);
-            use(value);
-          };
-        if (closed) return reject(new AgentError("mcp_closed", `The MCP server ${server.name} is gone.`));
-        if (signal.aborted) return reject(abortError(signal));
-        signal.addEventListener("abort", onAbort, { once: true });
-        pending.set(id, { resolve: finish(resolve), reject: finish(reject), ...(onProgress && { onProgress }) });
-        channel
-          .send({ jsonrpc: "2.0", id, method, params: body }, signal)
-          .catch((error: Error) => pending.get(id)?.reject(error));
-      });
-    },
+    request,
     takeToolsChanged: () => {
       const changed = toolsChanged;
       toolsChanged = false;

@@ -37,14 +37,7 @@ export function createMcpPool(options: McpPoolOptions = {}): McpPool {
   const close = async (sessionId: string) => {
     const session = sessions.get(sessionId);
     sessions.delete(sessionId);
-    await Promise.all(
-      [...(session?.clients.values() ?? [])].map((client) =>
-        client.then(
-          (open) => open.close(),
-          () => {},
-        ),
-      ),
-    );
+    await endAll(session?.clients.values() ?? []);
   };
   return {
     tools: async (request) => {
@@ -117,14 +110,12 @@ async function endUnlisted({ clients }: SessionServers, servers: readonly Config
   const listed = new Set(servers.map(keyOf));
   const leaving = [...clients].filter(([key]) => !listed.has(key));
   for (const [key] of leaving) clients.delete(key);
-  await Promise.all(
-    leaving.map(([, client]) =>
-      client.then(
-        (open) => open.close(),
-        () => {},
-      ),
-    ),
-  );
+  await endAll(leaving.map(([, client]) => client));
+}
+
+async function endAll(clients: Iterable<Promise<McpClient>>): Promise<void> {
+  const ends = Array.from(clients, (client) => client.catch(() => null).then((open) => open?.close()));
+  await Promise.all(ends);
 }
 
 function keyOf(server: ConfiguredServer): string {
