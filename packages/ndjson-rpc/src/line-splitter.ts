@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { createPartialLine } from "./partial-line.js";
 import { decodeUtf8 } from "./utf8.js";
 
 /** Why a line could not be read as text. */
@@ -18,8 +19,6 @@ export interface LineSplitter {
 }
 
 const LF = 0x0a;
-const COPIED_BELOW = 1024;
-const TAIL_BYTES = 16 * 1024;
 
 /**
  * Bytes to lines in linear time whatever the chunking. Only LF ends a line: a CR before it is JSON white space, and
@@ -27,54 +26,21 @@ const TAIL_BYTES = 16 * 1024;
  */
 export function createLineSplitter(options: LineSplitterOptions): LineSplitter {
   const { maxLineBytes, onLines, onFault } = options;
-  // A partial line is a list of chunks, joined once. Small ones are first copied together: a peer that writes single
-  // bytes would otherwise cost a Buffer object for each of them.
-  let chunks: Buffer[] = [];
-  let tail = Buffer.alloc(0);
-  let tailUsed = 0;
-  let kept = 0;
+  const partial = createPartialLine();
   let skipping = false;
 
   function keep(bytes: Buffer): void {
     if (skipping || bytes.length === 0) return;
-    kept += bytes.length;
-    if (kept > maxLineBytes) {
+    if (partial.size + bytes.length > maxLineBytes) {
       skipping = true;
-      forget();
+      partial.drop();
       onFault("too_long");
-    } else if (bytes.length >= COPIED_BELOW) {
-      sealTail();
-      chunks.push(bytes);
-    } else {
-      if (tailUsed + bytes.length > tail.length) {
-        sealTail();
-        tail = Buffer.allocUnsafe(TAIL_BYTES);
-      }
-      bytes.copy(tail, tailUsed);
-      tailUsed += bytes.length;
-    }
-  }
-
-  function sealTail(): void {
-    if (tailUsed === 0) return;
-    chunks.push(tail.subarray(0, tailUsed));
-    tail = tail.subarray(tailUsed);
-    tailUsed = 0;
-  }
-
-  function forget(): void {
-    chunks = [];
-    tailUsed = 0;
-    kept = 0;
+    } else partial.add(bytes);
   }
 
   function finishPartial(): void {
-    const complete = !skipping && kept > 0;
-    if (complete && chunks.length > 0) sealTail();
-    const line = chunks.length === 0 ? tail.subarray(0, tailUsed) : Buffer.concat(chunks, kept);
     skipping = false;
-    forget();
-    if (complete) decodeLine(line);
+    if (partial.size > 0) decodeLine(partial.take());
   }
 
   /** Complete lines that lie together in one chunk are validated and decoded together: that is the hot path. */
@@ -103,7 +69,7 @@ export function createLineSplitter(options: LineSplitterOptions): LineSplitter {
     push(chunk) {
       const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       let start = 0;
-      if (kept > 0 || skipping) {
+      if (partial.size > 0 || skipping) {
         const end = bytes.indexOf(LF);
         if (end === -1) return keep(bytes);
         keep(bytes.subarray(0, end));
