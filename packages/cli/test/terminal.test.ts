@@ -10,7 +10,6 @@ import { createPerson, type Person, serve, TOKEN } from "./person.js";
 
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
-const SOCKET = `cli-test-${process.pid}`;
 let terminals = 0;
 
 interface Terminal {
@@ -34,12 +33,14 @@ async function open(
   { columns = 80, env = {} }: { columns?: number; env?: Record<string, string> } = {},
 ): Promise<Terminal> {
   const name = `t${terminals++}`;
-  const tmux = async (...words: string[]) => (await run("tmux", ["-L", SOCKET, ...words])).stdout;
+  // A server each: one that loses its last session is on its way out when the next test asks it for another.
+  const socket = `cli-test-${process.pid}-${name}`;
+  const tmux = async (...words: string[]) => (await run("tmux", ["-L", socket, ...words])).stdout;
   const settings = Object.entries({ ...person.env, ...env }).map(([key, value]) => `${key}=${quote(value ?? "")}`);
   const command = `cd ${quote(person.cwd)}; env -i TERM=screen-256color LANG=C.UTF-8 ${settings.join(" ")} ${quote(process.execPath)} ${quote(PROGRAM)} ${args.map(quote).join(" ")}; echo EXIT $?; sleep 600`;
   await tmux("new-session", "-d", "-x", String(columns), "-y", "50", "-s", name, command);
   onTestFinished(async () => {
-    await tmux("kill-session", "-t", name).catch(() => {});
+    await tmux("kill-server").catch(() => {});
   });
   const terminal: Terminal = {
     press: async (...keys) => void (await tmux("send-keys", "-t", name, ...keys)),

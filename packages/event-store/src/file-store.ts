@@ -81,7 +81,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       renameSync(unseen, directory);
       return { held, directory, unsynced: [join(directory, "summary.json"), directory, ...parents] };
     } catch (error) {
-      rmSync(unseen, { recursive: true, force: true });
+      discard(unseen);
       if (existsSync(directory)) throw new StoreError("exists", `session ${id} exists`);
       throw storageError(error, `cannot create session ${id}`);
     }
@@ -285,6 +285,15 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 /** A name that no list shows. */
 function unseenName(eventlog: string, why: "new" | "deleted", id: string): string {
   return join(eventlog, `.${why}-${id}-${randomBytes(4).toString("hex")}`);
+}
+
+/** What cannot be removed is no reason to hide why it has to be. */
+function discard(directory: string): void {
+  try {
+    rmSync(directory, { recursive: true, force: true });
+  } catch {
+    // Nobody sees the name, and the next collection of garbage tries again.
+  }
 }
 
 /** Makes a directory, and its parents where there are none. Returns the directories that got a new name in them. */
