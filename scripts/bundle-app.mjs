@@ -1,12 +1,13 @@
-// Bundles a program from the packages' sources, in four passes:
+// Bundles a program from the packages' sources:
 //
 // - `cli.js` tells the version, and otherwise hands over at once;
 // - `program.js` is whatever answers the first message, in one file: a start opens nothing else, which is worth more than
 //   any minifier;
-// - `engine.js` is whatever the first session and its first answer need, in one file for the same reason;
+// - `engine.js` is whatever the first session and its first answer need, in one file for the same reason; `http.js` binds a
+//   port and answers probes; `app.js` answers the rest;
 // - `lazy/` is what is imported later, split by module.
 //
-// The first three are CommonJS, because Node starts an ES module about ten milliseconds later. Code that both sides use is
+// All but the last are CommonJS, because Node starts an ES module about ten milliseconds later. Code that both sides use is
 // there twice; errors and symbols are compared by brand, so that costs bytes and nothing more.
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -23,19 +24,29 @@ const STARTS = [
   "../apps/ferret/src/extensions.ts",
 ];
 
-/** Imported on demand by a start, and part of the first session: what is taken from where. */
-const ENGINE = {
-  "host/src/engine.ts": ["createEngine"],
-  "acp-server/src/standard/methods.ts": ["standardMethods"],
-  "agent/src/providers/index.ts": ["anthropicFirst", "openaiFirst"],
-  "../apps/ferret/src/approval/narrow.ts": ["approvalParts"],
-  "../apps/ferret/src/confinement/agent-parts.ts": ["confinementParts"],
+/** Imported on demand, and worth a file of their own: what is taken from where, and what they import on demand in turn. */
+const FILES = {
+  http: {
+    exports: {
+      "host/src/serve/take-port.ts": ["refuseSecond", "takePort"],
+      "host/src/serve/http.ts": ["listenHttp"],
+    },
+    parts: ["@hono/node-server"],
+  },
+  engine: {
+    exports: {
+      "host/src/engine.ts": ["createEngine"],
+      "acp-server/src/standard/methods.ts": ["standardMethods"],
+      "agent/src/providers/index.ts": ["anthropicFirst", "openaiFirst"],
+      "../apps/ferret/src/approval/narrow.ts": ["approvalParts"],
+      "../apps/ferret/src/confinement/agent-parts.ts": ["confinementParts"],
+    },
+    parts: ["anthropic/model", "chat/model", "offline/model", "post", "prices"].map(
+      (name) => `agent/src/providers/${name}.ts`,
+    ),
+  },
+  app: { exports: { "http-server/src/index.ts": ["createApp"] }, parts: [] },
 };
-
-/** Imported on demand by the engine, and part of its first answer. */
-const FIRST_ANSWER = ["anthropic/model", "chat/model", "offline/model", "post", "prices"].map(
-  (name) => `agent/src/providers/${name}.ts`,
-);
 
 /** `@chimera/agent/providers` -> `packages/agent/src/providers/index.ts`, by the package's own export map; data has no source. */
 function sourceOf(specifier) {
@@ -54,8 +65,8 @@ const workspaceSources = {
     }),
 };
 
-/** Leaves every import on demand that is not among `parts` to the last pass, and remembers it; `engine` gathers what is its. */
-const leaveForLater = ({ parts, engine, later }) => ({
+/** Leaves every import on demand that is not among `parts` to the file it belongs to, or to the last pass. */
+const leaveForLater = (parts) => ({
   name: "leave-for-later",
   setup(bundle) {
     bundle.onResolve({ filter: /.*/ }, async (args) => {
@@ -67,10 +78,12 @@ const leaveForLater = ({ parts, engine, later }) => ({
         pluginData: "resolved",
       });
       const place = relative(packages, path);
-      if (parts.includes(place)) return { path };
-      if (engine && place in ENGINE) {
-        engine.set(path, ENGINE[place]);
-        return { path: "engine", namespace: "engine" };
+      if (parts.includes(place) || parts.includes(args.path)) return { path };
+      const [file] = Object.entries(FILES).find(([, { exports }]) => place in exports) ?? [];
+      // One that is made already was not expected to need more.
+      if (file && !made.has(file)) {
+        reached[file].set(path, FILES[file].exports[place]);
+        return { path: file, namespace: "own-file" };
       }
       const name = place
         .replace(/^(\.\.\/)+/, "")
@@ -80,10 +93,10 @@ const leaveForLater = ({ parts, engine, later }) => ({
       return { path: `./lazy/${name}.mjs`, external: true };
     });
     // A require() that runs when the import is reached: it does not wake the loader of ES modules.
-    bundle.onLoad({ filter: /.*/, namespace: "engine" }, () => ({
-      contents: 'module.exports = require("./engine.js");',
+    bundle.onLoad({ filter: /.*/, namespace: "own-file" }, ({ path }) => ({
+      contents: `module.exports = require("./${path}.js");`,
     }));
-    bundle.onResolve({ filter: /.*/, namespace: "engine" }, ({ path }) => ({ path, external: true }));
+    bundle.onResolve({ filter: /.*/, namespace: "own-file" }, ({ path }) => ({ path, external: true }));
   },
 });
 
@@ -110,7 +123,8 @@ const handOver = {
 };
 
 const later = new Map();
-const engine = new Map();
+const made = new Set();
+const reached = Object.fromEntries(Object.keys(FILES).map((file) => [file, new Map()]));
 await build({
   ...first,
   entry: { cli: "src/main.ts" },
@@ -124,16 +138,19 @@ await build({
 await build({
   ...first,
   entry: { program: "src/program.ts" },
-  esbuildPlugins: [leaveForLater({ parts: STARTS, engine, later }), workspaceSources],
+  esbuildPlugins: [leaveForLater(STARTS), workspaceSources],
 });
-// Its file begins as the list of its parts.
-const parts = [...engine].map(([path, names]) => `export { ${names} } from ${JSON.stringify(path)};\n`);
-writeFileSync("dist/engine.js", parts.join(""));
-await build({
-  ...first,
-  entry: { engine: "dist/engine.js" },
-  esbuildPlugins: [leaveForLater({ parts: FIRST_ANSWER, later }), workspaceSources],
-});
+for (const [file, { parts }] of Object.entries(FILES)) {
+  made.add(file);
+  // It begins as the list of what it exports.
+  const list = [...reached[file]].map(([path, names]) => `export { ${names} } from ${JSON.stringify(path)};\n`);
+  writeFileSync(`dist/${file}.js`, list.join(""));
+  await build({
+    ...first,
+    entry: { [file]: `dist/${file}.js` },
+    esbuildPlugins: [leaveForLater(parts), workspaceSources],
+  });
+}
 writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
 await build({
   ...common,

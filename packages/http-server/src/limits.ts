@@ -32,4 +32,6 @@ export const LIMITS = {
   socketBytes: 64 * 1024,
   /** How long a stop waits for connections before it cuts them. */
   stopMs: 5000,
+  /** A port that was just bound is left to probes for this long before the app is loaded. */
+  probesFirstMs: 15,
 } as const;

@@ -29,7 +29,10 @@ interface Servable {
   fetch(request: Request, env: never): Response | Promise<Response>;
 }
 
-/** Binds the port at once; an app that has yet to be loaded is loaded then, and requests wait for it. */
+/**
+ * Binds the port at once; an app that has yet to be loaded is loaded with the first request, or a moment later. Loading takes
+ * the thread for a while, and whoever started the program is asking whether it is up.
+ */
 export async function listen(app: Servable | (() => Promise<Servable>), options: ListenOptions): Promise<Listening> {
   let answer: RequestListener | undefined;
   const load = async () => {
@@ -39,9 +42,14 @@ export async function listen(app: Servable | (() => Promise<Servable>), options:
     ]);
     answer = getRequestListener((request, env) => loaded.fetch(request, env as never), { errorHandler: refuse });
   };
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
   const server = await createNodeServer(options.tls, (incoming, outgoing) => {
     if (answer) return answer(incoming, outgoing);
     if (options.early?.(incoming, outgoing)) return;
+    begin();
     ready.then(
       () => answer?.(incoming, outgoing),
       () => outgoing.destroy(),
@@ -56,7 +64,8 @@ export async function listen(app: Servable | (() => Promise<Servable>), options:
     });
   });
   const bound = server.address();
-  const ready = load();
+  const grace = setTimeout(begin, LIMITS.probesFirstMs);
+  const ready = begun.then(load);
   // Whoever waits for it sees the failure; nobody else must be brought down by it.
   ready.catch(() => {});
   return {
@@ -65,6 +74,7 @@ export async function listen(app: Servable | (() => Promise<Servable>), options:
     port: typeof bound === "object" && bound ? bound.port : options.port,
     close: () =>
       new Promise((resolve) => {
+        clearTimeout(grace);
         const cut = setTimeout(() => server.closeAllConnections(), LIMITS.stopMs);
         const sweep = setInterval(() => server.closeIdleConnections(), 50);
         server.close(() => {
