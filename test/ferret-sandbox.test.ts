@@ -167,7 +167,10 @@ test.runIf(canConfine)("an MCP server is confined like a command", async () => {
     [calls],
   );
   await peer.prompt();
-  expect(peer.kind("tool_call_end").map(({ result }) => result)).toEqual(["EROFS", "written"]);
+  const [beyond, inside] = peer.kind("tool_call_end").map(({ result }) => result);
+  // A place below the temporary directory is not even there: a command has one of its own.
+  expect(["EROFS", "ENOENT"]).toContain(beyond);
+  expect(inside).toBe("written");
   expect(existsSync(join(place, "new"))).toBe(false);
 });
 

@@ -35,7 +35,9 @@ async function open(
   const name = `t${terminals++}`;
   // A server each: one that loses its last session is on its way out when the next test asks it for another.
   const socket = `cli-test-${process.pid}-${name}`;
-  const tmux = async (...words: string[]) => (await run("tmux", ["-L", socket, ...words])).stdout;
+  // The shell is named, because an account may have none.
+  const shell = { env: { ...process.env, SHELL: "/bin/sh" } };
+  const tmux = async (...words: string[]) => (await run("tmux", ["-L", socket, ...words], shell)).stdout;
   const settings = Object.entries({ ...person.env, ...env }).map(([key, value]) => `${key}=${quote(value ?? "")}`);
   const command = `cd ${quote(person.cwd)}; env -i TERM=screen-256color LANG=C.UTF-8 ${settings.join(" ")} ${quote(process.execPath)} ${quote(PROGRAM)} ${args.map(quote).join(" ")}; echo EXIT $?; sleep 600`;
   await tmux("new-session", "-d", "-x", String(columns), "-y", "50", "-s", name, command);
