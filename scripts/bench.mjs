@@ -26,7 +26,7 @@ if (files.length === 0) {
 console.log(HEAD);
 let figures = "";
 for (const file of files) {
-  const child = spawn(process.execPath, [join(root, "bench", file)], {
+  const child = spawn(process.execPath, ["--expose-gc", join(root, "bench", file)], {
     cwd: root,
     env: cleanEnv(),
     stdio: ["ignore", "pipe", "inherit"],
