@@ -17,6 +17,7 @@ export type TurnOutcome = "done" | "failed" | "cancelled";
 export interface ToolBlock {
   readonly kind: "tool";
   readonly tool: string;
+  /** What the call's title says besides the tool's name; blank when nothing. */
   readonly title: string;
   readonly args: unknown;
   readonly status: "ok" | "failed" | "unfinished";

@@ -102,7 +102,7 @@ function renderTool(block: ToolBlock): string {
   const facts: string[] = [];
   if (block.durationMs !== null) facts.push(formatDuration(block.durationMs));
   if (block.permission !== "") facts.push(`permission: ${block.permission}`);
-  const title = block.title === "" || block.title === block.tool ? "" : ` ${escapeHtml(block.title)}`;
+  const title = block.title === "" ? "" : ` ${escapeHtml(block.title)}`;
   const summary = `<span class="${block.status}">${STATUS_MARK[block.status]}</span> <b>${escapeHtml(block.tool)}</b>${title} <span class="facts">${escapeHtml(facts.join(" · "))}</span>`;
   const parts = [`<h3>Arguments</h3>${pre(JSON.stringify(block.args, null, 2) ?? "")}`];
   for (const diff of block.diffs) parts.push(renderDiff(diff, true));

@@ -118,12 +118,18 @@ function callOf(record: SessionRecord, fields: Fields): Call {
   return {
     at: textOf(record.ts),
     tool,
-    title: textOf(fields["title"]),
+    title: besides(tool, textOf(fields["title"])),
     args: fields["args"] ?? fields["arguments"] ?? {},
     paths: new Set(locations.map((location) => textOf(fieldsOf(location)["path"]))),
     permission: "",
     progress: "",
   };
+}
+
+/** A title often begins with the tool it is beside: `Edit`, `Edit greet.js`. That word is said once. */
+function besides(tool: string, title: string): string {
+  const rest = title.slice(tool.length);
+  return title.toLowerCase().startsWith(tool.toLowerCase()) && /^(\s|$)/.test(rest) ? rest.trim() : title;
 }
 
 function contentDiffs(content: unknown): FileDiff[] {
