@@ -85,6 +85,6 @@ test("otter undo and redo, and a file somebody else changed", async () => {
   await writeFile(join(person.cwd, "b.txt"), "mine\n");
   const kept = await run("undo", "--steps", "2");
   expect(kept).toContain(`kept because they changed since: ${join(person.cwd, "b.txt")}`);
-  expect(kept).toMatch(/\n {2}conflict {2}.*b\.txt\n/);
+  expect(kept).toMatch(/\n {2}conflict {2}.*b\.txt \(changed since\)\n/);
   expect(await files(person)).toEqual({ ...BEFORE, "b.txt": "mine\n" });
 });

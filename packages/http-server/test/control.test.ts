@@ -98,6 +98,7 @@ describe("undo", () => {
     writeFileSync(file, "mine");
     const { body } = await served.call("POST", `/sessions/${id}/undo`, { body: {} });
     expect(body.conflicts).toEqual([file]);
+    expect(body.files).toEqual([{ path: file, outcome: "conflict", reason: "changed_since" }]);
     expect(readFileSync(file, "utf8")).toBe("mine");
   });
 

@@ -107,6 +107,20 @@ _(no events recorded)_
 });
 
 describe("the story", () => {
+  it.each([
+    ["Edit", "Edit greet.js", "`Edit` `greet.js`"],
+    ["search", 'Search "x"', '`search` `"x"`'],
+    ["Read", "Read", "`Read`"],
+    ["Read", "Readable", "`Read` `Readable`"],
+    ["Bash", "npm test", "`Bash` `npm test`"],
+  ])("names a call of %s titled %s once", async (tool, title, shown) => {
+    expect(await markdown([prompt("a"), call("c", { tool, title })])).toContain(`### \`tool_call\` ${shown}\n`);
+    const words = shown.replaceAll("`", "").replace(`${tool} `, "").replaceAll('"', "&quot;");
+    const heading = words === tool ? `<b>${tool}</b> <span` : `<b>${tool}</b> ${words} <span`;
+    const page = await render(sourceOf([prompt("a"), call("c", { tool, title })]), { format: "html" });
+    expect(page).toContain(heading);
+  });
+
   it("joins the pieces of a text, and tells thought and answer apart", async () => {
     const thought = (text: string): Loose => ({ type: "thought_delta", metadata: { text } });
     expect(await told([thought("a"), thought("b"), text("c"), text("d"), thought("e")])).toBe(
@@ -216,12 +230,25 @@ describe("the story", () => {
     const story = await told([
       { type: "model_changed", metadata: { old: "a", new: "b" } },
       { type: "undo", metadata: { turns: 2, files: [{}], conflicts: ["/x"], remaining: 0 } },
+      {
+        type: "redo",
+        metadata: {
+          turns: 1,
+          files: [
+            { path: "/y", outcome: "restored" },
+            { path: "/z", outcome: "skipped", reason: "too_large" },
+          ],
+          conflicts: [],
+          remaining: 0,
+        },
+      },
       { type: "sandbox_violation", metadata: { tool: "Bash", mode: "read-only", reason: "network", command: "curl" } },
       { type: "forked", metadata: { from: "otter-1", at: 9 } },
     ]);
     expect(story?.match(/^[A-Z].*$/gm)).toEqual([
       "Model: a → b",
       "Undid 2 turns, 1 file; kept because they changed since: /x",
+      "Redid 1 turn, 1 file; left alone: /z (too large)",
       "The sandbox (read-only) stopped Bash: network curl",
       "Forked from otter-1 at record 9",
     ]);

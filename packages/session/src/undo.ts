@@ -37,17 +37,16 @@ export function createRewind(deps: {
     const steps = Math.min(Math.max(1, Math.trunc(options.steps ?? 1)), available.length);
     const remaining = available.length - steps;
     const taken = direction === "undo" ? available.slice(-steps) : available.slice(0, steps);
-    if (taken.length === 0) return report(direction, { turns: 0, files: [], conflicts: [], remaining: 0 }, []);
+    if (taken.length === 0) return report(direction, { turns: 0, files: [], conflicts: [], remaining: 0 });
     const restored = deps.snapshots && (await restoreFiles(deps.snapshots, direction, taken, options));
-    const files = restored?.files ?? [];
     const rewound = {
       turns: steps,
-      files: files.map(({ path, outcome }) => ({ path, outcome })),
+      files: (restored?.files ?? []).map((file) => ({ ...file })),
       conflicts: [...(restored?.conflicts ?? [])],
       remaining,
     };
     if (!options.dryRun) deps.record({ type: direction, metadata: rewound }, options.origin);
-    return report(direction, rewound, files);
+    return report(direction, rewound);
   };
 }
 
@@ -73,22 +72,25 @@ async function restoreFiles(
 
 const VERBS = { undo: "rewound", redo: "replayed" } as const;
 
-type Files = RestoreReport["files"];
-
-function report(direction: Direction, outcome: Omit<RewindReport, "message">, files: Files): RewindReport {
-  return { ...outcome, message: describe(direction, outcome, files) };
+function report(direction: Direction, outcome: Omit<RewindReport, "message">): RewindReport {
+  return { ...outcome, message: describe(direction, outcome) };
 }
 
-function describe(direction: Direction, outcome: Omit<RewindReport, "message">, all: Files): string {
-  if (outcome.turns === 0) return `/${direction}: nothing to ${direction}`;
-  const changed = all.filter((file) => ["restored", "deleted", "created"].includes(file.outcome)).length;
-  const files = changed > 0 ? `, ${count(changed, "file")} restored` : "";
-  const skipped = all
-    .filter((file) => file.outcome === "skipped")
-    .map(({ path, reason = "not kept" }) => `${path} (${reason.replaceAll("_", " ")})`);
-  const left = skipped.length > 0 ? `; left alone because they were not kept: ${skipped.join(", ")}` : "";
-  const kept = outcome.conflicts.length > 0 ? `; kept because they changed since: ${outcome.conflicts.join(", ")}` : "";
-  return `/${direction}: ${VERBS[direction]} ${count(outcome.turns, "turn")}${files} (${outcome.remaining} remaining)${kept}${left}`;
+function describe(direction: Direction, { turns, files, remaining }: Omit<RewindReport, "message">): string {
+  if (turns === 0) return `/${direction}: nothing to ${direction}`;
+  const changed = files.filter((file) => ["restored", "deleted", "created"].includes(file.outcome)).length;
+  const restored = changed > 0 ? `, ${count(changed, "file")} restored` : "";
+  const kept = among(files, "conflict", "kept because they changed since", "changed_since");
+  const left = among(files, "skipped", "left alone because they were not kept");
+  return `/${direction}: ${VERBS[direction]} ${count(turns, "turn")}${restored} (${remaining} remaining)${kept}${left}`;
+}
+
+/** The files of one outcome, each with its reason unless that is what the sentence says. */
+function among(files: readonly FileOutcome[], outcome: FileOutcome["outcome"], why: string, said?: string): string {
+  const named = files
+    .filter((file) => file.outcome === outcome)
+    .map(({ path, reason }) => (reason && reason !== said ? `${path} (${reason.replaceAll("_", " ")})` : path));
+  return named.length > 0 ? `; ${why}: ${named.join(", ")}` : "";
 }
 
 function count(n: number, noun: string): string {

@@ -81,9 +81,14 @@ describe("undo", () => {
     writeFileSync(large, "");
     truncateSync(large, 30 * 1024 * 1024);
     await runPrompt(sessions, session.id, "one");
-    expect((await session.undo()).message).toBe(
-      `/undo: rewound 1 turn (0 remaining); left alone because they were not kept: ${realpathSync(large)} (too large)`,
+    const report = await session.undo();
+    const path = realpathSync(large);
+    expect(report.message).toBe(
+      `/undo: rewound 1 turn (0 remaining); left alone because they were not kept: ${path} (too large)`,
     );
+    const files = [{ path, outcome: "skipped", reason: "too_large" }];
+    expect(report.files).toEqual(files);
+    expect((await recordsOf(sessions, session.id)).at(-1)).toMatchObject({ type: "undo", metadata: { files } });
   });
 
   test("goes several steps, no further than there are, and then says so", async () => {
@@ -124,7 +129,9 @@ describe("undo", () => {
     await runPrompt(sessions, session.id, "one");
     writeFileSync(join(cwd, "0.txt"), "mine");
     const report = await session.undo({ dryRun: true });
-    expect(report.conflicts).toEqual([join(cwd, "0.txt")]);
+    const path = join(cwd, "0.txt");
+    expect(report.conflicts).toEqual([path]);
+    expect(report.files).toEqual([{ path, outcome: "conflict", reason: "changed_since" }]);
     expect((await session.undo()).message).toContain("kept because they changed since");
     expect(file("0.txt")).toBe("mine");
   });

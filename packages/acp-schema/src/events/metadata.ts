@@ -60,6 +60,8 @@ export type ResolvedBy = v.InferOutput<typeof ResolvedBy>;
 export const FileOutcome = v.object({
   path: text,
   outcome: v.picklist(["restored", "deleted", "created", "conflict", "skipped", "unchanged"]),
+  /** Why a file is in conflict or was skipped: `changed_since`, `too_large`. */
+  reason: v.optional(text),
 });
 export type FileOutcome = v.InferOutput<typeof FileOutcome>;
 

@@ -1,9 +1,30 @@
-/** The server that has a session open: what is asked of the session here is asked there. */
+/** Where a session is open: in this process, or in a server of this machine, which then is asked in its place. */
 import { isStoreError } from "@chimera/event-store";
-import { type Invocation, readConfig, readServerToken, resolvePaths } from "@chimera/host";
+import { type Invocation, type RunningEngine, readConfig, readServerToken, resolvePaths } from "@chimera/host";
 import { listPidfiles, type PidfileEntry } from "@chimera/host/pidfile";
-import { isSessionError } from "@chimera/session";
+import { isSessionError, type Session } from "@chimera/session";
 import { createServer, type Server } from "./server.js";
+
+/** What a command does with a session, wherever that is open; `path` is below the session's own. */
+export interface Doing<T> {
+  here(session: Session): T | Promise<T>;
+  there(post: (path: string, body: object) => Promise<unknown>): Promise<T>;
+}
+
+export async function whereOpen<T>(
+  invocation: Invocation,
+  { sessions }: RunningEngine,
+  id: string,
+  doing: Doing<T>,
+): Promise<T> {
+  const found = await sessions.load(id).catch((error: unknown) => {
+    const server = serverHolding(invocation, error);
+    if (server === null) throw error;
+    return server;
+  });
+  if (!("url" in found)) return doing.here(found);
+  return doing.there((path, body) => found.request("POST", `/sessions/${encodeURIComponent(id)}/${path}`, body));
+}
 
 /** @param error what opening the session threw. Null when no server of this program on this machine is the reason. */
 export function serverHolding(invocation: Invocation, error: unknown): Server | null {

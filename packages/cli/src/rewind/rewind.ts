@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { openEngine, type Run, UsageError } from "@chimera/host";
 import type { RewindReport } from "@chimera/session";
-import { serverHolding } from "../client/holder.js";
+import { whereOpen } from "../client/holder.js";
 import { isSet, textFlag } from "../flags.js";
 import { lastSession } from "../open-session.js";
 import { printJson, printLines } from "../output.js";
@@ -17,15 +17,10 @@ export function rewind(direction: "undo" | "redo"): Run {
       const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
       const id = operands[0] ?? (await lastSession(engine, cwd));
       const [force, dryRun] = [isSet(flags, "force"), isSet(flags, "dry-run")];
-      const report = await engine.sessions.load(id).then(
-        (session) => session[direction]({ steps, force, dryRun }),
-        async (error) => {
-          const server = serverHolding(invocation, error);
-          if (server === null) throw error;
-          const path = `/sessions/${encodeURIComponent(id)}/${direction}`;
-          return (await server.request("POST", path, { steps, force, dry_run: dryRun })) as unknown as RewindReport;
-        },
-      );
+      const report = await whereOpen<RewindReport>(invocation, engine, id, {
+        here: (session) => session[direction]({ steps, force, dryRun }),
+        there: async (post) => (await post(direction, { steps, force, dry_run: dryRun })) as RewindReport,
+      });
       if (isSet(flags, "json")) printJson(invocation, { session_id: id, ...report });
       else printLines(invocation, [plainLine(report.message), ...describeFiles(report.files)]);
       return 0;
@@ -43,8 +38,11 @@ function stepsOf(text: string | undefined): number {
   throw new UsageError(`--steps takes a whole number of at least 1, not ${JSON.stringify(text)}`);
 }
 
-function describeFiles(files: readonly { readonly path: string; readonly outcome: string }[]): string[] {
+function describeFiles(files: RewindReport["files"]): string[] {
   return files
     .filter(({ outcome }) => outcome !== "unchanged")
-    .map(({ path, outcome }) => `  ${outcome.padEnd(9)} ${plainLine(path)}`);
+    .map(({ path, outcome, reason }) => {
+      const why = reason ? ` (${reason.replaceAll("_", " ")})` : "";
+      return `  ${outcome.padEnd(9)} ${plainLine(`${path}${why}`)}`;
+    });
 }

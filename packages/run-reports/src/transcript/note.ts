@@ -1,6 +1,6 @@
 import type { SessionRecord } from "@chimera/acp-schema/events";
 import type { Block, NoteLevel } from "./block.js";
-import { type Fields, numberOr, textOf } from "./fields.js";
+import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
 
 /** What happened to the session rather than in the conversation, in a sentence; null for a record that is no such thing. */
 export function noteOf(record: SessionRecord, fields: Fields): Block | null {
@@ -27,14 +27,21 @@ const changed =
     return old === "" ? `${what}: ${textOf(fields["new"])}` : `${what}: ${old} → ${textOf(fields["new"])}`;
   };
 
+const UNTOUCHED: ReadonlySet<string> = new Set(["conflict", "skipped", "unchanged"]);
+
 const rewound =
   (verb: string) =>
   (fields: Fields): string => {
     const turns = numberOr(fields["turns"], 0);
-    const files = Array.isArray(fields["files"]) ? fields["files"].length : 0;
+    const outcomes = (Array.isArray(fields["files"]) ? fields["files"] : []).map(fieldsOf);
+    const files = outcomes.filter(({ outcome }) => !UNTOUCHED.has(textOf(outcome))).length;
+    const skipped = outcomes
+      .filter(({ outcome }) => outcome === "skipped")
+      .map(({ path, reason }) => `${textOf(path)} (${textOf(reason ?? "not kept").replaceAll("_", " ")})`);
     const conflicts = Array.isArray(fields["conflicts"]) ? fields["conflicts"] : [];
     const kept = conflicts.length === 0 ? "" : `; kept because they changed since: ${conflicts.map(textOf).join(", ")}`;
-    return `${verb} ${turns} turn${turns === 1 ? "" : "s"}, ${files} file${files === 1 ? "" : "s"}${kept}`;
+    const left = skipped.length === 0 ? "" : `; left alone: ${skipped.join(", ")}`;
+    return `${verb} ${turns} turn${turns === 1 ? "" : "s"}, ${files} file${files === 1 ? "" : "s"}${kept}${left}`;
   };
 
 const NOTES: Readonly<Record<string, Row>> = {
