@@ -34,6 +34,7 @@ export async function openSession(
   } catch (error) {
     const server = serverHolding(invocation, error);
     if (server === null || id === undefined) throw error;
+    if (title?.trim()) await server.request("POST", `/sessions/${encodeURIComponent(id)}/title`, { title });
     return remoteClient(server, id);
   }
 }

@@ -111,7 +111,7 @@ ${LIMITS.keepAliveMs / 1000} s. A peer that takes nothing for ${LIMITS.stallMs /
 
 | status | codes |
 |---|---|
-| 400 | \`invalid_json\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`command_invoke_failed\` (too many arguments, or too long a prompt) |
+| 400 | \`invalid_json\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`command_invoke_failed\` (too many arguments, or too long a prompt) |
 | 401 | \`unauthorized\` |
 | 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\` |
 | 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\` |

@@ -45,6 +45,26 @@ describe("the plural family", () => {
     ]);
   });
 
+  test("a session is named: one line, bounded, seen by readers and in lists, and on disk with the answer", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    const name = (body: object) => served.call("POST", `/sessions/${id}/title`, { body });
+    const answer = await name({ title: "  Two\n words " });
+    expectReply("POST /sessions/{id}/title", answer);
+    expect(answer.body).toEqual({ session_id: id, title: "Two words" });
+    const { body } = await served.call("GET", `/sessions/${id}`);
+    expect(body.summary.title).toBe("Two words");
+    expect(body.events.at(-1)).toMatchObject({ type: "title_changed", metadata: { title: "Two words" } });
+    expectError(await name({}), 400, "missing_title");
+    expectError(await name({ title: "x".repeat(201) }), 400, "invalid_setting");
+    expectError(
+      await served.call("POST", "/sessions/nobody/title", { body: { title: "x" } }),
+      404,
+      "session_not_found",
+    );
+    expect((await name({ title: " " })).body.title).toBe("");
+  });
+
   test("a list has live and persisted sessions, newest touched first, and is filtered by the query", async () => {
     const root = scratch();
     const before = await serve({ root });

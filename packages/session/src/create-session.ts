@@ -328,8 +328,13 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       change({ type: "approval_changed", metadata: { old: old === null ? null : String(old), new: preset } }, origin);
       options["approval"] = preset;
     },
-    setTitle(title, origin) {
+    setTitle(text, origin) {
+      const title = text.replace(/\s+/g, " ").trim();
+      if (title.length > limits.titleLength)
+        throw new SessionError("invalid_setting", `a title has at most ${limits.titleLength} characters`);
       change({ type: "title_changed", metadata: { title } }, origin);
+      // Lists of other processes are made of summaries.
+      void saveSummary();
     },
     useMcpServers(servers) {
       mcpServers = servers;

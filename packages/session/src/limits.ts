@@ -12,6 +12,7 @@ export const limits = {
   outputChars: 1024 * 1024,
   /** Bytes of `tool_progress` logged per call; what follows is counted. */
   progressBytes: 256 * 1024,
+  titleLength: 200,
   /** How long a cancelled agent may take to unwind before its turn is ended without it. */
   unwindMs: 2000,
 } as const;

@@ -89,6 +89,7 @@ export interface Session {
   setOption(id: string, value: string | boolean, origin?: string): void;
   /** The approval preset, kept among the options under that name. */
   setApproval(preset: string, origin?: string): void;
+  /** One line; a blank one takes the title away. Throws `invalid_setting` for one that is too long. */
   setTitle(title: string, origin?: string): void;
   /** The servers a client hands over with new, load or resume. */
   useMcpServers(servers: readonly McpServer[]): void;

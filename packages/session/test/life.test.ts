@@ -196,6 +196,16 @@ describe("a session", () => {
   });
 });
 
+test("a title is one line of a bounded length, and in the stored summary without a turn", async () => {
+  const store = fileStore();
+  const sessions = makeSessions(speaking("hello"), { store });
+  const session = await sessions.create({ cwd: "/" });
+  session.setTitle(" My\n title ");
+  expect(session.title).toBe("My title");
+  await expect.poll(async () => (await store.readSummary(session.id))?.title).toBe("My title");
+  expect(() => session.setTitle("x".repeat(201))).toThrow(expect.objectContaining({ code: "invalid_setting" }));
+});
+
 describe("settings", () => {
   const rows = [
     [false, false, false, "review"],

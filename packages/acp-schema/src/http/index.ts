@@ -35,6 +35,8 @@ export {
   SessionDetail,
   SessionRow,
   SessionSnapshot,
+  TitleBody,
+  TitleReply,
   TurnBody,
   TurnReply,
 } from "./session.js";

@@ -20,6 +20,8 @@ import {
   RotateTokenReply,
   SessionDetail,
   SessionSnapshot,
+  TitleBody,
+  TitleReply,
   TurnBody,
   TurnReply,
 } from "./session.js";
@@ -56,6 +58,7 @@ export const routes = {
   "POST /sessions/{id}/permissions/{pid}": { status: 200, body: PermissionBody, reply: PermissionReply },
   "POST /sessions/{id}/undo": { status: 200, body: RewindBody, reply: RewindReply },
   "POST /sessions/{id}/redo": { status: 200, body: RewindBody, reply: RewindReply },
+  "POST /sessions/{id}/title": { status: 200, body: TitleBody, reply: TitleReply },
   "GET /sessions/{id}/snapshots": { status: 200, reply: SnapshotsReply },
   "GET /sessions/{id}/snapshots/{snap}/diff": { status: 200, reply: SnapshotDiffReply },
   "GET /sessions/{id}/transcript": { status: 200, query: TranscriptQuery },

@@ -109,6 +109,13 @@ export type MessageBody = v.InferOutput<typeof MessageBody>;
 export const MessageReply = plain(() => ({ message_id: text }));
 export type MessageReply = v.InferOutput<typeof MessageReply>;
 
+/** `POST /sessions/{id}/title`: one line; a blank one takes the title away. */
+export const TitleBody = plain(() => ({ title: text }));
+export type TitleBody = v.InferOutput<typeof TitleBody>;
+
+export const TitleReply = plain(() => ({ session_id: text, title: text }));
+export type TitleReply = v.InferOutput<typeof TitleReply>;
+
 /** `POST /sessions/{id}/fork`: at the end of `turn` (0-based), the last one unless named. */
 export const ForkBody = plain(() => ({ turn: v.optional(count) }));
 export type ForkBody = v.InferOutput<typeof ForkBody>;

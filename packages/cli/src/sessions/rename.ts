@@ -1,20 +1,20 @@
 /** `sessions rename`: a title of one's own; none takes it away. */
-import { type Invocation, openEngine, UsageError } from "@chimera/host";
+import { type Invocation, openEngine } from "@chimera/host";
 import { requireOperand } from "../actions.js";
+import { whereOpen } from "../client/holder.js";
 import { isSet } from "../flags.js";
 import { printJson, printLines } from "../output.js";
 import { plainLine } from "../terminal/plain.js";
 
-const LONGEST = 200;
-
 export async function renameSession(invocation: Invocation): Promise<number> {
   const id = requireOperand(invocation, "sessions rename", "a session and its title: sessions rename <id> <title>");
   const title = plainLine(invocation.operands.slice(1).join(" "));
-  if (title.length > LONGEST) throw new UsageError(`a title has at most ${LONGEST} characters`);
   const { engine } = await openEngine(invocation);
   try {
-    const session = await engine.sessions.load(id);
-    session.setTitle(title);
+    await whereOpen(invocation, engine, id, {
+      here: (session) => session.setTitle(title),
+      there: async (post) => void (await post("title", { title })),
+    });
   } finally {
     await engine.close();
   }

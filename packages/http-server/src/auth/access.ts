@@ -28,6 +28,7 @@ export const ACCESS: Readonly<Record<RouteName, Tier>> = {
   "POST /sessions/{id}/permissions/{pid}": "session",
   "POST /sessions/{id}/undo": "session",
   "POST /sessions/{id}/redo": "session",
+  "POST /sessions/{id}/title": "session",
   "GET /sessions/{id}/snapshots": "session",
   "GET /sessions/{id}/snapshots/{snap}/diff": "session",
   "GET /sessions/{id}/transcript": "session",

@@ -1,6 +1,6 @@
-/** Sessions: listed, made, read whole and deleted. */
+/** Sessions: listed, made, read whole, named and deleted. */
 import { isAbsolute } from "node:path";
-import type { CreateRunningSessionReply, ListSessionsReply, SessionRow } from "@chimera/acp-schema/http";
+import type { CreateRunningSessionReply, ListSessionsReply, SessionRow, TitleReply } from "@chimera/acp-schema/http";
 import { type ListedSummary, type Session, SessionError, type Summary } from "@chimera/session";
 import { HttpError } from "../errors.js";
 import { LIMITS } from "../limits.js";
@@ -72,6 +72,14 @@ export function sessionRoutes(parts: Parts) {
         for await (const entry of store.read(id, { to: event_count })) yield entry.line;
       };
       return streamArray(c, deps.log, { head, members: lines(), tail: "]}" });
+    },
+
+    "POST /sessions/{id}/title": async (c) => {
+      const { title } = await readBody(c, "POST /sessions/{id}/title", { title: "missing_title" });
+      const session = await openSession(pathPart(c, "id"));
+      session.setTitle(title);
+      await session.durable(session.lastSeq);
+      return c.json({ session_id: session.id, title: session.title ?? "" } satisfies TitleReply);
     },
 
     "DELETE /sessions/{id}": async (c) => {
