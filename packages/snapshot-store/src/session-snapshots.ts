@@ -11,7 +11,7 @@ import { makePlan, recoverRestore, restore } from "./restore/restore.js";
 import { type CaptureContext, captureAfter, captureBefore, captureRun } from "./turn/capture.js";
 import { createHistory } from "./turn/history.js";
 import { changeOf, type Manifest, snapshotOf } from "./turn/manifest.js";
-import { type OpenTurn, openTurn, reopenTurn } from "./turn/open-turn.js";
+import type { OpenTurn } from "./turn/open-turn.js";
 import { type Direction, next, take } from "./turn/stack.js";
 import type { RestoreOptions, RestoreReport, SessionSnapshots, TurnSnapshot } from "./types.js";
 import type { Roots } from "./workspace/roots.js";
@@ -32,7 +32,6 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   const history = createHistory(directory, blobs, roots, limits);
   const place: Workplace = { roots, blobs, fileBytes: limits.fileBytes };
   const context: CaptureContext = { roots, blobs, limits, ownData: deps.ownData, baseline: deps.baseline };
-  const turnPath = `${directory}/turn.ndjson`;
   /** Commands in progress of this session: how to end each. */
   const commands = new Map<() => Promise<void>, ReadonlyMap<Run, Baseline>>();
   let turn: OpenTurn | null = null;
@@ -60,7 +59,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     if (report?.result === "failed") throw new SnapshotError("io", report.message ?? "an undo is unfinished");
     ready = true;
     if (report !== null) history.reload();
-    const left = reopenTurn(turnPath);
+    const left = history.interrupted();
     if (left === null) return;
     for (const [root, startedAt] of left.running) {
       const baseline = deps.baseline(root);
@@ -72,9 +71,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   }
 
   function finish(open: OpenTurn): Manifest | null {
-    const manifest = history.add(open.turn, captureAfter(open, context), clock());
-    open.close();
-    return manifest;
+    return history.end(open, captureAfter(open, context), clock());
   }
 
   function running(): OpenTurn {
@@ -182,8 +179,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
         await finishCommands();
         if (turn !== null) finish(turn);
         turn = null;
-        history.discardRedo();
-        turn = openTurn(turnPath, number);
+        turn = history.begin(number);
       }).catch((error) => {
         failedBegin = error;
       });

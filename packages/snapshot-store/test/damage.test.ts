@@ -1,9 +1,12 @@
 import {
+  appendFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -35,7 +38,7 @@ const tampered: Record<string, (manifest: Json, f: Fixture) => unknown> = {
   "an absolute path outside": (m, f) => rename(m, join(f.out, "canary")),
   "a path that climbs out": (m, f) => rename(m, `${f.ws}/../out/canary`),
   "the workspace itself": (m, f) => rename(m, f.ws),
-  "a path into our own data": (m, f) => rename(m, join(f.root, "otter-1/stack.json")),
+  "a path into our own data": (m, f) => rename(m, join(f.root, "otter-1/history.ndjson")),
   "a NUL": (m, f) => rename(m, `${f.ws}/a\0b`),
   "a hash that is a path": (m) => {
     for (const path of Object.keys(m["before"]!)) m["before"]![path] = "../../../../etc/passwd";
@@ -87,10 +90,42 @@ test("a damaged or missing blob is not restored, the other files are", async () 
 test("a stack of a newer format is refused by name", async () => {
   const f = fixture();
   await f.toolTurn(0, { a: "1" });
-  writeFileSync(join(f.root, "otter-1/stack.json"), '{"v":2}');
+  writeFileSync(join(f.root, "otter-1/history.ndjson"), '{"v":2}');
   await expect(f.reopened().undo()).rejects.toMatchObject({ code: "unsupported_format" });
-  writeFileSync(join(f.root, "otter-1/stack.json"), "{");
+  writeFileSync(join(f.root, "otter-1/history.ndjson"), "{");
   await expect(f.reopened().undo()).rejects.toBeInstanceOf(SnapshotError);
+});
+
+test("half a row, as a full disk or a crash leaves it, costs only what it was to say", async () => {
+  const f = fixture();
+  const history = join(f.root, "otter-1/history.ndjson");
+  await f.toolTurn(0, { a: "1" });
+  await f.toolTurn(1, { a: "2" });
+  for (const half of ['\n{"turn":2', "\n", '\n{"ended":{"turn":7}}', "\n[]\nnull"]) {
+    appendFileSync(history, half);
+    expect(await f.reopened().depth()).toEqual({ undo: 2, redo: 0 });
+  }
+  await f.toolTurn(2, { a: "3" });
+  expect(await f.reopened().undo({ steps: 3 })).toMatchObject({ turnNumbers: [2, 1, 0], conflicts: [] });
+  expect(existsSync(f.path("a"))).toBe(false);
+});
+
+test("a long history is written anew, and stays what it was", async () => {
+  const f = fixture();
+  const history = join(f.root, "otter-1/history.ndjson");
+  const many = (content: string) =>
+    Object.fromEntries(
+      Array.from({ length: 150 }, (_, i) => [`${"long/".repeat(30)}${"name".repeat(50)}${i}`, content]),
+    );
+  const sizes: number[] = [];
+  for (let turn = 0; turn < 24; turn += 1) {
+    await f.toolTurn(turn, many(String(turn % 2)));
+    sizes.push(statSync(history).size);
+  }
+  expect(Math.max(...sizes)).toBeLessThan(1024 * 1024);
+  expect(sizes.at(-1)).toBeLessThan(Math.max(...sizes));
+  expect(await f.reopened().undo({ steps: 99 })).toMatchObject({ turns: 24, conflicts: [] });
+  expect(f.tree()).toEqual({});
 });
 
 test("a parent replaced by a symlink leads nowhere", async () => {

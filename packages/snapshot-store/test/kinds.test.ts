@@ -173,14 +173,14 @@ test("what is not a file, or lies outside, is skipped with a reason", async () =
   await f.session.willWrite(f.path("fifo"));
   await f.session.willWrite(join(f.out, "canary"));
   await f.session.willWrite(f.path("escape"));
-  await f.session.willWrite(join(f.root, "otter-1/stack.json"));
+  await f.session.willWrite(join(f.root, "otter-1/history.ndjson"));
   await expect(f.session.willWrite("a\0b")).rejects.toMatchObject({ code: "io" });
   writeFileSync(join(f.out, "canary"), "changed");
   const snapshot = await f.session.endTurn();
   expect(snapshot?.skipped).toEqual({
     [f.path("fifo")]: "not_a_regular_file",
     [join(f.out, "canary")]: "outside_workspace",
-    [join(f.root, "otter-1/stack.json")]: "own_data",
+    [join(f.root, "otter-1/history.ndjson")]: "own_data",
   });
   await f.session.undo();
   expect(readFileSync(join(f.out, "canary"), "utf8")).toBe("changed");

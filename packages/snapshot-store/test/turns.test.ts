@@ -1,4 +1,5 @@
-import { chmodSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { fixture } from "./workspace.js";
 
@@ -56,4 +57,15 @@ test("steps are turns, with and without file changes, and survive a restart", as
   expect(f.read("a.txt")).toBe("1");
   expect(await f.reopened().redo({ steps: 9 })).toMatchObject({ turns: 2, turnNumbers: [1, 2], remaining: 0 });
   expect(f.read("a.txt")).toBe("2");
+});
+
+test("a session that changes no file leaves nothing on disk; its steps count all the same", async () => {
+  const f = fixture();
+  await f.toolTurn(0, {});
+  expect(existsSync(join(f.root, "otter-1"))).toBe(false);
+  expect(await f.session.depth()).toEqual({ undo: 1, redo: 0 });
+  await f.toolTurn(1, { "a.txt": "1" });
+  await f.toolTurn(2, {});
+  expect(await f.reopened().undo({ steps: 9 })).toMatchObject({ turnNumbers: [2, 1, 0], remaining: 0 });
+  expect(f.tree()).toEqual({});
 });

@@ -1,5 +1,5 @@
 /** Small files that are replaced whole, so that a reader or a crash never meets half of one. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { errnoOf } from "../errors.js";
 
@@ -18,12 +18,17 @@ export function replaceFile(path: string, text: string, options?: { readonly dur
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const fd = openSync(temporary, "wx", 0o600);
   try {
-    writeFileSync(fd, text);
-    if (options?.durable) fsyncSync(fd);
-  } finally {
-    closeSync(fd);
+    try {
+      writeFileSync(fd, text);
+      if (options?.durable) fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
   }
-  renameSync(temporary, path);
   if (options?.durable) syncDirectory(directory);
 }
 

@@ -3,8 +3,9 @@ import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import type { FileState } from "../content/file-state.js";
 import { SnapshotError, toSnapshotError } from "../errors.js";
+import { replaceHistory } from "../turn/history-file.js";
 import type { Manifest } from "../turn/manifest.js";
-import { type Direction, type Stack, writeStack } from "../turn/stack.js";
+import type { Direction, Stack } from "../turn/stack.js";
 import type { FileOutcome, RecoveryReport } from "../types.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import type { Roots } from "../workspace/roots.js";
@@ -36,7 +37,7 @@ export async function restore(
   place: Workplace,
 ): Promise<readonly FileOutcome[]> {
   if (plan.files.length === 0 && plan.dirs.length === 0) {
-    writeStack(`${directory}/stack.json`, stacks.after);
+    replaceHistory(directory, stacks.after);
     return plan.outcomes;
   }
   const stage = `${STAGE_PREFIX}${randomBytes(6).toString("hex")}`;
@@ -86,7 +87,7 @@ async function commit(directory: string, journal: Journal, place: Workplace): Pr
   try {
     writeJournal(directory, { ...journal, phase: "commit" });
     const late = await carryOut(journal.plan, stage, place);
-    writeStack(`${directory}/stack.json`, journal.stacks.after);
+    replaceHistory(directory, journal.stacks.after);
     removeStage(journal.stage, place.roots);
     removeJournal(directory);
     return late;

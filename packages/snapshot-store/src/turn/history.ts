@@ -1,39 +1,46 @@
-/** The finished turns of a session on disk: its stack, its manifests, and only the blobs they need. */
+/** The turns of a session on disk: the stack of finished ones, the one in progress, and only the blobs they need. */
 import { rmSync } from "node:fs";
 import type { Blobs } from "../content/blobs.js";
 import { namesIn } from "../content/names-in.js";
 import type { SnapshotLimits } from "../limits.js";
 import type { Roots } from "../workspace/roots.js";
 import type { TurnResult } from "./capture.js";
-import { buildManifest, type Manifest, readManifest, removeManifest, shasOf, writeManifest } from "./manifest.js";
-import { discardRedo, dropOldest, push, readStack, type Stack, writeStack } from "./stack.js";
+import { appendToHistory, type HistoryContent, readHistory, replaceHistory } from "./history-file.js";
+import { buildManifest, type Manifest, readManifest, shasOf, writeManifest } from "./manifest.js";
+import { type OpenTurn, openTurn, reopenTurn } from "./open-turn.js";
+import { discardRedo, dropOldest, push, type Stack } from "./stack.js";
 
 export interface History {
   stack(): Stack;
   manifest(snapId: string): Manifest;
-  /** Adds a finished turn; null when it changed nothing. */
-  add(turn: number, result: TurnResult, now: number): Manifest | null;
-  discardRedo(): void;
-  /** Another writer (a restore) replaced the stack on disk. */
+  /** The turn that a crash left, if any; it is still to be ended. */
+  interrupted(): OpenTurn | null;
+  /** Starts a turn: what could be redone is discarded. */
+  begin(turn: number): OpenTurn;
+  /** Makes a turn an undo step; null when it changed nothing. */
+  end(turn: OpenTurn, result: TurnResult, now: number): Manifest | null;
+  /** Another writer (a restore) replaced what is on disk. */
   reload(): void;
-  /** Removes snapshots and blobs that no step needs. */
-  collect(): void;
 }
+
+/** A longer file is replaced by one that holds the stack alone. */
+const MAX_FILE_BYTES = 1024 * 1024;
 
 export function createHistory(directory: string, blobs: Blobs, roots: Roots, limits: SnapshotLimits): History {
   const snaps = `${directory}/snaps`;
-  const stackPath = `${directory}/stack.json`;
   const manifests = new Map<string, Manifest>();
-  let stack: Stack | null = null;
+  let content: HistoryContent | null = null;
 
-  const current = (): Stack => {
-    stack ??= readStack(stackPath);
-    return stack;
-  };
+  function load(): HistoryContent {
+    content ??= readHistory(directory);
+    return content;
+  }
 
-  function save(next: Stack): void {
-    writeStack(stackPath, next);
-    stack = next;
+  const current = (): Stack => load().stack;
+
+  function save(stack: Stack): void {
+    replaceHistory(directory, stack);
+    content = { stack, open: [] };
   }
 
   function manifest(snapId: string): Manifest {
@@ -75,35 +82,47 @@ export function createHistory(directory: string, blobs: Blobs, roots: Roots, lim
     if (dropped) manifests.clear();
   }
 
+  function discard(): void {
+    if (current().redo.length === 0) return;
+    save(discardRedo(current()));
+    collect();
+  }
+
+  /** A session that never changed a file leaves nothing on disk; its steps are written with the first that did. */
+  function pushStep(turn: number, snap: string | null): void {
+    const step = { turn, snap };
+    const stack = push(current(), step);
+    const size = appendToHistory(directory, [{ ended: step }]);
+    content = { stack, open: [] };
+    if (size === null ? snap !== null : size > MAX_FILE_BYTES) save(stack);
+  }
+
   return {
     stack: current,
     manifest,
-    add(turn, result, now) {
-      const { steps, dirs, skipped } = result;
+    interrupted: () => reopenTurn(load().open),
+    begin(turn) {
+      discard();
+      return openTurn(turn, (rows) => {
+        if (appendToHistory(directory, rows) === null) replaceHistory(directory, current(), rows);
+      });
+    },
+    end({ turn }, { steps, dirs, skipped }, now) {
       if (steps.size === 0 && dirs.size === 0 && skipped.size === 0) {
-        // Nothing to lose: such a step goes to disk with the next one that has something.
-        stack = push(current(), { turn, snap: null });
+        pushStep(turn, null);
         return null;
       }
       const snap_id = `snap-${current().counter + 1}-${Math.trunc(now)}`;
       const made = buildManifest({ snap_id, turn, timestamp: now / 1000 }, steps, dirs, skipped);
       writeManifest(snaps, made);
       manifests.set(snap_id, made);
-      save(push(current(), { turn, snap: snap_id }));
+      pushStep(turn, snap_id);
       shrink();
       return made;
     },
-    discardRedo() {
-      const { redo } = current();
-      if (redo.length === 0) return;
-      save(discardRedo(current()));
-      for (const { snap } of redo) if (snap !== null) removeManifest(snaps, snap);
-      collect();
-    },
     reload() {
-      stack = null;
+      content = null;
     },
-    collect,
   };
 }
 

@@ -1,5 +1,5 @@
 /** `snaps/<id>/manifest.json`: what a turn found and what it left, per file. */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
 import { readTextIfAny } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
@@ -78,10 +78,6 @@ export function writeManifest(directory: string, manifest: Manifest): void {
   const path = `${directory}/${manifest.snap_id}`;
   mkdirSync(path, { recursive: true, mode: 0o700 });
   writeFileSync(`${path}/manifest.json`, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 });
-}
-
-export function removeManifest(directory: string, snapId: string): void {
-  rmSync(`${directory}/${snapId}`, { recursive: true, force: true });
 }
 
 /** Reads a manifest and refuses one that could lead a restore astray. */

@@ -1,5 +1,4 @@
 /** Which turns can be undone and redone. Turns that changed no file are steps too. */
-import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
 import { SnapshotError } from "../errors.js";
 import { isSnapId } from "./manifest.js";
 
@@ -51,25 +50,6 @@ export function take(stack: Stack, direction: Direction, count: number): Stack {
   return { counter: stack.counter, undo: [], redo: [], [direction]: rest, [other]: [...stack[other], ...taken] };
 }
 
-export function writeStack(path: string, stack: Stack): void {
-  replaceFile(path, `${JSON.stringify({ v: 1, ...stack })}\n`);
-}
-
-export function readStack(path: string): Stack {
-  const text = readTextIfAny(path);
-  if (text === null) return EMPTY_STACK;
-  let value: { v?: unknown } | null;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new SnapshotError("bad_manifest", "the undo stack is not JSON", { cause });
-  }
-  if (typeof value?.v === "number" && value.v > 1) {
-    throw new SnapshotError("unsupported_format", `the undo stack has format ${value.v}, this version reads 1`);
-  }
-  return checkStack(value);
-}
-
 export function checkStack(value: unknown): Stack {
   const { counter, undo, redo } = (value ?? {}) as Partial<Record<keyof Stack, unknown>>;
   if (!Number.isSafeInteger(counter) || !isSteps(undo) || !isSteps(redo)) {
@@ -78,11 +58,13 @@ export function checkStack(value: unknown): Stack {
   return { counter: counter as number, undo, redo };
 }
 
+export function isStep(value: unknown): value is Step {
+  const { turn, snap } = (value ?? {}) as Partial<Record<keyof Step, unknown>>;
+  return Number.isSafeInteger(turn) && (snap === null || isSnapId(snap));
+}
+
 // --- internal ---
 
 function isSteps(value: unknown): value is Step[] {
-  return (
-    Array.isArray(value) &&
-    value.every((step) => Number.isSafeInteger(step?.turn) && (step.snap === null || isSnapId(step.snap)))
-  );
+  return Array.isArray(value) && value.every(isStep);
 }

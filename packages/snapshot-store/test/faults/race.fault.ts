@@ -55,7 +55,7 @@ test("300 bit flips in blobs, manifests and stack: never a wrong byte in the wor
     turn.reset();
     const blobs = readdirSync(join(home, "blobs")).map((name) => join(home, "blobs", name));
     const snaps = readdirSync(join(home, "snaps")).map((name) => join(home, "snaps", name, "manifest.json"));
-    const targets = i % 3 === 0 ? blobs : i % 3 === 1 ? snaps : [join(home, "stack.json")];
+    const targets = i % 3 === 0 ? blobs : i % 3 === 1 ? snaps : [join(home, "history.ndjson")];
     const target = targets[(i * 7919) % targets.length]!;
     const bytes = readFileSync(target);
     if (bytes.length === 0) continue;

@@ -1,0 +1,117 @@
+/**
+ * `history.ndjson`: the stack, then a row for everything that happened since: what the turn in progress found, and each turn
+ * that ended. A row costs one write and waits for no disk, whereas to replace a file makes ext4 write it out at once. The whole
+ * is replaced when undo rearranges the stack, or when it has grown long.
+ */
+import { closeSync, constants, fstatSync, openSync, writeFileSync } from "node:fs";
+import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
+import { isSha256 } from "../content/blobs.js";
+import { ABSENT, type StoredState } from "../content/file-state.js";
+import { errnoOf, SnapshotError } from "../errors.js";
+import { checkStack, EMPTY_STACK, isStep, push, type Stack, type Step } from "./stack.js";
+
+export interface Row {
+  /** A turn began. */
+  readonly turn?: number;
+  readonly path?: string;
+  readonly state?: StoredState;
+  readonly dir?: string;
+  readonly mode?: number | null;
+  readonly skipped?: string;
+  readonly reason?: string;
+  /** A command in this root started, or ended when `at` is null. */
+  readonly run?: string;
+  readonly at?: number | null;
+  readonly ended?: Step;
+}
+
+export interface HistoryContent {
+  readonly stack: Stack;
+  /** Rows of a turn that did not end; none when there is no such turn. */
+  readonly open: readonly Row[];
+}
+
+export function readHistory(directory: string): HistoryContent {
+  const text = readTextIfAny(pathIn(directory));
+  if (text === null) return { stack: EMPTY_STACK, open: [] };
+  const [head, ...lines] = text.split("\n");
+  let stack = parseHead(head!);
+  let open: Row[] = [];
+  for (const row of lines.flatMap(parseRow)) {
+    if (row.ended !== undefined) {
+      stack = push(stack, row.ended);
+      open = [];
+    } else if (row.turn !== undefined) open = [row];
+    else if (open.length > 0) open.push(row);
+  }
+  return { stack, open };
+}
+
+/** Adds rows and returns the size of the file; null when there is none. */
+export function appendToHistory(directory: string, rows: readonly Row[]): number | null {
+  let fd: number;
+  try {
+    fd = openSync(pathIn(directory), constants.O_WRONLY | constants.O_APPEND);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return null;
+    throw error;
+  }
+  try {
+    writeFileSync(fd, encode(rows));
+    return fstatSync(fd).size;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export function replaceHistory(directory: string, stack: Stack, rows: readonly Row[] = []): void {
+  replaceFile(pathIn(directory), JSON.stringify({ v: VERSION, ...stack }) + encode(rows));
+}
+
+// --- internal ---
+
+const VERSION = 1;
+
+const pathIn = (directory: string): string => `${directory}/history.ndjson`;
+
+/** The line break comes first: half a row, which a full disk may leave, spoils no other. */
+function encode(rows: readonly Row[]): string {
+  return rows.map((row) => `\n${JSON.stringify(row)}`).join("");
+}
+
+function parseHead(text: string): Stack {
+  let value: { v?: unknown } | null;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new SnapshotError("bad_manifest", "the undo stack is not JSON", { cause });
+  }
+  if (typeof value?.v === "number" && value.v > VERSION) {
+    throw new SnapshotError(
+      "unsupported_format",
+      `the undo stack has format ${value.v}, this version reads ${VERSION}`,
+    );
+  }
+  return checkStack(value);
+}
+
+/** Nothing for what is not a whole row. */
+function parseRow(text: string): Row[] {
+  try {
+    const row = JSON.parse(text) as Row | null;
+    return typeof row === "object" && row !== null && isWhole(row) ? [row] : [];
+  } catch {
+    return [];
+  }
+}
+
+function isWhole({ turn, path, state, ended }: Row): boolean {
+  if (turn !== undefined) return Number.isSafeInteger(turn);
+  if (ended !== undefined) return isStep(ended);
+  return path === undefined || isStored(state);
+}
+
+function isStored(state: StoredState | undefined): boolean {
+  if (state?.kind === ABSENT.kind) return true;
+  return (state?.kind === "file" || state?.kind === "link") && isSha256(state.sha) && Number.isInteger(state.mode);
+}
