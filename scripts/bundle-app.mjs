@@ -3,8 +3,8 @@
 // - `cli.js` tells the version, and otherwise hands over at once;
 // - `program.js` is whatever answers the first message, in one file: a start opens nothing else, which is worth more than
 //   any minifier;
-// - `engine.js` is whatever the first session and its first answer need, in one file for the same reason; `http.js` binds a
-//   port and answers probes; `app.js` answers the rest;
+// - `engine.js` is whatever a session needs and `turn.js` whatever its first answer does, one file each for the same reason;
+//   `http.js` binds a port and answers probes; `app.js` answers the rest;
 // - `lazy/` is what is imported later, split by module.
 //
 // All but the last are CommonJS, because Node starts an ES module about ten milliseconds later. Code that both sides use is
@@ -38,6 +38,12 @@ const FILES = {
       "host/src/engine.ts": ["createEngine"],
       "acp-server/src/standard/methods.ts": ["standardMethods"],
       "agent/src/providers/index.ts": ["anthropicFirst", "openaiFirst"],
+    },
+    parts: [],
+  },
+  turn: {
+    exports: {
+      "host/src/coding-agent.ts": ["openCodingAgent"],
       "../apps/ferret/src/approval/narrow.ts": ["approvalParts"],
       "../apps/ferret/src/confinement/agent-parts.ts": ["confinementParts"],
     },

@@ -1,41 +1,26 @@
 /** The composition root: stores, agent and sessions from flags, environment and paths. Loaded when the first session is. */
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Engine } from "@chimera/acp-server";
-import { createCodingAgent } from "@chimera/agent/agents";
-import {
-  type Chain,
-  createModels,
-  defaultModel,
-  listProviders,
-  resolveModel,
-  suggestModels,
-} from "@chimera/agent/providers";
+import { loadAgents } from "@chimera/agent/agents";
+import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
 import { localWorkspace } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette, MODE_FLAGS, type Settings, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
+import type { AgentSources } from "./coding-agent.js";
 import type { ConfigValues } from "./config/keys.js";
-import type { Config } from "./config/read-config.js";
-import type { StartedExtension } from "./extension.js";
 import type { Log } from "./log/log.js";
-import type { Profile } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
-import { joinAgentParts } from "./start-extensions.js";
+import { createTurnAgent } from "./turn-agent.js";
 
-export interface EngineOptions {
-  readonly profile: Profile;
-  readonly env: NodeJS.ProcessEnv;
-  readonly config: Config;
-  readonly extensions: readonly StartedExtension[];
+export interface EngineOptions extends AgentSources {
   readonly log: Log;
 }
 
 export interface RunningEngine extends Engine {
   /** What `GET /tools` and `GET /providers` say. */
-  tools(): { name: string; description: string; input_schema: Record<string, unknown> }[];
+  tools(): Promise<{ name: string; description: string; input_schema: Record<string, unknown> }[]>;
   providers(): {
     active: { provider: string; model: string };
     available: { name: string; configured: boolean }[];
@@ -55,21 +40,11 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createSnapshotStore({ root: paths.snapshots });
-  const coding = createCodingAgent({
-    resolveModel: createModels({ env, chain }),
-    home: paths.home,
-    env,
-    permissionsFile: paths.permissions,
-    rememberedDirectory: paths.remembered,
-    auditDirectory: paths.audit,
-    spill: (turn, name, text) => keepAside(paths.outputs, turn.sessionId, name, text),
-    ...(await joinAgentParts(extensions)),
-    ...(values.mcp !== null && { mcpFile: values.mcp }),
-  });
+  const turns = createTurnAgent(async () => (await import("./coding-agent.js")).openCodingAgent(options));
   const palette = createSlashPalette({
     home: paths.home,
     commands: [
-      ...programCommands({ tools: coding.tools, permissionsFile: paths.permissions }),
+      ...programCommands({ tools: turns.tools, permissionsFile: paths.permissions }),
       ...extensions.flatMap(({ commands }) => commands ?? []),
     ],
   });
@@ -80,7 +55,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     return acpServer({ profile, engine: async () => engine, extensions, cwd, forced: null, historyLimit, log });
   };
   const sessions = createSessions({
-    agent: projects.narrow(coding.agent),
+    agent: projects.narrow(turns.agent),
     store,
     ephemeral,
     snapshots,
@@ -99,7 +74,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
       for (const extension of extensions) extension.onLoad?.(session, { acp });
     },
     onUnload: async (id) => {
-      await Promise.all([coding.closeSession(id), ...extensions.map((extension) => extension.onUnload?.(id))]);
+      await Promise.all([turns.closeSession(id), ...extensions.map((extension) => extension.onUnload?.(id))]);
     },
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
@@ -111,13 +86,13 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     palette,
     models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
     agents: async (cwd) =>
-      (await coding.agents(cwd)).map(({ name, description }) => ({
+      (await loadAgents({ home: paths.home, cwd })).agents.map(({ name, description }) => ({
         id: name,
         name,
         ...(description && { description }),
       })),
-    tools: () =>
-      coding.tools.map(({ name, description, inputSchema }) => ({
+    tools: async () =>
+      (await turns.tools()).map(({ name, description, inputSchema }) => ({
         name,
         description,
         input_schema: { ...inputSchema },
@@ -125,7 +100,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     providers: () => ({ active: activeProvider(sessions.defaults.model, env, chain), available: listProviders(env) }),
     async close() {
       await sessions.shutdown();
-      await coding.close();
+      await turns.close();
       await store.close();
       await ephemeral.close();
     },
@@ -153,13 +128,4 @@ function defaultSettings(values: ConfigValues, fallbackModel: string): Omit<Sett
     maxCostUsd: values.max_cost,
     allowedTools: values.allowed_tools,
   };
-}
-
-/** Output too long for the model is kept whole in a file of its own. */
-async function keepAside(folder: string, sessionId: string, name: string, text: string): Promise<string> {
-  const directory = join(folder, sessionId);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const path = join(directory, `${name.replace(/[^\w.-]/g, "_")}.txt`);
-  await writeFile(path, text, { mode: 0o600 });
-  return path;
 }

@@ -4,16 +4,16 @@ import { loadRuleset } from "@chimera/agent/policy";
 import type { SlashCommand } from "@chimera/session";
 
 export function programCommands(deps: {
-  readonly tools: readonly Tool[];
+  readonly tools: () => Promise<readonly Tool[]>;
   readonly permissionsFile: string;
 }): SlashCommand[] {
   return [
     {
       name: "tools",
       description: "List the tools",
-      run: ({ session }) => {
+      async run({ session }) {
         const allowed = session.settings.allowedTools?.map((name) => name.toLowerCase());
-        const offered = deps.tools.filter(
+        const offered = (await deps.tools()).filter(
           ({ name, aliases }) =>
             !allowed || [name, ...aliases].some((candidate) => allowed.includes(candidate.toLowerCase())),
         );

@@ -24,7 +24,7 @@ export interface AppDeps {
   readonly hosts?: readonly string[];
   /** Agent definitions a run in this directory may ask for by name. */
   readonly agents?: (cwd: string) => Promise<readonly { readonly id: string; readonly description?: string }[]>;
-  readonly tools?: () => ToolsReply["tools"];
+  readonly tools?: () => ToolsReply["tools"] | Promise<ToolsReply["tools"]>;
   readonly providers?: () => ProvidersReply;
   /** Where shares to a file are kept; nothing is written outside it. Without it there are none. */
   readonly sharesDirectory?: string;

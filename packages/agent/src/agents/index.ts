@@ -3,4 +3,5 @@ export { type CodingAgent, type CodingAgentOptions, createCodingAgent } from "./
 export { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
 export { loadInstructions, MAX_INSTRUCTIONS } from "./instructions.js";
 export { type LoadedAgents, loadAgents } from "./load-agents.js";
+export { type Opened, opening } from "./opening.js";
 export { type PromptFacts, systemPrompt } from "./system-prompt.js";

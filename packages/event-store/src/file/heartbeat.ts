@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { performance } from "node:perf_hooks";
 import { LIMITS } from "../limits.js";
 import { describeSelf, type Holder } from "./identity.js";
 

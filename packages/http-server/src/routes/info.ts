@@ -3,18 +3,18 @@ import type { InfoReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/
 import type { Handlers, Parts } from "./route.js";
 
 export function infoRoutes({ deps }: Parts) {
-  const tools = () => deps.tools?.() ?? [];
+  const tools = async () => (await deps.tools?.()) ?? [];
   const providers = (): ProvidersReply =>
     deps.providers?.() ?? { active: { provider: "", model: deps.sessions.defaults.model }, available: [] };
 
   return {
-    "GET /info": (c) => {
+    "GET /info": async (c) => {
       const { provider, model } = providers().active;
-      const names = tools().map((tool) => tool.name);
+      const names = (await tools()).map((tool) => tool.name);
       return c.json({ version: deps.version, model, provider, tools: names, cwd: deps.defaultCwd } satisfies InfoReply);
     },
     "GET /providers": (c) => c.json(providers()),
-    "GET /tools": (c) => c.json({ tools: tools() } satisfies ToolsReply),
+    "GET /tools": async (c) => c.json({ tools: await tools() } satisfies ToolsReply),
     "GET /openapi.json": async (c) => {
       const { describeApi } = await import("../openapi.js");
       return c.json(await describeApi({ title: deps.name, version: deps.version }));
