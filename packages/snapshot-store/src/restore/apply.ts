@@ -1,5 +1,6 @@
 /** Carries a plan out, so that doing it again after a crash ends in the same place. */
-import { lchownSync, lstatSync, mkdirSync, renameSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
+import { lchownSync, lstatSync, openSync, renameSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Blobs } from "../content/blobs.js";
 import {
   ABSENT,
@@ -12,10 +13,11 @@ import {
 } from "../content/file-state.js";
 import { errnoOf } from "../errors.js";
 import { createPacer } from "../pacer.js";
-import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
+import { mkdirIfMissing, type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
 import type { Roots } from "../workspace/roots.js";
 import type { DirectoryOp, FileOp, Plan } from "./plan.js";
 import { type Stage, stageFiles } from "./stage.js";
+import { createSyncBatch } from "./sync-batch.js";
 
 export interface Workplace {
   readonly roots: Roots;
@@ -42,24 +44,22 @@ export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Prom
   const late = new Map<string, string>();
   const pacer = createPacer();
   const deletions = plan.files.filter((op) => op.to.kind === "absent").sort(deepestFirst);
+  const directories = [...plan.dirs].sort(deepestFirst);
   const placements = plan.files.filter((op) => op.to.kind !== "absent");
   for (const op of deletions) {
     const reason = deleteFile(op, place);
     if (reason !== null) late.set(op.path, reason);
     await pacer.pause();
   }
-  for (const dir of plan.dirs.filter((op) => op.to === null).sort(deepestFirst)) removeDirectory(dir, place);
-  for (const dir of plan.dirs
-    .filter((op) => op.to !== null)
-    .sort(deepestFirst)
-    .reverse())
-    makeDirectory(dir, place);
+  for (const dir of directories.filter((op) => op.to === null)) removeDirectory(dir, place);
+  for (const dir of directories.filter((op) => op.to !== null).reverse()) makeDirectory(dir, place);
   for (const op of placements) {
     const reason = putFile(op, stage, place);
     if (reason !== null) late.set(op.path, reason);
     await pacer.pause();
   }
   for (const dir of plan.dirs) if (dir.to !== null) setMode(dir, place);
+  await syncParents([...plan.files, ...plan.dirs], place);
   return late;
 }
 
@@ -98,11 +98,16 @@ function deepestFirst(a: { readonly path: string }, b: { readonly path: string }
   return b.path.split("/").length - a.path.split("/").length;
 }
 
-/** Runs `work` with the pinned parent of a path and its last component; null when the parent cannot be reached. */
-function withParent<T>(path: string, place: Workplace, work: (parent: PinnedDir, name: string) => T): T | null {
+/** Runs `work` with the pinned parent of a path and its last component; undefined when the parent cannot be reached. */
+function inParent<T>(
+  path: string,
+  place: Workplace,
+  parents: "as they are" | "made",
+  work: (parent: PinnedDir, name: string) => T,
+): T | undefined {
   const { root, parts } = place.roots.locate(path)!;
-  const parent = pinBelow(root, parts.slice(0, -1));
-  if (parent === null || parent === "blocked") return null;
+  const parent = pinBelow(root, parts.slice(0, -1), { make: parents === "made" });
+  if (parent === null || parent === "blocked") return undefined;
   try {
     return work(parent, parts.at(-1)!);
   } finally {
@@ -123,24 +128,22 @@ function equal(a: FileState, b: FileState): boolean {
 }
 
 function deleteFile(op: FileOp, place: Workplace): string | null {
-  return withParent(op.path, place, (parent, name) => {
+  const reason = inParent(op.path, place, "as they are", (parent, name) => {
     const address = parent.at(name);
     const now = standing(op, address, place);
     if (now === "done") return null;
     if (now === "changed" || !parent.inPlace()) return "changed_meanwhile";
     return unlessMoved(() => unlinkSync(address));
   });
+  return reason ?? null;
 }
 
 function putFile(op: FileOp, stage: Stage, place: Workplace): string | null {
-  makeParents(op.path, place);
-  let reached = false;
-  const reason = withParent(op.path, place, (parent, name) => {
-    reached = true;
+  const reason = inParent(op.path, place, "made", (parent, name) => {
     const address = parent.at(name);
     const now = standing(op, address, place);
     if (now === "done") return null;
-    const blocked = now === "changed" || (isAbsentAsFile(op.from) && isThere(address));
+    const blocked = now === "changed" || (isAbsentAsFile(op.from) && statIfAny(address) !== null);
     if (blocked || !parent.inPlace()) return "changed_meanwhile";
     return unlessMoved(() => {
       const like = statIfAny(address) ?? lstatSync(parent.at("."));
@@ -152,7 +155,7 @@ function putFile(op: FileOp, stage: Stage, place: Workplace): string | null {
       }
     });
   });
-  return reached ? reason : "parent_not_a_directory";
+  return reason === undefined ? "parent_not_a_directory" : reason;
 }
 
 /** Somebody took the place away in the last moment: this file is theirs, the others go on. */
@@ -167,10 +170,6 @@ function unlessMoved(work: () => void): string | null {
   }
 }
 
-function isThere(address: string | Buffer): boolean {
-  return statIfAny(address) !== null;
-}
-
 /** A restore by root leaves files with those who had them. */
 function moveTo(address: string | Buffer, prepared: string | Buffer, like: Stats): void {
   if (process.geteuid?.() === 0) {
@@ -180,37 +179,15 @@ function moveTo(address: string | Buffer, prepared: string | Buffer, like: Stats
   renameSync(prepared, address);
 }
 
-function makeParents(path: string, place: Workplace): void {
-  const { root, parts } = place.roots.locate(path)!;
-  for (let depth = 1; depth < parts.length; depth += 1) {
-    const parent = pinBelow(root, parts.slice(0, depth - 1));
-    if (parent === null || parent === "blocked") return;
-    try {
-      if (parent.inPlace()) mkdirIfMissing(parent.at(parts[depth - 1]!), 0o777);
-    } finally {
-      parent.close();
-    }
-  }
-}
-
 function makeDirectory(op: DirectoryOp, place: Workplace): void {
-  makeParents(op.path, place);
-  withParent(op.path, place, (parent, name) => {
+  inParent(op.path, place, "made", (parent, name) => {
     if (parent.inPlace()) mkdirIfMissing(parent.at(name), 0o700);
   });
 }
 
-function mkdirIfMissing(address: string | Buffer, mode: number): void {
-  try {
-    mkdirSync(address, { mode });
-  } catch (error) {
-    if (errnoOf(error) !== "EEXIST" && errnoOf(error) !== "ENOENT") throw error;
-  }
-}
-
 /** A directory that holds something else stays. */
 function removeDirectory(op: DirectoryOp, place: Workplace): void {
-  withParent(op.path, place, (parent, name) => {
+  inParent(op.path, place, "as they are", (parent, name) => {
     if (!parent.inPlace()) return;
     try {
       rmdirSync(parent.at(name));
@@ -229,5 +206,30 @@ function setMode(op: DirectoryOp, place: Workplace): void {
     dir.chmod(op.to!);
   } finally {
     dir.close();
+  }
+}
+
+/** The renames and removals themselves; without this, a power cut could undo some after the journal is gone. */
+async function syncParents(ops: readonly { readonly path: string }[], place: Workplace): Promise<void> {
+  if (process.platform === "win32") return;
+  const batch = createSyncBatch();
+  const first = new Map(ops.map(({ path }) => [dirname(path), path]));
+  try {
+    for (const path of first.values()) {
+      const fd = inParent(path, place, "as they are", (parent) => openIfReadable(parent.at(".")));
+      if (fd != null) await batch.add(fd);
+    }
+    await batch.end();
+  } finally {
+    batch.abandon();
+  }
+}
+
+function openIfReadable(directory: string | Buffer): number | null {
+  try {
+    return openSync(directory, "r");
+  } catch (error) {
+    if (errnoOf(error) === "EACCES" || errnoOf(error) === "ENOENT") return null;
+    throw error;
   }
 }

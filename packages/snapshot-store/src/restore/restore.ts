@@ -87,7 +87,7 @@ async function commit(directory: string, journal: Journal, place: Workplace): Pr
   try {
     writeJournal(directory, { ...journal, phase: "commit" });
     const late = await carryOut(journal.plan, stage, place);
-    replaceHistory(directory, journal.stacks.after);
+    replaceHistory(directory, journal.stacks.after, { durable: true });
     removeStage(journal.stage, place.roots);
     removeJournal(directory);
     return late;

@@ -3,7 +3,6 @@ import {
   closeSync,
   constants,
   fchmodSync,
-  fsync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -15,12 +14,12 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { promisify } from "node:util";
 import type { Blobs } from "../content/blobs.js";
 import { errnoOf, SnapshotError } from "../errors.js";
 import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
 import type { Roots } from "../workspace/roots.js";
 import type { FileOp } from "./plan.js";
+import { createSyncBatch } from "./sync-batch.js";
 
 export interface Stage {
   /** Where the prepared file of an op is. */
@@ -30,8 +29,6 @@ export interface Stage {
   close(): void;
 }
 
-const syncToDisk = promisify(fsync);
-const SYNCED_AT_ONCE = 32;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
 /** Prepares the content of every op that puts something in place; it is on the disk when this returns. */
@@ -42,7 +39,7 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
     for (const dir of dirs.values()) dir.close();
     dirs.clear();
   };
-  const unsynced: number[] = [];
+  const batch = createSyncBatch();
   try {
     for (const [index, op] of ops.entries()) {
       if (op.to.kind === "absent") continue;
@@ -51,12 +48,11 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
       dirs.set(root, dir);
       staged.set(op.path, { dir, name: String(index) });
       const fd = prepare(dir.at(String(index)), op, blobs);
-      if (fd !== null) unsynced.push(fd);
-      if (unsynced.length === SYNCED_AT_ONCE) await syncAndClose(unsynced.splice(0));
+      if (fd !== null) await batch.add(fd);
     }
-    await syncAndClose(unsynced.splice(0));
+    await batch.end();
   } catch (error) {
-    for (const fd of unsynced) closeSync(fd);
+    batch.abandon();
     close();
     throw error;
   }
@@ -135,14 +131,5 @@ function prepare(address: string | Buffer, op: FileOp, blobs: Blobs): number | n
   } catch (error) {
     closeSync(fd);
     throw error;
-  }
-}
-
-/** Together, since a file system commits many files for the price of one. */
-async function syncAndClose(fds: readonly number[]): Promise<void> {
-  try {
-    await Promise.all(fds.map((fd) => syncToDisk(fd)));
-  } finally {
-    for (const fd of fds) closeSync(fd);
   }
 }

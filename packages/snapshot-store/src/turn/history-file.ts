@@ -64,8 +64,12 @@ export function appendToHistory(directory: string, rows: readonly Row[]): number
   }
 }
 
-export function replaceHistory(directory: string, stack: Stack, rows: readonly Row[] = []): void {
-  replaceFile(pathIn(directory), JSON.stringify({ v: VERSION, ...stack }) + encode(rows));
+export function replaceHistory(
+  directory: string,
+  stack: Stack,
+  { rows = [], durable = false }: { readonly rows?: readonly Row[]; readonly durable?: boolean } = {},
+): void {
+  replaceFile(pathIn(directory), JSON.stringify({ v: VERSION, ...stack }) + encode(rows), { durable });
 }
 
 // --- internal ---

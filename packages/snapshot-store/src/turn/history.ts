@@ -104,7 +104,7 @@ export function createHistory(directory: string, blobs: Blobs, roots: Roots, lim
     begin(turn) {
       discard();
       return openTurn(turn, (rows) => {
-        if (appendToHistory(directory, rows) === null) replaceHistory(directory, current(), rows);
+        if (appendToHistory(directory, rows) === null) replaceHistory(directory, current(), { rows });
       });
     },
     end({ turn }, { steps, dirs, skipped }, now) {

@@ -10,6 +10,7 @@ import {
   existsSync,
   fchmodSync,
   fstatSync,
+  mkdirSync,
   openSync,
   readlinkSync,
   realpathSync,
@@ -47,14 +48,18 @@ export function pinRoot(root: string): PinnedDir {
 }
 
 /**
- * Opens the directory `parts` below a root, one component at a time and through no symlink. Null when it does not exist;
- * "blocked" when a component is not a directory or is a link.
+ * Opens the directory `parts` below a root, one component at a time and through no symlink. Null when it does not exist and
+ * is not to be made; "blocked" when a component is not a directory or is a link.
  */
-export function pinBelow(root: string, parts: readonly string[]): PinnedDir | "blocked" | null {
+export function pinBelow(
+  root: string,
+  parts: readonly string[],
+  { make = false }: { readonly make?: boolean } = {},
+): PinnedDir | "blocked" | null {
   let dir = pinRoot(root);
   for (const part of parts) {
     try {
-      const next = pin(dir.path === "/" ? `/${part}` : `${dir.path}/${part}`, dir.at(part));
+      const next = (make ? pinOrMake : pinChild)(dir, part);
       dir.close();
       dir = next;
     } catch (error) {
@@ -70,7 +75,30 @@ export function pinBelow(root: string, parts: readonly string[]): PinnedDir | "b
   return "blocked";
 }
 
+/** Leaves alone what is there, whatever it is; and does nothing in a directory that was just removed. */
+export function mkdirIfMissing(address: string | Buffer, mode: number): void {
+  try {
+    mkdirSync(address, { mode });
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST" && errnoOf(error) !== "ENOENT") throw error;
+  }
+}
+
 // --- internal ---
+
+function pinChild(dir: PinnedDir, name: string): PinnedDir {
+  return pin(dir.path === "/" ? `/${name}` : `${dir.path}/${name}`, dir.at(name));
+}
+
+function pinOrMake(dir: PinnedDir, name: string): PinnedDir {
+  try {
+    return pinChild(dir, name);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT" || !dir.inPlace()) throw error;
+  }
+  mkdirIfMissing(dir.at(name), 0o777);
+  return pinChild(dir, name);
+}
 
 function pin(path: string, address: string | Buffer): PinnedDir {
   const fd = openSync(address, OPEN_DIRECTORY);

@@ -1,0 +1,40 @@
+/** Open files on their way to the disk, many at once, since a file system commits many for the price of one. */
+import { closeSync, fsync } from "node:fs";
+import { promisify } from "node:util";
+
+export interface SyncBatch {
+  /** Takes over an open file: it will be synced and closed. */
+  add(fd: number): Promise<void>;
+  /** Everything added is on the disk when this resolves. */
+  end(): Promise<void>;
+  /** Closes what is still open. */
+  abandon(): void;
+}
+
+const SYNCED_AT_ONCE = 32;
+const syncToDisk = promisify(fsync);
+
+export function createSyncBatch(): SyncBatch {
+  let waiting: number[] = [];
+
+  async function end(): Promise<void> {
+    const fds = waiting;
+    waiting = [];
+    try {
+      await Promise.all(fds.map((fd) => syncToDisk(fd)));
+    } finally {
+      for (const fd of fds) closeSync(fd);
+    }
+  }
+
+  return {
+    async add(fd) {
+      waiting.push(fd);
+      if (waiting.length >= SYNCED_AT_ONCE) await end();
+    },
+    end,
+    abandon() {
+      for (const fd of waiting.splice(0)) closeSync(fd);
+    },
+  };
+}
