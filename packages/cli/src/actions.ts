@@ -1,24 +1,32 @@
 /** A command whose first word says what to do: `sessions list`. Each action is loaded when it is chosen. */
 import { type Invocation, type Run, UsageError } from "@chimera/host";
 
-export type Actions = Readonly<Record<string, () => Promise<Run>>>;
+export interface Action {
+  /** How many words it takes at most. @defaultValue 0 */
+  readonly maxOperands?: number;
+  load(): Promise<Run>;
+}
 
-export async function runAction(invocation: Invocation, where: string, actions: Actions, fallback: string) {
+export async function runAction(
+  invocation: Invocation,
+  actions: Readonly<Record<string, Action>>,
+  fallback: string,
+): Promise<number> {
   const [word = fallback, ...operands] = invocation.operands;
-  const load = Object.hasOwn(actions, word) ? actions[word] : undefined;
-  if (!load) {
+  const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
+  if (!action) {
     const known = Object.keys(actions).join(", ");
-    throw new UsageError(
-      `${invocation.profile.name} ${where}: unknown action ${JSON.stringify(word)}; one of ${known}`,
-    );
+    throw new UsageError(`unknown action ${JSON.stringify(word)}; one of ${known}`);
   }
-  const run = await load();
+  const extra = operands[action.maxOperands ?? 0];
+  if (extra !== undefined) throw new UsageError(`unexpected argument ${JSON.stringify(extra)}`);
+  const run = await action.load();
   return run({ ...invocation, operands });
 }
 
 /** The operand that must be there. */
-export function requireOperand({ profile, operands }: Invocation, where: string, what: string): string {
+export function requireOperand({ operands }: Invocation, what: string): string {
   const [first] = operands;
   if (first !== undefined && first.trim() !== "") return first;
-  throw new UsageError(`${profile.name} ${where}: name ${what}`);
+  throw new UsageError(`name ${what}`);
 }

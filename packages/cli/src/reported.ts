@@ -2,7 +2,7 @@
 import type { Invocation, Run } from "@chimera/host";
 import { plain } from "./terminal/plain.js";
 
-export function reported(where: string, run: Run): Run {
+export function reported(run: Run): Run {
   return async (invocation) => {
     endQuietly(invocation);
     try {
@@ -12,16 +12,15 @@ export function reported(where: string, run: Run): Run {
       const { adviceOn, exitCodeOf } = await import("./exit-code.js");
       const code = exitCodeOf(error);
       if (code === null) throw error;
-      complain(invocation, where, `${(error as Error).message}${adviceOn(error)}`);
+      complain(invocation, `${(error as Error).message}${adviceOn(error)}`);
       return code;
     }
   };
 }
 
 /** `otter sessions: there is no session x`, on stderr. */
-export function complain({ profile, process }: Invocation, where: string, message: string): void {
-  const name = where ? `${profile.name} ${where}` : profile.name;
-  process.stderr.write(`${name}: ${plain(message)}\n`);
+export function complain({ where, process }: Invocation, message: string): void {
+  process.stderr.write(`${where}: ${plain(message)}\n`);
 }
 
 // --- internal ---

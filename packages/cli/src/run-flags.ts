@@ -1,6 +1,4 @@
 /** What the flags of a run mean, for `-p` and for the conversation. The settings among them are host's to read. */
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import { type Invocation, UsageError } from "@chimera/host";
 import { plainLine } from "./terminal/plain.js";
 
@@ -8,7 +6,6 @@ export interface RunFlags {
   readonly prompt?: string;
   readonly files: readonly string[];
   readonly outputFormat: string;
-  readonly cwd: string;
   /** Only when it was typed: a resumed session otherwise keeps its own. */
   readonly model?: string;
   readonly resume?: string;
@@ -16,7 +13,7 @@ export interface RunFlags {
   readonly title?: string;
 }
 
-export function readRunFlags({ flags, process }: Invocation): RunFlags {
+export function readRunFlags({ flags }: Invocation): RunFlags {
   const text = (name: string) => flags[name] as string | undefined;
   const [prompt, model, resume, title] = ["print", "model", "resume", "title"].map(text);
   if (resume !== undefined && flags["continue"] === true)
@@ -25,17 +22,9 @@ export function readRunFlags({ flags, process }: Invocation): RunFlags {
     ...(prompt !== undefined && { prompt }),
     files: (flags["file"] as readonly string[] | undefined) ?? [],
     outputFormat: text("output-format") ?? "text",
-    cwd: directory(resolve(process.cwd(), text("cwd") ?? ".")),
     ...(model !== undefined && { model }),
     ...(resume !== undefined && { resume }),
     last: flags["continue"] === true,
     ...(title !== undefined && { title: plainLine(title) }),
   };
-}
-
-// --- internal ---
-
-function directory(path: string): string {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
-  throw new UsageError(`--cwd: ${path} is no directory`);
 }

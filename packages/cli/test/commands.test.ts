@@ -235,12 +235,31 @@ test.each([
   [["undo", "nope"], 2],
   [["undo", "--steps", "0"], 2],
   [["agents", "show", "nobody"], 2],
+  [["agents", "show", "plan", "build"], 2],
   [["completions", "tcsh"], 2],
-])("%j exits %i with one line", async (args, code) => {
+  [["sessions", "list", "more"], 2],
+  [["sessions", "show", "--limit"], 2],
+  [["attach", "here"], 2],
+  [["attach"], 2],
+  [["stats", "--format", "xml"], 2],
+  [["config", "--cwd", "missing"], 2],
+  [["serve", "--port", "many"], 2],
+  [["serve", "--all"], 2],
+  [["serve", "--host", "0.0.0.0"], 2],
+  [["acp", "--mcp", "missing.json"], 2],
+  [["-p", "hi", "--mcp", "bad.json"], 2],
+  [["-p", "hi", "--cwd", "missing"], 2],
+  [["-p", "hi", "--output-format", "xml"], 2],
+  [["-p", "hi", "--max-steps", "0"], 2],
+  [["-p", ""], 2],
+  [["--resume", "a", "--continue"], 2],
+  [["--resume", "nope"], 2],
+])("%j exits %i with one line, which begins with what was called", async (args, code) => {
   const person = await createPerson();
   await writeFile(join(person.cwd, "bad.json"), "{");
   await writeFile(join(person.cwd, "other.json"), '{"schema":"something/else"}');
   const run = await person.type(args);
   expect(run).toMatchObject({ code, stdout: "" });
-  expect(run.stderr.trimEnd().split("\n")).toHaveLength(1);
+  const called = args[0]?.startsWith("-") ? "otter" : `otter ${args[0]}`;
+  expect(run.stderr).toMatch(new RegExp(`^${called}: [^\n]+\n$`));
 });

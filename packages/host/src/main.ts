@@ -26,9 +26,9 @@ async function run(program: Program, process: NodeJS.Process): Promise<number> {
     return 1;
   }
   surviveClosedPipes(profile.name, process);
-  const argv = process.argv.slice(2);
+  const argv = asked(process.argv.slice(2));
   const [name, ...rest] = argv;
-  if (name === "--help" || name === "-h" || name === "help" || (name === undefined && !fallback)) {
+  if (name === "--help" || name === "-h" || (name === undefined && !fallback)) {
     const { programHelp } = await import("./command/help.js");
     process.stdout.write(programHelp(program));
     return 0;
@@ -45,6 +45,12 @@ async function run(program: Program, process: NodeJS.Process): Promise<number> {
   return 2;
 }
 
+/** `help serve` is `serve --help`. */
+function asked(argv: readonly string[]): readonly string[] {
+  const [name, ...rest] = argv;
+  return name === "help" ? [...rest, "--help"] : argv;
+}
+
 async function runCommand(
   program: Program,
   row: Command,
@@ -52,16 +58,21 @@ async function runCommand(
   process: NodeJS.Process,
 ): Promise<number> {
   const { profile } = program;
-  const { parseCommand } = await import("./command/parse.js");
-  const command = completeCommand(profile, row);
-  const { flags, operands } = parseCommand(profile.name, command, argv);
-  if (flags["help"]) {
-    const { commandHelp } = await import("./command/help.js");
-    process.stdout.write(commandHelp(profile, command));
-    return 0;
+  const where = [profile.name, row.name].filter(Boolean).join(" ");
+  try {
+    const { parseCommand } = await import("./command/parse.js");
+    const command = completeCommand(profile, row);
+    const { flags, operands } = parseCommand(command, argv);
+    if (flags["help"]) {
+      const { commandHelp } = await import("./command/help.js");
+      process.stdout.write(commandHelp(profile, command));
+      return 0;
+    }
+    const run = await command.load();
+    return await run({ program, profile, where, flags, operands, process });
+  } catch (error) {
+    return report(where, error, process);
   }
-  const run = await command.load();
-  return run({ program, profile, flags, operands, process });
 }
 
 function surviveClosedPipes(name: string, process: NodeJS.Process): void {
@@ -78,16 +89,16 @@ function tooOld(version: string): boolean {
   return major < MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor < MINIMUM_NODE[1]);
 }
 
-async function report(name: string, error: unknown, process: NodeJS.Process): Promise<number> {
+async function report(where: string, error: unknown, process: NodeJS.Process): Promise<number> {
   const { isUsageError } = await import("./command/usage-error.js");
   if (isUsageError(error)) {
-    process.stderr.write(`${error.message}\n`);
+    process.stderr.write(`${where}: ${error.message}\n`);
     return 2;
   }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
   // What the system refuses (a directory, a disk) is no fault of ours.
   const isRefusal = error instanceof Error && "syscall" in error;
-  process.stderr.write(`${name}: ${isRefusal ? message : (stack ?? message)}\n`);
+  process.stderr.write(`${where}: ${isRefusal ? message : (stack ?? message)}\n`);
   return isRefusal ? 1 : 70;
 }
 

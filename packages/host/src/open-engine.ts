@@ -3,7 +3,7 @@ import { type Config, type ConfigSource, readConfig } from "./config/read-config
 import type { RunningEngine } from "./engine.js";
 import type { Log } from "./log/log.js";
 import { openLog } from "./log/open-log.js";
-import { requireTools } from "./require-tools.js";
+import { requireNamed } from "./require-named.js";
 import { startExtensions } from "./start-extensions.js";
 
 /** A person is waiting: only trouble is told, and the session stays however long they think. */
@@ -18,7 +18,7 @@ export interface OpenEngine {
 /** The caller closes `engine`, which ends turns, writes their ends down and leaves no child behind. */
 export async function openEngine(source: ConfigSource): Promise<OpenEngine> {
   const config = readConfig(source, IN_PROCESS);
-  await requireTools(config);
+  await requireNamed(config);
   const log = openLog(source.process, config.values);
   for (const problem of config.problems) log.warn(problem);
   const extensions = await startExtensions(source, config, log);

@@ -116,7 +116,7 @@ describe("a log file", () => {
   it("is written by serve, besides stderr", async () => {
     const home = await makeHome();
     const path = join(home, "otter.log");
-    const { code, stderr } = await run(home, ["acp", "--log-file", path, "--mcp", "none.json"], {
+    const { code, stderr } = await run(home, ["acp", "--log-file", path], {
       env: { OTTER_PORT: "1" },
     });
     expect(code).toBe(0);

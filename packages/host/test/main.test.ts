@@ -39,7 +39,11 @@ describe("what is typed", () => {
     [["--pint", "x"], "tiny: unknown option --pint; did you mean --print?"],
     [["walk", "--lnog"], "tiny walk: unknown option --lnog; did you mean --long?"],
     [["walk", "a", "b"], 'tiny walk: unexpected argument "b"'],
-    [["-p"], "tiny: Option '-p, --print <value>' argument missing"],
+    [["-p"], "tiny: --print needs a value: --print <prompt>"],
+    [["-p", "-x"], "tiny: --print needs a value: --print <prompt>; one that begins with a dash is written --print=-…"],
+    [["walk", "--long=far"], "tiny walk: --long takes no value"],
+    [["version"], 'tiny: unknown command "version"; see tiny --help'],
+    [["help", "wlak"], 'tiny: unknown command "wlak"; did you mean walk?'],
   ])("%j is a mistake: one line, exit 2", async (args, line) => {
     expect(await tiny(args)).toEqual({ code: 2, stdout: "", stderr: `${line}\n` });
   });
@@ -50,6 +54,8 @@ describe("what is typed", () => {
     expect(stdout).toContain("-p, --print <prompt>");
     expect(stdout).toMatch(/ {2}walk +Summary of walk/);
     expect((await tiny(["walk", "--help"])).stdout).toContain("Usage: tiny walk [options]");
+    expect((await tiny(["help", "walk"])).stdout).toContain("Usage: tiny walk [options]");
+    expect((await tiny(["help"])).stdout).toBe(stdout);
   });
 });
 
@@ -59,7 +65,7 @@ describe("the end", () => {
   });
 
   it.each([
-    ["--fail", /^tiny: Error: out of order\n {4}at /],
+    ["--fail", /^tiny walk: Error: out of order\n {4}at /],
     ["--forget", /^tiny: Error: forgotten\n {4}at /],
   ])("by a fault of our own (%s) is told with its stack, exit 70", async (flag, message) => {
     const { code, stderr } = await tiny(["walk", flag]);

@@ -121,7 +121,7 @@ describe("a home that cannot be used", () => {
     writeFileSync(join(home, ".chimera", "run"), "");
     const { code, stderr } = await run(home, ["serve", "status"]);
     expect(code).toBe(1);
-    expect(stderr.trim().split("\n")).toEqual([expect.stringMatching(/^otter: ENOTDIR/)]);
+    expect(stderr.trim().split("\n")).toEqual([expect.stringMatching(/^otter serve: ENOTDIR/)]);
     const server = await startServer(home, await freePort());
     expect(server.said().stderr).toContain("no pidfile");
   });
@@ -160,8 +160,8 @@ describe("bad flags", () => {
     [["--allowed-tools", "Read,Teleport"], "Teleport"],
     [["--cwd", "/no/such/place"], "--cwd: /no/such/place is no directory"],
     [["--log-file", "/dev/null/x"], "--log-file"],
-    [["--all"], "--all belongs to otter serve stop"],
-    [["--json"], "--json belongs to otter serve status and stop"],
+    [["--all"], "otter serve: --all belongs to serve stop"],
+    [["--json"], "--json belongs to serve status and serve stop"],
     [["restart"], "unknown action"],
     [["stop", "--port", "1", "--all"], "exclude each other"],
     [["stop", "--serve-timeout", "never"], "--serve-timeout takes a number"],
@@ -181,7 +181,7 @@ describe("secrets", () => {
     const refused = await run(home, ["serve", "--port", "0", "--auth-token-file", path]);
     expect(refused).toMatchObject({
       code: 2,
-      stderr: `--auth-token-file: others can read ${path}: chmod 600 it first\n`,
+      stderr: `otter serve: --auth-token-file: others can read ${path}: chmod 600 it first\n`,
     });
 
     chmodSync(path, 0o600);

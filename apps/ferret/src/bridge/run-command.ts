@@ -6,7 +6,7 @@ import { createBridgeExtension } from "../extensions/bridge.js";
 /** Exit codes: 0 stopped, 1 the remote is of no use, 2 the token was refused, or usage. */
 export async function runBridge(invocation: Invocation): Promise<number> {
   const { profile, process, flags, operands } = invocation;
-  if (flags["remote-url"] === undefined) throw new UsageError("bridge needs --remote-url <url>");
+  if (flags["remote-url"] === undefined) throw new UsageError("needs --remote-url <url>");
   const say = (text: string) => void process.stderr.write(`[${profile.name}] ${text}\n`);
 
   let onExit = (_exit: BridgeExit) => {};

@@ -7,7 +7,7 @@ import { startConversation } from "./start.js";
 
 export async function attach(invocation: Invocation): Promise<number> {
   const { operands, process } = invocation;
-  const url = parseServerUrl(requireOperand(invocation, "attach", "a server: attach http://127.0.0.1:5173"));
+  const url = parseServerUrl(requireOperand(invocation, "a server: attach http://127.0.0.1:5173"));
   const server = createServer(url, readServerToken(invocation, readConfig(invocation)));
   const id = operands[1] ?? (await newestOrNew(server));
   return startConversation(invocation, {

@@ -8,14 +8,15 @@ export async function converseHere(invocation: Invocation): Promise<number> {
   const flags = readRunFlags(invocation);
   const { engine, config } = await openEngine(invocation);
   const approves = invocation.process.stdin.isTTY === true;
+  const { cwd } = config;
   const persist = config.values.save;
   const open = (choice: SessionChoice) => openSession(invocation, engine, choice, approves);
   try {
     return await startConversation(invocation, {
       approves,
       remembers: persist,
-      first: await open({ ...flags, persist }),
-      open: (id) => open({ cwd: flags.cwd, last: false, persist, ...(id !== null && { resume: id }) }),
+      first: await open({ ...flags, cwd, persist }),
+      open: (id) => open({ cwd, last: false, persist, ...(id !== null && { resume: id }) }),
     });
   } finally {
     await engine.close();

@@ -28,7 +28,7 @@ export async function listAgents(invocation: Invocation): Promise<number> {
 }
 
 export async function showAgent(invocation: Invocation): Promise<number> {
-  const name = requireOperand(invocation, "agents show", "an agent: agents show <name>");
+  const name = requireOperand(invocation, "an agent: agents show <name>");
   const agent = (await load(invocation)).find((candidate) => candidate.name === name);
   if (!agent) throw new CliError("not_found", `there is no agent ${name}`);
   if (isSet(invocation.flags, "json")) printJson(invocation, agent);
@@ -59,6 +59,6 @@ async function load(invocation: Invocation): Promise<readonly Agent[]> {
   const { flags, process } = invocation;
   const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
   const { agents, problems } = await loadAgents({ home: resolvePaths(process.env).home, cwd });
-  for (const problem of problems) complain(invocation, "agents", problem);
+  for (const problem of problems) complain(invocation, problem);
   return agents;
 }

@@ -23,11 +23,12 @@ export async function print(invocation: Invocation): Promise<number> {
   const { engine, config } = await openEngine(invocation);
   try {
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
-    const client = await openSession(invocation, engine, { ...flags, persist: config.values.save }, somebodyIsHere);
+    const choice = { ...flags, cwd: config.cwd, persist: config.values.save };
+    const client = await openSession(invocation, engine, choice, somebodyIsHere);
     const { outcome, turn } = await ask(invocation, client, { text, ...(content && { content }) }, format);
     const runId = client.persistent ? client.id : null;
     process.stdout.write(format.result(outcome, { model: client.model ?? "", runId }, turn));
-    if (outcome.error && !outcome.cancelled) complain(invocation, "", outcome.error);
+    if (outcome.error && !outcome.cancelled) complain(invocation, outcome.error);
     if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${config.paths.eventlog}/${runId}/\n`);
     return exitCodeOf(outcome);
   } finally {
@@ -96,6 +97,7 @@ async function ask(
       // Somebody else may talk to the session too.
       if (record.turn !== null && record.turn !== turn) return;
       process.stdout.write(format.record(record));
+      if (record.type === "notice" && record.metadata.level !== "info") complain(invocation, record.metadata.text);
       if (record.type === "permission_request") void answerAt(invocation, client, record.metadata, done.signal);
       if (fold.apply(record)) done.abort();
     },

@@ -10,7 +10,7 @@ const DEFAULT_URL = "http://localhost:5174/api/shares";
 
 export async function shareSession(invocation: Invocation): Promise<number> {
   const { flags, profile, process } = invocation;
-  const id = requireOperand(invocation, "share", "a session: share <id>");
+  const id = requireOperand(invocation, "a session: share <id>");
   const sink = parseSink(textFlag(flags, "sink"));
   const format = parseFormat(textFlag(flags, "format"));
   const { store, paths } = openStore(invocation);

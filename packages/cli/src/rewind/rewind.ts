@@ -1,5 +1,4 @@
 /** `undo` and `redo`: take turns of a session back, or bring them again, with the files they changed. */
-import { resolve } from "node:path";
 import { openEngine, type Run, UsageError } from "@chimera/host";
 import type { RewindReport } from "@chimera/session";
 import { whereOpen } from "../client/holder.js";
@@ -10,12 +9,11 @@ import { plainLine } from "../terminal/plain.js";
 
 export function rewind(direction: "undo" | "redo"): Run {
   return async (invocation) => {
-    const { flags, operands, process } = invocation;
+    const { flags, operands } = invocation;
     const steps = stepsOf(textFlag(flags, "steps"));
-    const { engine } = await openEngine(invocation);
+    const { engine, config } = await openEngine(invocation);
     try {
-      const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
-      const id = operands[0] ?? (await lastSession(engine, cwd));
+      const id = operands[0] ?? (await lastSession(engine, config.cwd));
       const [force, dryRun] = [isSet(flags, "force"), isSet(flags, "dry-run")];
       const report = await whereOpen<RewindReport>(invocation, engine, id, {
         here: (session) => session[direction]({ steps, force, dryRun }),

@@ -10,7 +10,7 @@ export function conversationCommand(name: string): Command {
     startsSessions: true,
     flags: RUN_FLAGS,
     example: `${name} -p 'list files and read README.md'`,
-    load: loaded("", async () => (invocation) => (isPrint(invocation) ? print(invocation) : converse(invocation))),
+    load: loaded(async () => (invocation) => (isPrint(invocation) ? print(invocation) : converse(invocation))),
   };
 }
 
@@ -29,7 +29,7 @@ export function attachCommand(name: string): Command {
       "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" },
     },
     example: `${name} attach http://127.0.0.1:5173`,
-    load: loaded("attach", async () => (await import("../conversation/attach.js")).attach),
+    load: loaded(async () => (await import("../conversation/attach.js")).attach),
   };
 }
 

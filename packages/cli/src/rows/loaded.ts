@@ -1,9 +1,9 @@
 /** Makes a row's `load`: the code behind a command, wrapped so that expected failures are told in one line. */
 import type { Run } from "@chimera/host";
 
-export function loaded(where: string, code: () => Promise<Run>): () => Promise<Run> {
+export function loaded(code: () => Promise<Run>): () => Promise<Run> {
   return async () => {
     const [{ reported }, run] = await Promise.all([import("../reported.js"), code()]);
-    return reported(where, run);
+    return reported(run);
   };
 }

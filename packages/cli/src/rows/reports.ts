@@ -23,7 +23,7 @@ export function reportCommands(name: string): Command[] {
         ...JSON_FLAG,
       },
       example: `${name} stats --since 30d`,
-      load: loaded("stats", async () => (await import("../reports/stats.js")).showStats),
+      load: loaded(async () => (await import("../reports/stats.js")).showStats),
     },
     {
       name: "share",
@@ -41,7 +41,7 @@ export function reportCommands(name: string): Command[] {
         ...JSON_FLAG,
       },
       example: `${name} share otter-20260425T120300-aaaa1111 --format md`,
-      load: loaded("share", async () => (await import("../reports/share.js")).shareSession),
+      load: loaded(async () => (await import("../reports/share.js")).shareSession),
     },
     {
       name: "export",
@@ -64,7 +64,7 @@ export function reportCommands(name: string): Command[] {
         ...JSON_FLAG,
       },
       example: `${name} export otter-20260425T120300-aaaa1111 --output run.json`,
-      load: loaded("export", async () => (await import("../transfer/export.js")).exportSession),
+      load: loaded(async () => (await import("../transfer/export.js")).exportSession),
     },
     {
       name: "import",
@@ -77,7 +77,7 @@ export function reportCommands(name: string): Command[] {
         ...JSON_FLAG,
       },
       example: `${name} import run.json`,
-      load: loaded("import", async () => (await import("../transfer/import.js")).importSession),
+      load: loaded(async () => (await import("../transfer/import.js")).importSession),
     },
   ];
 }

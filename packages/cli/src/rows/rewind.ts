@@ -20,6 +20,6 @@ export function rewindCommands(name: string): Command[] {
     maxOperands: 1,
     flags: FLAGS,
     example: `${name} ${direction} --steps 2`,
-    load: loaded(direction, async () => (await import("../rewind/rewind.js")).rewind(direction)),
+    load: loaded(async () => (await import("../rewind/rewind.js")).rewind(direction)),
   }));
 }

@@ -1,5 +1,6 @@
 /** `sessions`: what was run, and what it cost. */
 import type { Command, Flags } from "@chimera/host";
+import type { Action } from "../actions.js";
 import { alsoSpelled } from "../flags.js";
 import { loaded } from "./loaded.js";
 
@@ -27,20 +28,26 @@ export function sessionsCommand(name: string): Command {
       "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" },
     },
     example: `${name} sessions list --since 7d`,
-    load: loaded("sessions", async () => {
+    load: loaded(async () => {
       const { runAction } = await import("../actions.js");
-      return (invocation) => runAction(invocation, "sessions", ACTIONS, "list");
+      return (invocation) => runAction(invocation, ACTIONS, "list");
     }),
   };
 }
 
 // --- internal ---
 
-const ACTIONS = {
-  list: async () => (await import("../sessions/list.js")).listSessions,
-  show: async () => (await import("../sessions/show.js")).showSession,
-  cost: async () => (await import("../sessions/cost.js")).showCost,
-  rename: async () => (await import("../sessions/rename.js")).renameSession,
-  search: async () => (await import("../sessions/search.js")).searchSessions,
-  gc: async () => (await import("../sessions/gc.js")).collectGarbage,
+const ACTIONS: Readonly<Record<string, Action>> = {
+  list: { load: async () => (await import("../sessions/list.js")).listSessions },
+  show: { maxOperands: 1, load: async () => (await import("../sessions/show.js")).showSession },
+  cost: { load: async () => (await import("../sessions/cost.js")).showCost },
+  rename: {
+    maxOperands: Number.POSITIVE_INFINITY,
+    load: async () => (await import("../sessions/rename.js")).renameSession,
+  },
+  search: {
+    maxOperands: Number.POSITIVE_INFINITY,
+    load: async () => (await import("../sessions/search.js")).searchSessions,
+  },
+  gc: { load: async () => (await import("../sessions/gc.js")).collectGarbage },
 };

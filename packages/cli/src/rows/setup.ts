@@ -1,5 +1,6 @@
 /** What there is and how it is set up: models, tools, agents, commands, config, doctor, audit, completions. */
 import { type Command, configFlags, type Flags } from "@chimera/host";
+import type { Action } from "../actions.js";
 import { JSON_FLAG } from "../flags.js";
 import { loaded } from "./loaded.js";
 
@@ -17,14 +18,14 @@ export function setupCommands(name: string): Command[] {
         ...JSON_FLAG,
       },
       example: `${name} models`,
-      load: loaded("models", async () => (await import("../lists/models.js")).listModels),
+      load: loaded(async () => (await import("../lists/models.js")).listModels),
     },
     {
       name: "tools",
       summary: "List the agent's tools",
       flags: JSON_FLAG,
       example: `${name} tools --json`,
-      load: loaded("tools", async () => (await import("../lists/tools.js")).listTools),
+      load: loaded(async () => (await import("../lists/tools.js")).listTools),
     },
     {
       name: "agents",
@@ -33,13 +34,9 @@ export function setupCommands(name: string): Command[] {
       maxOperands: 2,
       flags: { ...CWD, ...JSON_FLAG },
       example: `${name} agents show plan`,
-      load: loaded("agents", async () => {
-        const [{ runAction }, { listAgents, showAgent }] = await Promise.all([
-          import("../actions.js"),
-          import("../lists/agents.js"),
-        ]);
-        const actions = { list: async () => listAgents, show: async () => showAgent };
-        return (invocation) => runAction(invocation, "agents", actions, "list");
+      load: loaded(async () => {
+        const { runAction } = await import("../actions.js");
+        return (invocation) => runAction(invocation, AGENTS, "list");
       }),
     },
     {
@@ -47,21 +44,21 @@ export function setupCommands(name: string): Command[] {
       summary: "List the slash commands of a session here",
       flags: { ...CWD, ...JSON_FLAG },
       example: `${name} commands`,
-      load: loaded("commands", async () => (await import("../lists/commands.js")).listCommands),
+      load: loaded(async () => (await import("../lists/commands.js")).listCommands),
     },
     {
       name: "config",
       summary: "Show every setting and where it came from",
       flags: { ...CWD, ...JSON_FLAG },
       example: `${name} config`,
-      load: loaded("config", async () => (await import("../setup/config.js")).showConfig),
+      load: loaded(async () => (await import("../setup/config.js")).showConfig),
     },
     {
       name: "doctor",
       summary: "Check that everything is in place",
       flags: { ...CWD, ...configFlags("model", "port", "host"), ...NO_COLOR, ...JSON_FLAG },
       example: `${name} doctor`,
-      load: loaded("doctor", async () => (await import("../setup/doctor.js")).examine),
+      load: loaded(async () => (await import("../setup/doctor.js")).examine),
     },
     {
       name: "audit",
@@ -70,12 +67,9 @@ export function setupCommands(name: string): Command[] {
       maxOperands: 2,
       flags: JSON_FLAG,
       example: `${name} audit verify`,
-      load: loaded("audit", async () => {
-        const [{ runAction }, { verifyAuditLog }] = await Promise.all([
-          import("../actions.js"),
-          import("../setup/audit.js"),
-        ]);
-        return (invocation) => runAction(invocation, "audit", { verify: async () => verifyAuditLog }, "verify");
+      load: loaded(async () => {
+        const { runAction } = await import("../actions.js");
+        return (invocation) => runAction(invocation, AUDIT, "verify");
       }),
     },
     {
@@ -85,7 +79,18 @@ export function setupCommands(name: string): Command[] {
       maxOperands: 1,
       flags: {},
       example: `${name} completions bash > ~/.local/share/bash-completion/completions/${name}`,
-      load: loaded("completions", async () => (await import("../setup/completions.js")).printCompletions),
+      load: loaded(async () => (await import("../setup/completions.js")).printCompletions),
     },
   ];
 }
+
+// --- internal ---
+
+const AGENTS: Readonly<Record<string, Action>> = {
+  list: { load: async () => (await import("../lists/agents.js")).listAgents },
+  show: { maxOperands: 1, load: async () => (await import("../lists/agents.js")).showAgent },
+};
+
+const AUDIT: Readonly<Record<string, Action>> = {
+  verify: { maxOperands: 1, load: async () => (await import("../setup/audit.js")).verifyAuditLog },
+};

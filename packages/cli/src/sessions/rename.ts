@@ -7,7 +7,7 @@ import { printJson, printLines } from "../output.js";
 import { plainLine } from "../terminal/plain.js";
 
 export async function renameSession(invocation: Invocation): Promise<number> {
-  const id = requireOperand(invocation, "sessions rename", "a session and its title: sessions rename <id> <title>");
+  const id = requireOperand(invocation, "a session and its title: sessions rename <id> <title>");
   const title = plainLine(invocation.operands.slice(1).join(" "));
   const { engine } = await openEngine(invocation);
   try {

@@ -25,7 +25,7 @@ interface Hit {
 export async function searchSessions(invocation: Invocation): Promise<number> {
   const { flags, operands, profile, process } = invocation;
   const needle = operands.join(" ").trim().toLowerCase();
-  if (needle === "") throw new UsageError(`${profile.name} sessions search: name what to look for`);
+  if (needle === "") throw new UsageError("name what to look for: sessions search <text>");
   const limit = limitFlag(textFlag(flags, "limit", "sessions"), DEFAULT_LIMIT);
   const { store } = openStore(invocation);
   const progress = createProgress(process.stderr, "sessions searched:");

@@ -15,7 +15,7 @@ const FEW_EVENTS = 30;
 
 export async function showSession(invocation: Invocation): Promise<number> {
   const { flags, process } = invocation;
-  const id = requireOperand(invocation, "sessions show", "a session: sessions show <id>");
+  const id = requireOperand(invocation, "a session: sessions show <id>");
   const { store, paths } = openStore(invocation);
   const summary = await requireSummary(store, id);
   const path = join(paths.eventlog, id);

@@ -15,7 +15,7 @@ export async function showConfig(invocation: Invocation): Promise<number> {
       { title: "FROM", cell: (row: Setting) => (row.from ? `${row.layer}: ${row.from}` : row.layer) },
     ];
     printLines(invocation, await renderTable(columns, settings, screenWidth(invocation)));
-    for (const problem of problems) complain(invocation, "config", problem);
+    for (const problem of problems) complain(invocation, problem);
   }
   return 0;
 }

@@ -18,7 +18,7 @@ type Format = (typeof FORMATS)[number];
 
 export async function exportSession(invocation: Invocation): Promise<number> {
   const { flags, operands, process } = invocation;
-  const id = requireOperand(invocation, "export", "a session: export <id>");
+  const id = requireOperand(invocation, "a session: export <id>");
   const layout = choiceFlag("layout", textFlag(flags, "layout"), ["bundle", "files"]);
   const format = choiceFlag("format", textFlag(flags, "format", "export") ?? operands[1], FORMATS);
   const output = textFlag(flags, "output", "export");

@@ -2,7 +2,7 @@
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const scored = known.map((candidate) => ({ candidate, distance: distance(word, candidate) }));
   const best = scored.sort((a, b) => a.distance - b.distance)[0];
-  return best && best.distance <= Math.max(2, Math.floor(word.length / 2)) ? best.candidate : undefined;
+  return best && best.distance <= Math.max(2, Math.floor(word.length / 3)) ? best.candidate : undefined;
 }
 
 // --- internal ---

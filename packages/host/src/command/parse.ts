@@ -12,9 +12,8 @@ export interface Parsed {
 
 export const COMMON_FLAGS: Flags = { help: { type: "boolean", short: "h", help: "Show this help" } };
 
-export function parseCommand(program: string, command: Command, argv: readonly string[]): Parsed {
+export function parseCommand(command: Command, argv: readonly string[]): Parsed {
   const flags = { ...command.flags, ...COMMON_FLAGS };
-  const where = command.name ? `${program} ${command.name}` : program;
   const options = Object.fromEntries(
     Object.entries(flags).map(([name, { type, short, multiple }]) => [
       name,
@@ -24,24 +23,28 @@ export function parseCommand(program: string, command: Command, argv: readonly s
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
     const extra = positionals[command.maxOperands ?? 0];
-    if (extra !== undefined) throw new UsageError(`${where}: unexpected argument ${quote(extra)}`);
+    if (extra !== undefined) throw new UsageError(`unexpected argument ${quote(extra)}`);
     return { flags: values as FlagValues, operands: positionals };
   } catch (error) {
-    throw explain(where, error, Object.keys(flags));
+    throw explain(error, flags);
   }
 }
 
 // --- internal ---
 
-function explain(where: string, error: unknown, known: readonly string[]): unknown {
+function explain(error: unknown, flags: Flags): unknown {
   const { code, message } = error as { code?: string; message: string };
+  const typed = /'(?:-\w, )?(-[^' ]*)/.exec(message)?.[1] ?? "option";
   if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
-    const flag = /'(-[^' ]*)/.exec(message)?.[1] ?? "option";
-    const close = nearest(flag.replace(/^-+/, ""), known);
-    return new UsageError(`${where}: unknown option ${flag}${close ? `; did you mean --${close}?` : ""}`);
+    const close = nearest(typed.replace(/^-+/, ""), Object.keys(flags));
+    return new UsageError(`unknown option ${typed}${close ? `; did you mean --${close}?` : ""}`);
   }
-  if (code?.startsWith("ERR_PARSE_ARGS")) return new UsageError(`${where}: ${message.split("\n", 1)[0]}`);
-  return error;
+  if (code !== "ERR_PARSE_ARGS_INVALID_OPTION_VALUE") return error;
+  const row = Object.entries(flags).find(([name, { short }]) => [`--${name}`, `-${short}`].includes(typed));
+  if (row?.[1].type !== "string") return new UsageError(`${typed} takes no value`);
+  const [name, { value }] = row;
+  const dashed = message.includes("ambiguous") ? `; one that begins with a dash is written --${name}=-…` : "";
+  return new UsageError(`--${name} needs a value: --${name} ${value}${dashed}`);
 }
 
 function quote(text: string): string {

@@ -1,4 +1,4 @@
-/** A mistake in what was typed: one line, exit code 2. */
+/** A mistake in what was typed: one line, exit code 2. Whoever reports it puts what was called in front. */
 const BRAND = Symbol.for("@chimera/host/usage-error");
 
 export class UsageError extends Error {

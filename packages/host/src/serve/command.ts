@@ -70,15 +70,14 @@ const ACTIONS: Readonly<Record<string, () => Promise<Run>>> = {
   stop: async () => (await import("./stop.js")).stop,
 };
 
-function actionOf({ profile, operands, flags }: Invocation): Promise<Run> {
+function actionOf({ operands, flags }: Invocation): Promise<Run> {
   const [action] = operands;
-  const where = `${profile.name} serve`;
   if (action !== undefined && !Object.hasOwn(ACTIONS, action)) {
-    throw new UsageError(`${where}: unknown action ${JSON.stringify(action)}; status or stop`);
+    throw new UsageError(`unknown action ${JSON.stringify(action)}; status or stop`);
   }
   for (const [name, { actions }] of Object.entries(ACTION_FLAGS)) {
     if (flags[name] !== undefined && !actions.includes(action ?? "")) {
-      throw new UsageError(`--${name} belongs to ${where} ${actions.join(" and ")}`);
+      throw new UsageError(`--${name} belongs to serve ${actions.join(" and serve ")}`);
     }
   }
   const load = action === undefined ? undefined : ACTIONS[action];

@@ -9,7 +9,7 @@ import type { Log } from "../log/log.js";
 import { openLog } from "../log/open-log.js";
 import { resolvePaths } from "../paths.js";
 import { envName } from "../profile.js";
-import { requireTools } from "../require-tools.js";
+import { requireNamed } from "../require-named.js";
 import { startExtensions } from "../start-extensions.js";
 import { logRequests } from "./access-log.js";
 import { endChildren } from "./end-children.js";
@@ -25,7 +25,7 @@ export async function serve(invocation: Invocation): Promise<number> {
   const config = readConfig(invocation);
   const settings = readServeSettings(profile, invocation.flags, config);
   const access = settings.http ? readHttpAccess(invocation, config) : null;
-  await requireTools(config);
+  await requireNamed(config);
   const log = openLog(process, config.values, access?.authToken === undefined ? [] : [access.authToken]);
   for (const problem of config.problems) log.warn(problem);
   const extensions = await startExtensions(invocation, config, log);
@@ -101,7 +101,7 @@ function lazyEngine(
 
 /** Says where it listens, or why it does not: then the exit code. */
 async function startHttp(
-  { profile, process }: Invocation,
+  { profile, where, process }: Invocation,
   settings: ServeSettings,
   access: HttpAccess,
   engine: LazyEngine,
@@ -133,7 +133,7 @@ async function startHttp(
     };
   } catch (error) {
     if (isUsageError(error)) throw error;
-    process.stderr.write(`${whyNot(name, settings, error)}\n`);
+    process.stderr.write(`${whyNot(where, settings, error)}\n`);
     return isHostError(error) ? 2 : 1;
   }
 }
@@ -148,12 +148,12 @@ function failureOf(work: Promise<unknown>, log: Log): Promise<number> {
   });
 }
 
-function whyNot(program: string, { host, port }: ServeSettings, error: unknown): string {
+function whyNot(where: string, { host, port }: ServeSettings, error: unknown): string {
   if (isHostError(error)) {
-    return `ERROR: ${program} serve already running (pid=${error.pid}) on port=${port}. Stop it first or use a different --port.`;
+    return `ERROR: ${where} already running (pid=${error.pid}) on port=${port}. Stop it first or use a different --port.`;
   }
   const { code, message } = error as NodeJS.ErrnoException;
   const reason =
     code === "EADDRINUSE" ? `another program has port ${port}; choose another with --port <port>` : message;
-  return `${program} serve: cannot listen on ${host}:${port}: ${reason}`;
+  return `${where}: cannot listen on ${host}:${port}: ${reason}`;
 }
