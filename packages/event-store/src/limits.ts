@@ -10,8 +10,10 @@ export const LIMITS = {
   summaryBytes: 16 * 1024 * 1024,
   /** The copy of all summaries that speeds up lists. A larger one is not used. */
   indexBytes: 256 * 1024 * 1024,
-  /** Read size of a replay, and about the size of the batches it hands out. */
+  /** Read size of a replay: each read is a trip to another thread. */
   readBytes: 256 * 1024,
+  /** About the size of the batches a replay hands out. Half of what the engine keeps among its small, cheap strings. */
+  batchBytes: 64 * 1024,
   /** Recent lines kept in memory for readers of one session that are a little behind. */
   windowBytesPerSession: 1024 * 1024,
   /** The same, over all sessions of the process. */

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { StoreError } from "./errors.js";
 
-const CANONICAL = /^([a-z][a-z0-9]*)-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})-([0-9a-f]{8})$/;
+const CANONICAL = /^[a-z][a-z0-9]*-\d{8}T\d{6}-[0-9a-f]{8}$/;
+const TIME_AND_RANDOM = "YYYYMMDDTHHMMSS-xxxxxxxx";
 /** A directory name on every platform: no separators, no leading dot, no device colon, no trailing dot. */
 const SAFE_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
 const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
@@ -31,16 +32,12 @@ export function sessionPrefix(id: string): string {
 
 /** When the id says the session was created, as epoch milliseconds; NaN for an id chosen by a person. */
 export function sessionTime(id: string): number {
-  const match = CANONICAL.exec(id);
-  if (match === null) return Number.NaN;
-  const year = Number(match[2]);
-  const month = Number(match[3]);
-  const day = Number(match[4]);
-  const hour = Number(match[5]);
-  const minute = Number(match[6]);
-  const second = Number(match[7]);
+  if (!CANONICAL.test(id)) return Number.NaN;
+  const at = id.length - TIME_AND_RANDOM.length;
+  const [month, day] = [digits(id, at + 4, 2), digits(id, at + 6, 2)];
+  const [hour, minute, second] = [digits(id, at + 9, 2), digits(id, at + 11, 2), digits(id, at + 13, 2)];
   if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59) return Number.NaN;
-  return Date.UTC(year, month - 1, day, hour, minute, second);
+  return Date.UTC(digits(id, at, 4), month - 1, day, hour, minute, second);
 }
 
 /** True for an id that is a directory name on every platform. At most 128 characters. */
@@ -52,4 +49,13 @@ export function isStorableId(id: unknown): id is string {
 export function assertStorableId(id: string): void {
   if (isStorableId(id)) return;
   throw new StoreError("invalid_id", `not usable as a session id: ${JSON.stringify(String(id).slice(0, 140))}`);
+}
+
+// --- internal ---
+
+/** Without a text for each part: lists ask this of every session. */
+function digits(text: string, at: number, count: number): number {
+  let value = 0;
+  for (let i = at; i < at + count; i++) value = value * 10 + text.charCodeAt(i) - 48;
+  return value;
 }

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createFileStore, type Damage, type EventBody, type EventStore, type FileStoreOptions } from "../src/index.js";
 
@@ -237,6 +238,24 @@ describe("followers", () => {
     expect(Math.min(...delays)).toBeLessThan(250);
   });
 
+  it("see what a writer puts into a segment that stood empty for a while", async () => {
+    const store = openStore();
+    await (await store.create(ID, {})).close();
+    const writer = await store.open(ID);
+    writer.append([{ type: "note" }]);
+    await writer.close();
+    const segment = join(directory(), (await segments())[0]!);
+    const content = await readFile(segment);
+    await writeFile(segment, "");
+    let seen = 0;
+    openStore().subscribe(ID, { from: 0 }, (batch) => {
+      seen += batch.length;
+    });
+    await delay(500);
+    await writeFile(segment, content);
+    await expect.poll(() => seen, { timeout: 5_000 }).toBe(1);
+  });
+
   it("pass over many segments that appear at once", async () => {
     const writer = await openStore({ durability: "none" }).create(ID, {});
     const seqs: number[] = [];
@@ -264,6 +283,20 @@ describe("time stamps and lists", () => {
     for await (const entry of store.read(ID)) stamps.push(entry.event.ts);
     expect(stamps).toEqual([...stamps].sort());
     expect(stamps).toHaveLength(6);
+  });
+
+  it("show at once what another process makes and deletes, however often they were asked before", async () => {
+    const [here, there] = [openStore(), openStore()];
+    const ids = async (): Promise<string[]> => (await here.list()).sessions.map((session) => session.id);
+    await (await there.create(ID, {})).close();
+    await delay(300);
+    for (let i = 0; i < 3; i++) expect(await ids()).toEqual([ID]);
+    await (await there.create("otter-20260425T120301-bbbb2222", {})).close();
+    expect(await ids()).toEqual(["otter-20260425T120301-bbbb2222", ID]);
+    await delay(300);
+    expect(await ids()).toHaveLength(2);
+    await there.delete(ID);
+    expect(await ids()).toEqual(["otter-20260425T120301-bbbb2222"]);
   });
 
   it("survive a missing, stale or damaged index, and leave out what has no summary", async () => {

@@ -122,10 +122,11 @@ describe("the index", () => {
   const rows = [
     "",
     "nothing to see",
-    `${OTHER} 1 2 3`,
     `${OTHER} 1 2 3 {"forged":true}\n`,
-    `../../etc 1 2 3 {}\n`,
-    "__proto__ 1 2 3 {}\n",
+    `["${OTHER}",1,2,3,{"forged":true}]`,
+    `["${OTHER}",1,2,3,{"forged":true}]\n`,
+    `["../../etc",1,2,3,{}]\n["__proto__",1,2,3,{}]\n`,
+    `null\n[[],{},"1",null]\n`,
   ];
   for (const text of rows) {
     it(`with a sound checksum over ${JSON.stringify(text)} is only believed where the disk agrees`, async () => {

@@ -22,6 +22,8 @@ export interface Chain {
   readonly segments: readonly ChainSegment[];
   /** The highest fencing token seen, on or off the chain. */
   readonly fence: number;
+  /** A segment was made and has no content yet. */
+  readonly hasUnborn: boolean;
   readonly damage: readonly Damage[];
 }
 
@@ -38,11 +40,13 @@ interface Candidate {
 export function loadChain(directory: string): Chain {
   const names = readdirSync(directory);
   const candidates: Candidate[] = [];
+  let hasUnborn = false;
   for (const name of names) {
     const first = segmentFirst(name);
     if (first === null || first === 0) continue;
     const header = readHeader(join(directory, name));
-    if (header !== "unborn") candidates.push({ name, first, header });
+    if (header === "unborn") hasUnborn = true;
+    else candidates.push({ name, first, header });
   }
   candidates.sort((a, b) => a.first - b.first || fenceOf(a) - fenceOf(b));
   const segments = link(candidates);
@@ -50,6 +54,7 @@ export function loadChain(directory: string): Chain {
     files: listEventFiles(names),
     segments,
     fence: Math.max(0, ...candidates.map(fenceOf)),
+    hasUnborn,
     damage: segments
       .filter((segment) => segment.header === null)
       .map((segment) => ({ seq: null, where: `${segment.name}@0`, reason: "the segment header is damaged" })),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { LIMITS } from "../limits.js";
 import type { Entry, EventBody } from "../types.js";
 import { type Chain, type ChainSegment, loadChain } from "./chain.js";
+import { createDirectoryView } from "./directory-view.js";
 import { inspectLog } from "./inspect.js";
 import { createSegmentParser, type SegmentParser } from "./parse-segment.js";
 
@@ -13,24 +14,18 @@ export interface Tail<E extends EventBody> {
   poll(): Entry<E>[];
 }
 
-/** Directory times tick in steps of some milliseconds: a listing this young may have missed a file made in the same step. */
-const SETTLED_MS = 1_000;
-
 export function openTail<E extends EventBody>(directory: string): Tail<E> {
   const end = inspectLog(directory);
   let lastSeq = end.lastSeq;
   let chain: Chain = end.chain;
-  let listed = 0;
+  const currentChain = createDirectoryView(
+    directory,
+    () => loadChain(directory),
+    (found) => found.hasUnborn,
+  );
   let segment: ChainSegment | undefined = chain.segments[chain.segments.length - 1];
   let parser: SegmentParser<E> | null =
     segment === undefined ? null : parserFor(segment.name, end.lastSeq + 1, end.prev!.bytes);
-
-  const refresh = (): void => {
-    const { mtimeMs } = statSync(directory);
-    if (mtimeMs === listed) return;
-    chain = loadChain(directory);
-    listed = Date.now() - mtimeMs > SETTLED_MS ? mtimeMs : 0;
-  };
 
   const next = (): ChainSegment | undefined => {
     if (segment === undefined) return chain.segments[0];
@@ -57,7 +52,7 @@ export function openTail<E extends EventBody>(directory: string): Tail<E> {
     },
     poll() {
       const found: Entry<E>[] = [];
-      refresh();
+      chain = currentChain();
       for (;;) {
         const following = next();
         if (segment !== undefined && parser !== null) {

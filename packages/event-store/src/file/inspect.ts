@@ -21,7 +21,7 @@ export interface LogEnd {
 
 /** The end of a log that nobody has written to. */
 export const EMPTY_LOG: LogEnd = {
-  chain: { files: [], segments: [], fence: 0, damage: [] },
+  chain: { files: [], segments: [], fence: 0, hasUnborn: false, damage: [] },
   lastSeq: 0,
   lastTs: "",
   counts: createCounts(),

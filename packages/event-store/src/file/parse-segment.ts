@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import { LIMITS } from "../limits.js";
 import { ReplayedEntry } from "../record/entry.js";
 import { verifiedSeq } from "../record/line.js";
@@ -12,7 +13,7 @@ export interface SegmentParser<E extends EventBody> {
   readonly validBytes: number;
   /** Bytes taken so far, an unfinished line included. */
   readonly offset: number;
-  push(chunk: Buffer): Entry<E>[];
+  push(bytes: Buffer): Entry<E>[];
   /** The segment ends here and the next one starts with `next`: every number that did not come is damaged. */
   finishBefore(next: number): Entry<E>[];
   /** The log ends here. Returns a last record without its line break; `torn` tells whether anything else was left over. */
@@ -26,6 +27,12 @@ export interface SegmentParserOptions {
   /** Where in the file the first chunk starts. @defaultValue 0 */
   readonly offset?: number;
   readonly onDamage?: ((damage: Damage) => void) | undefined;
+}
+
+/** Bytes and, when each of them is a character, all of them as one text: cutting lines from it costs less than decoding each. */
+interface Chunk {
+  readonly bytes: Buffer;
+  readonly text: string | null;
 }
 
 interface BadLine {
@@ -72,18 +79,20 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     expected = next;
   };
 
-  const accept = (bytes: Buffer, start: number, end: number, at: number, entries: Entry<E>[]): boolean => {
+  const accept = ({ bytes, text }: Chunk, start: number, end: number, at: number, entries: Entry<E>[]): boolean => {
     const seq = verifiedSeq(bytes, start, end);
     if (seq < expected) return false;
     if (seq > expected || bad.length > 0) settleBad(seq, at);
     expected = seq + 1;
-    entries.push(new ReplayedEntry<E>(seq, bytes.toString("utf8", start, end)));
+    const line = text === null ? bytes.toString("utf8", start, end) : text.slice(start, end);
+    entries.push(new ReplayedEntry<E>(seq, line));
     return true;
   };
 
   /** Takes one line. `at` is its place in the file. */
-  const take = (bytes: Buffer, start: number, end: number, at: number, entries: Entry<E>[]): void => {
-    if (accept(bytes, start, end, at, entries)) {
+  const take = (chunk: Chunk, start: number, end: number, at: number, entries: Entry<E>[]): void => {
+    const { bytes } = chunk;
+    if (accept(chunk, start, end, at, entries)) {
       validBytes = at + (end - start) + 1;
       return;
     }
@@ -91,7 +100,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       validBytes = end - start + 1;
       return;
     }
-    if (salvage(bytes, start, end, at, entries) > 0) {
+    if (salvage(chunk, start, end, at, entries) > 0) {
       validBytes = at + (end - start) + 1;
       return;
     }
@@ -107,8 +116,8 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
    * A damaged line break glues a record to the next one, or leaves a byte behind the last one: finds the whole ones inside,
    * and returns how far they reach.
    */
-  const salvage = (bytes: Buffer, start: number, end: number, at: number, entries: Entry<E>[]): number => {
-    const starts = recordStarts(bytes, start, end);
+  const salvage = (chunk: Chunk, start: number, end: number, at: number, entries: Entry<E>[]): number => {
+    const starts = recordStarts(chunk.bytes, start, end);
     const ends = [...starts.slice(1).map((next) => next - 1), end, end - 1];
     let reach = 0;
     let budget = SALVAGE_PASSES * (end - start);
@@ -117,7 +126,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       for (const to of ends) {
         if (to <= from || budget < 0) continue;
         budget -= to - from;
-        if (!accept(bytes, from, to, at + (from - start), entries)) continue;
+        if (!accept(chunk, from, to, at + (from - start), entries)) continue;
         reach = to - start;
         break;
       }
@@ -125,11 +134,11 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     return reach;
   };
 
-  const takeCarried = (): Buffer => {
-    const line = carry.length === 1 ? carry[0]! : Buffer.concat(carry, carryBytes);
+  const takeCarried = (): Chunk => {
+    const bytes = carry.length === 1 ? carry[0]! : Buffer.concat(carry, carryBytes);
     carry = [];
     carryBytes = 0;
-    return line;
+    return { bytes, text: null };
   };
 
   const keep = (rest: Buffer): void => {
@@ -153,23 +162,24 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     get offset() {
       return offset;
     },
-    push(chunk) {
+    push(bytes) {
       const entries: Entry<E>[] = [];
       const base = offset;
-      offset += chunk.length;
+      offset += bytes.length;
+      const chunk: Chunk = { bytes, text: isAscii(bytes) ? bytes.toString("latin1") : null };
       let start = 0;
-      for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
+      for (let end = bytes.indexOf(LF); end >= 0; end = bytes.indexOf(LF, start)) {
         if (overlong) overlong = false;
         else if (carryBytes > 0) {
           const at = base - carryBytes;
-          carry.push(chunk.subarray(0, end));
+          carry.push(bytes.subarray(0, end));
           carryBytes += end;
           const line = takeCarried();
-          take(line, 0, line.length, at, entries);
+          take(line, 0, line.bytes.length, at, entries);
         } else take(chunk, start, end, base + start, entries);
         start = end + 1;
       }
-      if (start < chunk.length) keep(chunk.subarray(start));
+      if (start < bytes.length) keep(bytes.subarray(start));
       return entries;
     },
     finishBefore(next) {
@@ -177,7 +187,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       const at = offset - carryBytes;
       if (carryBytes > 0) {
         const line = takeCarried();
-        take(line, 0, line.length, at, entries);
+        take(line, 0, line.bytes.length, at, entries);
       }
       if (expected < next || bad.length > 0) settleBad(Math.max(next, expected), at);
       return entries;
@@ -188,10 +198,10 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       if (carryBytes > 0) {
         const at = offset - carryBytes;
         const line = takeCarried();
-        if (accept(line, 0, line.length, at, entries)) validBytes = offset;
+        if (accept(line, 0, line.bytes.length, at, entries)) validBytes = offset;
         else {
           torn = true;
-          const reach = salvage(line, 0, line.length, at, entries);
+          const reach = salvage(line, 0, line.bytes.length, at, entries);
           if (reach > 0) validBytes = at + reach;
         }
       }

@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { LIMITS } from "../limits.js";
 import { batches } from "../record/batches.js";
@@ -15,7 +15,7 @@ export interface ReadRange {
   readonly onDamage?: ((damage: Damage) => void) | undefined;
 }
 
-/** Reads a log's entries with from < seq <= to in batches of about 256 KiB. The name of a segment tells where to begin. */
+/** Reads a log's entries with from < seq <= to in batches of about 64 KiB. The name of a segment tells where to begin. */
 export async function* readLog<E extends EventBody>(
   directory: string,
   range: ReadRange,
@@ -98,13 +98,8 @@ async function* readSegment<E extends EventBody>(
   try {
     const file = await openFiles.withRoomAsync(() => open(join(directory, segment.name), "r"));
     try {
-      const chunk = Buffer.allocUnsafe(LIMITS.readBytes);
-      const limit = segment.limit ?? Number.POSITIVE_INFINITY;
-      for (;;) {
-        const want = Math.min(chunk.length, limit - parser.offset);
-        const { bytesRead } = want > 0 ? await file.read(chunk, 0, want, parser.offset) : { bytesRead: 0 };
-        if (bytesRead === 0) break;
-        const batch = clip(parser.push(chunk.subarray(0, bytesRead)), range);
+      for await (const bytes of readAhead(file, segment.limit ?? Number.POSITIVE_INFINITY)) {
+        const batch = clip(parser.push(bytes), range);
         if (batch.length > 0) yield batch;
         if (parser.expected > range.to) return;
       }
@@ -116,6 +111,31 @@ async function* readSegment<E extends EventBody>(
   }
   const rest = clip(next === null ? parser.finishLog().entries : parser.finishBefore(next), range);
   if (rest.length > 0) yield rest;
+}
+
+/** The bytes of a file up to `limit`, in pieces that hold until the next one is asked for; the file is read ahead of them. */
+async function* readAhead(file: FileHandle, limit: number): AsyncGenerator<Buffer> {
+  let offset = 0;
+  const read = async (into: Buffer): Promise<Buffer> => {
+    const want = Math.min(into.length, limit - offset);
+    const { bytesRead } = want > 0 ? await file.read(into, 0, want, offset) : { bytesRead: 0 };
+    offset += bytesRead;
+    return into.subarray(0, bytesRead);
+  };
+  const memory = [Buffer.allocUnsafe(LIMITS.readBytes), Buffer.allocUnsafe(LIMITS.readBytes)];
+  let coming = read(memory[1]!);
+  try {
+    for (let turn = 0; ; turn = 1 - turn) {
+      const chunk = await coming;
+      if (chunk.length === 0) return;
+      coming = read(memory[turn]!);
+      // It may fail while nobody waits for it.
+      coming.catch(() => {});
+      for (let at = 0; at < chunk.length; at += LIMITS.batchBytes) yield chunk.subarray(at, at + LIMITS.batchBytes);
+    }
+  } finally {
+    await coming.catch(() => {});
+  }
 }
 
 function clip<E extends EventBody>(entries: Entry<E>[], { from, to }: ReadRange): readonly Entry<E>[] {

@@ -7,6 +7,7 @@ import { hex8 } from "../record/crc32.js";
 import { isStorableId } from "../session-id.js";
 import type { Damage, ListedSession } from "../types.js";
 import { replaceFileSync } from "./atomic-file.js";
+import { createDirectoryView } from "./directory-view.js";
 import { readRegular } from "./regular-file.js";
 
 /**
@@ -15,7 +16,7 @@ import { readRegular } from "./regular-file.js";
  */
 export interface SessionIndex<S> {
   /** Every session directory. */
-  ids(): string[];
+  ids(): readonly string[];
   /** Epoch milliseconds of a summary's last write; null without one. `checked`: the rows were just refreshed. */
   touched(id: string, checked: boolean): number | null;
   /** The row of a session; null without a readable summary. */
@@ -42,6 +43,9 @@ export function createSessionIndex<S extends object>(directory: string): Session
   const path = join(directory, INDEX_NAME);
   let rows: Map<string, Row<S>> | null = null;
   let changed = 0;
+  const names = createDirectoryView(directory, () =>
+    readdirSync(directory).filter((name) => name !== INDEX_NAME && isStorableId(name)),
+  );
 
   const loaded = (): Map<string, Row<S>> => {
     rows ??= loadRows<S>(path);
@@ -74,7 +78,7 @@ export function createSessionIndex<S extends object>(directory: string): Session
   return {
     ids() {
       try {
-        return readdirSync(directory).filter((name) => name !== INDEX_NAME && isStorableId(name));
+        return names();
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
         throw error;
@@ -109,14 +113,17 @@ export function createSessionIndex<S extends object>(directory: string): Session
 /** The summary a text holds, or null when it is not a JSON object. */
 export function parseSummary<S extends object>(text: string): S | null {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as S) : null;
+    return asSummary<S>(JSON.parse(text));
   } catch {
     return null;
   }
 }
 
 // --- internal ---
+
+function asSummary<S extends object>(value: unknown): S | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as S) : null;
+}
 
 /** The row as it was while its file is unchanged, else a new one; undefined when the summary cannot be read. */
 function readRow<S>(path: string, before: Row<S> | undefined): Row<S> | undefined {
@@ -139,32 +146,29 @@ function summaryOf<S extends object>(row: Row<S>): S | null {
 /** One line per session, below the checksum of them all. */
 function formatRows<S extends object>(rows: ReadonlyMap<string, Row<S>>): string {
   let lines = "";
-  for (const [id, row] of rows) {
-    lines += `${id} ${row.ino} ${row.size} ${row.mtimeMs} ${JSON.stringify(summaryOf(row))}\n`;
-  }
+  for (const [id, row] of rows) lines += `${JSON.stringify([id, row.ino, row.size, row.mtimeMs, summaryOf(row)])}\n`;
   return `${hex8(crc32(lines))}\n${lines}`;
 }
 
-function loadRows<S>(path: string): Map<string, Row<S>> {
+/** None when the file cannot be read, or is not as it was written. */
+function loadRows<S extends object>(path: string): Map<string, Row<S>> {
   const rows = new Map<string, Row<S>>();
-  let text: string;
   try {
-    text = readRegular(path, LIMITS.indexBytes) ?? "";
+    const text = readRegular(path, LIMITS.indexBytes) ?? "";
+    const lines = text.slice(CHECK_CHARS);
+    if (text.slice(0, CHECK_CHARS) !== `${hex8(crc32(lines))}\n`) return rows;
+    // All at once: ten thousand small texts take twice as long.
+    const saved = JSON.parse(`[${lines.slice(0, -1).replaceAll("\n", ",")}]`) as [
+      string,
+      number,
+      number,
+      number,
+      unknown,
+    ][];
+    for (const [id, ino, size, mtimeMs, summary] of saved)
+      rows.set(id, { ino, size, mtimeMs, summary: asSummary<S>(summary) });
   } catch {
-    return rows;
-  }
-  if (text.slice(0, CHECK_CHARS) !== `${hex8(crc32(text.slice(CHECK_CHARS)))}\n`) return rows;
-  let at = CHECK_CHARS;
-  const upTo = (end: string): string => {
-    const start = at;
-    const found = text.indexOf(end, start);
-    at = found < 0 ? text.length + 1 : found + 1;
-    return text.slice(start, at - 1);
-  };
-  while (at < text.length) {
-    const id = upTo(" ");
-    const row = { ino: Number(upTo(" ")), size: Number(upTo(" ")), mtimeMs: Number(upTo(" ")), summary: upTo("\n") };
-    rows.set(id, row);
+    // The summaries are read once more.
   }
   return rows;
 }
