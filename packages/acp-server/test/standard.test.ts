@@ -436,6 +436,19 @@ describe("the life of a session", () => {
     expect((await client.call("session/new", { mcpServers: [], ...params })).error?.code).toBe(-32602);
   });
 
+  test("set_title names a session for everybody; one that is too long is -32602", async () => {
+    const client = await standardClient(makeEngine(saying("ok")));
+    const { sessionId } = client;
+    expect((await client.call("session/set_title", { sessionId, title: " A\n name " })).result).toEqual({
+      title: "A name",
+    });
+    await client.prompt("hi");
+    const titles = client.updates().filter((update) => update.sessionUpdate === "session_info_update");
+    expect(titles).toMatchObject([{ title: "A name" }]);
+    expect((await client.call("session/set_title", { sessionId, title: "x".repeat(201) })).error?.code).toBe(-32602);
+    expect((await client.call("session/set_title", { sessionId: "nobody", title: "x" })).error?.code).toBe(-32002);
+  });
+
   test("undo and redo are methods too", async () => {
     const client = await standardClient(makeEngine(saying("ok")));
     const { sessionId } = client;

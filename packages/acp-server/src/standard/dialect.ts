@@ -20,6 +20,7 @@ const METHODS = [
   "session/set_mode",
   "session/set_config_option",
   "session/set_model",
+  "session/set_title",
 ];
 
 const EXTENSION_METHODS = ["session/replay", "session/undo", "session/redo"].map((name) => `_chimera.dev/${name}`);
@@ -47,7 +48,15 @@ function welcome({ program, keyVariables }: DialectContext): object {
       loadSession: true,
       promptCapabilities: { image: true, audio: false, embeddedContext: true },
       mcpCapabilities: { http: true, sse: false },
-      sessionCapabilities: { list: {}, delete: {}, additionalDirectories: {}, resume: {}, close: {}, fork: {} },
+      sessionCapabilities: {
+        list: {},
+        delete: {},
+        additionalDirectories: {},
+        resume: {},
+        close: {},
+        fork: {},
+        title: {},
+      },
       auth: { logout: {} },
       _meta: { "chimera.dev/methods": EXTENSION_METHODS },
     },

@@ -7,18 +7,16 @@ import {
 } from "@chimera/acp-schema";
 import { parseCursor } from "@chimera/event-store";
 import { deferred, type Methods, type RequestContext } from "@chimera/ndjson-rpc";
-import { type McpServer, parseMode, type RewindOptions, type Session } from "@chimera/session";
+import { parseMode, type RewindOptions } from "@chimera/session";
 import * as v from "valibot";
-import type { Choice, Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
-import { createCommandList } from "./command-list.js";
+import { createConnectionSessions } from "./connection-sessions.js";
 import { listSessions } from "./list.js";
 import { mcpServer, withPlainServers } from "./mcp-servers.js";
 import { promptInput } from "./prompt-content.js";
 import { replayRaw, replayVisible } from "./replay.js";
-import { configOptions, modeState, type SettingsShown, setConfigOption } from "./settings.js";
-import { standardView } from "./view.js";
+import { configOptions, setConfigOption } from "./settings.js";
 
 const Rewinding = v.object({
   sessionId: v.string(),
@@ -37,49 +35,7 @@ const Forking = v.object({
 export function standardMethods(context: DialectContext, hello: unknown): Methods {
   const { connection, open, origin } = context;
   const capabilities: ClientCapabilities = v.parse(InitializeRequest, hello).clientCapabilities ?? {};
-  const booleans = capabilities.session?.configOptions?.boolean != null;
-  const commands = createCommandList(connection);
-  const shownOf = new WeakMap<Session, SettingsShown>();
-  const servers = new Map<string, readonly McpServer[]>();
-
-  const shownWith = (engine: Engine, session: Session, agents: readonly Choice[]): SettingsShown => {
-    const shown = { models: engine.models(), agents, extensions: context.extensions, booleans };
-    shownOf.set(session, shown);
-    return shown;
-  };
-  const shownFor = async (engine: Engine, session: Session) =>
-    shownWith(engine, session, await engine.agents(session.cwd));
-  const settingsOf = (session: Session, shown: SettingsShown) => ({
-    modes: modeState(session),
-    configOptions: configOptions(session, shown),
-  });
-  const show = (session: Session, shown: SettingsShown, from?: number) =>
-    open.open(session, (opened) => standardView(opened, { connection, capabilities, shown, origin }), {
-      ...(from !== undefined && { from }),
-      again(reloaded) {
-        shownOf.set(reloaded, shown);
-        show(reloaded, shown);
-        // It gets its servers back, and the client learns what its settings are now.
-        reloaded.useMcpServers(servers.get(reloaded.id) ?? []);
-        const update = { sessionUpdate: "config_option_update", configOptions: configOptions(reloaded, shown) };
-        connection.notify("session/update", { sessionId: reloaded.id, update });
-      },
-    });
-  const lend = (session: Session, list: readonly McpServer[]) => {
-    servers.set(session.id, list);
-    session.useMcpServers(list);
-  };
-  const loaded = async (id: string): Promise<{ engine: Engine; session: Session; shown: SettingsShown }> => {
-    const engine = await context.engine();
-    const session = await engine.sessions.load(id);
-    return { engine, session, shown: shownOf.get(session) ?? (await shownFor(engine, session)) };
-  };
-  /** A session this connection has open, or a stored one, opened at its head. */
-  const sessionOf = async (id: string) => {
-    const found = await loaded(id);
-    show(found.session, found.shown);
-    return found;
-  };
+  const own = createConnectionSessions(context, capabilities);
 
   const row = <K extends keyof typeof agentMethods>(
     name: K,
@@ -96,27 +52,27 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
         engine.sessions.create({ cwd, directories: additionalDirectories ?? [] }),
         engine.agents(cwd),
       ]);
-      lend(session, mcpServers.map(mcpServer));
-      const shown = shownWith(engine, session, agents);
-      show(session, shown, 0);
-      return { sessionId: session.id, ...settingsOf(session, shown) };
+      own.lend(session, mcpServers.map(mcpServer));
+      const shown = own.shownWith(engine, session, agents);
+      own.show(session, shown, 0);
+      return { sessionId: session.id, ...own.settingsOf(session, shown) };
     }),
     ...row("session/load", async ({ sessionId, mcpServers }, request) => {
       const engine = await context.engine();
       const session = await engine.sessions.load(sessionId);
-      lend(session, mcpServers.map(mcpServer));
-      const shown = await shownFor(engine, session);
+      own.lend(session, mcpServers.map(mcpServer));
+      const shown = await own.shownFor(engine, session);
       const head = session.lastSeq;
       await replayVisible(connection, engine.sessions, session, capabilities, head);
       // Live updates start after the reply, from where the replay ended.
-      request.reply(settingsOf(session, shown));
-      show(session, shown, head);
+      request.reply(own.settingsOf(session, shown));
+      own.show(session, shown, head);
       return deferred;
     }),
     ...row("session/resume", async ({ sessionId, mcpServers }) => {
-      const { session, shown } = await sessionOf(sessionId);
-      if (mcpServers) lend(session, mcpServers.map(mcpServer));
-      return settingsOf(session, shown);
+      const { session, shown } = await own.open(sessionId);
+      if (mcpServers) own.lend(session, mcpServers.map(mcpServer));
+      return own.settingsOf(session, shown);
     }),
     ...row("session/list", async ({ cwd, cursor }) => {
       const engine = await context.engine();
@@ -129,29 +85,29 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
         const index = _meta?.["chimera.dev/messageIndex"];
         const turn = typeof index === "number" && Number.isInteger(index) ? { turn: index } : {};
         const child = await engine.sessions.fork(sessionId, turn);
-        lend(child, (mcpServers ?? []).map(mcpServer));
-        const shown = await shownFor(engine, child);
-        show(child, shown);
-        return { sessionId: child.id, ...settingsOf(child, shown) };
+        own.lend(child, (mcpServers ?? []).map(mcpServer));
+        const shown = await own.shownFor(engine, child);
+        own.show(child, shown);
+        return { sessionId: child.id, ...own.settingsOf(child, shown) };
       },
     } as Methods[string],
     ...row("session/close", async ({ sessionId }) => {
       const engine = await context.engine();
       await engine.sessions.close(sessionId);
-      await forget(sessionId);
+      await own.forget(sessionId);
       return {};
     }),
     ...row("session/delete", async ({ sessionId }) => {
       const engine = await context.engine();
       await engine.sessions.close(sessionId);
-      await forget(sessionId);
+      await own.forget(sessionId);
       await engine.sessions.delete(sessionId);
       return {};
     }),
     ...row("session/prompt", async ({ sessionId, prompt }, request) => {
-      const { engine, session } = await sessionOf(sessionId);
-      const first = !commands.known(session.id);
-      const told = commands.tell(engine, session);
+      const { engine, session } = await own.open(sessionId);
+      const first = !own.commands.known(session.id);
+      const told = own.commands.tell(engine, session);
       // Only the first prompt waits for them: looking whether they changed must not stand between a prompt and its first word.
       if (first) await told;
       open.prompt(session, promptInput(prompt), request, told);
@@ -163,45 +119,46 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
       return {};
     }),
     ...row("session/set_mode", async ({ sessionId, modeId }) => {
-      const { session } = await sessionOf(sessionId);
+      const { session } = await own.open(sessionId);
       session.setMode(parseMode(modeId), origin);
       return {};
     }),
     ...row("session/set_config_option", async (params) => {
-      const { engine, session } = await sessionOf(params.sessionId);
-      const shown = await shownFor(engine, session);
+      const { engine, session } = await own.open(params.sessionId);
+      const shown = await own.shownFor(engine, session);
       setConfigOption(session, shown, { id: params.configId, value: params.value, origin });
       return { configOptions: configOptions(session, shown) };
     }),
     "session/set_model": {
       params: v.object({ sessionId: v.string(), modelId: v.string() }),
       handle: async ({ sessionId, modelId }: { sessionId: string; modelId: string }) => {
-        (await sessionOf(sessionId)).session.setModel(modelId, origin);
+        (await own.open(sessionId)).session.setModel(modelId, origin);
         return {};
+      },
+    } as Methods[string],
+    "session/set_title": {
+      params: v.object({ sessionId: v.string(), title: v.string() }),
+      handle: async ({ sessionId, title }: { sessionId: string; title: string }) => {
+        const { session } = await own.open(sessionId);
+        session.setTitle(title, origin);
+        return { title: session.title ?? "" };
       },
     } as Methods[string],
     "_chimera.dev/session/replay": {
       params: v.looseObject({ sessionId: v.string() }),
       handle: async (params: { sessionId: string; sinceEventId?: unknown }) => {
-        const { engine, session, shown } = await loaded(params.sessionId);
+        const { engine, session, shown } = await own.find(params.sessionId);
         const to = session.lastSeq;
         const from = parseCursor(params.sinceEventId as string);
         const replayed = await replayRaw(connection, engine.sessions, session, capabilities, { from, to });
         // Opened where the replay ended: a client that starts with this call sees every record once and in order.
-        show(session, shown, to);
+        own.show(session, shown, to);
         return { sessionId: session.id, replayed, lastEventId: to, truncated: false };
       },
     } as Methods[string],
     "_chimera.dev/session/undo": rewindRow("undo"),
     "_chimera.dev/session/redo": rewindRow("redo"),
   };
-
-  /** What this connection keeps of a session; its last updates go out first. */
-  async function forget(sessionId: string): Promise<void> {
-    await open.finish(sessionId);
-    commands.forget(sessionId);
-    servers.delete(sessionId);
-  }
 
   function rewindRow(direction: "undo" | "redo"): Methods[string] {
     return {
@@ -212,7 +169,7 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
           ...(force !== undefined && { force }),
           ...(dry_run !== undefined && { dryRun: dry_run }),
         };
-        return (await sessionOf(sessionId)).session[direction](options);
+        return (await own.open(sessionId)).session[direction](options);
       },
     } as Methods[string];
   }
