@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startEditor } from "./editor.js";
+import { fileScope } from "./program.js";
 import { scratchTree } from "./scratch.js";
 
 const call = (tool: string, args: object, expected: object = {}) => ({
@@ -63,6 +64,24 @@ describe("the terminal", () => {
   const methods = (editor: { frames: { method?: string }[] }) =>
     editor.frames.flatMap((frame) => (frame.method?.startsWith("terminal/") ? [frame.method] : []));
 
+  // A minute is waited for in full, from the start of the file, while the other tests run.
+  const atEnd = fileScope();
+  let minute: Promise<{ took: number; output: string; seen: string[] }>;
+  beforeAll(() => {
+    minute = (async () => {
+      const editor = await startEditor({
+        turns: [terminal({ command: "sleep", args: ["1000"] })],
+        clientCapabilities: { terminal: true },
+        answers: answers(() => undefined),
+        atEnd,
+      });
+      const { sessionId } = await editor.open();
+      const started = performance.now();
+      const { updates } = await editor.prompt(sessionId, "wait");
+      return { took: performance.now() - started, output: outputOf(updates), seen: methods(editor) };
+    })();
+  });
+
   test("[editor.client-terminal] [editor.terminal-flow] [editor.terminal-options] a command runs in the editor's pane, with its own cwd and env", async () => {
     const args = { command: "npm", args: ["test"], cwd: "src", env: { CI: "1" } };
     const editor = await startEditor({
@@ -89,6 +108,14 @@ describe("the terminal", () => {
     expect(outputOf(updates)).toContain("what the pane shows");
   });
 
+  const timedOut = [
+    "terminal/create",
+    "terminal/wait_for_exit",
+    "terminal/kill",
+    "terminal/output",
+    "terminal/release",
+  ];
+
   test("[editor.terminal-timeout] one that outlasts its time is killed and released", async () => {
     const editor = await startEditor({
       turns: [terminal({ command: "sleep", args: ["100"], timeout: 0.5 })],
@@ -97,9 +124,7 @@ describe("the terminal", () => {
     });
     const { sessionId } = await editor.open();
     await editor.prompt(sessionId, "wait");
-    expect(methods(editor)).toContain("terminal/kill");
-    expect(methods(editor).at(-1)).toBe("terminal/release");
-    expect(methods(editor).indexOf("terminal/kill")).toBeLessThan(methods(editor).indexOf("terminal/release"));
+    expect(methods(editor)).toEqual(timedOut);
   });
 
   test("[editor.terminal-fallback] without one the tool is absent, and the local shell is used", async () => {
@@ -113,6 +138,14 @@ describe("the terminal", () => {
     expect(outputOf(updates)).toContain("failed");
     expect(methods(editor)).toEqual([]);
   });
+
+  test("[editor.terminal-timeout] without a time of its own that is after 60 s", async () => {
+    const { took, output, seen } = await minute;
+    expect(took).toBeGreaterThanOrEqual(60_000);
+    expect(took).toBeLessThan(70_000);
+    expect(output).toContain("timed out after 60 s");
+    expect(seen).toEqual(timedOut);
+  }, 90_000);
 });
 
 describe("MCP servers", () => {

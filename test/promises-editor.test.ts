@@ -1,8 +1,9 @@
 // Editors over standard ACP v1: what is advertised, sessions, updates, settings.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { allowOnce, ofKind, rejectOnce, startEditor } from "./editor.js";
+import { scratchTree } from "./scratch.js";
 
 const say = (text: string) => ({ steps: [{ reply: [{ text }] }] });
 const call = (tool: string, args: object) => ({
@@ -20,6 +21,17 @@ test("[editor.cap-load] [editor.cap-fork] [editor.cap-list] [editor.cap-close] [
     sessionCapabilities: { list: {}, fork: {}, close: {}, resume: {} },
   });
   expect((await editor.request("authenticate", { methodId: editor.hello.authMethods[0].id })).result).toEqual({});
+});
+
+test("[acp.internal-error] what the server itself cannot do is -32603, with what went wrong, and the connection lives on", async () => {
+  const home = scratchTree({ eventlog: "a file where the logs belong" });
+  const editor = await startEditor({ home });
+  const asked = { cwd: editor.program.cwd, mcpServers: [] };
+  const { error, result } = await editor.request("session/new", asked);
+  expect(result).toBeUndefined();
+  expect(error).toMatchObject({ code: -32603, data: { message: expect.stringContaining("ENOTDIR") } });
+  rmSync(join(home, "eventlog"));
+  expect((await editor.request("session/new", asked)).result.sessionId).toMatch(/^otter-/);
 });
 
 test("[editor.session-new-state] [editor.cap-modes] [editor.cap-config-options] [editor.mode-default] [editor.session-new-cwd] [runtime.current-model] [runtime.model-config-option] a new session tells its modes, options and model", async () => {

@@ -1,11 +1,15 @@
 // ferret: its dialect, presets, memory of answers, and both transports at once.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import * as sdk from "@agentclientprotocol/sdk";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { ofKind, startEditor } from "./editor.js";
 import { connect, type Frame, nativePeer, type Peer, updatesOf } from "./peer.js";
 import { addressOf, startProgram } from "./program.js";
-import { scratchTree } from "./scratch.js";
+import { repositoryRoot, scratchTree } from "./scratch.js";
 import { startServer } from "./server.js";
 
 const kindOf = (frame: Frame) => frame.params?.kind as string | undefined;
@@ -292,15 +296,64 @@ describe("HTTP", () => {
   });
 });
 
+/** The command a document tells people to paste into their editor's settings. */
+function documented(page: string, key: string): { command: string; args: string[]; env: Record<string, string> } {
+  const text = readFileSync(join(repositoryRoot, "docs", page), "utf8");
+  const [, block = ""] = /```json\n([\s\S]*?)```/.exec(text) ?? [];
+  return JSON.parse(block)[key].ferret;
+}
+
+// With the client library that editors' extensions are built on, and `ferret` found as a terminal would find it.
 test.each([
-  [
-    "[ferret.zed] [ferret.vscode] as pasted,",
-    "ferret",
-    ["serve", "--sandbox", "workspace-write", "--approval", "auto"],
-  ],
-  ["[editor.zed-settings] as pasted,", "otter", ["acp"]],
-] as const)("%s the documented entry of %s works as written", async (_ids, name, command) => {
-  const editor = await startEditor({ name, command });
+  ["[ferret.zed] for Zed,", "zed.md", "agent_servers"],
+  ["[ferret.vscode] for VS Code,", "vscode.md", "acp.agents"],
+])("%s the entry of docs/%s drives ferret as written: text, a read, an edit, a question", async (_id, page, key) => {
+  const { command, args, env } = documented(page, key);
+  const turn = {
+    steps: [
+      { reply: [{ text: "So. " }, { call: "Read", args: { path: "README.md" } }] },
+      { reply: [{ call: "Write", args: { path: "made.txt", content: "made\n" } }] },
+      { reply: [{ call: "Bash", args: { command: "git init -q ." } }] },
+      { reply: [{ text: "Done." }] },
+    ],
+  };
+  const [cwd, home, bin] = [{ "README.md": "# A workspace\n" }, {}, {}].map((files) => scratchTree(files));
+  const script = join(scratchTree({ "script.json": { turns: [turn] } }), "script.json");
+  symlinkSync(join(repositoryRoot, "apps/ferret/dist/cli.js"), join(bin!, command));
+  const child = spawn(command, args, {
+    cwd,
+    env: { PATH: `${bin}${delimiter}${process.env["PATH"]}`, HOME: home, FERRET_MODEL: `scripted:${script}`, ...env },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const updates: sdk.SessionUpdate[] = [];
+  const asked: string[] = [];
+  const { agent } = sdk
+    .client()
+    .onRequest("session/request_permission", ({ params }) => {
+      asked.push(params.toolCall.title ?? "");
+      const { optionId = "" } = params.options.find((option) => option.kind === "reject_once") ?? {};
+      return { outcome: { outcome: "selected" as const, optionId } };
+    })
+    .onNotification("session/update", ({ params }) => void updates.push(params.update))
+    .connect(sdk.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>));
+  const hello = await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+  expect(hello.agentInfo?.name).toBe("ferret");
+  const { sessionId } = await agent.request("session/new", { cwd: cwd!, mcpServers: [] });
+  const { stopReason } = await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "go" }] });
+  expect(stopReason).toBe("end_turn");
+  expect(readFileSync(join(cwd!, "made.txt"), "utf8")).toBe("made\n");
+  expect(asked).toEqual(["git init -q ."]);
+  expect(existsSync(join(cwd!, ".git"))).toBe(false);
+  const kinds = updates.map((update) => update.sessionUpdate);
+  for (const kind of ["agent_message_chunk", "tool_call", "tool_call_update"]) expect(kinds).toContain(kind);
+  expect(JSON.stringify(updates)).toContain('"type":"diff"');
+  child.stdin.end();
+  expect(await once(child, "exit")).toEqual([0, null]);
+});
+
+test("[editor.zed-settings] as pasted, the documented entry of otter works as written", async () => {
+  const editor = await startEditor({ name: "otter", command: ["acp"] });
   const { sessionId } = await editor.open();
   const { result, updates } = await editor.prompt(sessionId, "list files and read README");
   expect(result.stopReason).toBe("end_turn");

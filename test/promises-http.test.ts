@@ -1,6 +1,8 @@
 // The REST surface of `otter serve`: sessions made, listed, read, extended and cancelled.
+import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { fileScope } from "./program.js";
 import { scratchTree } from "./scratch.js";
@@ -297,6 +299,33 @@ test("[http.worked-example] the documented walk: open, stream, inspect, with the
       events: records.map((frame) => frame.data),
     },
   ]);
+});
+
+test("[http.worked-example] as pasted into a shell, with curl and jq", async () => {
+  const walk = await startServer([], { OTTER_SERVER_TOKEN: "dev-secret" }, { token: "dev-secret" });
+  const script = `
+    SID=$(curl -s -X POST http://127.0.0.1:5173/sessions \\
+      -H "Authorization: Bearer dev-secret" \\
+      -H "Content-Type: application/json" \\
+      -d '{"prompt": "list files and read README"}' \\
+      | jq -r '.session_id')
+    echo "$SID"
+    curl -N \\
+      -H "Authorization: Bearer dev-secret" \\
+      -H "Accept: text/event-stream" \\
+      http://127.0.0.1:5173/sessions/"$SID"/events
+    echo
+    curl -s -H "Authorization: Bearer dev-secret" \\
+      http://127.0.0.1:5173/sessions/"$SID" | jq .summary
+  `.replaceAll("http://127.0.0.1:5173", walk.address);
+  const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script]);
+  const [, id = "", stream = "", summary = ""] = /^(otter-\S+)\n([\s\S]*?\n)\n+(\{\n[\s\S]*)$/.exec(stdout) ?? [];
+  const ids = [...stream.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));
+  expect(ids).toEqual(ids.map((_, index) => index + 1));
+  expect(stream).toMatch(/^event: agent_result$/m);
+  expect(stream.trimEnd()).toMatch(new RegExp(`event: end\ndata: .*"session_id":"${id}","success":true\\}$`));
+  const facts = { prompt: "list files and read README", cwd: walk.program.cwd, steps: 3, tool_calls_total: 2 };
+  expect(JSON.parse(summary)).toEqual(summaryOf(id, facts));
 });
 
 /** What a session that ran offline to a good end says of itself, whole. */

@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { addressOf, fileScope, type Program, type Surroundings, startProgram } from "./program.js";
-import { scratchTree } from "./scratch.js";
+import { repositoryRoot, scratchTree } from "./scratch.js";
 import { type Server, startServer } from "./server.js";
 
 const atEnd = fileScope();
@@ -175,15 +175,37 @@ describe("serve stop", () => {
     expect((await stop(scratchTree({}), "--serve-timeout", "-1")).code).toBe(2);
   });
 
-  test("[pidfile.stop-exit-codes] one that runs elsewhere is not signalled but told, and that is 1", async () => {
-    const server = await startServer();
-    const run = join(server.program.home, "run");
+  test("[pidfile.stop-exit-codes] one that runs elsewhere is not signalled but told, and that is 1, though the others end", async () => {
+    const home = scratchTree({});
+    const far = await startServer([], {}, { home });
+    const run = join(home, "run");
     for (const name of readdirSync(run).filter((each) => /\.claim\.\d+$/.test(each))) {
       const held = JSON.parse(readFileSync(join(run, name), "utf8"));
       writeFileSync(join(run, name), JSON.stringify({ ...held, boot: "another", host: "another" }));
     }
-    const refused = await stop(server.program.home);
-    expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining("FAILED: it runs on another machine") });
+    const near = await startServer([], {}, { home });
+    const { code, stdout } = await stop(home, "--all");
+    expect(code).toBe(1);
+    expect(stdout).toContain(`port=${portOf(far)} pid=${far.program.child.pid} FAILED: it runs on another machine`);
+    expect(stdout).toContain(`port=${portOf(near)} pid=${near.program.child.pid} ok: stopped (SIGTERM)`);
+    expect(await near.program.exited).toBe(0);
+    expect((await far.ask("GET /health")).status).toBe(200);
+    expect((await stop(home)).code).toBe(1);
+  });
+
+  // Only root can become somebody who may not signal.
+  test.runIf(process.getuid?.() === 0)("[pidfile.stop-exit-codes] one that may not be signalled is 1", async () => {
+    const server = await startServer();
+    const { home } = server.program;
+    expect(spawnSync("chmod", ["-R", "a+rX", home]).status).toBe(0);
+    const cli = join(repositoryRoot, "apps/otter/dist/cli.js");
+    const nobody = spawnSync(process.execPath, [cli, "serve", "stop"], {
+      env: { PATH: process.env["PATH"], HOME: home, CHIMERA_HOME: home },
+      uid: 65534,
+      gid: 65534,
+      encoding: "utf8",
+    });
+    expect([nobody.status, nobody.stdout]).toEqual([1, expect.stringContaining("FAILED: it may not be signalled")]);
     expect((await server.ask("GET /health")).status).toBe(200);
   });
 
