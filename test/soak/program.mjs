@@ -1,5 +1,5 @@
 // The built program as child processes: started, asked, killed and started again.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,18 +14,19 @@ export function createPrograms({ root, token }) {
   const live = new Set();
   const counts = { started: 0, killed: 0, ended: 0, exits: [] };
   const gaugeFile = join(root, "gauge.json");
+  const env = {
+    PATH: process.env.PATH,
+    HOME: root,
+    CHIMERA_HOME: join(root, "home"),
+    OTTER_SERVER_TOKEN: token,
+    SOAK_GAUGE: gaugeFile,
+  };
 
   function start(args, { gauge = false } = {}) {
     const watch = gauge ? ["--expose-gc", "--import", pathToFileURL(join(here, "gauge.mjs")).href] : [];
     const child = spawn(process.execPath, [...watch, cli, ...args, "--log-level", "warn", "--session-ttl", "5"], {
       cwd: root,
-      env: {
-        PATH: process.env.PATH,
-        HOME: root,
-        CHIMERA_HOME: join(root, "home"),
-        OTTER_SERVER_TOKEN: token,
-        SOAK_GAUGE: gaugeFile,
-      },
+      env,
     });
     counts.started++;
     live.add(child);
@@ -70,7 +71,12 @@ export function createPrograms({ root, token }) {
     throw new Error("the gauged program does not answer");
   }
 
-  return { start, end, gauge, live, counts };
+  /** What a person does now and then; with it goes what the killed ones left. */
+  function tidy() {
+    execFileSync(process.execPath, [cli, "sessions", "gc"], { cwd: root, env });
+  }
+
+  return { start, end, gauge, tidy, live, counts };
 }
 
 /** The address a server prints when it listens. */

@@ -74,6 +74,7 @@ for (let part = 1; part <= PARTS; part++) {
 await Promise.all([mortal.end(), steady.end()]);
 mortalHttp.hangUp();
 const seen = await verify({ ...shared, chance: chance.branch() });
+programs.tidy();
 
 const rows = judge({ rests, seen, ledger, programs, mark, root, total });
 say(JSON.stringify({ ...counts, ...ledger.counts, ...programs.counts }));

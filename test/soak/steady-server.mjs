@@ -38,6 +38,8 @@ export async function startSteadyServer({ programs, ...shared }) {
   /** What it holds when nobody has wanted anything for longer than it keeps sessions in memory. */
   async function atRest() {
     await pause(6000);
+    // By now the server is closing the connections that were kept.
+    http.hangUp();
     // Idle sessions are unloaded when the next request comes.
     await http.ask("GET", "/sessions?limit=1");
     await pause(500);

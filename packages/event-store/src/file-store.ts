@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:f
 import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { StoreError, storageError } from "./errors.js";
-import { replaceFile, sweepReplacements } from "./file/atomic-file.js";
+import { listDrafts, replaceFile } from "./file/atomic-file.js";
 import { type Claim, claim, claimUnseen } from "./file/claim.js";
 import { createHeartbeat } from "./file/heartbeat.js";
 import { EMPTY_LOG, inspectLog, type LogEnd } from "./file/inspect.js";
@@ -61,6 +61,10 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     if (!existsSync(directory)) throw new StoreError("not_found", `no session ${id}`);
     return directory;
   };
+
+  /** Drafts of its summary that a killed process left. Only whose session it is writes one: ask while it is ours. */
+  const draftsLeft = (id: string): string[] =>
+    summaryWrites.has(id) ? [] : listDrafts(join(directoryOf(id), "summary.json"));
 
   const take = (directory: string): Claim => openFiles.withRoom(() => claim(join(directory, "claim"), { heartbeat }));
 
@@ -123,7 +127,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     return createSegmentLog({ directory, fence, end, openFiles });
   };
 
-  return {
+  const store: EventStore<E, S> = {
     capabilities: { durable: true, crossProcess: true, rollup: true },
 
     async create(id, summary) {
@@ -137,11 +141,9 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       try {
         const end = openFiles.withRoom(() => inspectLog(directory, (damage) => onDamage?.(id, damage)));
         const segments = continueLog(directory, held, end);
-        if (held.isTakeover) {
-          // Whoever did not release may still write: a segment of our own makes that invisible.
-          segments.start();
-          sweepReplacements(join(directory, "summary.json"));
-        }
+        // Whoever did not release may still write: a segment of our own makes that invisible.
+        if (held.isTakeover) segments.start();
+        for (const path of draftsLeft(id)) rmSync(path, { force: true });
         return openWriter(id, held, segments, end.lastTs, []);
       } catch (error) {
         held.release();
@@ -267,6 +269,21 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       }
     },
 
+    async sweep() {
+      let swept = 0;
+      for (const id of index.ids()) {
+        try {
+          const left = draftsLeft(id).length;
+          if (left === 0 || live.get(id)?.writer) continue;
+          await (await store.open(id)).close();
+          swept += left;
+        } catch {
+          // Somebody has it, and the drafts may be theirs; or it is no session that can be opened.
+        }
+      }
+      return swept;
+    },
+
     async close() {
       if (closed) return;
       closed = true;
@@ -278,6 +295,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       if (failed !== undefined) throw failed.reason;
     },
   };
+  return store;
 }
 
 // --- internal ---

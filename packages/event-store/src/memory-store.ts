@@ -134,6 +134,7 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       if (log.writer !== null) log.writer.closed = true;
       log.broadcast.end();
     },
+    sweep: async () => 0,
     async close() {
       closed = true;
       for (const log of logs.values()) {

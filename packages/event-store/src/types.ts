@@ -148,5 +148,7 @@ export interface EventStore<E extends EventBody, S extends object> {
   list(options?: ListOptions): Promise<{ sessions: ListedSession<S>[]; next: string | null }>;
   /** Ends subscribers, removes the session. Idempotent. */
   delete(id: string): Promise<void>;
+  /** Removes what killed processes left in sessions that nobody has now. How much that was. */
+  sweep(): Promise<number>;
   close(): Promise<void>;
 }

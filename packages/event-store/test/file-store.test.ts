@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -129,6 +130,25 @@ describe("the layout on disk", () => {
   });
 });
 
+describe("replays", () => {
+  it("read through the same memory, however many there are", async () => {
+    const store = openStore();
+    const writer = await store.create(ID, {});
+    writer.append([{ type: "note", text: "a" }]);
+    await writer.close();
+    await texts(store);
+    const before = process.memoryUsage().external;
+    let peak = before;
+    for (let replays = 0; replays < 100; replays++) {
+      expect(await texts(store)).toEqual(["a"]);
+      expect(await store.lastSeq(ID)).toBe(1);
+      peak = Math.max(peak, process.memoryUsage().external);
+    }
+    // A chunk is 256 KiB.
+    expect((peak - before) / 2 ** 20).toBeLessThan(4);
+  });
+});
+
 describe("succession", () => {
   it("ignores what a superseded writer still writes", async () => {
     const first = openStore();
@@ -162,6 +182,28 @@ describe("succession", () => {
     const heir = await openStore().open(id!);
     expect(heir.lastSeq).toBeGreaterThanOrEqual(Number(seq));
     expect((await readdir(folder)).filter((name) => name.includes("tmp"))).toEqual([]);
+  });
+
+  it("sweeps the drafts that nobody can be writing, and no others", async () => {
+    const draftIn = async (id: string) => {
+      const path = join(root, "eventlog", id, "summary.json.tmp-0123456789ab");
+      await writeFile(path, '{"half":');
+      return path;
+    };
+    const [left, open, elsewhere] = ["left", "open", "elsewhere"];
+    const store = openStore();
+    await (await store.create(left, {})).close();
+    await store.create(open, {});
+    await openStore().create(elsewhere, {});
+    const [abandoned, ...owned] = await Promise.all([left, open, elsewhere].map(draftIn));
+    await writeFile(join(root, "eventlog", "no-session"), "");
+    expect(await store.sweep()).toBe(1);
+    expect(existsSync(abandoned!)).toBe(false);
+    expect(owned.map((path) => existsSync(path))).toEqual([true, true]);
+
+    await draftIn(left);
+    await (await store.open(left)).close();
+    expect(await store.sweep()).toBe(0);
   });
 
   it("reports a torn tail once, and never again", async () => {

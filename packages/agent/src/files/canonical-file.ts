@@ -10,6 +10,8 @@ import { AgentError } from "../errors.js";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 const READ = O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0);
+const SMALLEST_CHUNK = 65_536;
+const LARGEST_CHUNK = 1 << 20;
 const BY_DESCRIPTOR = process.platform === "linux";
 
 /** Opens a regular file for reading and hands it over; never waits on a pipe and never reads a device. */
@@ -41,13 +43,19 @@ export async function readCanonical(path: string, maxBytes: number): Promise<Buf
   return withFile(path, async (file, stats) => {
     const chunks: Buffer[] = [];
     let total = 0;
+    // One byte more than there should be, so that the end shows without another chunk.
+    let chunk = Buffer.allocUnsafe(Math.min(stats.size + 1, LARGEST_CHUNK));
+    let filled = 0;
     while (true) {
-      const chunk = Buffer.allocUnsafe(Math.min(Math.max(stats.size - total, 65_536), 1 << 20));
-      const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
-      if (bytesRead === 0) return Buffer.concat(chunks, total);
+      const { bytesRead } = await file.read(chunk, filled, chunk.length - filled, null);
+      if (bytesRead === 0) return Buffer.concat([...chunks, chunk.subarray(0, filled)], total);
       total += bytesRead;
+      filled += bytesRead;
       if (total > maxBytes) throw new AgentError("file_too_large", `${path} is larger than ${maxBytes} bytes.`);
-      chunks.push(chunk.subarray(0, bytesRead));
+      if (filled < chunk.length) continue;
+      chunks.push(chunk);
+      chunk = Buffer.allocUnsafe(Math.min(Math.max(stats.size + 1 - total, SMALLEST_CHUNK), LARGEST_CHUNK));
+      filled = 0;
     }
   });
 }

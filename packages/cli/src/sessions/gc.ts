@@ -17,7 +17,7 @@ export async function collectGarbage(invocation: Invocation): Promise<number> {
   const progress = createProgress(invocation.process.stderr, "sessions checked:");
   const now = Date.now();
   const empty = await removeEmpty(store, now, progress);
-  const leftovers = await removeLeftovers(store, paths, now);
+  const leftovers = (await removeLeftovers(store, paths, now)) + (await store.sweep());
   const snapshots = createSnapshotStore({ root: paths.snapshots });
   const orphans = await orphansIn(store, paths.snapshots, now);
   for (const id of orphans) await snapshots.clear(id);

@@ -36,13 +36,13 @@ export function replaceFileSync(path: string, text: string): void {
   }
 }
 
-/** Removes what replacements of a file left behind when their process was killed. */
-export function sweepReplacements(path: string): void {
+/** Replacements of a file that have not taken its place: one is being made, or its process was killed. */
+export function listDrafts(path: string): string[] {
   const directory = dirname(path);
-  const left = `${basename(path)}${MARK}`;
-  for (const name of readdirSync(directory)) {
-    if (name.startsWith(left)) rmSync(join(directory, name), { force: true });
-  }
+  const draft = `${basename(path)}${MARK}`;
+  return readdirSync(directory)
+    .filter((name) => name.startsWith(draft))
+    .map((name) => join(directory, name));
 }
 
 // --- internal ---

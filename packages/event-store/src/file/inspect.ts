@@ -1,12 +1,12 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { LIMITS } from "../limits.js";
 import { type Counts, countType, createCounts } from "../record/counts.js";
 import { lineTs } from "../record/line.js";
 import type { Damage, Entry, EventBody } from "../types.js";
 import { type Chain, type ChainSegment, loadChain } from "./chain.js";
 import { readEventFiles } from "./event-files.js";
 import { createSegmentParser, type SegmentParser } from "./parse-segment.js";
+import { lendChunk, takeChunkBack } from "./read-chunk.js";
 
 /** The end of a log as a writer or a follower needs it. */
 export interface LogEnd {
@@ -85,8 +85,8 @@ function scan(
 ): SegmentParser<EventBody> {
   const parser = createSegmentParser<EventBody>({ name: segment.name, first: segment.first, onDamage });
   const fd = openSync(join(directory, segment.name), "r");
+  const chunk = lendChunk();
   try {
-    const chunk = Buffer.allocUnsafe(LIMITS.readBytes);
     const limit = segment.limit ?? Number.POSITIVE_INFINITY;
     for (;;) {
       const want = Math.min(chunk.length, limit - parser.offset);
@@ -95,6 +95,7 @@ function scan(
       for (const entry of parser.push(chunk.subarray(0, read))) note(entry);
     }
   } finally {
+    takeChunkBack(chunk);
     closeSync(fd);
   }
 }

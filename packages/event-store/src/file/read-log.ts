@@ -8,6 +8,7 @@ import { type ChainSegment, loadChain } from "./chain.js";
 import { readEventFiles } from "./event-files.js";
 import type { OpenFiles } from "./open-files.js";
 import { createSegmentParser } from "./parse-segment.js";
+import { lendChunk, takeChunkBack } from "./read-chunk.js";
 
 export interface ReadRange {
   readonly from: number;
@@ -122,7 +123,7 @@ async function* readAhead(file: FileHandle, limit: number): AsyncGenerator<Buffe
     offset += bytesRead;
     return into.subarray(0, bytesRead);
   };
-  const memory = [Buffer.allocUnsafe(LIMITS.readBytes), Buffer.allocUnsafe(LIMITS.readBytes)];
+  const memory = [lendChunk(), lendChunk()];
   let coming = read(memory[1]!);
   try {
     for (let turn = 0; ; turn = 1 - turn) {
@@ -135,6 +136,7 @@ async function* readAhead(file: FileHandle, limit: number): AsyncGenerator<Buffe
     }
   } finally {
     await coming.catch(() => {});
+    memory.forEach(takeChunkBack);
   }
 }
 
