@@ -30,15 +30,16 @@ export function createHttpClient({ address, token, ledger, chance, counts }) {
     for await (const chunk of response.setEncoding("utf8")) text += chunk;
     return { status: response.statusCode, body: text.startsWith("{") ? JSON.parse(text) : text };
   }
-  /** Asks until a server answers: it may be down or be killed in the middle. */
+  /** Asks until a server answers: it may be down, on its way there, or be killed in the middle. */
   async function insist(method, path, body) {
     for (let tries = 0; ; tries++) {
       try {
-        return await ask(method, path, body);
+        const answer = await ask(method, path, body);
+        if (answer.status !== 503) return answer;
       } catch (error) {
         if (tries > 200) throw error;
-        await pause(100);
       }
+      await pause(100);
     }
   }
 
@@ -113,12 +114,7 @@ export function createHttpClient({ address, token, ledger, chance, counts }) {
     const patience = chance.pick([0, 0.5, 1]);
     let cursor = await follow(id, 0, 0, patience);
     for (let turns = chance.between(0, 3); turns > 0; turns--) {
-      let { status, body } = await insist("POST", `/sessions/${id}/turns`, { prompt: "go on" });
-      // It came while the server was on its way down, and says to load the session again.
-      while (body.error === "session_closed") {
-        await pause(200);
-        ({ status, body } = await insist("POST", `/sessions/${id}/turns`, { prompt: "go on" }));
-      }
+      const { status, body } = await insist("POST", `/sessions/${id}/turns`, { prompt: "go on" });
       if (status !== 202) throw new Error(`POST turns: ${status} ${JSON.stringify(body)}`);
       cursor = await follow(id, Number(body.message_id.slice("msg-".length)), cursor, patience);
       if (chance.happens(0.1)) await rewind(id);

@@ -4,12 +4,13 @@ import { isSessionError, type SessionErrorCode } from "@chimera/session";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AppDeps, AppEnv } from "./deps.js";
-import { isHttpError } from "./errors.js";
+import { type HttpError, isHttpError } from "./errors.js";
+import { LIMITS } from "./limits.js";
 
 const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> = {
   session_not_found: 404,
   session_claimed: 409,
-  session_closed: 409,
+  session_closed: 503,
   turn_running: 409,
   queue_full: 429,
   permission_not_found: 404,
@@ -28,24 +29,21 @@ const STORE_ERRORS: Readonly<Partial<Record<StoreErrorCode, readonly [Contentful
   unsupported_format: [409, "unsupported_format", "this session was written by a newer version"],
   too_large: [413, "too_large", "this is more than a record may hold"],
   storage_full: [507, "storage_full", "the disk is full"],
+  closed: [503, "shutting_down", "the server is on its way down"],
 };
 
 export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["log"]): Response {
   const request_id = newRequestId();
-  if (isHttpError(error)) {
-    if (error.status === 500) logFailure(error.cause ?? error, c, log, request_id);
-    return c.json({ error: error.code, message: error.message, ...error.fields, request_id }, error.status);
+  const told = answerTo(error);
+  if (!told) {
+    logFailure(error, c, log, request_id);
+    return c.json({ error: "internal_error", request_id }, 500);
   }
-  if (isSessionError(error)) {
-    return c.json({ error: error.code, message: error.message, request_id }, SESSION_STATUS[error.code]);
-  }
-  const known = isStoreError(error) ? STORE_ERRORS[error.code] : undefined;
-  if (known) {
-    const [status, code, message] = known;
-    return c.json({ error: code, message, request_id }, status);
-  }
-  logFailure(error, c, log, request_id);
-  return c.json({ error: "internal_error", request_id }, 500);
+  const { status, code, message, fields } = told;
+  if (status === 500 && isHttpError(error)) logFailure(error.cause ?? error, c, log, request_id);
+  // What is on its way out of memory is back, or gone for good, in a moment.
+  if (status === 503) c.header("Retry-After", String(LIMITS.retryAfterSeconds));
+  return c.json({ error: code, message, ...fields, request_id }, status);
 }
 
 /** What only the log is told of a request that failed. */
@@ -55,6 +53,15 @@ export function logFailure(cause: unknown, c: Context<AppEnv>, log: AppDeps["log
 }
 
 // --- internal ---
+
+type Answer = Pick<HttpError, "status" | "code" | "message"> & Partial<Pick<HttpError, "fields">>;
+
+function answerTo(error: unknown): Answer | null {
+  if (isHttpError(error)) return error;
+  if (isSessionError(error)) return { status: SESSION_STATUS[error.code], code: error.code, message: error.message };
+  const known = isStoreError(error) ? STORE_ERRORS[error.code] : undefined;
+  return known ? { status: known[0], code: known[1], message: known[2] } : null;
+}
 
 function newRequestId(): string {
   return crypto.randomUUID().slice(0, 8);

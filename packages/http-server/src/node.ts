@@ -1,7 +1,8 @@
 /** `@chimera/http-server/node`: an app on a Node server, with or without TLS, stopped gracefully. */
-import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { boundConnections } from "./connections.js";
 import type { Early } from "./early.js";
+import { SECURITY_HEADERS } from "./guard/headers.js";
 import { LIMITS } from "./limits.js";
 
 export { createEarly, type Early } from "./early.js";
@@ -11,7 +12,10 @@ export interface Listening {
   readonly server: Server;
   /** Resolves when the app answers; rejects when it could not be loaded. */
   readonly ready: Promise<void>;
-  /** Stops accepting and ends idle connections; resolves when the rest have ended, cut after 5 s at the latest. */
+  /**
+   * Stops accepting and ends idle connections; resolves when the rest have ended, cut after 5 s at the latest. A request that
+   * still arrives on one of them is answered 503.
+   */
   close(): Promise<void>;
 }
 
@@ -35,6 +39,7 @@ interface Servable {
  */
 export async function listen(app: Servable | (() => Promise<Servable>), options: ListenOptions): Promise<Listening> {
   let answer: RequestListener | undefined;
+  let closing = false;
   const load = async () => {
     const [loaded, { getRequestListener }] = await Promise.all([
       typeof app === "function" ? app() : app,
@@ -47,6 +52,7 @@ export async function listen(app: Servable | (() => Promise<Servable>), options:
     begin = resolve;
   });
   const server = await createNodeServer(options.tls, (incoming, outgoing) => {
+    if (closing) return turnAway(outgoing);
     if (answer) return answer(incoming, outgoing);
     if (options.early?.(incoming, outgoing)) return;
     begin();
@@ -74,6 +80,7 @@ export async function listen(app: Servable | (() => Promise<Servable>), options:
     port: typeof bound === "object" && bound ? bound.port : options.port,
     close: () =>
       new Promise((resolve) => {
+        closing = true;
         clearTimeout(grace);
         const cut = setTimeout(() => server.closeAllConnections(), LIMITS.stopMs);
         const sweep = setInterval(() => server.closeIdleConnections(), 50);
@@ -102,6 +109,18 @@ async function createNodeServer(tls: ListenOptions["tls"], listener: RequestList
     { ...options, ...tls, minVersion: "TLSv1.2", handshakeTimeout: LIMITS.headersTimeoutMs },
     listener,
   );
+}
+
+/** To be asked again of whoever takes over: nothing has been begun for it here. */
+function turnAway(outgoing: ServerResponse): void {
+  outgoing.writeHead(503, {
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
+    "Retry-After": LIMITS.retryAfterSeconds,
+    Connection: "close",
+    ...SECURITY_HEADERS,
+  });
+  outgoing.end(JSON.stringify({ error: "shutting_down", message: "the server is on its way down" }));
 }
 
 /** A request whose target or Host makes no URL never reaches the app. */
