@@ -85,6 +85,7 @@ async function openRun(
     workspace,
     ask,
     flags: context.flags ?? (() => turn.settings),
+    own: context.own ?? ((work) => work()),
     signal,
     emit: outbox.push,
     taken: outbox.taken,

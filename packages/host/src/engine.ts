@@ -5,7 +5,14 @@ import { loadAgents } from "@chimera/agent/agents";
 import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
 import { localWorkspace } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import { createSessions, createSlashPalette, MODE_FLAGS, type Settings, type Summary } from "@chimera/session";
+import {
+  createSessions,
+  createSlashPalette,
+  MODE_FLAGS,
+  type OwnTurn,
+  type Settings,
+  type Summary,
+} from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import type { AgentSources } from "./coding-agent.js";
 import type { ConfigValues } from "./config/keys.js";
@@ -16,6 +23,8 @@ import { createTurnAgent } from "./turn-agent.js";
 
 export interface EngineOptions extends AgentSources {
   readonly log: Log;
+  /** @defaultValue nothing is traced to the turn it was done for */
+  readonly owner?: OwnTurn;
 }
 
 export interface RunningEngine extends Engine {
@@ -70,6 +79,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     permissionTimeout: values.permission_timeout,
     coalesce: values.coalesce,
     commands: palette,
+    ...(options.owner && { owner: options.owner }),
     onLoad: (session) => {
       for (const extension of extensions) extension.onLoad?.(session, { acp });
     },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-const PROGRAM = fileURLToPath(new URL("../../../apps/otter/dist/cli.js", import.meta.url));
+const OTTER = fileURLToPath(new URL("../../../apps/otter/dist/cli.js", import.meta.url));
 
 export interface Ended {
   readonly code: number | null;
@@ -31,13 +31,13 @@ export async function makeHome(): Promise<string> {
   return home;
 }
 
-/** Starts `otter`; it is killed when the test ends. */
+/** Starts `otter`, or another program; it is killed when the test ends. */
 export function start(
   home: string,
   args: readonly string[],
-  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+  options: { cwd?: string; env?: NodeJS.ProcessEnv; program?: string } = {},
 ): Running {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const child = spawn(process.execPath, [options.program ?? OTTER, ...args], {
     cwd: options.cwd ?? home,
     env: { PATH: process.env["PATH"], HOME: home, CHIMERA_HOME: join(home, ".chimera"), ...options.env },
     stdio: ["pipe", "pipe", "pipe"],

@@ -57,6 +57,8 @@ export interface AgentContext {
   readonly signal: AbortSignal;
   /** What may be done without asking, as it stands at each call. @defaultValue as the turn's settings say */
   readonly flags?: () => Pick<TurnSettings, "autoApproveWrites" | "autoApproveExecute" | "readOnly">;
+  /** Runs work, a tool's, whose rejections that nobody handles end this turn and not the process. @defaultValue just runs it */
+  readonly own?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** The agent must have yielded the `tool_call` of `call_id`, and seen it taken, before it asks. */

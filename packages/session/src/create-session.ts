@@ -9,7 +9,7 @@ import { createJournal } from "./journal.js";
 import { limits } from "./limits.js";
 import { createPermissionBroker } from "./permissions.js";
 import type { Place } from "./recorder.js";
-import { runTurn } from "./run-turn.js";
+import { type OwnTurn, runTurn } from "./run-turn.js";
 import type { ResolvedCommand, Session, SessionClient } from "./session.js";
 import { type Bounds, FLAG_OPTIONS, MODE_FLAGS, modeOf, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
@@ -31,6 +31,7 @@ export interface SessionDeps {
   readonly newId: () => string;
   readonly permissionTimeout: number;
   readonly coalesce: boolean;
+  readonly owner: OwnTurn;
   readonly onError: (error: unknown, sessionId: string) => void;
 }
 
@@ -179,6 +180,8 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       history,
       recorder,
       place,
+      owner: deps.owner,
+      abort: () => queue.abort(),
       settle: async () => {
         broker.release("cancel");
         if (!answering) await keepSnapshot(place);

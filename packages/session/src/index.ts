@@ -13,6 +13,7 @@ export { isSessionError, SessionError, type SessionErrorCode } from "./errors.js
 export { createHistory, type Facts, type History, type TurnState, type Usage } from "./history.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export type { OpenPermission } from "./permissions.js";
+export type { OwnTurn, TurnOwner } from "./run-turn.js";
 export type { Accepted, Attachment, PromptInput, Session, SessionClient, SessionState } from "./session.js";
 export {
   type CreateOptions,

@@ -21,6 +21,19 @@ export interface TurnRun {
   readonly place: Place;
   /** Runs between the agent's last word and the last record: the snapshot of the files it touched. */
   readonly settle: () => Promise<void>;
+  /** Ends the turn as a cancel does. */
+  readonly abort: () => void;
+  readonly owner: OwnTurn;
+}
+
+/** Gives a turn an owner of its work; `fail` ends the turn with an error. */
+export type OwnTurn = (fail: (error: Error) => void) => TurnOwner;
+
+/** What a turn's work is traced back by: a promise that rejects where nobody listens says nothing of whose it was. */
+export interface TurnOwner {
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** The turn is over. */
+  end(): void;
 }
 
 /** Resolves when the last record is appended. Rejects when the log cannot be written. */
@@ -68,6 +81,8 @@ async function listen(run: TurnRun): Promise<Heard> {
   let ending: Ending | null = null;
   let ended = false;
   let left = false;
+  /** What the agent left behind that ended the turn. */
+  let fault: Error | null = null;
   /** What the first step that said anything said. */
   let firstMessage = "";
 
@@ -96,12 +111,18 @@ async function listen(run: TurnRun): Promise<Heard> {
   };
 
   const consume = async () => {
-    for await (const event of run.agent(turn, context)) {
+    for await (const event of run.agent(turn, { ...context, own: owner.run })) {
       if (left) return;
-      // What comes after an agent's last word is not heard, but it is let finish.
-      if (!ending) take(event);
+      // What comes after an agent's last word, or ours, is not heard, but it is let finish.
+      if (!ending && !fault) take(event);
     }
   };
+  const owner = run.owner((error) => {
+    if (!ending && !context.signal.aborted) {
+      fault = error;
+      run.abort();
+    }
+  });
 
   let failure: Error | null = null;
   const abandoned = unwound(context.signal);
@@ -111,11 +132,13 @@ async function listen(run: TurnRun): Promise<Heard> {
     failure = error instanceof Error ? error : new Error(String(error));
   } finally {
     left = true;
+    owner.end();
     abandoned.dispose();
   }
 
   const output = text.read();
-  const cancelled = context.signal.aborted && (ending as Ending | null)?.type !== "agent_result";
+  const cancelled = context.signal.aborted && !fault && (ending as Ending | null)?.type !== "agent_result";
+  failure = fault ?? failure;
   if (failure && !cancelled) {
     const { name, message } = failure;
     recorder.write({ type: "error", metadata: { name, message, retryable: false } }, place);

@@ -8,6 +8,7 @@ import { createSession, type SessionBirth, type SessionDeps } from "./create-ses
 import { SessionError } from "./errors.js";
 import { createHistory, type History } from "./history.js";
 import { DEFAULT_SESSION_TTL } from "./limits.js";
+import type { OwnTurn, TurnOwner } from "./run-turn.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import { DEFAULT_SETTINGS, ownBounds, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
@@ -85,6 +86,8 @@ export interface SessionsDeps {
   readonly commands?: {
     resolve(sessions: Sessions, session: Session, text: string, rewind: Rewind): Promise<ResolvedCommand | undefined>;
   };
+  /** @defaultValue nothing is traced to the turn it was done for */
+  readonly owner?: OwnTurn;
   readonly clock?: () => number;
   readonly monotonic?: () => number;
   readonly randomHex?: (bytes: number) => string;
@@ -120,6 +123,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     newId: () => randomHex(4),
     permissionTimeout: deps.permissionTimeout ?? 0,
     coalesce: deps.coalesce ?? true,
+    owner: deps.owner ?? (() => UNTRACED),
     onError: deps.onError ?? (() => {}),
   });
 
@@ -314,6 +318,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
 }
 
 // --- internal ---
+
+const UNTRACED: TurnOwner = { run: (work) => work(), end() {} };
 
 /** What a stored session is born with again: model and agent from its log, its bounds, everything else from the defaults. */
 function rememberedBirth(

@@ -17,6 +17,7 @@ export interface Run {
   readonly workspace: Workspace;
   readonly ask: Ask;
   readonly flags: NonNullable<AgentContext["flags"]>;
+  readonly own: NonNullable<AgentContext["own"]>;
   readonly signal: AbortSignal;
   readonly emit: (event: AgentEvent) => void;
   readonly taken: () => Promise<void>;

@@ -1,4 +1,5 @@
 /** `serve`: ACP on stdio, HTTP on a port, or both on the same sessions, until the peer goes or a signal comes. */
+import type { OwnTurn } from "@chimera/session";
 import type { Invocation } from "../command/command.js";
 import { isUsageError } from "../command/usage-error.js";
 import { type Config, readConfig } from "../config/read-config.js";
@@ -15,6 +16,7 @@ import { logRequests } from "./access-log.js";
 import { endChildren } from "./end-children.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
 import { readServeSettings, type ServeSettings } from "./settings.js";
+import { createTurnOwners } from "./turn-owners.js";
 import { untilEnd } from "./until-end.js";
 
 /** What has not ended by then is left behind. */
@@ -29,8 +31,9 @@ export async function serve(invocation: Invocation): Promise<number> {
   const log = openLog(process, config.values, access?.authToken === undefined ? [] : [access.authToken]);
   for (const problem of config.problems) log.warn(problem);
   const extensions = await startExtensions(invocation, config, log);
-  const engine = lazyEngine(invocation, config, extensions, log);
-  const asked = untilEnd(process, log);
+  const owners = createTurnOwners();
+  const engine = lazyEngine(invocation, config, extensions, log, owners.own);
+  const asked = untilEnd(process, log, owners);
   const ends = [asked];
   const transports: Close[] = [];
 
@@ -84,11 +87,12 @@ function lazyEngine(
   config: Config,
   extensions: readonly StartedExtension[],
   log: Log,
+  owner: OwnTurn,
 ): LazyEngine {
   let engine: Promise<RunningEngine> | undefined;
   const open = async () => {
     const { createEngine } = await import("../engine.js");
-    return createEngine({ profile, env: process.env, config, extensions, log });
+    return createEngine({ profile, env: process.env, config, extensions, log, owner });
   };
   return {
     get() {

@@ -1,12 +1,16 @@
 /** When a server is to end: a signal, or a fault that nobody caught. */
 import type { Log } from "../log/log.js";
 import { endChildren } from "./end-children.js";
+import type { TurnOwners } from "./turn-owners.js";
 
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 const EXIT_FAULT = 70;
 
-/** Resolves with the exit code, 0 for a signal and 70 for a fault. A second signal ends the process at once. */
-export function untilEnd(process: NodeJS.Process, log: Log): Promise<number> {
+/**
+ * Resolves with the exit code, 0 for a signal and 70 for a fault. A second signal ends the process at once. A rejection that
+ * `owners` traces to a turn ends that turn alone.
+ */
+export function untilEnd(process: NodeJS.Process, log: Log, owners?: TurnOwners): Promise<number> {
   return new Promise((resolve) => {
     let asked = false;
     for (const name of signalsFor(process)) {
@@ -24,9 +28,14 @@ export function untilEnd(process: NodeJS.Process, log: Log): Promise<number> {
       log.error("a fault of our own; ending", { error: error instanceof Error ? error : String(error) });
       resolve(EXIT_FAULT);
     };
-    // In place of the program's own, which would end without closing anything. Rejections nobody handles come here too.
+    // In place of the program's own, which would end without closing anything.
     process.removeAllListeners("uncaughtException");
     process.on("uncaughtException", fault);
+    process.on("unhandledRejection", (reason) => {
+      const error = reason instanceof Error ? reason : new Error(String(reason));
+      if (!owners?.fail(error)) return fault(error);
+      log.error("a turn left a rejection to nobody, and is ended", { error });
+    });
   });
 }
 
