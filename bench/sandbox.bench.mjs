@@ -12,7 +12,12 @@ const base = mkdtempSync(join(tmpdir(), "bench-sandbox-"));
 const workspace = { cwd: join(base, "project") };
 const stateDir = join(base, "state");
 for (const directory of [stateDir, join(workspace.cwd, ".git/hooks")]) mkdirSync(directory, { recursive: true });
-for (const file of ["HEAD", "config", "hooks/pre-push.sample"]) writeFileSync(join(workspace.cwd, ".git", file), "");
+for (const [file, text] of [
+  ["HEAD", "ref: refs/heads/main\n"],
+  ["config", "[core]\n\tbare = false\n"],
+  ["hooks/pre-push.sample", "#!/bin/sh\n"],
+])
+  writeFileSync(join(workspace.cwd, ".git", file), text);
 const options = { osSandbox: "auto", workspace, stateDir, env: process.env, log() {} };
 
 /** The sandbox of a small repository, made once; measured is one command from asking how to run it to its end. */

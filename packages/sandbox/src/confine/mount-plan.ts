@@ -127,7 +127,9 @@ function walk(root: string, place: Place, view: View, add: Add, cover: Cover): v
       sealLink(root, parent, at, add);
       return;
     }
-    add(at, last || kind === "file" ? view : "write", kind);
+    // Git's samples do nothing, and an unwritable directory is the cheaper mount.
+    if (last && view === "read" && isEmpty(at, entry, (name) => name.endsWith(".sample"))) add(at, "hide", kind);
+    else add(at, last || kind === "file" ? view : "write", kind);
     if (kind === "file") return;
   }
 }

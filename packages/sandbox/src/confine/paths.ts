@@ -38,11 +38,11 @@ export function entryAt(path: string): Stats | undefined {
   }
 }
 
-/** True for a file with nothing in it, and for a directory that this process may list and finds empty. */
-export function isEmpty(path: string, entry: Stats): boolean {
+/** True for a file with nothing in it, and for a directory that this process may list and finds empty but for what counts for nothing. */
+export function isEmpty(path: string, entry: Stats, countsForNothing = (_name: string) => false): boolean {
   if (!entry.isDirectory()) return entry.isFile() && entry.size === 0;
   try {
-    return readdirSync(path).length === 0;
+    return readdirSync(path).every(countsForNothing);
   } catch {
     return false;
   }

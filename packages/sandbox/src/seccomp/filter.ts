@@ -52,8 +52,6 @@ export function seccompArch(arch: string): SeccompArch | undefined {
  * set-user-id files, which would outlive the sandbox.
  */
 export function seccompFilter(arch: SeccompArch): Buffer {
-  const calls = INSPECTED[arch];
-  const denied = { ...DENIED[arch], ...DENIED_EVERYWHERE };
   return encode([
     loadWord(ARCH),
     jumpIfEqual(AUDIT_ARCH[arch], 1, 0),
@@ -61,35 +59,61 @@ export function seccompFilter(arch: SeccompArch): Buffer {
     loadWord(NUMBER),
     jumpIfAtLeast(FIRST_UNKNOWN, 0, 1),
     answer(NOT_IMPLEMENTED),
-    ...Object.values(denied).flatMap((nr) => on(nr, [answer(NOT_PERMITTED)])),
-    ...Object.values(ABSENT_EVERYWHERE).flatMap((nr) => on(nr, [answer(NOT_IMPLEMENTED)])),
-    ...on(calls.socket, allowOnly(argument(0), [AF_INET, AF_INET6])),
-    // A datagram pair can be re-aimed with connect() or sendto(); a stream or packet pair cannot.
-    ...on(calls.socketpair, [
-      loadWord(argument(0)),
-      jumpIfEqual(AF_UNIX, 1, 0),
-      answer(NOT_PERMITTED),
-      ...allowOnly(argument(1), [SOCK_STREAM, SOCK_SEQPACKET], SOCK_TYPE_MASK),
-    ]),
-    ...on(calls.clone, denyBits(argument(0), NAMESPACE_FLAGS)),
-    ...on(calls.ioctl, denyValues(argument(1), [TIOCSTI, TIOCLINUX])),
-    ...MODE_SETTERS[arch].flatMap(({ nr, mode, flags }) =>
-      on(nr, [
-        ...(flags === undefined
-          ? []
-          : [loadWord(argument(flags)), jumpIfAnyBit(O_CREAT_OR_TMPFILE, 1, 0), answer(ALLOW)]),
-        ...denyBits(argument(mode), SET_ID_BITS),
-      ]),
-    ),
-    answer(ALLOW),
+    ...decide(rulesOf(arch).sort((one, other) => one.nr - other.nr)),
   ]);
 }
 
 // --- internal ---
-// Each body ends in an answer on every path, so the call number stays loaded for the next rule.
 
-function on(nr: number, body: readonly Instruction[]): Instruction[] {
-  return [jumpIfEqual(nr, 0, body.length), ...body];
+/** What becomes of one call. The body ends in an answer on every path. */
+interface Rule {
+  readonly nr: number;
+  readonly body: readonly Instruction[];
+}
+
+function rulesOf(arch: SeccompArch): Rule[] {
+  const calls = INSPECTED[arch];
+  const denied = Object.values({ ...DENIED[arch], ...DENIED_EVERYWHERE });
+  return [
+    ...denied.map((nr) => ({ nr, body: [answer(NOT_PERMITTED)] })),
+    ...Object.values(ABSENT_EVERYWHERE).map((nr) => ({ nr, body: [answer(NOT_IMPLEMENTED)] })),
+    { nr: calls.socket, body: allowOnly(argument(0), [AF_INET, AF_INET6]) },
+    {
+      nr: calls.socketpair,
+      // A datagram pair can be re-aimed with connect() or sendto(); a stream or packet pair cannot.
+      body: [
+        loadWord(argument(0)),
+        jumpIfEqual(AF_UNIX, 1, 0),
+        answer(NOT_PERMITTED),
+        ...allowOnly(argument(1), [SOCK_STREAM, SOCK_SEQPACKET], SOCK_TYPE_MASK),
+      ],
+    },
+    { nr: calls.clone, body: denyBits(argument(0), NAMESPACE_FLAGS) },
+    { nr: calls.ioctl, body: denyValues(argument(1), [TIOCSTI, TIOCLINUX]) },
+    ...MODE_SETTERS[arch].map(({ nr, mode, flags }) => ({
+      nr,
+      body: [
+        ...(flags === undefined
+          ? []
+          : [loadWord(argument(flags)), jumpIfAnyBit(O_CREAT_OR_TMPFILE, 1, 0), answer(ALLOW)]),
+        ...denyBits(argument(mode), SET_ID_BITS),
+      ],
+    })),
+  ];
+}
+
+/** So few are compared one after the other; halves of less make the program longer to load than to walk. */
+const COMPARED_IN_ROW = 4;
+
+/** A search by halves, since the kernel walks the program for every call it knows when it loads it, for each command anew. */
+function decide(sorted: readonly Rule[]): Instruction[] {
+  if (sorted.length <= COMPARED_IN_ROW) {
+    const compared = sorted.flatMap(({ nr, body }) => [jumpIfEqual(nr, 0, body.length), ...body]);
+    return [...compared, answer(ALLOW)];
+  }
+  const middle = sorted.length >> 1;
+  const below = decide(sorted.slice(0, middle));
+  return [jumpIfAtLeast(sorted[middle]!.nr, below.length, 0), ...below, ...decide(sorted.slice(middle))];
 }
 
 function allowOnly(offset: number, values: readonly number[], bits?: number): Instruction[] {
