@@ -1,11 +1,11 @@
-// What confinement costs beside bubblewrap alone, and how fast commands are judged.
+// What confinement costs beside bubblewrap alone, how fast commands are judged, and what the search after them costs.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { classify } from "../packages/sandbox/dist/classify.js";
-import { createSandbox } from "../packages/sandbox/dist/index.js";
+import { createSandbox, findRepositories } from "../packages/sandbox/dist/index.js";
 import { interleave, median, milliseconds, row } from "./report.mjs";
 
 const base = mkdtempSync(join(tmpdir(), "bench-sandbox-"));
@@ -84,5 +84,27 @@ const hostile = [
 ];
 const worst = Math.max(...(await Promise.all(hostile.map((command) => milliseconds(() => judge(command))))));
 row({ name: "judge the worst of four hostile commands", ours: worst, unit: "ms", target: "100 ms" });
+
+/** After a command that may write, its workspace is searched for repositories that run programs. */
+async function search(name, target, plant) {
+  const root = join(base, name);
+  const place = (path, text) => {
+    mkdirSync(join(root, path, ".."), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  for (let index = 0; index < 2000; index++) plant(place, index);
+  const { took } = await interleave({ took: () => milliseconds(() => findRepositories(root)) }, { runs: 7, warmup: 2 });
+  row({ name: `search ${name}`, ours: median(took), unit: "ms", target });
+}
+await search("2,000 directories with 20,000 files", "100 ms", (place, index) => {
+  for (let file = 0; file < 10; file++) place(`part-${index % 40}/${index}/${file}.ts`, "");
+});
+await search("200 repositories", "100 ms", (place, index) => {
+  const repository = `part-${index % 20}/${index % 200}/.git`;
+  place(`${repository}/objects/${index}/object`, "");
+  place(`${repository}/refs/heads/main`, "");
+  place(`${repository}/HEAD`, "ref: refs/heads/main\n");
+  place(`${repository}/config`, "[core]\n\tbare = false\n");
+});
 
 rmSync(base, { recursive: true, force: true });

@@ -74,7 +74,7 @@ describe.runIf(canConfine)("escapes through the shell tool, everything approved"
   test("a repository planted for git to stumble over is reported, an honest one is not", async () => {
     const commands = [
       "git init -q honest && git -C honest config user.name me",
-      "git init -q --bare trap && git -C trap config core.fsmonitor ./run-me",
+      "git init -q --bare trap && git -C trap config core.fsmonitor ./run-me; echo 'Read-only file system' >&2",
       "ls trap",
     ];
     const peer = await ferretPeer(["--sandbox", "workspace-write", "--approval", "full"], [commands.map(bash)]);

@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { dirname, resolve } from "node:path";
+import { dirname, resolve, sep } from "node:path";
 import { PROTECTED } from "./confine/mount-plan.js";
 import { isInside, realPath } from "./confine/paths.js";
 import { HOME_STARTUP_FILES, secretPlaces } from "./confine/secrets.js";
@@ -46,7 +46,8 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
   function refuseWrite(path: string): string | null {
     if (!rules.writes) return `sandbox mode ${mode} allows no writes`;
     if (!inRoot(path)) return `${path} is outside the workspace, which sandbox mode ${mode} does not allow to write`;
-    const steers = guarded.some((place) => isInside(path, place));
+    // No repository's inside is edited by hand, and one below the workspace's own would run programs as well.
+    const steers = path.split(sep).includes(".git") || guarded.some((place) => isInside(path, place));
     return steers ? `${path} steers other programs and is read-only in sandbox mode ${mode}` : null;
   }
 }

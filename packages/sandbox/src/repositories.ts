@@ -1,6 +1,7 @@
-import type { Stats } from "node:fs";
-import { lstat, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { type Dirent, lstatSync, readdirSync, readFileSync, type Stats } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { setImmediate as breathe } from "node:timers/promises";
+import { suspectSettings } from "./git-settings.js";
 
 /** A git directory that makes git run something, found where a command could have put it. */
 export interface SuspectRepository {
@@ -11,7 +12,7 @@ export interface SuspectRepository {
 
 export interface RepositorySearch {
   readonly suspects: readonly SuspectRepository[];
-  /** False when the bound was reached before everything was seen. */
+  /** False when a bound was reached before everything was seen. */
   readonly complete: boolean;
 }
 
@@ -20,41 +21,61 @@ export interface RepositorySearchOptions {
   readonly since?: number;
   /** Directories looked at, those near the root first. @defaultValue 20,000 */
   readonly most?: number;
+  /** Milliseconds it may take. @defaultValue 1,000 */
+  readonly withinMs?: number;
   readonly signal?: AbortSignal;
 }
 
 const MAX_DIRECTORIES = 20_000;
+const MAX_MS = 1000;
 
-/** Settings longer than this are somebody's trap. */
-const MAX_SETTINGS = 64 * 1024;
+/** Looks are synchronous, which is ten times faster; others get their turn this often. */
+const SLICE_MS = 5;
+
+/** A longer file of settings is somebody's trap. */
+const MAX_READ = 64 * 1024;
 
 /** How far the clock of the file system may lie behind the one that `since` was read from. */
 const CLOCK_LAG_MS = 20;
-
-/** Settings whose value git executes, or that lead it to other settings. */
-const RUNS_PROGRAMS =
-  /^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(fsmonitor|hooksPath|sshCommand|pager|editor|askPass|external|command|textconv|clean|smudge|process|helper|program|gitProxy|uploadpack|receivepack|path)[ \t]*=.+$/gim;
 
 /**
  * Looks below `root` for repositories whose settings or hooks run programs, bare ones included. The sandbox protects the
  * workspace's own repository; one that a command makes deeper down can only be reported.
  */
 export async function findRepositories(root: string, options: RepositorySearchOptions = {}): Promise<RepositorySearch> {
-  const { since = 0, most = MAX_DIRECTORIES, signal } = options;
+  const { since = 0, most = MAX_DIRECTORIES, withinMs = MAX_MS, signal } = options;
   const suspects: SuspectRepository[] = [];
   const own = join(root, ".git");
+  const report = (path: string, after: number): void => {
+    const reasons = reasonsIn(path, path === own, after);
+    if (reasons.length > 0) suspects.push({ path, reasons });
+  };
+  const changedAfter = since - CLOCK_LAG_MS;
   const waiting = [root];
   let complete = true;
+  const started = performance.now();
+  let rested = started;
   for (const path of waiting) {
-    signal?.throwIfAborted();
-    const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
-    const names = new Set(entries.map((entry) => entry.name));
-    if (names.has("HEAD") && names.has("objects") && names.has("refs")) {
-      const reasons = await reasonsIn(path, names, path === own, since - CLOCK_LAG_MS);
-      if (reasons.length > 0) suspects.push({ path, reasons });
-      continue;
+    if (performance.now() - started > withinMs) return { suspects, complete: false };
+    if (performance.now() - rested > SLICE_MS) {
+      await breathe();
+      rested = performance.now();
     }
-    for (const entry of entries) if (entry.isDirectory()) waiting.push(join(path, entry.name));
+    signal?.throwIfAborted();
+    const entries = entriesOf(path);
+    if (isRepository(entries)) {
+      report(path, changedAfter);
+      // Nobody works inside of a `.git`; what merely looks like a repository must not hide what lies below.
+      if (basename(path) === ".git") continue;
+    }
+    for (const entry of entries) {
+      if (entry.isDirectory()) waiting.push(join(path, entry.name));
+      else if (entry.name === ".git") {
+        const pointer = join(path, ".git");
+        // A pointer that is new may lead to what was put there long ago.
+        report(targetOf(pointer), changedFile(pointer, changedAfter) ? 0 : changedAfter);
+      }
+    }
     complete &&= waiting.length <= most;
     waiting.length = Math.min(waiting.length, most);
   }
@@ -63,27 +84,60 @@ export async function findRepositories(root: string, options: RepositorySearchOp
 
 // --- internal ---
 
-/** The workspace's own settings and hooks are its owner's; a `commondir` there would replace both. */
-async function reasonsIn(path: string, names: ReadonlySet<string>, own: boolean, since: number): Promise<string[]> {
-  const redirected = (await changedFile(join(path, "commondir"), since)) ? ["commondir"] : [];
-  if (own) return redirected;
-  const hooks: string[] = [];
-  for (const name of await readdir(join(path, "hooks")).catch(() => [])) {
-    if (!name.endsWith(".sample") && (await changedFile(join(path, "hooks", name), since))) hooks.push(`hooks/${name}`);
+function entriesOf(path: string): Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch {
+    return [];
   }
-  return [...redirected, ...(names.has("config") ? await settingsIn(join(path, "config"), since) : []), ...hooks];
 }
 
-async function settingsIn(path: string, since: number): Promise<string[]> {
-  const changed = await changedFile(path, since);
-  if (!changed) return [];
-  if (!changed.isFile() || changed.size > MAX_SETTINGS) return ["settings that cannot be read"];
-  const text = await readFile(path, "utf8").catch(() => "");
-  return [...text.matchAll(RUNS_PROGRAMS)].map(([line]) => line.trim());
+/** As git judges it: with a `commondir` the rest may lie elsewhere. */
+function isRepository(entries: readonly Dirent[]): boolean {
+  const has = (name: string) => entries.some((entry) => entry.name === name);
+  return has("HEAD") && (has("commondir") || (has("objects") && has("refs")));
+}
+
+/** Where a `.git` that is a file or a link leads. */
+function targetOf(pointer: string): string {
+  const named = /^gitdir: (.+)/.exec(readSmall(pointer) ?? "")?.[1];
+  return named === undefined ? pointer : resolve(pointer, "..", named);
+}
+
+/** The workspace's own settings and hooks are its owner's; a `commondir` there would replace both. */
+function reasonsIn(path: string, own: boolean, since: number): string[] {
+  const redirected = changedFile(join(path, "commondir"), since) ? ["commondir"] : [];
+  if (own) return redirected;
+  const settings = ["config", "config.worktree"].flatMap((name) => settingsIn(join(path, name), since));
+  const hooks = entriesOf(join(path, "hooks"))
+    .map((entry) => entry.name)
+    .filter((name) => !name.endsWith(".sample") && changedFile(join(path, "hooks", name), since))
+    .map((name) => `hooks/${name}`);
+  return [...redirected, ...settings, ...hooks];
+}
+
+function settingsIn(path: string, since: number): string[] {
+  if (!changedFile(path, since)) return [];
+  const text = readSmall(path);
+  return text === undefined ? ["settings that cannot be read"] : suspectSettings(text);
+}
+
+/** The text of an ordinary file; undefined for one made to trap its reader. */
+function readSmall(path: string): string | undefined {
+  try {
+    const entry = lstatSync(path);
+    return entry.isFile() && entry.size <= MAX_READ ? readFileSync(path, "utf8") : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** By the change time: unlike the modification time it cannot be set by the one who writes the file. */
-async function changedFile(path: string, since: number): Promise<Stats | null> {
-  const entry = await lstat(path).catch(() => null);
-  return entry && entry.ctimeMs >= since ? entry : null;
+function changedFile(path: string, since: number): Stats | null {
+  try {
+    const entry = lstatSync(path, { throwIfNoEntry: false });
+    return entry && entry.ctimeMs >= since ? entry : null;
+  } catch {
+    return null;
+  }
 }

@@ -30,6 +30,7 @@ const TABLE: readonly [string, FileUse, SandboxMode[]][] = [
   ["elsewhere/a.txt", "write", ["off"]],
   ["ws/.git/hooks/pre-commit", "write", ["off"]],
   ["ws/.git/config", "write", ["off"]],
+  ["ws/nested/.git/config", "write", ["off"]],
   ["more/.opencode/mcp.json", "write", ["off"]],
   ["ws/.gitignore", "write", ["workspace-write", "workspace-write-network", "off"]],
   ["home/.ssh/id_ed25519", "read", ["off"]],

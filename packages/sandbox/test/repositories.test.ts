@@ -39,6 +39,60 @@ test("a bare repository with a program in its settings, a nested hook and a redi
   ]);
 });
 
+test.each([
+  ["two headers on a line", "[a][core]fsmonitor=./x\n"],
+  ["a bracket in a name", '[filter "a]b"]clean=./x\n'],
+  ["a pager of one command", "[pager]\n\tlog = ./x\n"],
+  ["an alias", "[alias]\n\tst = !./x\n"],
+  ["a merge driver", '[merge "x"]\n\tdriver = ./x\n'],
+  ["a filter of patches", "[interactive]\n\tdiffFilter = ./x\n"],
+  ["other settings", "[include]\n\tpath = ../x\n"],
+  ["a transport that is a program", '[remote "origin"]\n\turl = ext::sh -c ./x\n'],
+  ["a byte order mark", "\ufeff[core] fsmonitor = ./x\n"],
+  ["a value on the next line", '[remote "origin"]\n\turl = \\\next::sh -c ./x\n'],
+])("settings that run programs are reported: %s", async (_name, text) => {
+  git(join(ws, "nested"), "init", "-q");
+  writeFileSync(join(ws, "nested/.git/config"), text);
+  expect((await findRepositories(ws)).suspects).toMatchObject([{ path: join(ws, "nested/.git") }]);
+});
+
+test("a clone is not reported", async () => {
+  const from = join(ws, "from");
+  git(from, "init", "-q");
+  git(from, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x");
+  git(ws, "clone", "-q", from, "copy");
+  git(join(ws, "copy"), "branch", "--track", "other", "HEAD");
+  git(join(ws, "copy"), "config", "extensions.worktreeConfig", "true");
+  git(join(ws, "copy"), "sparse-checkout", "init", "--cone");
+  expect((await findRepositories(ws)).suspects).toEqual([]);
+});
+
+test("a repository in parts, behind a pointer, or below what only looks like one is reported", async () => {
+  const repository = (path: string, settings = ""): void => {
+    for (const name of ["objects", "refs"]) mkdirSync(join(ws, path, name), { recursive: true });
+    for (const [name, text] of [
+      ["HEAD", "ref: refs/heads/main\n"],
+      ["config", settings],
+    ] as const)
+      writeFileSync(join(ws, path, name), text);
+  };
+  const evil = "[core]\n\tfsmonitor = ./x\n";
+  mkdirSync(join(ws, "parts/.git"), { recursive: true });
+  writeFileSync(join(ws, "parts/.git/HEAD"), "ref: refs/heads/main\n");
+  writeFileSync(join(ws, "parts/.git/commondir"), "../elsewhere\n");
+  repository(".git/kept", evil);
+  mkdirSync(join(ws, "pointer"));
+  repository("", "");
+  repository("below/.git", evil);
+  await sleep(100);
+  const since = Date.now();
+  writeFileSync(join(ws, "pointer/.git"), "gitdir: ../.git/kept\n");
+  const found = async (after: number) =>
+    (await findRepositories(ws, { since: after })).suspects.map(({ path }) => path);
+  expect((await found(0)).sort()).toEqual([".git/kept", "below/.git", "parts/.git"].map((path) => join(ws, path)));
+  expect(await found(since)).toEqual([join(ws, ".git/kept")]);
+});
+
 test("only what is new is reported when it is asked for so; the time cannot be set back", async () => {
   git(join(ws, "old"), "init", "-q");
   git(join(ws, "old"), "config", "core.pager", "./x");
@@ -72,6 +126,10 @@ test("the nearest directories are looked at first, and no more than was asked", 
   const { suspects, complete } = await findRepositories(ws, { most: 4 });
   expect(suspects.map(({ path }) => path)).toEqual([join(ws, "near")]);
   expect(complete).toBe(false);
+});
+
+test("a search that takes too long says so", async () => {
+  expect(await findRepositories(ws, { withinMs: 0 })).toEqual({ suspects: [], complete: false });
 });
 
 test("a search can be given up, and a missing directory has nothing", async () => {

@@ -9,7 +9,7 @@ import {
   type SandboxOptions,
 } from "@chimera/sandbox";
 import type { ProjectBounds } from "../project-bounds.js";
-import { findPlanted } from "./planted-repositories.js";
+import { createFindPlanted } from "./planted-repositories.js";
 
 /** Workspaces whose sandbox is kept. */
 const MAX_KEPT = 32;
@@ -20,6 +20,7 @@ export interface ConfineOptions extends Omit<SandboxOptions, "mode" | "workspace
 
 export function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
   const kept = new Map<string, Sandbox>();
+  const findPlanted = createFindPlanted();
   const sandboxFor = (mode: SandboxMode, { cwd, directories }: ConfineRequest["workspace"]): Sandbox => {
     const key = JSON.stringify([mode, cwd, directories]);
     const known = kept.get(key);
@@ -45,8 +46,9 @@ export function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
         env: clean,
         descriptors,
         release: confined.release,
+        // A command can write what looks like a denial, so that comes second.
         violation: async (stderr, failed) =>
-          findDenial(stderr, mode, failed) ?? (await findPlanted({ command, cwd, workspace, mode, since })),
+          (await findPlanted({ command, cwd, workspace, mode, since })) ?? findDenial(stderr, mode, failed),
         mode,
       };
     } catch (error) {

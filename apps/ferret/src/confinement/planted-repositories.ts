@@ -10,19 +10,29 @@ export interface Finished extends Pick<ConfineRequest, "command" | "cwd" | "work
   readonly since: number;
 }
 
-/** Every command that may write pays for the search, so it stays near the roots, where people and editors run git. */
-const MAX_DIRECTORIES = 500;
+export type FindPlanted = (finished: Finished) => Promise<string | null>;
 
-/** In words, or null. A command that only reads is not looked into. */
-export async function findPlanted({ command, cwd, workspace, mode, since }: Finished): Promise<string | null> {
-  const { confined, writes } = SANDBOX_MODES[mode];
-  if (!confined || !writes || classify(command, { workspace, cwd }).decision === "allow") return null;
-  for (const root of [workspace.cwd, ...workspace.directories]) {
-    const { suspects } = await findRepositories(root, { since, most: MAX_DIRECTORIES });
-    const [found] = suspects;
-    if (!found) continue;
-    const place = relative(root, found.path) || ".";
-    return `it made ${place} a repository that runs programs when git looks at it: ${found.reasons.join(", ")}`;
-  }
-  return null;
+/** Every command that may write pays for the search, which begins near the roots, where people and editors run git. */
+const MAX_MS = 250;
+
+/** In words, or null. A command that only reads is not looked into; a workspace too large to be searched is told of once. */
+export function createFindPlanted(): FindPlanted {
+  const told = new Set<string>();
+  return async ({ command, cwd, workspace, mode, since }) => {
+    const { confined, writes } = SANDBOX_MODES[mode];
+    if (!confined || !writes || classify(command, { workspace, cwd }).decision === "allow") return null;
+    let unsearched: string | null = null;
+    for (const root of [workspace.cwd, ...workspace.directories]) {
+      const { suspects, complete } = await findRepositories(root, { since, withinMs: MAX_MS });
+      const [found] = suspects;
+      if (found) {
+        const place = relative(root, found.path) || ".";
+        return `it made ${place} a repository that runs programs when git looks at it: ${found.reasons.join(", ")}`;
+      }
+      if (complete || told.has(root)) continue;
+      told.add(root);
+      unsearched = `${root} holds more directories than can be searched after each command: a repository that runs programs, planted deep in it, would not be noticed`;
+    }
+    return unsearched;
+  };
 }

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { realPath } from "../confine/paths.js";
 import type { Workspace } from "../sandbox.js";
 import { catastrophe, type Risk, riskOf, worse } from "./danger.js";
 import { type Place, pathConcern } from "./paths.js";
@@ -27,6 +28,8 @@ export interface ClassifyOptions {
 /** Longer commands are never judged, only asked about. */
 export const MAX_COMMAND_BYTES = 16 * 1024;
 const MAX_COMMANDS = 50;
+/** Names that patterns may make us look at. */
+const MAX_LOOKS = 4000;
 /** Bounds on what a reader of the grammar has to keep in mind; they hold the time of any judgement down. */
 const BOUNDS: readonly { readonly what: RegExp; readonly most: number; readonly name: string }[] = [
   { what: /[({`]|<</g, most: 60, name: "nested parts" },
@@ -121,18 +124,25 @@ function feedsShell(plain: readonly (readonly string[])[] | undefined): boolean 
 function firstConcern(plain: readonly PlainCommand[], options: ClassifyOptions): string | undefined {
   const roots = [options.workspace.cwd, ...(options.workspace.directories ?? [])].map((path) => resolve(path));
   // A `cd` may succeed or not: what follows must be harmless from every directory it could run in.
-  let places: Place[] = [{ cwd: resolve(options.workspace.cwd, options.cwd ?? "."), roots }];
+  let places: Place[] = [
+    { cwd: resolve(options.workspace.cwd, options.cwd ?? "."), roots, looks: { left: MAX_LOOKS } },
+  ];
   for (const command of plain) {
     const argv = command.words.map((word) => word.text);
     for (const place of places) {
       const concern = redirectConcern(command, place) ?? commandConcern(command, argv, place, options.rules ?? {});
       if (concern) return concern;
     }
-    if (argv[0] === "cd")
-      places = places.flatMap((place) => [place, { ...place, cwd: resolve(place.cwd, argv[1] ?? ".") }]);
+    if (argv[0] === "cd") places = places.flatMap((place) => [place, ...arrivals(place, argv[1] ?? ".")]);
     if (places.length > 8) return "the command changes directory too often to judge";
   }
   return undefined;
+}
+
+/** The shell thinks it is where the words say, paths are followed from where the links lead. */
+function arrivals(place: Place, target: string): Place[] {
+  const named = resolve(place.cwd, target);
+  return [...new Set([named, realPath(named) ?? named])].map((cwd) => ({ ...place, cwd }));
 }
 
 function commandConcern(

@@ -1,12 +1,15 @@
-import { realpathSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { isInside } from "../confine/paths.js";
+import { opendirSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { isInside, realPath } from "../confine/paths.js";
+import { globMatches, loosened } from "./glob.js";
 import type { PlainWord } from "./plain-script.js";
 
 /** Where relative paths start and which directories belong to the workspace; all absolute. */
 export interface Place {
   readonly cwd: string;
   readonly roots: readonly string[];
+  /** Names that may still be looked at to see what patterns stand for, in the whole command. */
+  readonly looks: { left: number };
 }
 
 const MAX_PATH = 1024;
@@ -41,15 +44,17 @@ export function pathConcern(word: PlainWord, place: Place): string | undefined {
   const { text } = word;
   if (text === "-" || PUBLIC_FILES.has(text)) return undefined;
   if (text.length > MAX_PATH) return "a path is too long to judge";
-  if (isSensitive(text)) return `${text} may hold credentials`;
   const fixed = word.glob ? staticPart(text) : text;
   if (fixed === undefined) return `${text} can match hidden or outside names`;
-  const path = resolve(place.cwd, fixed);
-  if (!place.roots.some((root) => isInside(path, root))) return `${text} is outside the workspace`;
-  const real = realPathOfExisting(path);
-  if (!place.roots.some((root) => isInside(real, realPathOfExisting(root))))
-    return `${text} leads outside the workspace`;
-  return real !== path && isSensitive(real) ? `${text} leads to credentials` : undefined;
+  const concern = isSensitive(text) ? `${text} may hold credentials` : fixedConcern(fixed, place);
+  if (concern || !word.glob) return concern;
+  const names = namesLike(text, place);
+  if (!names) return `${text} can match too many names to judge`;
+  for (const name of names) {
+    const found = fixedConcern(name, place);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** True when some step of the path is a name that holds credentials. */
@@ -63,6 +68,52 @@ export function isSensitive(path: string): boolean {
 
 // --- internal ---
 
+function fixedConcern(text: string, place: Place): string | undefined {
+  if (isSensitive(text)) return `${text} may hold credentials`;
+  const within = (path: string, roots: readonly string[]) => roots.some((root) => isInside(path, root));
+  const path = resolve(place.cwd, text);
+  if (!within(path, place.roots)) return `${text} is outside the workspace`;
+  const real = realPathOfExisting(isAbsolute(text) ? text : `${place.cwd}/${text}`);
+  if (!within(real, place.roots.map(realPathOfExisting))) return `${text} leads outside the workspace`;
+  return real !== path && isSensitive(real) ? `${text} leads to credentials` : undefined;
+}
+
+/** At least the names that the shell would make of a pattern; undefined when there are too many to look at. */
+function namesLike(pattern: string, { cwd, looks }: Place): string[] | undefined {
+  let found = [isAbsolute(pattern) ? "/" : "."];
+  for (const step of pattern.split("/").filter((part) => part !== "")) {
+    found = /[*?[]/.test(step)
+      ? found.flatMap((directory) =>
+          visibleNames(`${isAbsolute(directory) ? "" : `${cwd}/`}${directory}`, looks)
+            .filter((name) => globMatches(loosened(step), name))
+            .map((name) => `${directory}/${name}`),
+        )
+      : found.map((directory) => `${directory}/${step}`);
+    looks.left -= found.length;
+    if (looks.left < 0) return undefined;
+  }
+  return found;
+}
+
+function visibleNames(directory: string, looks: Place["looks"]): string[] {
+  const names: string[] = [];
+  if (!realPath(directory)) return names;
+  try {
+    const listing = opendirSync(directory, { bufferSize: 512 });
+    try {
+      for (let entry = listing.readSync(); entry && looks.left >= 0; entry = listing.readSync()) {
+        looks.left -= 1;
+        if (!entry.name.startsWith(".")) names.push(entry.name);
+      }
+    } finally {
+      listing.closeSync();
+    }
+  } catch {
+    // No directory, or none of ours: the shell finds nothing there either.
+  }
+  return names;
+}
+
 /** The directory a glob cannot leave, or undefined when it can match hidden names or go up. */
 function staticPart(pattern: string): string | undefined {
   const steps = pattern.split("/");
@@ -72,12 +123,13 @@ function staticPart(pattern: string): string | undefined {
   return steps.slice(0, first).join("/") || (pattern.startsWith("/") ? "/" : ".");
 }
 
+/** Where the kernel would end up: a link is followed before the `..` after it. What does not exist is taken as written. */
 function realPathOfExisting(path: string): string {
+  let rest = "";
   for (let at = path; ; at = dirname(at)) {
-    try {
-      return resolve(realpathSync.native(at), path.slice(at.length).replace(/^\/+/, ""));
-    } catch {
-      if (at === dirname(at)) return path;
-    }
+    const real = realPath(at);
+    if (real) return resolve(real, rest);
+    if (at === dirname(at)) return resolve(path);
+    rest = join(basename(at), rest);
   }
 }

@@ -145,8 +145,9 @@ function isPrintingSed(script: string): boolean {
 }
 
 const AWK_VALUE = String.raw`(?:\$(?:\d+|NF)|\$\(NF-\d\)|NR|NF|FNR|FILENAME|"[^"\\]*"|,)`;
+// A slash in brackets does not end a pattern, so patterns with brackets are not understood.
 const AWK_PRINT = new RegExp(
-  String.raw`^ ?(?:(?:NR|NF|FNR|\$\d+) ?(?:[<>!=]=|[<>]) ?(?:\d+|"[^"\\]*") ?|/[^/\\]*/ ?)?(?:\{ ?print(?: ?${AWK_VALUE})* ?\})?$`,
+  String.raw`^ ?(?:(?:NR|NF|FNR|\$\d+) ?(?:[<>!=]=|[<>]) ?(?:\d+|"[^"\\]*") ?|/[^/\\[]*/ ?)?(?:\{ ?print(?: ?${AWK_VALUE})* ?\})?$`,
 );
 
 function firstPath(paths: readonly PlainWord[], place: Place, program: string): string | undefined {

@@ -119,7 +119,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   realpath: { flags: "eLmPqsz", long: ["relative-to", "relative-base", "no-symlinks"], inert: true },
   rev: { inert: true },
   rg: {
-    flags: "aFHILNPSUchilnopqsuvwx0.",
+    flags: "aFHINPSUchilnopqsuvwx0.",
     values: "ABCEMegjmrtTd",
     files: "f",
     long: [
@@ -129,7 +129,7 @@ const READERS: Readonly<Record<string, Reader>> = {
       ..."count-matches files-with-matches files-without-match only-matching line-number no-line-number heading no-heading".split(
         " ",
       ),
-      ..."column color json stats type-list vimgrep pcre2 invert-match with-filename no-filename pretty trim sort follow".split(
+      ..."column color json stats type-list vimgrep pcre2 invert-match with-filename no-filename pretty trim sort".split(
         " ",
       ),
       ..."no-messages quiet text null crlf passthru max-count max-depth glob iglob type type-not context".split(" "),
@@ -141,6 +141,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   sha1sum: hash,
   sha256sum: hash,
   sha512sum: hash,
+  sleep: { operands: "text" },
   sort: {
     flags: "bcCdfgGhiMmnrRsuVz",
     values: "kt",
@@ -154,7 +155,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   tail: { flags: "qvz", values: "nc", long: ["lines", "bytes", "quiet", "verbose"], counts: true, inert: true },
   tr: { flags: "cCdst", long: ["delete", "squeeze-repeats", "complement"], operands: "text" },
   tree: {
-    flags: "aCdDfFghiJlnNpqQrsStuUvxX",
+    flags: "aCdDfFghiJnNpqQrsStuUvxX",
     values: "ILP",
     long: ["dirsfirst", "noreport", "prune", "gitignore", "filelimit", "du", "si", "matchdirs", "ignore-case"],
   },
@@ -173,8 +174,19 @@ const READERS: Readonly<Record<string, Reader>> = {
   xxd: { flags: "bCeEipPuU", values: "clgsno", atMost: 1 },
 };
 
-/** Programs whose version may be asked for; others let the project choose which program answers. */
-const VERSIONED = new Set(["bash", "gcc", "git", "java", "make", "node", "npm", "python", "python3", "ruby"]);
+/** How a program is asked for its version and nothing else: `python3 -v` runs what it is fed. */
+const VERSION: Readonly<Record<string, readonly string[]>> = {
+  bash: ["--version"],
+  gcc: ["--version", "-v"],
+  git: ["--version", "-v"],
+  java: ["--version", "-version"],
+  make: ["--version", "-v"],
+  node: ["--version", "-v"],
+  npm: ["--version", "-v"],
+  python: ["--version", "-V"],
+  python3: ["--version", "-V"],
+  ruby: ["--version"],
+};
 
 /** Programs whose arguments are a small language. */
 const SPECIAL: Readonly<Record<string, Concern>> = {
@@ -193,13 +205,16 @@ const SPECIAL: Readonly<Record<string, Concern>> = {
 export function readConcern(words: readonly PlainWord[], place: Place): string | undefined {
   const [name, ...args] = words;
   if (!name || name.glob) return "the command name is not fixed";
-  if (VERSIONED.has(name.text) && args.length === 1 && ["--version", "-v", "-V"].includes(args[0]!.text)) {
-    return name.text === "bash" && args[0]!.text !== "--version" ? `${name.text} runs a script` : undefined;
-  }
+  if (Object.hasOwn(VERSION, name.text) && args.length === 1 && VERSION[name.text]!.includes(args[0]!.text))
+    return undefined;
   if (Object.hasOwn(SPECIAL, name.text)) return SPECIAL[name.text]!(args, place);
   if (!Object.hasOwn(READERS, name.text)) return `${name.text} is not known to only read`;
   const reader = READERS[name.text]!;
-  if (reader.operands === "anything") return undefined;
+  if (reader.operands === "anything")
+    return firstConcern(
+      args.filter((word) => word.glob),
+      place,
+    );
   const parsed = parseOptions(args, reader);
   if (typeof parsed === "string") return `${name.text}: ${parsed} is not known to only read`;
   const kind = reader.operands ?? "paths";
@@ -210,7 +225,9 @@ export function readConcern(words: readonly PlainWord[], place: Place): string |
     operands = operands.slice(1);
   }
   if (name.text === "date" && operands.some((word) => !word.text.startsWith("+"))) return "date sets the clock";
-  const paths = kind === "text" ? parsed.files : [...parsed.files, ...operands];
+  if (name.text === "strings" && operands.some((word) => word.text.startsWith("@"))) return "strings reads its options";
+  // Text is only text, but what the shell makes of a pattern are names.
+  const paths = [...parsed.files, ...(kind === "text" ? operands.filter((word) => word.glob) : operands)];
   return firstConcern(paths, place);
 }
 

@@ -1,3 +1,5 @@
+import { globMatches, loosened } from "./glob.js";
+
 /** A person's own rules. `deny` beats `ask` beats `allow`; what none matches is judged by the built-in policy. */
 export interface CommandRules {
   readonly allow?: readonly string[];
@@ -36,10 +38,10 @@ export function couldMatch(pattern: string, argv: readonly (string | undefined)[
 /** The steps in order, with nothing but options and their values between them. */
 function stepsMatch(steps: readonly string[], words: readonly string[], open: boolean): boolean {
   const [first, ...rest] = steps;
-  if (first === undefined || !globMatches(first, words[0] ?? "")) return false;
+  if (first === undefined || !couldBe(first, words[0] ?? "")) return false;
   let at = 1;
   for (const step of rest) {
-    while (at < words.length && !globMatches(step, words[at]!)) {
+    while (at < words.length && !couldBe(step, words[at]!)) {
       const skippable = words[at]!.startsWith("-") || (at > 1 && words[at - 1]!.startsWith("-"));
       if (!skippable) return false;
       at += 1;
@@ -50,24 +52,7 @@ function stepsMatch(steps: readonly string[], words: readonly string[], open: bo
   return open || at >= words.length;
 }
 
-/** Linear in practice: on a mismatch only the last star moves on. */
-function globMatches(pattern: string, text: string): boolean {
-  let [at, star, mark, index] = [0, -1, 0, 0];
-  while (index < text.length) {
-    if (at < pattern.length && pattern[at] === "*") {
-      [star, mark] = [at, index];
-      at += 1;
-    } else if (at < pattern.length && pattern[at] === text[index]) {
-      at += 1;
-      index += 1;
-    } else if (star >= 0) {
-      at = star + 1;
-      mark += 1;
-      index = mark;
-    } else {
-      return false;
-    }
-  }
-  while (pattern[at] === "*") at += 1;
-  return at >= pattern.length;
+/** `g?t` may be what the rule calls `git`. */
+function couldBe(step: string, word: string): boolean {
+  return globMatches(step, word) || (/[*?[]/.test(word) && globMatches(loosened(word), step));
 }

@@ -176,7 +176,7 @@ function pipedInput(nodes: readonly SyntaxNode[], variables: ReadonlyMap<string,
     if (node.type !== "Command" || before?.type !== "Command") return [];
     const [name, ...words] = foundCommand(before, variables).argv;
     if (name !== "echo" && name !== "printf") return [];
-    const text = words.filter((word) => word !== undefined && !/^-[neE]+$/.test(word)).join(" ");
+    const text = words.filter((word) => word !== undefined && !/^-[neE]+$|^%[a-z]/.test(word)).join(" ");
     return [{ argv: foundCommand(node, variables).argv, writes: [], input: text }];
   });
 }

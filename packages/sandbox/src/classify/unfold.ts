@@ -20,14 +20,14 @@ const MAX_WRAPPED_WORDS = 64;
 
 /** Programs that run the rest of their command line; where it begins is not worth knowing, every suffix is looked at. */
 const WRAPPERS = new Set(
-  "builtin busybox chroot chrt command coproc doas env exec find firejail flock ionice ltrace nice nohup nsenter parallel pkexec proot rlwrap run0 runuser script setarch setpriv setsid ssh stdbuf strace su sudo systemd-run taskset time timeout toybox unbuffer unshare watch xargs".split(
+  "builtin busybox bwrap chroot chrt command coproc corepack dbus-run-session direnv doas entr env exec faketime fd find firejail flock ionice linux32 linux64 ltrace nice nohup npm npx nsenter parallel pkexec pnpm prlimit proot rlwrap run0 runuser screen script setarch setpriv setsid ssh stdbuf strace su sudo systemd-run taskset time timeout tmux toybox unbuffer unshare watch xargs xvfb-run yarn".split(
     " ",
   ),
 );
 
 /** Programs that take shell text, as an argument or on standard input. */
 const SHELLS = new Set(
-  "ash bash busybox csh dash eval fish ksh mksh parallel script sh source ssh su tcsh toybox trap watch xargs zsh .".split(
+  "ash at bash batch busybox csh dash env eval fish ksh mksh nix-shell npm npx parallel screen script sh source ssh su tcsh tmux toybox trap watch xargs zsh .".split(
     " ",
   ),
 );
@@ -56,8 +56,8 @@ export function unfold(script: FoundScript): Unfolded {
       }
     }
     for (const word of command.argv) {
-      const alias = word === undefined ? undefined : /^alias\.[^=]*=!(.*)$/s.exec(word)?.[1];
-      if (alias !== undefined) followText(alias, depth + 1);
+      const [, shell, alias] = (word === undefined ? null : /^alias\.[^=]*=(!?)(.*)$/s.exec(word)) ?? [];
+      if (alias !== undefined) followText(shell ? alias : `git ${alias}`, depth + 1);
     }
   };
   const followText = (text: string, depth: number): void => {
@@ -82,7 +82,8 @@ export function programName(word: string | undefined): string {
 
 function shellTexts(argv: readonly (string | undefined)[], input: string | undefined): string[] {
   const words = argv.slice(1).filter((word): word is string => word !== undefined);
-  const texts = words.filter((word) => /\s/.test(word));
+  // `env -S'git push'` and `--split-string=git push` attach it to the option.
+  const texts = words.filter((word) => /\s/.test(word)).map((word) => word.replace(/^-(-[\w-]+=|[A-Za-z])/, ""));
   const joined = words.filter((word) => !word.startsWith("-")).join(" ");
   return [...new Set([...texts, joined, ...(input === undefined ? [] : [input])])].filter((text) => text.trim() !== "");
 }

@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import { readFileSync, type Stats } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { SandboxError } from "../errors.js";
 import { entryAt, isEmpty, isInside, isReadable, realPath } from "./paths.js";
@@ -101,8 +101,21 @@ type Cover = (place: Place, view: View) => void;
 
 function protectedBelow(root: string, { protectedPaths, home }: MountRequest): Place[] {
   const given = protectedPaths.map((path) => `${path}/`);
+  const settings = hasWorktreeSettings(root) ? [".git/config.worktree"] : [];
   const startup = placesIn(realPath(home) ?? home, HOME_STARTUP_FILES);
-  return [...placesIn(root, [...PROTECTED, ...given]), ...startup].filter(({ path }) => isBelow(path, root));
+  return [...placesIn(root, [...PROTECTED, ...settings, ...given]), ...startup].filter(({ path }) =>
+    isBelow(path, root),
+  );
+}
+
+/** Git reads a second file of settings where the first one says so; elsewhere it is spared the mount. */
+function hasWorktreeSettings(root: string): boolean {
+  const settings = join(root, ".git/config");
+  try {
+    return entryAt(settings)?.isFile() === true && /worktreeconfig/i.test(readFileSync(settings, "utf8"));
+  } catch {
+    return false;
+  }
 }
 
 /**

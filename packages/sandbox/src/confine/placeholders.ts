@@ -57,7 +57,7 @@ export function holdPlaceholders(places: readonly Place[]): () => void {
 function makePlaceholder({ path, kind }: Place): Placeholder | undefined {
   try {
     if (kind === "directory") mkdirSync(path);
-    else closeSync(openSync(path, "wx", 0o600));
+    else closeSync(openSync(path, "wx", 0o644));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     leaveToOthers(path);

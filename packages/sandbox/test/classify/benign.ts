@@ -86,6 +86,8 @@ export const BENIGN: readonly string[] = [
   "node --version",
   "npm -v",
   "python3 --version",
+  "java -version",
+  "sleep 1 && cat src/a.ts",
   "test -f package.json && echo yes",
   "[ -d src ] || echo missing",
   "ls missing 2>/dev/null",

@@ -365,6 +365,13 @@ const workspace: readonly Attempt[] = [
     command:
       "mv {WS}/.git/hooks {WS}/.git/h && echo ESCAPED; rm -rf {WS}/.git/hooks; ln -s /tmp {WS}/.git/hooks && echo ESCAPED",
   },
+  {
+    name: "git configuration of the worktree",
+    modes: WRITE,
+    command:
+      "printf '[core]\\n\\tfsmonitor = ./x\\n' > {WS}/.git/config.worktree; git -C {WS} config core.fsmonitor && echo ESCAPED",
+    core: true,
+  },
   { name: "hook of a submodule", modes: WRITE, command: "mkdir -p {WS}/.git/modules/x/hooks && echo ESCAPED" },
   {
     name: "configuration that does not exist yet",

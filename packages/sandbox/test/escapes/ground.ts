@@ -90,7 +90,10 @@ export async function layGround(actor: Actor): Promise<Ground> {
   writeFileSync(join(out, "canary"), "canary\n");
   writeFileSync(join(ws, "src/a.txt"), "hello\n");
   writeFileSync(join(ws, ".git/HEAD"), "ref: refs/heads/main\n");
-  writeFileSync(join(ws, ".git/config"), "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
+  writeFileSync(
+    join(ws, ".git/config"),
+    "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[extensions]\n\tworktreeConfig = true\n",
+  );
   for (const path of ["objects", "refs/heads"]) mkdirSync(join(ws, ".git", path), { recursive: true });
   writeFileSync(join(home, ".ssh/id_rsa"), secret);
   writeFileSync(join(home, ".netrc"), secret);
