@@ -108,7 +108,7 @@ function stdio(sessions: ReturnType<typeof engine>, otter: Dialect = otterDialec
   const call = async (method: string, params: object) => {
     const id = ++lastId;
     input.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    await expect.poll(() => frames.some((frame) => frame.id === id)).toBe(true);
+    await expect.poll(() => frames.some((frame) => frame.id === id), { timeout: 10_000 }).toBe(true);
     return frames.find((frame) => frame.id === id).result;
   };
   return { frames, call };
