@@ -5,7 +5,6 @@ export type { Dialect, DialectContext, OpenedDialect } from "./dialect.js";
 export type { Extension, ExtensionOption } from "./extension.js";
 export { lazyMethods } from "./lazy-methods.js";
 export { ferretDialect, type NativeDialectOptions, nativeDialect, otterDialect } from "./native/dialect.js";
-export { loadSession } from "./native/load-session.js";
 export { type AcpServer, type AcpServerOptions, serveAcp } from "./serve.js";
 export { standardDialect } from "./standard/dialect.js";
 export type { SessionView, ViewOf } from "./view.js";

@@ -4,15 +4,17 @@
  */
 import { endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, Subscription } from "@chimera/event-store";
-import { type Connection, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
+import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
 import type { Attachment, PromptInput, Session, Sessions } from "@chimera/session";
 import type { SessionView, ViewOf } from "./view.js";
 
 export interface OpenSessions {
   /** Shows a session's records after `from` (default: its head) from here on. Opening it again changes nothing. */
   open(session: Session, view: ViewOf, options: OpenOptions): void;
-  /** Sends a prompt to an open session; its request is answered when its turn has passed, and `updates` have gone out. */
-  prompt(session: Session, input: PromptInput, request: RequestContext, updates?: Promise<void>): void;
+  /** Sends a prompt once its session is open; the request is answered when the turn has passed and `updates` have gone out. */
+  prompt(id: string, request: RequestContext, opening: () => Promise<OpenedPrompt>): Promise<typeof deferred>;
+  /** Resolves when the prompts sent so far have their place in the queue. A cancel that did not wait could overtake its prompt. */
+  arrived(id: string): Promise<void>;
   /** Lets what a closed session still has to say go out, and stops reading it. */
   finish(id: string): Promise<void>;
   closeAll(): void;
@@ -22,6 +24,13 @@ export interface OpenOptions {
   readonly from?: number;
   /** Called when it was unloaded, because nobody used it, and somebody loads it again: opens it anew. */
   readonly again: (session: Session) => void;
+}
+
+/** A prompt and the open session it is for. */
+export interface OpenedPrompt {
+  readonly session: Session;
+  readonly input: PromptInput;
+  readonly updates?: Promise<void>;
 }
 
 interface Pending {
@@ -53,6 +62,8 @@ export function createOpenSessions(deps: {
   const opened = new Map<string, Opened>();
   /** Unloaded while they were open here. Nothing is read, and little is kept, until somebody loads them again. */
   const asleep = new Map<string, OpenOptions["again"]>();
+  /** Prompts whose session is still being opened, by its id. */
+  const arriving = new Map<string, Promise<unknown>>();
   let listening: Promise<() => void> | null = null;
 
   const listen = async () => {
@@ -94,6 +105,26 @@ export function createOpenSessions(deps: {
     await connection.drained();
   };
 
+  const place = (
+    { session, input, updates = Promise.resolve() }: OpenedPrompt,
+    request: RequestContext,
+  ): typeof deferred => {
+    const told = updates.catch((error) => deps.onError(error, session.id));
+    const open = opened.get(session.id);
+    if (!open) throw new Error(`session ${session.id} is not open on this connection`);
+    if (isWithdrawn(request.signal)) throw request.signal.reason;
+    const { turn } = session.prompt(deps.origin === undefined ? input : { ...input, origin: deps.origin });
+    let answered = () => {};
+    const done = new Promise<void>((resolve) => {
+      answered = resolve;
+    });
+    open.pending.set(turn, { request, updates: told, answered, done });
+    request.signal.addEventListener("abort", () => {
+      if (isWithdrawn(request.signal)) session.cancelTurn(turn);
+    });
+    return deferred;
+  };
+
   const close = (id: string) => {
     asleep.delete(id);
     const open = opened.get(id);
@@ -130,21 +161,14 @@ export function createOpenSessions(deps: {
         asleep.set(session.id, again);
       });
     },
-    prompt(session, input, request, updates = Promise.resolve()) {
-      const told = updates.catch((error) => deps.onError(error, session.id));
-      const open = opened.get(session.id);
-      if (!open) throw new Error(`session ${session.id} is not open on this connection`);
-      const { turn } = session.prompt(deps.origin === undefined ? input : { ...input, origin: deps.origin });
-      let answered = () => {};
-      const done = new Promise<void>((resolve) => {
-        answered = resolve;
-      });
-      open.pending.set(turn, { request, updates: told, answered, done });
-      request.signal.addEventListener("abort", () => {
-        // The client took its prompt back; one that went away leaves the turn to whoever else watches.
-        if (isWithdrawn(request.signal.reason)) session.cancelTurn(turn);
-      });
+    prompt(id, request, opening) {
+      const placing = opening().then((prompt): typeof deferred => place(prompt, request));
+      const settled = Promise.allSettled([arriving.get(id), placing]);
+      arriving.set(id, settled);
+      void settled.then(() => arriving.get(id) === settled && arriving.delete(id));
+      return placing;
     },
+    arrived: async (id) => void (await arriving.get(id)),
     async finish(id) {
       const waiting = [...(opened.get(id)?.pending.values() ?? [])].map(({ done }) => done);
       let timer: NodeJS.Timeout | undefined;
@@ -170,6 +194,7 @@ function promptTurn(entry: Entry<SessionEvent>): number | null {
   return entry.type === "user_message" || endsTurn(entry.type) ? entry.event.turn : null;
 }
 
-function isWithdrawn(reason: unknown): boolean {
+/** The client took its prompt back; one that went away leaves the turn to whoever else watches. */
+function isWithdrawn({ reason }: AbortSignal): boolean {
   return isConnectionError(reason) && reason.code === "aborted";
 }

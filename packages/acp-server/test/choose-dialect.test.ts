@@ -111,6 +111,15 @@ describe("around the choice", () => {
     expect((await client.call("initialize", {})).result).toMatchObject({ protocolVersion: "0.1" });
   });
 
+  test.each([[{}], [null], [[]], [{ protocolVersion: "x" }], [{ clientCapabilities: "all" }]])(
+    "forced standard ACP serves a client that says %j",
+    async (hello) => {
+      const client = server({ forced: "acp" });
+      expect((await client.call("initialize", hello)).result).toMatchObject({ protocolVersion: 1 });
+      expect((await client.call("session/list", {})).result).toEqual({ sessions: [] });
+    },
+  );
+
   test("the native welcome carries both documented blocks", async () => {
     const client = server();
     const { result } = await client.call("initialize", {});

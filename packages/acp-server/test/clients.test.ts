@@ -61,6 +61,16 @@ describe("an editor's files", () => {
     expect(said(client.frames)).toContain("no such buffer");
   });
 
+  test.each([[null], [5], [[]], [{}], [{ content: null }], [{ content: ["x"] }]])(
+    "answered with %j fail the call, in words",
+    async (answer) => {
+      const client = await standardClient(makeEngine(reading, { disk }), { fs: { readTextFile: true } });
+      client.answer(() => answer);
+      expect((await client.prompt("go")).result).toMatchObject({ stopReason: "end_turn" });
+      expect(said(client.frames)).toContain("failed: the editor's answer to fs/read_text_file makes no sense");
+    },
+  );
+
   test("of one that left are the disk's again", async () => {
     const engine = makeEngine(
       doing(async ({ workspace }) => {
@@ -116,6 +126,17 @@ describe("an editor's terminal", () => {
     await client.prompt("go");
     expect(said(client.frames)).toBe("true");
   });
+
+  test.each(["create", "wait_for_exit", "output"])(
+    "whose answer to %s makes no sense fails the call",
+    async (broken) => {
+      const client = await standardClient(makeEngine(running(60_000)), { terminal: true });
+      client.answer((frame) => (frame.method === `terminal/${broken}` ? "x" : terminal({ exitCode: 0 })(frame)));
+      expect((await client.prompt("go")).result).toMatchObject({ stopReason: "end_turn" });
+      expect(said(client.frames)).toContain(`failed: the editor's answer to terminal/${broken} makes no sense`);
+      expect(methods(client.frames).at(-1)).toBe(broken === "create" ? "create" : "release");
+    },
+  );
 
   test("is created, waited for, read and released", async () => {
     const client = await standardClient(makeEngine(running(5000)), { terminal: true });

@@ -235,6 +235,18 @@ describe("a conversation", () => {
     expect(client.frames.map((frame) => text(frame) ?? frame.id).slice(-4)).toEqual(["ONE", 3, "TWO", 4]);
   });
 
+  test("a cancel right behind its message ends it", async () => {
+    const engine = makeEngine(async function* (_turn, { signal }) {
+      yield { type: "text_delta", metadata: { text: "part" } };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    });
+    const client = await nativeClient(engine);
+    const { sessionId } = client;
+    const reply = client.message("go");
+    expect((await client.call("session/cancel", { sessionId })).result).toEqual({ sessionId, cancelled: true });
+    expect((await reply).result).toMatchObject({ stopReason: "cancelled" });
+  });
+
   test("a cancel ends with the partial text, marked, and is answered itself", async () => {
     const engine = makeEngine(async function* (_turn, { signal }) {
       yield { type: "text_delta", metadata: { text: "part" } };

@@ -131,6 +131,26 @@ describe("a prompt", () => {
     },
   );
 
+  test.each(["session/cancel", "session/close", "session/delete"])(
+    "is cancelled by a %s right behind it",
+    async (method) => {
+      const client = await standardClient(makeEngine(waiting));
+      const { sessionId } = client;
+      const prompt = client.prompt("hi");
+      client.notify(method, { sessionId });
+      expect((await prompt).result).toMatchObject({ stopReason: "cancelled" });
+    },
+  );
+
+  test("that is taken back before its session is open is never run", async () => {
+    const client = await standardClient(makeEngine(waiting));
+    const { sessionId } = client;
+    const { id, answer } = client.start("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
+    client.notify("$/cancel_request", { requestId: id });
+    expect((await answer).error?.code).toBe(-32800);
+    expect((await client.call("session/list", {})).result).toEqual({ sessions: [] });
+  });
+
   test("that waits can be withdrawn, and the running one goes on", async () => {
     const client = await standardClient(makeEngine(waiting));
     const { sessionId } = client;
@@ -346,6 +366,11 @@ describe("the life of a session", () => {
     expect(new Set(ids).size).toBe(55);
     expect(rest.nextCursor).toBeUndefined();
     expect(client.problems()).toEqual([]);
+  });
+
+  test("a cursor of nobody's is the caller's mistake", async () => {
+    const client = await standardClient(makeEngine(saying("hi")));
+    expect((await client.call("session/list", { cursor: "%%%" })).error?.code).toBe(-32602);
   });
 
   test("load replays the visible conversation before it answers, resume nothing", async () => {

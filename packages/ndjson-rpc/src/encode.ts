@@ -21,10 +21,22 @@ export function encodeError(idText: string, error: RpcErrorObject): string {
   const data = encodeValue(error.data);
   const tail = data === undefined ? "" : `,"data":${data}`;
   const code = Number.isInteger(error.code) ? error.code : ErrorCode.internalError;
-  return `{"jsonrpc":"2.0","id":${idText},"error":{"code":${code},"message":${JSON.stringify(String(error.message))}${tail}}}`;
+  return `{"jsonrpc":"2.0","id":${idText},"error":{"code":${code},"message":${JSON.stringify(sentence(error.message))}${tail}}}`;
 }
 
 // --- internal ---
+
+const LONGEST_MESSAGE = 500;
+
+/** JSON-RPC asks for a concise single sentence, and what a handler quotes of its input may be anything: its first line. */
+function sentence(message: string): string {
+  return (
+    String(message)
+      .slice(0, LONGEST_MESSAGE)
+      .trim()
+      .split(/[\r\n]/, 1)[0] || "Error"
+  );
+}
 
 function encodeParams(params: unknown): string {
   const text = encodeValue(params);

@@ -172,6 +172,17 @@ describe("a handler that fails", () => {
     expect(JSON.parse(peer.lines()[0] ?? "{}")).toMatchObject({ id: 1, error: { code: -32603 } });
   });
 
+  it.each([
+    ["quotes\nits input", "quotes"],
+    ["\r\n", "Error"],
+    ["x".repeat(5000), "x".repeat(500)],
+  ])("with a message of several lines or too many words is answered with a sentence", async (message, sentence) => {
+    const peer = createRawPeer();
+    peer.connection.use({}, undefined, () => new RpcError(-32600, message));
+    await peer.send('{"jsonrpc":"2.0","id":1,"method":"who"}');
+    expect(JSON.parse(peer.lines()[0] ?? "").error).toEqual({ code: -32600, message: sentence });
+  });
+
   it("in a notification is reported, not answered", async () => {
     const reported: unknown[] = [];
     const peer = createRawPeer({

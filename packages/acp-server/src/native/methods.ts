@@ -4,7 +4,7 @@ import type { Decision } from "@chimera/acp-schema/events";
 import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { agentMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
-import { deferred, ErrorCode, type Methods, type RequestContext, RpcError } from "@chimera/ndjson-rpc";
+import { ErrorCode, type Methods, type RequestContext, RpcError } from "@chimera/ndjson-rpc";
 import type { PromptInput, Session } from "@chimera/session";
 import type * as v from "valibot";
 import type { Engine } from "../context.js";
@@ -12,7 +12,6 @@ import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
 import type { NativeProjection } from "../project/native.js";
 import { promptInput } from "../standard/prompt-content.js";
-import { loadSession } from "./load-session.js";
 import { replayNative } from "./resume.js";
 import { type NativeView, nativeView } from "./view.js";
 
@@ -38,7 +37,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     );
   const load = async (id: string): Promise<{ engine: Engine; session: Session }> => {
     const engine = await context.engine();
-    return { engine, session: await loadSession(context, id) };
+    return { engine, session: await engine.sessions.load(id) };
   };
   const sessionOf = async (id: string) => {
     const loaded = await load(id);
@@ -49,12 +48,12 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     name: K,
     handle: (params: v.InferOutput<Rows[K]["params"]>, request: RequestContext) => unknown,
   ) => ({ [name]: { params: agentMethods[name].params, handle } }) as Methods;
-  const prompt = async (id: string, input: PromptInput, request: RequestContext, turnClient: boolean) => {
-    const { session } = await sessionOf(id);
-    if (turnClient) views.get(session)?.useTurnNotifications();
-    open.prompt(session, input, request);
-    return deferred;
-  };
+  const prompt = (id: string, input: PromptInput, request: RequestContext, turnClient: boolean) =>
+    open.prompt(id, request, async () => {
+      const { session } = await sessionOf(id);
+      if (turnClient) views.get(session)?.useTurnNotifications();
+      return { session, input };
+    });
   const requireAgent = async (engine: Engine, cwd: string, name: string) => {
     const agents = (await engine.agents(cwd)).map((agent) => agent.id);
     if (agents.includes(name)) return;
@@ -120,6 +119,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     ...row("session/message", (params, request) => prompt(params.sessionId, messageInput(params), request, false)),
     ...row("session/turn", ({ sessionId, prompt: text }, request) => prompt(sessionId, { text }, request, true)),
     ...row("session/cancel", async ({ sessionId }) => {
+      await open.arrived(sessionId);
       const { session } = await load(sessionId);
       return { sessionId, cancelled: session.cancel() };
     }),

@@ -2,7 +2,7 @@
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Session } from "@chimera/session";
 import type { NativeProjection } from "../project/native.js";
-import { turnFailure } from "../turn-failure.js";
+import { stopReasonOf, turnFailure } from "../turn-outcome.js";
 import type { SessionView } from "../view.js";
 
 /** Record type -> the notification a client of `session/turn` gets in place of `session/update`. */
@@ -46,10 +46,9 @@ export function nativeView(session: Session, projection: NativeProjection, shown
     },
     answer(turn) {
       const state = session.history.turns[turn];
-      const result = state?.result;
-      const stopReason = result?.cancelled ? "cancelled" : (state?.stopReason ?? "end_turn");
+      const stopReason = stopReasonOf(state);
       if (stopReason === "error") return { error: turnFailure(state) };
-      return { result: { sessionId: session.id, stopReason, output: result?.output ?? "" } };
+      return { result: { sessionId: session.id, stopReason, output: state?.result?.output ?? "" } };
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The editor's files and terminal in the place of this machine's, for what the client said it offers. */
-import type {
-  ClientCapabilities,
+import {
+  type ClientCapabilities,
   CreateTerminalResponse,
   ReadTextFileResponse,
   TerminalOutputResponse,
@@ -8,6 +8,7 @@ import type {
 } from "@chimera/acp-schema";
 import { type Connection, isConnectionError } from "@chimera/ndjson-rpc";
 import type { ClientEffects, ClientTerminal } from "@chimera/session";
+import * as v from "valibot";
 
 /** What a terminal keeps of its output, at the client. */
 const OUTPUT_BYTES = 1024 * 1024;
@@ -19,17 +20,21 @@ export function clientEffects(
 ): ClientEffects | undefined {
   const { fs, terminal } = capabilities;
   const effects: { -readonly [K in keyof ClientEffects]: ClientEffects[K] } = {};
-  const ask: Ask = (method, params, options) =>
-    connection.request(method, { sessionId, ...params }, options).catch((error) => {
+  const ask: Ask = async (method, answer, params, options) => {
+    const given = await connection.request(method, { sessionId, ...params }, options).catch((error) => {
       if (isConnectionError(error) && error.code === "closed") effects.gone = true;
       throw error;
     });
+    const { success, output, issues } = v.safeParse(answer, given);
+    if (!success) throw new Error(`the editor's answer to ${method} makes no sense: ${issues[0].message}`);
+    return output;
+  };
   if (fs?.readTextFile) {
-    effects.readText = async (path) => ((await ask("fs/read_text_file", { path })) as ReadTextFileResponse).content;
+    effects.readText = async (path) => (await ask("fs/read_text_file", ReadTextFileResponse, { path })).content;
   }
   if (fs?.writeTextFile) {
     effects.writeText = async (path, content) => {
-      await ask("fs/write_text_file", { path, content });
+      await ask("fs/write_text_file", Anything, { path, content });
     };
   }
   if (terminal) effects.terminal = clientTerminal(ask);
@@ -38,38 +43,49 @@ export function clientEffects(
 
 // --- internal ---
 
-type Ask = (method: string, params: object, options?: { readonly signal?: AbortSignal }) => Promise<unknown>;
+type Ask = <S extends v.GenericSchema>(
+  method: string,
+  answer: S,
+  params: object,
+  options?: { readonly signal?: AbortSignal },
+) => Promise<v.InferOutput<S>>;
+
+/** Where the answer says nothing but that it was done; some clients send null. */
+const Anything = v.unknown();
 
 function clientTerminal(ask: Ask): ClientTerminal {
   return {
     async run({ command, args, cwd, env, timeoutMs, signal, onStart }) {
-      const { terminalId } = (await ask("terminal/create", {
+      const { terminalId } = await ask("terminal/create", CreateTerminalResponse, {
         command,
         ...(args && { args }),
         ...(cwd !== undefined && { cwd }),
         ...(env && { env: Object.entries(env).map(([name, value]) => ({ name, value })) }),
         outputByteLimit: OUTPUT_BYTES,
-      })) as CreateTerminalResponse;
+      });
       onStart(terminalId);
       const terminal = { terminalId };
       const limit = limited(signal, timeoutMs);
+      const { signal: ending } = limit;
       try {
-        const exit = (await ask("terminal/wait_for_exit", terminal, { signal: limit.signal }).catch(async (error) => {
-          if (!limit.signal.aborted) throw error;
-          await ask("terminal/kill", terminal);
+        const exit = await ask("terminal/wait_for_exit", WaitForTerminalExitResponse, terminal, {
+          signal: ending,
+        }).catch(async (error): Promise<WaitForTerminalExitResponse> => {
+          if (!ending.aborted) throw error;
+          await ask("terminal/kill", Anything, terminal);
           return {};
-        })) as WaitForTerminalExitResponse;
-        const shown = (await ask("terminal/output", terminal)) as TerminalOutputResponse;
+        });
+        const shown = await ask("terminal/output", TerminalOutputResponse, terminal);
         return {
           output: shown.output,
           truncated: shown.truncated,
           exitCode: exit.exitCode ?? null,
           signal: exit.signal ?? null,
-          timedOut: limit.signal.aborted && !signal.aborted,
+          timedOut: ending.aborted && !signal.aborted,
         };
       } finally {
         limit.dispose();
-        await ask("terminal/release", terminal).catch(() => {});
+        await ask("terminal/release", Anything, terminal).catch(() => {});
       }
     },
   };

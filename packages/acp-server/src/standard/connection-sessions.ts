@@ -67,11 +67,15 @@ export function createConnectionSessions(context: DialectContext, capabilities: 
       servers.set(session.id, list);
       session.useMcpServers(list);
     },
-    /** Drops what is kept of a session; its last updates go out first. */
-    async forget(sessionId: string): Promise<void> {
+    /** Unloads a session and drops what is kept of it; its last updates go out first. */
+    async close(sessionId: string): Promise<Engine> {
+      await open.arrived(sessionId);
+      const engine = await context.engine();
+      await engine.sessions.close(sessionId);
       await open.finish(sessionId);
       commands.forget(sessionId);
       servers.delete(sessionId);
+      return engine;
     },
   };
 }

@@ -1,10 +1,5 @@
 /** The rows of standard ACP v1. */
-import {
-  agentMethods,
-  type ClientCapabilities,
-  InitializeRequest,
-  McpServer as McpServerSchema,
-} from "@chimera/acp-schema";
+import { agentMethods, InitializeRequest, McpServer as McpServerSchema } from "@chimera/acp-schema";
 import { parseCursor } from "@chimera/event-store";
 import { deferred, type Methods, type RequestContext } from "@chimera/ndjson-rpc";
 import { parseMode, type RewindOptions } from "@chimera/session";
@@ -32,9 +27,10 @@ const Forking = v.object({
 });
 
 /** Built once per connection, for what its client said it can do. */
-export function standardMethods(context: DialectContext, hello: unknown): Methods {
+export function standardMethods(context: DialectContext, hello: Record<string, unknown>): Methods {
   const { connection, open, origin } = context;
-  const capabilities: ClientCapabilities = v.parse(InitializeRequest, hello).clientCapabilities ?? {};
+  // The version was settled with the dialect, which may have been forced on a client that names none.
+  const { clientCapabilities: capabilities } = v.parse(InitializeRequest, { ...hello, protocolVersion: 1 });
   const own = createConnectionSessions(context, capabilities);
 
   const row = <K extends keyof typeof agentMethods>(
@@ -92,30 +88,28 @@ export function standardMethods(context: DialectContext, hello: unknown): Method
       },
     } as Methods[string],
     ...row("session/close", async ({ sessionId }) => {
-      const engine = await context.engine();
-      await engine.sessions.close(sessionId);
-      await own.forget(sessionId);
+      await own.close(sessionId);
       return {};
     }),
     ...row("session/delete", async ({ sessionId }) => {
-      const engine = await context.engine();
-      await engine.sessions.close(sessionId);
-      await own.forget(sessionId);
-      await engine.sessions.delete(sessionId);
+      const { sessions } = await own.close(sessionId);
+      await sessions.delete(sessionId);
       return {};
     }),
-    ...row("session/prompt", async ({ sessionId, prompt }, request) => {
-      const { engine, session } = await own.open(sessionId);
-      const first = !own.commands.known(session.id);
-      const told = own.commands.tell(engine, session);
-      // Only the first prompt waits for them: looking whether they changed must not stand between a prompt and its first word.
-      if (first) await told;
-      open.prompt(session, promptInput(prompt), request, told);
-      return deferred;
-    }),
+    ...row("session/prompt", ({ sessionId, prompt }, request) =>
+      open.prompt(sessionId, request, async () => {
+        const { engine, session } = await own.open(sessionId);
+        const first = !own.commands.known(session.id);
+        const updates = own.commands.tell(engine, session);
+        // Only the first prompt waits for them: looking whether they changed must not stand between a prompt and its first word.
+        if (first) await updates;
+        return { session, input: promptInput(prompt), updates };
+      }),
+    ),
     ...row("session/cancel", async ({ sessionId }) => {
-      const engine = await context.engine();
-      engine.sessions.find(sessionId)?.cancel();
+      await open.arrived(sessionId);
+      const { sessions } = await context.engine();
+      sessions.find(sessionId)?.cancel();
       return {};
     }),
     ...row("session/set_mode", async ({ sessionId, modeId }) => {

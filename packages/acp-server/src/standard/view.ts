@@ -6,7 +6,7 @@ import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session } from "@chimera/session";
 import { type ClientShows, projectAcp } from "../project/acp.js";
 import { encodedText } from "../project/delta.js";
-import { turnFailure } from "../turn-failure.js";
+import { stopReasonOf, turnFailure } from "../turn-outcome.js";
 import type { SessionView } from "../view.js";
 import { clientEffects } from "./client-effects.js";
 import { createPermissionPrompts } from "./permission.js";
@@ -56,7 +56,7 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
     },
     answer(turn) {
       const state = session.history.turns[turn];
-      const stopReason = state?.result?.cancelled ? "cancelled" : (state?.stopReason ?? "end_turn");
+      const stopReason = stopReasonOf(state);
       if (!STOP_REASONS.has(stopReason)) return { error: turnFailure(state) };
       const { input = 0, output = 0, cache = 0, reasoning = 0 } = state?.usage ?? {};
       const usage = {
