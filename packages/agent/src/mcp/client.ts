@@ -12,10 +12,11 @@ import { withDeadline } from "./deadline.js";
 import { openHttpChannel } from "./http-channel.js";
 import { commandLine, openStdioChannel } from "./stdio-channel.js";
 
+/** As the server sent it: only the name is known to be what it should. */
 export interface McpTool {
   readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
+  readonly title?: unknown;
+  readonly description?: unknown;
   readonly inputSchema?: unknown;
 }
 
@@ -54,8 +55,10 @@ export async function connectMcp(server: ConfiguredServer, options: McpClientOpt
   const peer = createPeer(server, options, bounds);
   const connectMs = server.timeoutMs ?? CONNECT_TIMEOUT_MS;
   try {
-    await withDeadline(options.signal, connectMs, (signal) => peer.request("initialize", handshake(), { signal }));
-    await peer.notify("notifications/initialized", {});
+    await withDeadline(options.signal, connectMs, async (signal) => {
+      await peer.request("initialize", handshake(), { signal });
+      await peer.notify("notifications/initialized", {}, signal);
+    });
   } catch (cause) {
     await peer.close();
     throw new AgentError("mcp_connect", `The MCP server ${server.name} did not connect: ${(cause as Error).message}`, {
@@ -66,7 +69,7 @@ export async function connectMcp(server: ConfiguredServer, options: McpClientOpt
   return {
     tools: () => {
       if (peer.takeToolsChanged()) listed = null;
-      listed ??= listTools(peer, connectMs).catch((error: unknown) => {
+      listed ??= withDeadline(peer.lifetime, connectMs, (signal) => listTools(peer, signal)).catch((error: unknown) => {
         listed = null;
         throw error;
       });
@@ -89,7 +92,7 @@ type Pending = { resolve(result: JsonObject): void; reject(error: Error): void; 
 
 interface Peer {
   request(method: string, params: JsonObject, options: McpCallOptions): Promise<JsonObject>;
-  notify(method: string, params: JsonObject): Promise<void>;
+  notify(method: string, params: JsonObject, signal: AbortSignal): Promise<void>;
   takeToolsChanged(): boolean;
   readonly closed: boolean;
   /** Aborts when the peer is gone. */
@@ -134,19 +137,20 @@ function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions, bo
     server.type === "stdio"
       ? openStdioChannel(server, { cwd, env, ...(bounds && { bounds }) }, events)
       : openHttpChannel(server, events);
-  const notify = (method: string, params: JsonObject) =>
-    channel.send({ jsonrpc: "2.0", method, params }, lifetime.signal);
+  const notify = (method: string, params: JsonObject, signal: AbortSignal) =>
+    channel.send({ jsonrpc: "2.0", method, params }, signal);
 
   function request(method: string, params: JsonObject, { signal, onProgress }: McpCallOptions): Promise<JsonObject> {
     if (closed) return Promise.reject(new AgentError("mcp_closed", `The MCP server ${server.name} is gone.`));
-    if (signal.aborted) return Promise.reject(abortError(signal));
+    if (signal.aborted) return Promise.reject(signal.reason);
     const id = nextId++;
     const body = onProgress ? { ...params, _meta: { progressToken: id } } : params;
     return new Promise<JsonObject>((resolve, reject) => {
       const onAbort = () => {
         pending.delete(id);
-        reject(abortError(signal));
-        if (!closed) notify("notifications/cancelled", { requestId: id, reason: "cancelled" }).catch(() => {});
+        reject(signal.reason);
+        const told = { requestId: id, reason: "cancelled" };
+        if (!closed) notify("notifications/cancelled", told, lifetime.signal).catch(() => {});
       };
       const finish =
         <T>(use: (value: T) => void) =>
@@ -210,14 +214,12 @@ function handshake(): JsonObject {
   };
 }
 
-async function listTools(peer: Peer, timeoutMs: number): Promise<McpTool[]> {
+async function listTools(peer: Peer, signal: AbortSignal): Promise<McpTool[]> {
   const tools: McpTool[] = [];
   let cursor: unknown;
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const result = await withDeadline(peer.lifetime, timeoutMs, (signal) =>
-      peer.request("tools/list", params, { signal }),
-    );
+    const result = await peer.request("tools/list", params, { signal });
     const listed: unknown[] = Array.isArray(result["tools"]) ? result["tools"] : [];
     tools.push(...listed.filter(isTool));
     cursor = result["nextCursor"];
@@ -232,9 +234,4 @@ function isTool(value: unknown): value is McpTool {
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function abortError(signal: AbortSignal): Error {
-  const timedOut = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
-  return timedOut ? new AgentError("mcp_call", "it took too long") : (signal.reason as Error);
 }

@@ -27,7 +27,7 @@ export async function withDeadline<T>(
   use: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new DOMException(`more than ${ms} ms`, "TimeoutError")), ms);
+  const timer = setTimeout(() => limit.abort(new DOMException("it took too long", "TimeoutError")), ms);
   const { signal, unlink } = link(outer, limit.signal);
   try {
     return await use(signal);

@@ -83,7 +83,10 @@ async function toolsOf(
     const { adaptTool } = await import("./tool-adapter.js");
     return (await client.tools()).map((tool) => adaptTool(server.name, tool, client));
   } catch (error) {
+    const failed = session.clients.get(key);
     session.clients.delete(key);
+    // One that connected and cannot say what it offers would otherwise be left running, and another started each turn.
+    if (failed) await endAll([failed]);
     request.signal.throwIfAborted();
     tell(session, request, (error as Error).message);
     return [];

@@ -48,11 +48,15 @@ export function openStdioChannel(
   child.stderr?.on("data", (bytes: Buffer) => {
     complaint = (complaint + bytes.toString()).slice(-MAX_COMPLAINT);
   });
-  const overflow = () => {
-    close("it sent a message that is too large");
+  const giveUp = (reason: string) => {
+    close(reason);
     void group.end();
   };
-  readLines(child.stdout, (line) => deliver(line, events.onMessage), overflow);
+  readLines(
+    child.stdout,
+    (line) => deliver(line, events.onMessage),
+    () => giveUp("it sent a message that is too large"),
+  );
   return {
     send: (message) =>
       new Promise((resolve, reject) => {
@@ -60,6 +64,7 @@ export function openStdioChannel(
           reject(new AgentError("mcp_closed", `The MCP server ${server.name} is gone.`, { cause }));
         if (closed || !child.stdin?.writable) return fail();
         child.stdin.write(`${JSON.stringify(message)}\n`, (error) => (error ? fail(error) : resolve()));
+        if (child.stdin.writableLength > MAX_MESSAGE) giveUp("it does not read what it is sent");
       }),
     close: async () => {
       closed = true;

@@ -1,5 +1,6 @@
 /** A tool of an MCP server as a tool of ours. */
 import { createHash } from "node:crypto";
+import { isDeeperThan } from "../json-depth.js";
 import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";
 import { capOutput } from "../tools/cap-output.js";
 import { progress } from "../tools/define.js";
@@ -8,14 +9,16 @@ import type { McpClient, McpTool } from "./client.js";
 
 const MAX_NAME = 64;
 const MAX_DESCRIPTION = 4000;
+const MAX_SCHEMA = 100_000;
+const MAX_SCHEMA_DEPTH = 32;
 
 /** What a server says about its own tools is not trusted: every one of them asks. */
 export function adaptTool(server: string, tool: McpTool, client: McpClient): Tool<Record<string, unknown>> {
-  const title = `${server}: ${tool.title ?? tool.name}`.slice(0, 120);
+  const title = `${server}: ${asText(tool.title) || tool.name}`.slice(0, 120);
   return {
     name: mcpToolName(server, tool.name),
     aliases: [],
-    description: (tool.description ?? `${tool.name} of the MCP server ${server}`).slice(0, MAX_DESCRIPTION),
+    description: (asText(tool.description) || `${tool.name} of the MCP server ${server}`).slice(0, MAX_DESCRIPTION),
     input: anyObject,
     inputSchema: schemaOf(tool.inputSchema),
     kind: "other",
@@ -62,9 +65,15 @@ function clean(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
+/** It goes into every request: one that no provider would take is worth less than none. */
 function schemaOf(schema: unknown): JsonSchema {
   const isSchema = typeof schema === "object" && schema !== null && (schema as JsonSchema)["type"] === "object";
-  return isSchema ? (schema as JsonSchema) : { type: "object" };
+  if (!isSchema || isDeeperThan(MAX_SCHEMA_DEPTH, schema)) return { type: "object" };
+  return JSON.stringify(schema).length > MAX_SCHEMA ? { type: "object" } : (schema as JsonSchema);
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }
 
 async function outcomeOf(result: JsonObject, context: ToolContext): Promise<ToolOutcome> {

@@ -57,10 +57,10 @@ async function listening(behaviour: Behaviour) {
   onTestFinished(() => pool.closeAll());
   const notices: string[] = [];
   const place = await bench();
-  const list = () =>
+  const list = (more: { timeoutMs?: number } = {}) =>
     pool.tools({
       sessionId: "s",
-      servers: [{ type: "http", name: "web", url, headers: { authorization: "Bearer t" } }],
+      servers: [{ type: "http", name: "web", url, headers: { authorization: "Bearer t" }, ...more }],
       cwd: place.cwd,
       signal: new AbortController().signal,
       notice: (text) => void notices.push(text),
@@ -118,6 +118,14 @@ describe("an MCP server over HTTP", () => {
     const [again] = await list();
     expect(await run(again as Tool, {})).toMatchObject({ success: true });
     expect(seen.filter(({ message }) => message.method === "initialize")).toHaveLength(2);
+  });
+
+  test("one that never takes the last word of the handshake costs a notice", async () => {
+    const { list, notices } = await listening((seen, response) => {
+      if (seen.message.method !== "notifications/initialized") plain(seen, response);
+    });
+    expect(await list({ timeoutMs: 200 })).toEqual([]);
+    expect(notices).toEqual([expect.stringContaining("took too long")]);
   });
 
   test("an error of the protocol is an answer", async () => {

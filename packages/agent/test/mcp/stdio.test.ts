@@ -144,6 +144,7 @@ describe("a server that does not work costs a notice, once", () => {
     ["crashes", server("crash"), /did not connect.*no luck today/],
     ["is not there", server("plain", { command: "/nowhere/at-all" } as never), /could not be started/],
     ["says nothing", server("mute", { timeoutMs: 300 }), /took too long/],
+    ["asks without end and reads no answer", server("deaf"), /does not read what it is sent/],
     [
       "speaks SSE",
       { type: "sse", name: "old", url: "http://127.0.0.1:1/", headers: {} },
@@ -157,6 +158,22 @@ describe("a server that does not work costs a notice, once", () => {
     await list();
     expect(notices).toHaveLength(1);
   });
+});
+
+test("a server that cannot say what it offers is ended, and not left for each turn to start another", async () => {
+  const { notices, list } = await opened(server("listless"));
+  await list();
+  const pids = notices.map((notice) => Number(/no list from (\d+)/.exec(notice)?.[1]));
+  expect(pids).toHaveLength(2);
+  for (const pid of pids) await expect.poll(() => alive(pid)).toBe(false);
+});
+
+test("a tool that is described in nonsense is still a tool, under words and a schema that every provider takes", async () => {
+  const { tools } = await opened(server("odd"));
+  expect(tools).toMatchObject([
+    { name: "mcp__my_server__a", description: "a of the MCP server my server", inputSchema: { type: "object" } },
+  ]);
+  expect(JSON.stringify(tools[0]?.inputSchema)).toBe('{"type":"object"}');
 });
 
 test("closing a session ends its servers with their children, and only those", async () => {
