@@ -1,5 +1,6 @@
 /** From what the model wrote to a call that can run: found, parsed, validated, described; or why it cannot. */
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
+import { isDeeperThan } from "../json-depth.js";
 import type { Workspace } from "../port.js";
 import type { InputResult, Tool, Touches } from "../tool.js";
 import type { RawCall } from "./step.js";
@@ -63,14 +64,17 @@ export function uniqueId(wanted: string, used: Set<string>, turn: number): strin
 
 // --- internal ---
 
+const deepestArgs = 32;
+
 function parseArgs(text: string): { args: Record<string, unknown>; problem?: string } {
   if (text.trim() === "") return { args: {} };
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      return { args: value as Record<string, unknown> };
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      return { args: {}, problem: "The arguments must be a JSON object." };
     }
-    return { args: {}, problem: "The arguments must be a JSON object." };
+    if (isDeeperThan(deepestArgs, value)) return { args: {}, problem: "The arguments are nested too deeply." };
+    return { args: value as Record<string, unknown> };
   } catch (error) {
     return {
       args: {},

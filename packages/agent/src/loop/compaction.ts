@@ -62,7 +62,7 @@ async function summaryOf(run: Run, history: readonly ModelMessage[]): Promise<st
   }
   if (draft.usage) run.spending.add(draft.usage);
   return (
-    draft.text.trim() ||
+    cut(draft.text.trim(), run.model.contextWindow) ||
     `(The model could not summarise; this is the shortened transcript.)\n${transcript.slice(-8_000)}`
   );
 }

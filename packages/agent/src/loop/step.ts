@@ -29,6 +29,8 @@ const longestWaitMs = 30_000;
 const longestRetryAfterMs = 60_000;
 /** Events that may wait for the consumer before the provider is read further. */
 const window = 512;
+/** Characters of text and thought; no model says as much in one reply. */
+const longestReply = 8 * 1024 * 1024;
 
 export function createDraft(): Draft {
   return { text: "", thought: "", sealed: [], calls: [], usage: null, stop: null };
@@ -73,6 +75,7 @@ async function streamOnce(
       draft.text += joined(batch, "text");
       draft.thought += joined(batch, "thought");
       for (const event of batch) take(event, draft, run.emit);
+      if (draft.text.length + draft.thought.length > longestReply) throw endless();
       if (run.pending() > window) await run.taken();
       if (draft.stop) return;
     }
@@ -108,6 +111,10 @@ function take(event: ModelEvent, draft: Draft, emit: (event: AgentEvent) => void
     case "stop":
       draft.stop = event.reason;
   }
+}
+
+function endless(): AgentError {
+  return new AgentError("bad_reply", "the model's reply has no end");
 }
 
 function started(draft: Draft): boolean {

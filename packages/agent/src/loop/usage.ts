@@ -49,7 +49,7 @@ export function createSpending(model: Pick<Model, "price" | "contextWindow">, sp
 
 // --- internal ---
 
-/** Providers have been seen to send null, fractions and less than nothing. */
+/** Providers have been seen to send null, fractions and less than nothing; what is too much to add up is worth nothing either. */
 function tokens(value: number): number {
-  return Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
+  return Number.isSafeInteger(Math.round(value)) && value > 0 ? Math.round(value) : 0;
 }

@@ -83,6 +83,8 @@ async function send(via: Transport, url: URL, request: PostRequest, watch: Watch
       const reply = await new Promise<IncomingMessage>((resolve, reject) => {
         sent.once("response", resolve);
         sent.on("error", reject);
+        // Also how a switch of protocols ends that nobody asked for.
+        sent.once("close", () => reject(new Error("it closed without a reply")));
         sent.end(request.body);
       });
       watch.guard(reply);
@@ -101,8 +103,15 @@ async function send(via: Transport, url: URL, request: PostRequest, watch: Watch
  * nobody listens for its error.
  */
 function cutOnAbort(sent: ClientRequest, signal: AbortSignal): void {
-  const cut = (): void => void sent.destroy(signal.reason as Error);
+  let reply: IncomingMessage | undefined;
+  const cut = (): void => {
+    // One whose reply is all here is on its way there already.
+    if (!reply?.complete) sent.destroy(signal.reason as Error);
+  };
   signal.addEventListener("abort", cut, { once: true });
+  sent.once("response", (arrived) => {
+    reply = arrived;
+  });
   sent.once("close", () => signal.removeEventListener("abort", cut));
 }
 

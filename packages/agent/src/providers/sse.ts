@@ -3,9 +3,12 @@ import { createParser } from "eventsource-parser";
 import { AgentError, type AgentErrorCode } from "../errors.js";
 import type { Post, PostReply, PostRequest } from "./post.js";
 
-/** The longest single event that is still taken for one, in characters. */
+/** The longest single event, and the longest reply, that are still taken for one, in characters. */
 const longestEvent = 16 * 1024 * 1024;
+const longestReply = 64 * 1024 * 1024;
 const longestErrorBody = 64 * 1024;
+const longestMessage = 2_000;
+const shownOfBody = 200;
 
 /**
  * Posts, checks the status, and hands the parsed JSON of each `data:` field to `take` as it is found; yields after each chunk of
@@ -18,12 +21,16 @@ export async function* postForEvents(
 ): AsyncGenerator<void> {
   const reply = await post(request);
   if (reply.status !== 200 || isJson(reply)) throw await statusError(reply);
+  if (isEncoded(reply))
+    throw new AgentError("bad_reply", "the provider compressed its reply, though nobody asked for it");
 
   let failure: { readonly error: unknown } | undefined;
   let done = false;
+  let heard = false;
   const parser = createParser({
     maxBufferSize: longestEvent,
     onEvent: ({ data }) => {
+      heard = true;
       if (failure) return;
       if (data === "[DONE]") {
         done = true;
@@ -40,21 +47,25 @@ export async function* postForEvents(
       failure ??= { error: new AgentError("bad_reply", "the model sent an event without end", { cause }) };
     },
   });
-  let first = true;
+  let opening = "";
+  let length = 0;
   for await (const chunk of reply.chunks) {
-    parser.feed(first && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
-    first = false;
+    if (length === 0) opening = chunk.slice(0, shownOfBody);
+    parser.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
+    length += chunk.length;
+    if (length > longestReply) failure ??= { error: new AgentError("bad_reply", "the model's reply has no end") };
     yield;
     if (failure) throw failure.error;
     if (done) return;
   }
+  // A portal's page, for one. What sent nothing at all may send something when asked again.
+  if (!heard && opening.trim() !== "") throw notStreamed(opening);
 }
 
 /** The error a provider reported in the middle of a stream, or instead of one. */
 export function providerError(status: number, type: string, message: string, retryAfterMs?: number): AgentError {
-  return new AgentError(codeOf(status, type, message), message || `the provider answered ${status || type}`, {
-    retryAfterMs,
-  });
+  const said = message.slice(0, longestMessage) || `the provider answered ${status || type}`;
+  return new AgentError(codeOf(status, type, said), said, { retryAfterMs });
 }
 
 // --- internal ---
@@ -100,6 +111,14 @@ function codeOf(status: number, type: string, message: string): AgentErrorCode {
   return status >= 300 ? "bad_request" : "provider_failed";
 }
 
+function isEncoded(reply: PostReply): boolean {
+  return !/^(identity)?$/i.test(String(reply.headers["content-encoding"] ?? ""));
+}
+
+function notStreamed(body: string): AgentError {
+  return new AgentError("bad_reply", `the provider did not stream: ${body.slice(0, shownOfBody)}`);
+}
+
 function isJson(reply: PostReply): boolean {
   return String(reply.headers["content-type"] ?? "").startsWith("application/json");
 }
@@ -107,10 +126,9 @@ function isJson(reply: PostReply): boolean {
 async function statusError(reply: PostReply): Promise<AgentError> {
   const body = await readBody(reply);
   const { type, message } = describeBody(body);
-  if (reply.status === 200 && !type) {
-    return new AgentError("bad_reply", `the provider did not stream: ${body.slice(0, 200)}`);
-  }
-  const text = message || body.slice(0, 200).trim();
+  if (reply.status === 200 && !type) return notStreamed(body);
+  const { location } = reply.headers;
+  const text = message || body.slice(0, shownOfBody).trim() || (location ? `it points to ${location}` : "");
   return providerError(
     reply.status,
     type,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { of, takeTurn } from "../take-turn.js";
+import { of, takeTurn, toolNamed } from "../take-turn.js";
 import { serveWire } from "./wire-server.js";
 import { agentOn, anthropic, chat } from "./wires.js";
 
@@ -45,6 +45,69 @@ describe("a server that does not keep to its protocol", () => {
     const server = await serveWire([{ writes: [stream] }, { writes: [wire.closing] }]);
     const events = await takeTurn(agentOn(wire, server.url));
     expect(of(events, "tool_result")).toMatchObject([{ success: false, error: "invalid_call" }]);
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
+  });
+
+  it("has said all there is when the connection is lost behind the last word", async () => {
+    const finish = data(choice({ content: "All." }));
+    const server = await serveWire([{ writes: [finish], after: "cut" }]);
+    const events = await takeTurn(agentOn(chat, server.url));
+    expect(of(events, "text_delta")).toEqual([{ text: "All." }]);
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
+  });
+
+  it("that does not say where a block ends has its call run all the same, and nothing behind the end is heard", async () => {
+    const started = { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "a", name: "x" } };
+    const late = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "late" } };
+    const server = await serveWire([{ writes: [data(started, stop, late)] }, { writes: [anthropic.closing] }]);
+    const events = await takeTurn(agentOn(anthropic, server.url));
+    expect(of(events, "tool_call")).toMatchObject([{ call_id: "a", tool: "x" }]);
+    expect(JSON.stringify(events)).not.toContain("late");
+  });
+
+  it.each([chat, anthropic])("counts no tokens that cannot be counted", async (wire) => {
+    const usage = { prompt_tokens: 1e308, completion_tokens: 1e308, input_tokens: 1e308, output_tokens: 1e308 };
+    const stream =
+      wire === chat
+        ? data(choice({ content: "hi" }), { usage })
+        : data({ type: "message_start", message: { usage } }, { type: "message_delta", usage }, stop);
+    const server = await serveWire([{ writes: [stream] }]);
+    expect(of(await takeTurn(agentOn(wire, server.url)), "usage")).toMatchObject([{ input: 0, output: 0, used: 0 }]);
+  });
+
+  it("is told of arguments that nest without end", async () => {
+    const args = `{"path":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+    const call = choice(
+      { tool_calls: [{ index: 0, id: "a", function: { name: "look", arguments: args } }] },
+      "tool_calls",
+    );
+    const server = await serveWire([{ writes: [data(call)] }, { writes: [chat.closing] }]);
+    const events = await takeTurn({
+      ...agentOn(chat, server.url),
+      tools: [toolNamed("look", async () => ({ success: true, output: "" }))],
+    });
+    expect(of(events, "tool_call")).toMatchObject([{ args: {} }]);
+    expect(of(events, "tool_result")).toMatchObject([{ output: "The arguments are nested too deeply." }]);
+  });
+
+  it.each([
+    ["a page", { headers: { "content-type": "text/html" }, writes: ["<html>log in</html>"] }, "log in"],
+    ["a page that is called a stream", { writes: ["<html>log in</html>"] }, "log in"],
+    ["a compressed reply", { headers: { "content-encoding": "gzip" }, writes: ["\x1f\x8b"] }, "compressed"],
+    ["comments without end", { writes: Array(70).fill(`: ${"x".repeat(1024 * 1024)}\n\n`) }, "no end"],
+    ["an error as long as a book", { writes: [data({ error: "x".repeat(5_000_000) })] }, "xxx"],
+  ])("answers with %s and is not asked again", async (_name, reply, said) => {
+    const server = await serveWire([reply]);
+    const errors = of(await takeTurn(agentOn(chat, server.url)), "error");
+    expect(errors).toMatchObject([{ retryable: _name.startsWith("an error"), message: expect.stringContaining(said) }]);
+    expect(errors[0]?.message.length).toBeLessThan(3_000);
+  });
+
+  it("switches protocols, which nobody asked for, and is asked again", async () => {
+    const upgrade = { connection: "upgrade", upgrade: "x" };
+    const server = await serveWire([{ status: 101, headers: upgrade, after: "cut" }, { writes: [chat.closing] }]);
+    const events = await takeTurn(agentOn(chat, server.url));
+    expect(of(events, "notice")).toHaveLength(1);
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 

@@ -156,6 +156,26 @@ describe.each(wires)("$name", (wire) => {
     expect(textOf(events)).toBe(said.closing.join(""));
   });
 
+  it("is let go of quietly when the turn is cancelled just as the reply has ended", async () => {
+    const server = await serveWire([{ writes: [wire.calling] }]);
+    const cancel = new AbortController();
+    const events = await takeTurn(agentOn(wire, server.url), {
+      context: { signal: cancel.signal },
+      onEvent: (event) => event.type === "tool_call" && cancel.abort(),
+    });
+    expect(events.at(-1)?.type).toBe("cancelled");
+    // A connection that was cut on its way back to the pool would end the process here.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+
+  it("takes a reply that is too long to be one for a fault", async () => {
+    const piece = "words ".repeat(10_000);
+    const server = await serveWire([{ writes: Array.from({ length: 150 }, () => wire.opening(piece)), after: "hang" }]);
+    const events = await takeTurn(agentOn(wire, server.url));
+    expect(of(events, "error")).toMatchObject([{ name: "bad_reply", message: "the model's reply has no end" }]);
+    expect(server.requests).toHaveLength(1);
+  });
+
   it("lets go of the connection at once when the turn is cancelled", async () => {
     const server = await serveWire([{ writes: [wire.opening("Half")], after: "hang" }]);
     const cancel = new AbortController();

@@ -99,6 +99,8 @@ export function createAnthropicReader(): WireReader {
       out.push({ type: "usage", usage });
     },
     message_stop(_event, out) {
+      // Compatible servers do not always say where a block ends.
+      for (const index of [...open.keys()]) rows["content_block_stop"]?.({ index }, out);
       out.push({ type: "stop", reason: stop });
     },
     error({ error }) {
