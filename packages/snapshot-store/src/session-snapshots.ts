@@ -3,14 +3,14 @@ import { existsSync, rmSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
 import type { Run } from "./baseline/run.js";
 import { createBlobs } from "./content/blobs.js";
-import { type Side, unifiedDiff } from "./diff.js";
 import { SnapshotError, toSnapshotError } from "./errors.js";
 import type { SnapshotLimits } from "./limits.js";
 import { lookAt, type Workplace } from "./restore/apply.js";
 import { makePlan, recoverRestore, restore } from "./restore/restore.js";
+import { diffAcross, editsOf } from "./snapshot-diff.js";
 import { type CaptureContext, captureAfter, captureBefore, captureRun } from "./turn/capture.js";
 import { createHistory } from "./turn/history.js";
-import { changeOf, type Manifest, snapshotOf } from "./turn/manifest.js";
+import { type Manifest, snapshotOf } from "./turn/manifest.js";
 import type { OpenTurn } from "./turn/open-turn.js";
 import { type Direction, next, take } from "./turn/stack.js";
 import type { RestoreOptions, RestoreReport, SessionSnapshots, TurnSnapshot } from "./types.js";
@@ -57,21 +57,25 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   async function takeUp(): Promise<void> {
     const report = await recoverRestore(sessionId, directory, () => place);
     if (report?.result === "failed") throw new SnapshotError("io", report.message ?? "an undo is unfinished");
-    ready = true;
     if (report !== null) history.reload();
     const left = history.interrupted();
-    if (left === null) return;
-    for (const [root, startedAt] of left.running) {
-      const baseline = deps.baseline(root);
-      const run = roots.paths.includes(root) ? await baseline.resumeRun(startedAt) : null;
-      if (run === null) left.skip(root, "interrupted_command");
-      else captureRun(left, run, baseline, blobs);
+    if (left !== null) {
+      for (const [root, startedAt] of left.running) {
+        const known = roots.paths.includes(root) && (await resumeCommand(left, root, startedAt));
+        if (!known) left.skip(root, "interrupted_command");
+      }
+      await finish(left);
     }
-    finish(left);
+    ready = true;
   }
 
-  function finish(open: OpenTurn): Manifest | null {
-    return history.end(open, captureAfter(open, context), clock());
+  function resumeCommand(left: OpenTurn, root: string, startedAt: number): Promise<boolean> {
+    const baseline = deps.baseline(root);
+    return baseline.resumeRun(startedAt, (run) => left.together(() => captureRun(left, run, baseline, blobs)));
+  }
+
+  async function finish(open: OpenTurn): Promise<Manifest | null> {
+    return history.end(open, await captureAfter(open, context), clock());
   }
 
   function running(): OpenTurn {
@@ -105,8 +109,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     const end = async () => {
       if (!commands.delete(end)) return;
       for (const [run, baseline] of runs) {
-        await baseline.finishRun(run);
-        open.together(() => captureRun(open, run, baseline, blobs));
+        await baseline.finishRun(run, () => open.together(() => captureRun(open, run, baseline, blobs)));
       }
       if (commands.size === 0) for (const root of roots.paths) open.commandEnded(root);
     };
@@ -122,7 +125,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     const taken = next(before, direction, steps);
     const after = take(before, direction, taken.length);
     const manifests = taken.flatMap(({ snap }) => (snap === null ? [] : [history.manifest(snap)]));
-    const plan = makePlan(manifests, direction, force, place);
+    const plan = await makePlan(manifests, direction, force, place);
     let files = plan.outcomes;
     if (!dryRun && taken.length > 0) {
       try {
@@ -150,26 +153,12 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     return at;
   }
 
-  const blobOf = (sha: string | null | undefined): Side => (sha == null ? null : blobs.read(sha));
-
-  async function diffBetween(from: string | null, to: string | null): Promise<string> {
+  function diffBetween(from: string | null, to: string | null): Promise<string> {
     const manifests = undone();
     const first = from === null ? 0 : positionOf(from, manifests) + 1;
     const last = to === null ? manifests.length : positionOf(to, manifests) + 1;
-    const sides = new Map<string, { before: Side; after: Side }>();
-    for (const manifest of manifests.slice(first, last)) {
-      for (const path of Object.keys(manifest.files)) {
-        const known = sides.get(path);
-        const before = known === undefined ? blobOf(manifest.before[path]) : known.before;
-        sides.set(path, { before, after: blobOf(manifest.files[path]) });
-      }
-    }
-    const parts: string[] = [];
-    for (const [path, side] of [...sides].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      const after = to === null ? lookAt(path, place).bytes : side.after;
-      parts.push(await unifiedDiff(path, side.before, after, roots.cwd));
-    }
-    return parts.join("");
+    const now = to === null ? (path: string) => lookAt(path, place).bytes : null;
+    return diffAcross(manifests.slice(first, last), blobs, roots.cwd, now);
   }
 
   return {
@@ -177,7 +166,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
       failedBegin = null;
       enqueue("starting a turn", async () => {
         await finishCommands();
-        if (turn !== null) finish(turn);
+        if (turn !== null) await finish(turn);
         turn = null;
         turn = history.begin(number);
       }).catch((error) => {
@@ -200,7 +189,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
       return enqueue("ending a turn", async (): Promise<TurnSnapshot | null> => {
         const open = running();
         await finishCommands();
-        const manifest = finish(open);
+        const manifest = await finish(open);
         turn = null;
         return manifest === null ? null : snapshotOf(manifest);
       });
@@ -214,17 +203,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
         return { undo: undo.length, redo: redo.length };
       }),
     diff: (from, to) => enqueue("comparing snapshots", () => diffBetween(from, to)),
-    edits(snapId) {
-      return enqueue("comparing files", async () => {
-        const manifest = history.manifest(snapId);
-        return Promise.all(
-          Object.keys(manifest.files).map(async (path) => {
-            const sides = [blobOf(manifest.before[path]), blobOf(manifest.files[path])] as const;
-            return { ...changeOf(manifest, path), diff: await unifiedDiff(path, ...sides, roots.cwd) };
-          }),
-        );
-      });
-    },
+    edits: (snapId) => enqueue("comparing files", () => editsOf(history.manifest(snapId), blobs, roots.cwd)),
     drop() {
       return enqueue("forgetting a session", () => {
         turn = null;

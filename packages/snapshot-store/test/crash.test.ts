@@ -56,6 +56,18 @@ test("a crash in the middle of a turn leaves a turn that can be undone, its comm
   expect(f.tree()).toEqual(before);
 });
 
+test("a crash forgets nothing of a command, though another session's ended meanwhile", async () => {
+  const f = fixture({}, memory);
+  for (const name of ["a.txt", "b.txt", "gone.txt"]) f.write(name, "0");
+  const before = f.tree();
+  const dead = spawnSync(process.execPath, [child("two-commands.mjs"), f.root, f.ws]);
+  expect(dead.signal).toBe("SIGKILL");
+  expect((await f.session.undo()).conflicts).toEqual([]);
+  expect([f.read("a.txt"), f.read("gone.txt")]).toEqual(["0", "0"]);
+  await f.store.session("otter-2", { cwd: f.ws, directories: [] }).undo();
+  expect(f.tree()).toEqual(before);
+});
+
 test("a symlink flipped during restores never leads a write outside", { timeout: 60_000 }, async () => {
   const f = fixture({}, memory);
   for (let i = 0; i < 20; i += 1) f.write(`swap/canary${i}`, "0");

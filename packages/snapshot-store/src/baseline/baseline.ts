@@ -18,12 +18,12 @@ export interface Baseline {
   readonly blobs: Blobs;
   /** Brings the index up to date and starts to note what changes. Stops soon after `signal` does, with its reason. */
   startRun(signal?: AbortSignal): Promise<Run>;
-  /** Brings the index up to date; the run then holds everything that changed since it started. */
-  finishRun(run: Run): Promise<void>;
+  /** Brings the index up to date, and has everything that changed since the run started kept. */
+  finishRun(run: Run, keep: () => Promise<void>): Promise<void>;
   /** Stops noting for a command whose result nobody wants. */
   abandonRun(run: Run): void;
-  /** Takes up a command that a crash interrupted; false when the index already moved on. */
-  resumeRun(startedAt: number): Promise<Run | null>;
+  /** Has kept what a command did that a crash interrupted; false when that may not be all, since the index moved on. */
+  resumeRun(startedAt: number, keep: (run: Run) => Promise<void>): Promise<boolean>;
   /** Another session is about to write this path: commands in progress must not claim the edit. */
   announce(path: string, own: ReadonlySet<Run>): void;
   /** The state of a file if the index is current for it. */
@@ -64,6 +64,8 @@ export function createBaseline(options: BaselineOptions): Baseline {
   /** What earlier processes learned and this one did not meet yet. */
   let unmet: Map<string, Fact> | null = null;
   let tree: DirectoryNode | null = null;
+  /** Learned, and not on disk yet. */
+  const learned = new Map<string, Fact>();
   /** Why part of the workspace is not in the index. */
   let truncated: SkipReason | null = null;
   let queue: Promise<unknown> = Promise.resolve();
@@ -90,8 +92,21 @@ export function createBaseline(options: BaselineOptions): Baseline {
       truncated = found.truncated;
       if (truncated !== null) noteSkipped(runs, root, truncated);
     } finally {
-      facts.save(found.learned, allFacts, usage.files);
+      for (const fact of found.learned) learned.set(fact.path, fact);
+      saveFacts();
     }
+  }
+
+  /** Not while a command is in progress: after a crash the next process has to see what it did. */
+  function saveFacts(): void {
+    if (runs.size > 0) return;
+    facts.save([...learned.values()], allFacts, usage.files);
+    learned.clear();
+  }
+
+  function endRun(run: Run): void {
+    runs.delete(run);
+    saveFacts();
   }
 
   /** A scan that took long is out of date when it ends, and what others did meanwhile is not the command's doing. */
@@ -126,32 +141,35 @@ export function createBaseline(options: BaselineOptions): Baseline {
         return run;
       }, signal);
     },
-    finishRun(run) {
+    finishRun(run, keep) {
       return exclusive(async () => {
         try {
           const took = clock() - run.startedAt;
           const thorough = took > usage.files * LOOK_MS * WORTH_A_LOOK;
           await bringUpToDate({ thorough, explore: false, signal: undefined });
+          for (const path of run.foreign) run.files.delete(path);
+          await keep();
         } finally {
-          runs.delete(run);
+          endRun(run);
         }
-        for (const path of run.foreign) run.files.delete(path);
       });
     },
     abandonRun(run) {
       runs.delete(run);
     },
-    resumeRun(startedAt) {
+    resumeRun(startedAt, keep) {
       return exclusive(async () => {
-        if (tree !== null) return null;
+        if (tree !== null) return false;
+        const movedOn = facts.savedAfter(startedAt);
         const run = createRun(startedAt);
         runs.add(run);
         try {
           await bringUpToDate({ thorough: true, explore: true, signal: undefined });
+          await keep(run);
         } finally {
-          runs.delete(run);
+          endRun(run);
         }
-        return run;
+        return !movedOn;
       });
     },
     announce(path, own) {

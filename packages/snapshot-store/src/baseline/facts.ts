@@ -2,7 +2,7 @@
  * What was learned about a workspace's files, kept between processes: "with this size, times and inode, that path had this
  * content". Each line is true on its own, so several processes may append; a lost line only costs a re-read.
  */
-import { appendFileSync, mkdirSync } from "node:fs";
+import { appendFileSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
@@ -23,6 +23,8 @@ export interface Facts {
   load(): Map<string, Fact>;
   /** Remembers what changed; rewrites the file from `all` once most of its lines are outdated. */
   save(changed: readonly Fact[], all: () => Iterable<Fact>, total: number): void;
+  /** Whether anybody saved some after this time. */
+  savedAfter(ms: number): boolean;
 }
 
 const VERSION = 2;
@@ -68,6 +70,7 @@ export function createFacts(path: string): Facts {
         rewrite(all());
       }
     },
+    savedAfter: (ms) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > ms,
   };
 }
 

@@ -30,7 +30,9 @@ export type LateConflicts = ReadonlyMap<string, string>;
 
 /** Prepares a plan: every file's content waits beside its destination, and what it replaces is in the store. */
 export async function prepare(plan: Plan, stageName: string, place: Workplace): Promise<Stage> {
+  const pacer = createPacer();
   for (const op of plan.files) {
+    await pacer.pause();
     const seen = lookAt(op.path, place);
     if (seen.bytes !== null && (seen.state.kind === "file" || seen.state.kind === "link")) {
       place.blobs.put(seen.state.sha, seen.bytes);
@@ -51,8 +53,14 @@ export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Prom
     if (reason !== null) late.set(op.path, reason);
     await pacer.pause();
   }
-  for (const dir of directories.filter((op) => op.to === null)) removeDirectory(dir, place);
-  for (const dir of directories.filter((op) => op.to !== null).reverse()) makeDirectory(dir, place);
+  for (const dir of directories.filter((op) => op.to === null)) {
+    removeDirectory(dir, place);
+    await pacer.pause();
+  }
+  for (const dir of directories.filter((op) => op.to !== null).reverse()) {
+    makeDirectory(dir, place);
+    await pacer.pause();
+  }
   for (const op of placements) {
     const reason = putFile(op, stage, place);
     if (reason !== null) late.set(op.path, reason);

@@ -1,8 +1,8 @@
 /** Undo and redo as one step: all of a plan is carried out or none of it, even when the process dies on the way. */
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
-import type { FileState } from "../content/file-state.js";
 import { SnapshotError, toSnapshotError } from "../errors.js";
+import { createPacer } from "../pacer.js";
 import { replaceHistory } from "../turn/history-file.js";
 import type { Manifest } from "../turn/manifest.js";
 import type { Direction, Stack } from "../turn/stack.js";
@@ -15,17 +15,31 @@ import { type Plan, planRestore } from "./plan.js";
 import { removeStage } from "./stage.js";
 import { isStageName, STAGE_PREFIX } from "./stage-name.js";
 
-export function makePlan(manifests: readonly Manifest[], direction: Direction, force: boolean, place: Workplace): Plan {
-  const seen = new Map<string, FileState>();
+/** Looks at the disk and the store first, in many small steps; the plan itself is then quickly made. */
+export async function makePlan(
+  manifests: readonly Manifest[],
+  direction: Direction,
+  force: boolean,
+  place: Workplace,
+): Promise<Plan> {
+  const look = remembering((path) => lookAt(path, place).state);
+  const hasBlob = remembering((sha) => place.blobs.read(sha) !== null);
+  const pacer = createPacer();
+  for (const { files, before, dirs } of manifests) {
+    for (const path of [...Object.keys(files), ...Object.keys(dirs)]) {
+      look(path);
+      await pacer.pause();
+    }
+    for (const sha of Object.values(direction === "undo" ? before : files)) {
+      if (sha !== null) hasBlob(sha);
+      await pacer.pause();
+    }
+  }
   return planRestore(manifests, direction, force, {
-    look(path) {
-      const state = seen.get(path) ?? lookAt(path, place).state;
-      seen.set(path, state);
-      return state;
-    },
+    look,
+    hasBlob,
     below: (directory) => [...entriesBelow(directory)],
     isRoot: (path) => place.roots.paths.includes(path),
-    hasBlob: (sha) => place.blobs.read(sha) !== null,
   });
 }
 
@@ -80,6 +94,14 @@ export async function recoverRestore(
 }
 
 // --- internal ---
+
+function remembering<T>(ask: (key: string) => T): (key: string) => T {
+  const known = new Map<string, T>();
+  return (key) => {
+    if (!known.has(key)) known.set(key, ask(key));
+    return known.get(key)!;
+  };
+}
 
 /** From the moment the journal says "commit" there is no way but forward. */
 async function commit(directory: string, journal: Journal, place: Workplace): Promise<LateConflicts> {

@@ -6,6 +6,7 @@ import type { Run } from "../baseline/run.js";
 import type { Blobs } from "../content/blobs.js";
 import { ABSENT, type FileState, observe, type StoredState, sameContent, statIfAny } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
+import { createPacer } from "../pacer.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import type { Roots } from "../workspace/roots.js";
 import type { DirectoryChange, FileStep } from "./manifest.js";
@@ -31,8 +32,10 @@ export function captureBefore(turn: OpenTurn, path: string, context: CaptureCont
 }
 
 /** Takes over what a command changed: the earlier content comes from the baseline. */
-export function captureRun(turn: OpenTurn, run: Run, baseline: Baseline, blobs: Blobs): void {
+export async function captureRun(turn: OpenTurn, run: Run, baseline: Baseline, blobs: Blobs): Promise<void> {
+  const pacer = createPacer();
   for (const [path, before] of run.files) {
+    await pacer.pause();
     if (turn.before.has(path)) continue;
     if (before.kind === "skipped") turn.skip(path, before.reason);
     else if (before.kind === "directory" || before.kind === "absent") turn.found(path, ABSENT);
@@ -50,10 +53,12 @@ export interface TurnResult {
 }
 
 /** Looks at everything the turn touched once more and keeps what it left. */
-export function captureAfter(turn: OpenTurn, context: CaptureContext): TurnResult {
+export async function captureAfter(turn: OpenTurn, context: CaptureContext): Promise<TurnResult> {
   const steps = new Map<string, FileStep>();
   const skipped = new Map(turn.skipped);
+  const pacer = createPacer();
   for (const [path, before] of turn.before) {
+    await pacer.pause();
     const after = currentState(path, context);
     if (after.kind === "skipped") skipped.set(path, after.reason);
     else if (

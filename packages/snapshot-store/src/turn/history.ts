@@ -5,7 +5,7 @@ import { namesIn } from "../content/names-in.js";
 import type { SnapshotLimits } from "../limits.js";
 import type { Roots } from "../workspace/roots.js";
 import type { TurnResult } from "./capture.js";
-import { appendToHistory, type HistoryContent, readHistory, replaceHistory } from "./history-file.js";
+import { appendToHistory, type HistoryContent, type Row, readHistory, replaceHistory } from "./history-file.js";
 import { buildManifest, type Manifest, readManifest, shasOf, writeManifest } from "./manifest.js";
 import { type OpenTurn, openTurn, reopenTurn } from "./open-turn.js";
 import { discardRedo, dropOldest, push, type Stack } from "./stack.js";
@@ -88,6 +88,10 @@ export function createHistory(directory: string, blobs: Blobs, roots: Roots, lim
     collect();
   }
 
+  function write(rows: readonly Row[]): void {
+    if (appendToHistory(directory, rows) === null) replaceHistory(directory, current(), { rows });
+  }
+
   /** A session that never changed a file leaves nothing on disk; its steps are written with the first that did. */
   function pushStep(turn: number, snap: string | null): void {
     const step = { turn, snap };
@@ -100,12 +104,10 @@ export function createHistory(directory: string, blobs: Blobs, roots: Roots, lim
   return {
     stack: current,
     manifest,
-    interrupted: () => reopenTurn(load().open),
+    interrupted: () => reopenTurn(load().open, write),
     begin(turn) {
       discard();
-      return openTurn(turn, (rows) => {
-        if (appendToHistory(directory, rows) === null) replaceHistory(directory, current(), { rows });
-      });
+      return openTurn(turn, write);
     },
     end({ turn }, { steps, dirs, skipped }, now) {
       if (steps.size === 0 && dirs.size === 0 && skipped.size === 0) {

@@ -19,7 +19,7 @@ export interface OpenTurn {
   commandStarted(root: string, at: number): void;
   commandEnded(root: string): void;
   /** Writes what `work` finds in one go. */
-  together(work: () => void): void;
+  together(work: () => Promise<void>): Promise<void>;
 }
 
 /** Nothing is written for a turn that touches no file. */
@@ -32,13 +32,12 @@ export function openTurn(turn: number, write: (rows: readonly Row[]) => void): O
 }
 
 /** The turn that a crash left; null when it left none. */
-export function reopenTurn(rows: readonly Row[]): OpenTurn | null {
+export function reopenTurn(rows: readonly Row[], write: (rows: readonly Row[]) => void): OpenTurn | null {
   const turn = rows[0]?.turn;
   if (turn === undefined) return null;
   const state = emptyTurn();
   for (const row of rows) take(state, row);
-  // What is found now would be found again after another crash.
-  return withState(turn, state, () => {});
+  return withState(turn, state, write);
 }
 
 // --- internal ---
@@ -73,10 +72,10 @@ function withState(turn: number, state: ReturnType<typeof emptyTurn>, write: (ro
     },
     commandStarted: (root, at) => add({ run: root, at }),
     commandEnded: (root) => add({ run: root, at: null }),
-    together(work) {
+    async together(work) {
       waiting = [];
       try {
-        work();
+        await work();
         if (waiting.length > 0) write(waiting);
       } finally {
         waiting = null;

@@ -1,0 +1,44 @@
+/** What snapshots changed, as unified diffs. One file at a time is in memory. */
+import type { Blobs } from "./content/blobs.js";
+import { type Side, unifiedDiff } from "./diff.js";
+import { changeOf, type Manifest } from "./turn/manifest.js";
+import type { FileEdit } from "./types.js";
+
+/** Each file of one snapshot. */
+export async function editsOf(manifest: Manifest, blobs: Blobs, base: string): Promise<readonly FileEdit[]> {
+  const edits: FileEdit[] = [];
+  for (const [path, after] of Object.entries(manifest.files)) {
+    const before = contentOf(manifest.before[path]!, blobs);
+    const diff = await unifiedDiff(path, before, contentOf(after, blobs), base);
+    edits.push({ ...changeOf(manifest, path), diff });
+  }
+  return edits;
+}
+
+/** All files of consecutive snapshots together. `now`, if given, is asked for the content at the end. */
+export async function diffAcross(
+  manifests: readonly Manifest[],
+  blobs: Blobs,
+  base: string,
+  now: ((path: string) => Side) | null,
+): Promise<string> {
+  const sides = new Map<string, { readonly before: string | null; readonly after: string | null }>();
+  for (const manifest of manifests) {
+    for (const [path, after] of Object.entries(manifest.files)) {
+      const known = sides.get(path);
+      sides.set(path, { before: known === undefined ? manifest.before[path]! : known.before, after });
+    }
+  }
+  const parts: string[] = [];
+  for (const [path, { before, after }] of [...sides].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const end = now === null ? contentOf(after, blobs) : now(path);
+    parts.push(await unifiedDiff(path, contentOf(before, blobs), end, base));
+  }
+  return parts.join("");
+}
+
+// --- internal ---
+
+function contentOf(sha: string | null, blobs: Blobs): Side {
+  return sha === null ? null : blobs.read(sha);
+}
