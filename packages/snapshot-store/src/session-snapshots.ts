@@ -20,7 +20,6 @@ export interface SessionDeps {
   readonly sessionId: string;
   readonly directory: string;
   readonly roots: Roots;
-  readonly ownData: string;
   readonly limits: SnapshotLimits;
   readonly clock: () => number;
   baseline(root: string): Baseline;
@@ -31,7 +30,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   const blobs = createBlobs(`${directory}/blobs`);
   const history = createHistory(directory, blobs, roots, limits);
   const place: Workplace = { roots, blobs, fileBytes: limits.fileBytes };
-  const context: CaptureContext = { roots, blobs, limits, ownData: deps.ownData, baseline: deps.baseline };
+  const context: CaptureContext = { roots, blobs, limits, baseline: deps.baseline };
   /** Commands in progress of this session: how to end each. */
   const commands = new Map<() => Promise<void>, ReadonlyMap<Run, Baseline>>();
   let turn: OpenTurn | null = null;

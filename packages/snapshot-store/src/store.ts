@@ -33,7 +33,7 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
     session(sessionId, workspace) {
       const directory = sessionDirectory(root, sessionId);
       const roots = createRoots(workspace, ownData);
-      const session = createSessionSnapshots({ sessionId, directory, roots, ownData, limits, clock, baseline });
+      const session = createSessionSnapshots({ sessionId, directory, roots, limits, clock, baseline });
       open.set(sessionId, session);
       return session;
     },

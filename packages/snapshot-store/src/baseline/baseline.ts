@@ -5,6 +5,7 @@
 import { type Blobs, createBlobs, sha256 } from "../content/blobs.js";
 import { type SkipReason, type StoredState, statIfAny } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
+import { createPacer } from "../pacer.js";
 import { createFacts, type Fact } from "./facts.js";
 import { rulesAbove } from "./ignore-rules.js";
 import { factOf, settleUnmetFacts } from "./indexed-file.js";
@@ -84,7 +85,9 @@ export function createBaseline(options: BaselineOptions): Baseline {
     await watcher.catchUp();
     tree ??= createDirectoryNode(root, above, 0);
     const shared = { root: tree, rulesAbove: above, ownData, blobs, limits, runs, facts: unmet, usage, watcher, clock };
-    const context: ScanContext = { ...shared, ...how, found };
+    const pacer = createPacer(how.signal);
+    const deadline = performance.now() + limits.baselineMs;
+    const context: ScanContext = { ...shared, ...how, pacer, deadline, found };
     try {
       await scan(context);
       if (found.hardLink && !how.thorough) await scan({ ...context, thorough: true });

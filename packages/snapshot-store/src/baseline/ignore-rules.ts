@@ -13,6 +13,13 @@ export interface IgnoreRules {
 /** Never watched, whatever ignore files say: version control's own data, and trees that package managers rebuild. */
 const ALWAYS_IGNORED: ReadonlySet<string> = new Set([".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"]);
 const MAX_RULES_BYTES = 1024 * 1024;
+/**
+ * What a rule may cost. The pattern of a rule is tried at every depth for every `**`, and every rule on every path: a hostile
+ * file could keep a scan busy for days. A rule beyond these bounds ignores nothing.
+ */
+const MAX_RULES = 2000;
+const MAX_GLOBSTARS = 2;
+const MAX_DEPTH = 64;
 
 export function isAlwaysIgnored(name: string): boolean {
   return ALWAYS_IGNORED.has(name) || name.startsWith(STAGE_PREFIX);
@@ -44,6 +51,7 @@ export function rulesBelow(parent: IgnoreRules, directory: string, text: string)
   return {
     ignores(path, isDirectory) {
       const relative = path.slice(start);
+      if (depthOf(relative) > MAX_DEPTH) return parent.ignores(path, isDirectory);
       const verdict = own.test(isDirectory ? `${relative}/` : relative);
       return verdict.ignored || (!verdict.unignored && parent.ignores(path, isDirectory));
     },
@@ -71,5 +79,14 @@ export function rulesAbove(root: string): IgnoreRules {
 const NO_RULES: IgnoreRules = { ignores: (path) => isAlwaysIgnored(basename(path)) };
 
 function matcher(text: string): Ignore {
-  return ignore({ allowRelativePaths: true, ignorecase: process.platform !== "linux" }).add(text);
+  const rules = text
+    .split("\n")
+    .filter((line) => line.trim() !== "" && !line.startsWith("#"))
+    .slice(0, MAX_RULES)
+    .filter((line) => line.split("**").length - 1 <= MAX_GLOBSTARS);
+  return ignore({ allowRelativePaths: true, ignorecase: process.platform !== "linux" }).add(rules);
+}
+
+function depthOf(path: string): number {
+  return path.split("/").length;
 }

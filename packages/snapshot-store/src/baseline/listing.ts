@@ -11,21 +11,23 @@ import { createDirectoryNode, type DirectoryNode, isRacy, pathIn, sameStamp } fr
 export interface Listing {
   /** Files that are not in the index yet. */
   readonly fresh: readonly string[];
+  /** False when there was no time to judge every entry. */
+  readonly whole: boolean;
   /** Files in it that may have changed; null: any. */
   readonly suspects: ReadonlySet<string> | null;
   /** The rules by which it was listed before; null when it never was. */
   readonly oldRules: IgnoreRules | null;
 }
 
-const NOTHING: Listing = { fresh: [], suspects: new Set(), oldRules: null };
+const NOTHING: Listing = { fresh: [], whole: true, suspects: new Set(), oldRules: null };
 
 /** Brings a directory's own entry and its list of entries up to date. `charted`: a new entry in it is new on the disk too. */
-export function listDirectory(
+export async function listDirectory(
   context: ScanContext,
   directory: DirectoryNode,
   parentRules: IgnoreRules,
   charted: boolean,
-): Listing {
+): Promise<Listing> {
   const stat = statIfAny(directory.address);
   if (stat === null || !stat.isDirectory()) {
     forgetBelow(context, directory, true);
@@ -34,21 +36,30 @@ export function listDirectory(
   }
   const mode = stat.mode & 0o7777;
   const first = directory.mtimeMs === null;
-  if (!first && directory.mode !== mode) noteDirectory(context.runs, directory.path, directory.mode);
+  // The root itself is not in the workspace: only what is below it may be changed.
+  const modeChanged = !first && directory.mode !== mode && directory !== context.root;
+  if (modeChanged) noteDirectory(context.runs, directory.path, directory.mode);
   directory.mode = mode;
   const suspects = follow(context, directory, stat);
   const sameTimes = directory.mtimeMs === stat.mtimeMs && directory.ctimeMs === stat.ctimeMs;
   const unchanged = sameTimes && isSameDirectory(directory, stat) && !directory.racy && !directory.stale;
   if (unchanged && !ignoreFileChanged(directory)) return { ...NOTHING, suspects };
 
-  const oldRules = first ? null : directory.rules;
   const entries = readEntries(directory);
-  judgeRules(directory, parentRules, entries, first);
+  directory.unreadable = entries === null;
+  if (entries === null) return { ...NOTHING, suspects: null };
+  const oldRules = first ? null : directory.rules;
+  const present = await judge(context, directory, entries, rulesNow(directory, parentRules, entries, first));
   // Not before its new files were added; see `settleListing`.
   directory.complete = false;
   directory.racy = true;
   Object.assign(directory, { mtimeMs: stat.mtimeMs, ctimeMs: stat.ctimeMs, ino: stat.ino, device: stat.dev });
-  return { fresh: reconcile(context, directory, entries, oldRules, charted), suspects, oldRules };
+  return {
+    fresh: reconcile(context, directory, entries, present, oldRules, charted),
+    whole: present.whole,
+    suspects,
+    oldRules,
+  };
 }
 
 /** Everything a listing brought is in the index. */
@@ -82,7 +93,8 @@ function ignoreFileChanged(directory: DirectoryNode): boolean {
 
 type Entries = ReadonlyMap<string, Dirent | Dirent<Buffer>>;
 
-function readEntries(directory: DirectoryNode): Entries {
+/** Null when it cannot be read; it may just have been removed. */
+function readEntries(directory: DirectoryNode): Entries | null {
   const found = new Map<string, Dirent | Dirent<Buffer>>();
   try {
     const entries = readdirSync(directory.address, { withFileTypes: true });
@@ -93,20 +105,65 @@ function readEntries(directory: DirectoryNode): Entries {
     for (const entry of readdirSync(directory.address, { withFileTypes: true, encoding: "buffer" })) {
       found.set(textOfBytes(entry.name), entry);
     }
+    return found;
   } catch {
-    // Unreadable or just removed: nothing in it can be kept.
+    return null;
   }
-  return found;
 }
 
-/** Its own ignore file or one above may have changed; then everything below has to be judged again too. */
-function judgeRules(directory: DirectoryNode, parentRules: IgnoreRules, entries: Entries, first: boolean): void {
-  const text = entries.has(".gitignore") ? readIgnoreFile(pathIn(directory, ".gitignore")) : "";
-  if (!first && !directory.stale && text === directory.ignoreText) return;
-  directory.ignoreText = text;
-  directory.rules = rulesBelow(parentRules, directory.path, text);
-  directory.stale = false;
-  for (const child of directory.dirs.values()) child.stale = true;
+interface RulesNow {
+  readonly ignoreText: string;
+  readonly rules: IgnoreRules;
+  readonly changed: boolean;
+}
+
+/** Its own ignore file or one above may have changed. */
+function rulesNow(directory: DirectoryNode, parentRules: IgnoreRules, entries: Entries, first: boolean): RulesNow {
+  const ignoreText = entries.has(".gitignore") ? readIgnoreFile(pathIn(directory, ".gitignore")) : "";
+  const changed = first || directory.stale || ignoreText !== directory.ignoreText;
+  return {
+    ignoreText,
+    changed,
+    rules: changed ? rulesBelow(parentRules, directory.path, ignoreText) : directory.rules,
+  };
+}
+
+interface Present {
+  readonly files: ReadonlySet<string>;
+  readonly dirs: ReadonlySet<string>;
+  readonly whole: boolean;
+}
+
+/** Which entries belong in the index. The rules are in force once all were judged, and then for everything below too. */
+async function judge(
+  { ownData, pacer, deadline, found }: ScanContext,
+  directory: DirectoryNode,
+  entries: Entries,
+  { ignoreText, rules, changed }: RulesNow,
+): Promise<Present> {
+  const files = new Set<string>();
+  const dirs = new Set<string>();
+  let whole = true;
+  for (const [name, entry] of entries) {
+    const isDirectory = entry.isDirectory();
+    if (!isDirectory && !isFileOrLink(entry)) continue;
+    const isKnown = isDirectory ? directory.dirs.has(name) : directory.files.has(name);
+    if (changed || !isKnown) {
+      const pause = pacer.pause();
+      if (pause !== null) await pause;
+      if (performance.now() > deadline && !isKnown) {
+        found.truncated = "time_limit";
+        whole = false;
+        continue;
+      }
+      const path = pathIn(directory, name);
+      if (isAlwaysIgnored(name) || path === ownData || rules.ignores(path, isDirectory)) continue;
+    }
+    (isDirectory ? dirs : files).add(name);
+  }
+  if (changed) for (const child of directory.dirs.values()) child.stale = true;
+  Object.assign(directory, { ignoreText, rules, stale: false });
+  return { files, dirs, whole };
 }
 
 /** Drops what is gone or ignored now, adds directories, and returns the files to add. */
@@ -114,19 +171,10 @@ function reconcile(
   context: ScanContext,
   directory: DirectoryNode,
   entries: Entries,
+  { files, dirs }: Present,
   oldRules: IgnoreRules | null,
   charted: boolean,
 ): string[] {
-  const { runs, ownData, usage } = context;
-  const files = new Set<string>();
-  const dirs = new Set<string>();
-  for (const [name, entry] of entries) {
-    const path = pathIn(directory, name);
-    const isDirectory = entry.isDirectory();
-    if (!isDirectory && !isFileOrLink(entry)) continue;
-    if (isAlwaysIgnored(name) || path === ownData || directory.rules.ignores(path, isDirectory)) continue;
-    (isDirectory ? dirs : files).add(name);
-  }
   for (const [name, node] of directory.files) {
     if (files.has(name)) continue;
     directory.files.delete(name);
@@ -139,13 +187,13 @@ function reconcile(
     directory.dirs.delete(name);
     const nowIgnored = entries.get(name)?.isDirectory() === true;
     forgetBelow(context, node, !nowIgnored);
-    if (!nowIgnored) noteDirectory(runs, node.path, node.mode);
+    if (!nowIgnored) noteDirectory(context.runs, node.path, node.mode);
   }
   for (const name of dirs) {
     if (directory.dirs.has(name)) continue;
-    const node = createDirectoryNode(pathIn(directory, name), directory.rules, usage.scans);
+    const node = createDirectoryNode(pathIn(directory, name), directory.rules, context.usage.scans);
     directory.dirs.set(name, node);
-    if (charted && oldRules?.ignores(node.path, true) !== true) noteDirectory(runs, node.path, null);
+    if (charted && oldRules?.ignores(node.path, true) !== true) noteDirectory(context.runs, node.path, null);
   }
   return [...files].filter((name) => !directory.files.has(name));
 }

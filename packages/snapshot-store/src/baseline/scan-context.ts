@@ -2,6 +2,7 @@
 import type { Blobs } from "../content/blobs.js";
 import type { SkipReason } from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
+import type { Pacer } from "../pacer.js";
 import type { Fact } from "./facts.js";
 import type { IgnoreRules } from "./ignore-rules.js";
 import type { Run } from "./run.js";
@@ -25,6 +26,9 @@ export interface ScanContext {
   /** Read what no scan has reached yet; while a command waits for its result, only what it made is worth reading. */
   readonly explore: boolean;
   readonly signal: AbortSignal | undefined;
+  readonly pacer: Pacer;
+  /** When to stop reading what is not in the index yet, by `performance.now`. */
+  readonly deadline: number;
   readonly found: Findings;
 }
 

@@ -2,11 +2,11 @@
  * Brings the index of one root up to date: the times of every directory and of every file that may have changed are
  * compared, only what did change is read.
  */
-
-import { createPacer, type Pacer } from "../pacer.js";
+import { accessSync, constants } from "node:fs";
 import type { IgnoreRules } from "./ignore-rules.js";
 import { addFile, checkFile } from "./indexed-file.js";
 import { type Listing, listDirectory, settleListing } from "./listing.js";
+import { noteSkipped } from "./run.js";
 import type { ScanContext } from "./scan-context.js";
 import { type DirectoryNode, pathIn } from "./tree.js";
 
@@ -19,26 +19,31 @@ interface Visit {
 
 /** Scans the whole root, nearest first. When it stops on the way, the next scan takes up what this one left. */
 export async function scan(context: ScanContext): Promise<void> {
-  const { root, usage, found, limits } = context;
-  const pacer = createPacer(context.signal);
-  const deadline = performance.now() + limits.baselineMs;
+  const { root, usage, found, deadline } = context;
   usage.scans += 1;
   const queue: Visit[] = [
-    { directory: root, parentRules: context.rulesAbove, charted: root.mtimeMs === null || root.complete },
+    {
+      directory: root,
+      parentRules: context.rulesAbove,
+      charted: root.mtimeMs === null ? !root.unreadable : root.complete,
+    },
   ];
   for (const visit of queue) {
     const { directory, charted } = visit;
     if (directory.mtimeMs === null && directory !== root) {
-      if (!charted && !context.explore) continue;
+      if (!charted && !context.explore) {
+        if (directory.unreadable && isReadable(directory)) noteSkipped(context.runs, directory.path, "unreadable");
+        continue;
+      }
       if (performance.now() > deadline) {
         found.truncated = "time_limit";
         continue;
       }
     }
-    const listing = listDirectory(context, directory, visit.parentRules, charted);
     try {
-      await addFiles(context, visit, listing, pacer, deadline);
-      await checkFiles(context, directory, listing.suspects, pacer);
+      const listing = await listDirectory(context, directory, visit.parentRules, charted);
+      await addFiles(context, visit, listing);
+      await checkFiles(context, directory, listing.suspects);
     } catch (error) {
       // Its suspects are taken and not all looked at: next time it has to be all of its files.
       directory.watch?.close();
@@ -55,14 +60,21 @@ export async function scan(context: ScanContext): Promise<void> {
 
 // --- internal ---
 
+function isReadable(directory: DirectoryNode): boolean {
+  try {
+    accessSync(directory.address, constants.R_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 async function addFiles(
   context: ScanContext,
   { directory, charted }: Visit,
-  { fresh, oldRules }: Listing,
-  pacer: Pacer,
-  deadline: number,
+  { fresh, oldRules, whole }: Listing,
 ): Promise<void> {
-  const { usage, limits, found } = context;
+  const { usage, limits, found, pacer, deadline } = context;
   if (!charted && !context.explore) return;
   for (const name of fresh) {
     const limit = usage.files >= limits.baselineFiles ? "quota" : performance.now() > deadline ? "time_limit" : null;
@@ -75,19 +87,18 @@ async function addFiles(
     const pause = pacer.pause();
     if (pause !== null) await pause;
   }
-  if (!directory.complete && directory.mtimeMs !== null) settleListing(context, directory);
+  if (whole && !directory.complete && directory.mtimeMs !== null) settleListing(context, directory);
 }
 
 async function checkFiles(
   context: ScanContext,
   directory: DirectoryNode,
   suspects: ReadonlySet<string> | null,
-  pacer: Pacer,
 ): Promise<void> {
   for (const name of suspects ?? directory.files.keys()) {
     const node = directory.files.get(name);
     if (node !== undefined && node.scan !== context.usage.scans) checkFile(context, directory, name, node);
-    const pause = pacer.pause();
+    const pause = context.pacer.pause();
     if (pause !== null) await pause;
   }
 }

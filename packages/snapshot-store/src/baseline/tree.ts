@@ -36,6 +36,8 @@ export interface DirectoryNode {
   racy: boolean;
   /** All its entries are in the index; not so where a limit came first. */
   complete: boolean;
+  /** Nobody told us what is in it: what appears later may have been there all the time. */
+  unreadable: boolean;
   ignoreText: string;
   rules: IgnoreRules;
   /** The rules above changed since it was listed. */
@@ -76,6 +78,7 @@ export function createDirectoryNode(path: string, rules: IgnoreRules, scan: numb
     mode: 0,
     racy: false,
     complete: false,
+    unreadable: false,
     ignoreText: "",
     rules,
     stale: false,

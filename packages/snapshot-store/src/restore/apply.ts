@@ -41,13 +41,14 @@ export async function prepare(plan: Plan, stageName: string, place: Workplace): 
   return stageFiles(plan.files, stageName, place.roots, place.blobs);
 }
 
-/** Deletions first, then directories, then files: a file can take a directory's place and the reverse. */
+/** Deletions first, then directories, then files: a file can take a directory's place and the reverse. Modes come last. */
 export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Promise<LateConflicts> {
   const late = new Map<string, string>();
   const pacer = createPacer();
   const deletions = plan.files.filter((op) => op.to.kind === "absent").sort(deepestFirst);
   const directories = [...plan.dirs].sort(deepestFirst);
   const placements = plan.files.filter((op) => op.to.kind !== "absent");
+  for (const dir of [...directories].reverse()) if (dir.from !== null) setMode(dir, dir.from | OPEN_TO_OWNER, place);
   for (const op of deletions) {
     const reason = deleteFile(op, place);
     if (reason !== null) late.set(op.path, reason);
@@ -66,7 +67,7 @@ export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Prom
     if (reason !== null) late.set(op.path, reason);
     await pacer.pause();
   }
-  for (const dir of plan.dirs) if (dir.to !== null) setMode(dir, place);
+  for (const dir of plan.dirs) if (dir.to !== null) setMode(dir, dir.to, place);
   await syncParents([...plan.files, ...plan.dirs], place);
   return late;
 }
@@ -101,6 +102,9 @@ export function lookAt(path: string, place: Workplace): { state: FileState; byte
 }
 
 // --- internal ---
+
+/** A directory that goes or gets another mode has to let us in meanwhile. */
+const OPEN_TO_OWNER = 0o700;
 
 function deepestFirst(a: { readonly path: string }, b: { readonly path: string }): number {
   return b.path.split("/").length - a.path.split("/").length;
@@ -206,12 +210,12 @@ function removeDirectory(op: DirectoryOp, place: Workplace): void {
   });
 }
 
-function setMode(op: DirectoryOp, place: Workplace): void {
+function setMode(op: DirectoryOp, mode: number, place: Workplace): void {
   const { root, parts } = place.roots.locate(op.path)!;
   const dir = pinBelow(root, parts);
   if (dir === null || dir === "blocked") return;
   try {
-    dir.chmod(op.to!);
+    dir.chmod(mode);
   } finally {
     dir.close();
   }

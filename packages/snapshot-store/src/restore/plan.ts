@@ -150,6 +150,7 @@ function directoryOps(manifests: readonly Manifest[], direction: Direction, arou
   const ops: DirectoryOp[] = [];
   for (const [path, { from: expected, to }] of targets) {
     const state = around.look(path);
+    if (state.kind === "skipped") continue;
     const from = state.kind === "directory" ? state.mode : null;
     const userChanged = from !== null && to !== null && from !== expected;
     if (from !== to && !userChanged) ops.push({ path, from, to });

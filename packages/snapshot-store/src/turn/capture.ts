@@ -16,7 +16,6 @@ export interface CaptureContext {
   readonly roots: Roots;
   readonly blobs: Blobs;
   readonly limits: SnapshotLimits;
-  readonly ownData: string;
   baseline(root: string): Baseline;
 }
 
@@ -84,8 +83,7 @@ function capturePath(turn: OpenTurn, path: string, context: CaptureContext): Fil
   if (turn.before.has(path)) return turn.before.get(path)!;
   const located = context.roots.locate(path);
   if (located === null) {
-    const own = path === context.ownData || path.startsWith(`${context.ownData}/`);
-    turn.skip(path, own ? "own_data" : "outside_workspace");
+    turn.skip(path, context.roots.isOwn(path) ? "own_data" : "outside_workspace");
     return null;
   }
   const { state, bytes } = observe(fsPath(path), context.limits.fileBytes);

@@ -41,10 +41,17 @@ export interface PinnedDir {
 
 /** Opens a workspace root, which must be its own real path. */
 export function pinRoot(root: string): PinnedDir {
-  const pinned = pin(root, fsPath(root));
+  const moved = (cause?: unknown) =>
+    new SnapshotError("workspace_moved", `${root} is no longer where it was`, { cause });
+  let pinned: PinnedDir;
+  try {
+    pinned = pin(root, fsPath(root));
+  } catch (error) {
+    throw isElsewhere(error) || errnoOf(error) === "ENOENT" ? moved(error) : error;
+  }
   if (pinned.inPlace()) return pinned;
   pinned.close();
-  throw new SnapshotError("workspace_moved", `${root} is no longer where it was`);
+  throw moved();
 }
 
 /**
@@ -64,9 +71,8 @@ export function pinBelow(
       dir = next;
     } catch (error) {
       dir.close();
-      const code = errnoOf(error);
-      if (code === "ENOENT") return null;
-      if (code === "ENOTDIR" || code === "ELOOP" || code === "EMLINK") return "blocked";
+      if (errnoOf(error) === "ENOENT") return null;
+      if (isElsewhere(error)) return "blocked";
       throw error;
     }
   }
@@ -85,6 +91,11 @@ export function mkdirIfMissing(address: string | Buffer, mode: number): void {
 }
 
 // --- internal ---
+
+/** What the path names is no directory, or a link. */
+function isElsewhere(error: unknown): boolean {
+  return ["ENOTDIR", "ELOOP", "EMLINK"].includes(errnoOf(error) ?? "");
+}
 
 function pinChild(dir: PinnedDir, name: string): PinnedDir {
   return pin(dir.path === "/" ? `/${name}` : `${dir.path}/${name}`, dir.at(name));

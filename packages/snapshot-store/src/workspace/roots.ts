@@ -7,10 +7,12 @@ import { fsPath, textOfBytes } from "./path-bytes.js";
 
 export interface Roots {
   readonly cwd: string;
-  /** Real paths; none lies inside another. */
+  /** Real paths; none lies inside another, or in our own data. */
   readonly paths: readonly string[];
   /** Where a path really is: parents resolved, the last component not followed. */
   canonical(path: string): string;
+  /** Whether a canonical path lies in the store's own data. */
+  isOwn(canonical: string): boolean;
   /** The root that holds a canonical path and the components below it; null outside, and inside our own data. */
   locate(canonical: string): Located | null;
 }
@@ -23,16 +25,20 @@ export interface Located {
 export function createRoots(workspace: SnapshotWorkspace, ownData: string): Roots {
   const cwd = realOr(resolve(workspace.cwd));
   const all = [cwd, ...workspace.directories.map((directory) => realOr(resolve(cwd, directory)))];
-  const paths = [...new Set(all)].filter((path) => !all.some((other) => other !== path && isInside(other, path)));
+  const isOwn = (path: string) => path === ownData || isInside(ownData, path);
+  const paths = [...new Set(all)].filter(
+    (path) => !isOwn(path) && !all.some((other) => other !== path && isInside(other, path)),
+  );
   return {
     cwd,
     paths,
+    isOwn,
     canonical(path) {
       if (path.includes("\0")) throw new SnapshotError("io", "a path cannot contain NUL");
       return canonicalPath(resolve(cwd, path));
     },
     locate(canonical) {
-      if (canonical === ownData || isInside(ownData, canonical)) return null;
+      if (isOwn(canonical)) return null;
       const root = paths.find((candidate) => isInside(candidate, canonical));
       if (root === undefined) return null;
       const parts = canonical.slice(root === "/" ? 1 : root.length + 1).split(sep);
