@@ -1,6 +1,6 @@
-// Event streams under load: many readers, some of which stall, reconnects at random cursors, slow headers, a restart in the
-// middle. `node test/load/load.mjs [--clients 200] [--stalled 20] [--mib 100] [--reconnects 10000] [--slow 1500] [--p99 200]`;
-// exits 1 when a promise is broken, and says how much of each part was run.
+// Event streams under load: many readers, some of which stall, reconnects at random cursors, readers that come and leave, slow
+// headers, a restart in the middle. `node test/load/load.mjs [--clients 200] [--stalled 20] [--mib 100] [--reconnects 10000]
+// [--visits 10000] [--slow 1500] [--p99 200]`; exits 1 when a promise is broken, and says how much of each part was run.
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     stalled: { type: "string", default: "20" },
     mib: { type: "string", default: "100" },
     reconnects: { type: "string", default: "10000" },
+    visits: { type: "string", default: "10000" },
     slow: { type: "string", default: "1500" },
     p99: { type: "string", default: "200" },
   },
@@ -35,6 +36,7 @@ let server = await start(0);
 try {
   await fanOut();
   await reconnect();
+  await comeAndLeave();
   await slowHeaders();
   await restart();
 } finally {
@@ -120,6 +122,32 @@ async function reconnect() {
   report("reconnects", `${done} of ${scale.reconnects}, no gap and no duplicate`);
 }
 
+/** What a reader cost goes with it. A tenth of the visits, at least, is warm-up. */
+async function comeAndLeave() {
+  if (scale.visits === 0) return;
+  const id = await newSession();
+  const visit = async (count) => {
+    let left = count;
+    const visitor = async () => {
+      while (left-- > 0) {
+        const { response, ended } = await openReader(id, 0);
+        response.destroy();
+        await ended;
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, visitor));
+    await until(async () => (await server.ask("connections")) === 0, 10_000);
+    return server.ask("footprint");
+  };
+  const before = await visit(Math.max(500, scale.visits / 10));
+  const after = await visit(scale.visits);
+  assert.deepEqual([after.descriptors, after.resources], [before.descriptors, before.resources]);
+  const grown = (after.inUse / before.inUse - 1) * 100;
+  assert.ok(grown < 10, `memory in use grew by ${grown.toFixed(1)} %`);
+  const memory = `${(before.inUse / MIB).toFixed(1)} MiB in use, ${grown.toFixed(1)} % more after`;
+  report("come and leave", `${scale.visits} readers, ${memory}; descriptors and timers as before`);
+}
+
 /** Sockets that never finish their headers neither keep others waiting nor turn them away. */
 async function slowHeaders() {
   if (scale.slow === 0) return;
@@ -197,7 +225,7 @@ async function start(port) {
   return {
     child,
     port: message.port,
-    /** `rss` in bytes, or how many `connections` are open. */
+    /** `rss` in bytes, how many `connections` are open, or the `footprint`. */
     ask(what) {
       const number = randomUUID();
       child.send({ number, what });
