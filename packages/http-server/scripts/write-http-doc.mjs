@@ -48,7 +48,7 @@ Bodies are JSON objects, of at most ${LIMITS.bodyBytes / 1024 / 1024} MiB; a POS
 loopback only. A session's token is made with the session, lives in memory only, and opens that session's routes.
 
 Always, token or not: the Host header names loopback, the bound address or an \`--allow-host\` (403 \`bad_host\`); an Origin
-header is one of \`--cors\` (403 \`bad_origin\`). A path that does not exist is 401 to a stranger and 404 to the master. After
+header is one of \`--cors\`, and what a browser loads as a part of another site's page is refused (403 \`bad_origin\`). A path that does not exist is 401 to a stranger and 404 to the master. After
 ${LIMITS.refusalBurst} refusals an address is refused ${LIMITS.refusalsPerSecond} times a second, and with too many waiting gets 429.
 `;
 }
@@ -111,7 +111,7 @@ ${LIMITS.keepAliveMs / 1000} s. A peer that takes nothing for ${LIMITS.stallMs /
 
 | status | codes |
 |---|---|
-| 400 | \`invalid_json\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`command_invoke_failed\` (too many arguments, or too long a prompt) |
+| 400 | \`invalid_json\`, \`body_cut_short\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`command_invoke_failed\` (too many arguments, or too long a prompt) |
 | 401 | \`unauthorized\` |
 | 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\` |
 | 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\` |

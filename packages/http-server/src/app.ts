@@ -10,6 +10,7 @@ import { guard } from "./guard/guard.js";
 import { errorResponse } from "./http-error.js";
 import { createOpenSession } from "./open-session.js";
 import { refuseForeignBody } from "./request/body.js";
+import { adminRoutes } from "./routes/admin.js";
 import { agentRunRoutes } from "./routes/agent-runs.js";
 import { commandRoutes } from "./routes/commands.js";
 import { eventRoutes } from "./routes/events.js";
@@ -20,7 +21,6 @@ import { reportRoutes } from "./routes/reports.js";
 import type { Handler, Parts } from "./routes/route.js";
 import { sessionAliasRoutes } from "./routes/session-alias.js";
 import { sessionRoutes } from "./routes/sessions.js";
-import { tokenRoutes } from "./routes/tokens.js";
 import { turnRoutes } from "./routes/turns.js";
 import { undoRoutes } from "./routes/undo.js";
 import { createStreams } from "./stream/streams.js";
@@ -81,7 +81,7 @@ function handlersOf(parts: Parts): Readonly<Record<RouteName, Handler>> {
     ...eventRoutes(parts),
     ...permissionRoutes(parts),
     ...undoRoutes(parts),
-    ...tokenRoutes(parts),
+    ...adminRoutes(parts),
     ...sessionAliasRoutes(parts),
     ...commandRoutes(parts),
     ...reportRoutes(parts),

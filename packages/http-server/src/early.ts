@@ -1,6 +1,6 @@
 /** Answers liveness probes while the app is still being loaded: a server is up as soon as its port is bound. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { SECURITY_HEADERS } from "./guard/headers.js";
+import { EVERY_ANSWER } from "./guard/headers.js";
 import { createHostCheck } from "./guard/host.js";
 import { describeProbes, PROBES } from "./probes.js";
 
@@ -17,11 +17,7 @@ export function createEarly(program: {
   return ({ method, url = "", headers }, outgoing) => {
     const path = PROBES.find((probe) => url === probe || url.startsWith(`${probe}?`));
     if (method !== "GET" || !path || headers.origin !== undefined || !hostAllowed(headers.host)) return false;
-    outgoing.writeHead(200, {
-      "Content-Type": "application/json",
-      "Cache-Control": "no-store",
-      ...SECURITY_HEADERS,
-    });
+    outgoing.writeHead(200, { "Content-Type": "application/json", ...EVERY_ANSWER });
     outgoing.end(JSON.stringify(probes[path]));
     return true;
   };

@@ -2,7 +2,7 @@
 import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { boundConnections } from "./connections.js";
 import type { Early } from "./early.js";
-import { SECURITY_HEADERS } from "./guard/headers.js";
+import { EVERY_ANSWER } from "./guard/headers.js";
 import { LIMITS } from "./limits.js";
 
 export { createEarly, type Early } from "./early.js";
@@ -115,10 +115,9 @@ async function createNodeServer(tls: ListenOptions["tls"], listener: RequestList
 function turnAway(outgoing: ServerResponse): void {
   outgoing.writeHead(503, {
     "Content-Type": "application/json",
-    "Cache-Control": "no-store",
     "Retry-After": LIMITS.retryAfterSeconds,
     Connection: "close",
-    ...SECURITY_HEADERS,
+    ...EVERY_ANSWER,
   });
   outgoing.end(JSON.stringify({ error: "shutting_down", message: "the server is on its way down" }));
 }
@@ -127,5 +126,5 @@ function turnAway(outgoing: ServerResponse): void {
 function refuse(error: unknown): Response {
   const aboutHost = error instanceof Error && /host/i.test(error.message);
   const body = aboutHost ? { error: "bad_host" } : { error: "bad_request" };
-  return Response.json(body, { status: aboutHost ? 403 : 400 });
+  return Response.json(body, { status: aboutHost ? 403 : 400, headers: EVERY_ANSWER });
 }

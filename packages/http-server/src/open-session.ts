@@ -8,6 +8,8 @@ export interface OpenSession {
   admit(session: Session): Session;
   /** Throws `session_not_found` unless there is a session, live or stored, that was not torn down. */
   require(id: string): Promise<void>;
+  /** The same, when a log is enough: that of a session torn down stays. */
+  requireLog(id: string): Promise<void>;
 }
 
 export function createOpenSession(sessions: Sessions): OpenSession {
@@ -27,7 +29,16 @@ export function createOpenSession(sessions: Sessions): OpenSession {
         .storeOf(id)
         .readSummary(id)
         .catch(() => null);
-      if (!summary || summary.closed) throw new SessionError("session_not_found", `there is no session ${id}`);
+      if (!summary || summary.closed) throw notFound(id);
+    },
+    async requireLog(id: string) {
+      if (!sessions.find(id) && !(await sessions.storeOf(id).has(id))) throw notFound(id);
     },
   });
+}
+
+// --- internal ---
+
+function notFound(id: string): SessionError {
+  return new SessionError("session_not_found", `there is no session ${id}`);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LIMITS } from "../src/index.js";
-import { MASTER, newSession, sendRaw, serve } from "./fixture.js";
+import { eventually, MASTER, newSession, sendRaw, serve } from "./fixture.js";
 import { expectError } from "./shape.js";
 
 const HEAD = `POST /session HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\nContent-Type: application/json\r\n`;
@@ -89,4 +89,14 @@ test("a failure of our own tells the caller an id and the log the rest", async (
   expect(answer.text).not.toContain("secret detail");
   expect(served.logged.join()).toContain("secret detail");
   expect(served.logged.join()).toContain(answer.body.request_id);
+});
+
+test("a peer that leaves in the middle of its body is no failure of ours", async () => {
+  const served = await serve();
+  for (const rest of ['Content-Length: 100\r\n\r\n{"a":', 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"a":\r\n']) {
+    await sendRaw(served.port, HEAD + rest, 200);
+  }
+  await eventually(async () => (await served.connections()) === 0);
+  await served.call("GET", "/health");
+  expect(served.logged).toEqual([]);
 });

@@ -49,6 +49,14 @@ test.each(servers)("a server %s answers to its own names only", async (_, option
   expect([400, 403]).toContain((await ask(served, ["Host: 127.0.0.1", "Host: rebound.example"])).status);
 });
 
+test("a host that is named in the target counts too", async () => {
+  const served = await serve();
+  const at = async (target: string) => (await ask(served, ["Host: localhost"], `GET ${target}`)).status;
+  expect(await at("http://localhost/sessions")).toBe(200);
+  expect(await at("http://rebound.example/sessions")).toBe(403);
+  expect(await at("http://localhost@rebound.example/sessions")).toBe(403);
+});
+
 test("a name the operator added is answered to", async () => {
   const served = await serve({ hosts: ["Agent.example", "fd00::1"] });
   expect((await ask(served, ["Host: agent.example"])).status).toBe(200);
@@ -102,6 +110,17 @@ test("a preflight is answered for a listed origin, without a token, and refused 
   expect((await served.call("OPTIONS", "/sessions", { token: null })).status).toBe(401);
 });
 
+test("a part of another site's page is refused, a link from there is followed", async () => {
+  const served = await serve({ cors: [ORIGIN] });
+  const from = async (site: string, mode: string, ...more: string[]) =>
+    (await ask(served, ["Host: localhost", `Sec-Fetch-Site: ${site}`, `Sec-Fetch-Mode: ${mode}`, ...more])).status;
+  expect(await from("cross-site", "no-cors")).toBe(403);
+  expect(await from("same-site", "no-cors")).toBe(403);
+  expect(await from("cross-site", "navigate")).toBe(200);
+  expect(await from("same-origin", "cors")).toBe(200);
+  expect(await from("cross-site", "cors", `Origin: ${ORIGIN}`)).toBe(200);
+});
+
 test.each(["text/plain", "text/plain; application/json", "application/x-www-form-urlencoded", "multipart/form-data"])(
   "a body of type %s, which any page can send, is refused",
   async (type) => {
@@ -136,3 +155,15 @@ test("every answer carries the headers that keep a browser from guessing", async
     });
   }
 });
+
+test.each(["Host: localhost@rebound.example", "Host: [::ffff:127.0.0.1]", "Host: //"])(
+  "so does the answer to one that makes no request (%s)",
+  async (host) => {
+    const served = await serve();
+    const { status, text } = await ask(served, [host]);
+    expect(status).toBe(403);
+    for (const header of ["x-content-type-options: nosniff", "x-frame-options: DENY", "cache-control: no-store"]) {
+      expect(text.toLowerCase()).toContain(header.toLowerCase());
+    }
+  },
+);

@@ -2,10 +2,8 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../errors.js";
-import { allowedOrigin, SECURITY_HEADERS } from "./headers.js";
+import { allowedOrigin, EVERY_ANSWER } from "./headers.js";
 import { createHostCheck } from "./host.js";
-
-const EVERY_ANSWER = { ...SECURITY_HEADERS, "Cache-Control": "no-store" } as const;
 
 const PREFLIGHT = {
   "Access-Control-Allow-Methods": "GET, POST, DELETE",
@@ -22,9 +20,14 @@ export function guard(options: {
 
   return async (c, next) => {
     setAll(c, EVERY_ANSWER);
-    if (!hostAllowed(c.req.header("host"))) throw new HttpError(403, "bad_host", "this Host is not served here");
+    const named = hostInTarget(c);
+    if (!hostAllowed(c.req.header("host")) || (named !== null && !hostAllowed(named))) {
+      throw new HttpError(403, "bad_host", "this Host is not served here");
+    }
     const origin = c.req.header("origin");
-    if (origin !== undefined) {
+    if (origin === undefined) {
+      if (isForeignPart(c)) throw new HttpError(403, "bad_origin", "a page of another origin may not load this");
+    } else {
       if (!origins.has(origin)) throw new HttpError(403, "bad_origin", "this Origin may not call; see --cors");
       setAll(c, allowedOrigin(origin));
       if (c.req.method === "OPTIONS") {
@@ -37,6 +40,21 @@ export function guard(options: {
 }
 
 // --- internal ---
+
+/** A request may name its host in its target too, and by the rules that one counts. */
+function hostInTarget(c: Context<AppEnv>): string | null {
+  const target = c.env?.incoming?.url ?? "/";
+  return target.startsWith("/") ? null : new URL(c.req.url).host;
+}
+
+/**
+ * An image, a script or a style of another site's page comes without an Origin, and could tell by its time or its failure what
+ * is here. A link that a person follows is no part of a page.
+ */
+function isForeignPart(c: Context<AppEnv>): boolean {
+  const site = c.req.header("sec-fetch-site");
+  return (site === "cross-site" || site === "same-site") && c.req.header("sec-fetch-mode") !== "navigate";
+}
 
 /** Under Node straight on its response: headers kept by the context are collected and copied twice on their way there. */
 function setAll(c: Context<AppEnv>, headers: Readonly<Record<string, string>>): void {

@@ -1,4 +1,4 @@
-/** The headers every answer carries, whatever it is. */
+/** What a browser may do with an answer, whatever it is. */
 export const SECURITY_HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
@@ -6,6 +6,9 @@ export const SECURITY_HEADERS = {
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   "Cross-Origin-Resource-Policy": "same-origin",
 } as const;
+
+/** The headers every answer carries; an event stream says for itself how it is cached. */
+export const EVERY_ANSWER = { ...SECURITY_HEADERS, "Cache-Control": "no-store" } as const;
 
 /** What an answer to a listed origin carries; nothing for a caller that is no browser. */
 export function allowedOrigin(origin: string | undefined): Readonly<Record<string, string>> {

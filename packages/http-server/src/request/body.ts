@@ -4,7 +4,7 @@ import type { Context } from "hono";
 import * as v from "valibot";
 import type { RouteName } from "../auth/access.js";
 import type { AppEnv } from "../deps.js";
-import { HttpError } from "../errors.js";
+import { HttpError, isHttpError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 
 type WithBody = { [K in RouteName]: (typeof routes)[K] extends { body: v.GenericSchema } ? K : never }[RouteName];
@@ -53,7 +53,17 @@ async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
   return value as Record<string, unknown>;
 }
 
+/** A body that breaks off is the peer's doing, and nobody is left to be told. */
 async function readText(c: Context<AppEnv>): Promise<string> {
+  try {
+    return await readWhole(c);
+  } catch (cause) {
+    if (isHttpError(cause) || !c.env?.incoming?.destroyed) throw cause;
+    throw new HttpError(400, "body_cut_short", "the body broke off", { cause });
+  }
+}
+
+async function readWhole(c: Context<AppEnv>): Promise<string> {
   const declared = c.req.header("content-length");
   if (declared !== undefined) {
     if (Number(declared) > LIMITS.bodyBytes) throw tooLarge();

@@ -1,7 +1,7 @@
 /** The run API: one prompt, answered when it is done, at once, or as it goes. Nobody is there to approve, so what needs it is denied. */
 import { endsTurn } from "@chimera/acp-schema/events";
 import type { AgentManifest, AgentsReply, CreateRunBody, Run } from "@chimera/acp-schema/http";
-import { type Session, SessionError } from "@chimera/session";
+import type { Session } from "@chimera/session";
 import { HttpError } from "../errors.js";
 import { allowedOrigin, SECURITY_HEADERS } from "../guard/headers.js";
 import { LIMITS } from "../limits.js";
@@ -11,7 +11,7 @@ import { openSink } from "../stream/sink.js";
 import { streamArray } from "../stream/text-body.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
-export function agentRunRoutes({ deps }: Parts) {
+export function agentRunRoutes({ deps, openSession }: Parts) {
   const { sessions } = deps;
 
   const readRun = async (id: string): Promise<Run> => {
@@ -91,8 +91,8 @@ export function agentRunRoutes({ deps }: Parts) {
 
     "GET /runs/{run_id}/events": async (c) => {
       const id = pathPart(c, "run_id");
+      await openSession.requireLog(id);
       const store = sessions.storeOf(id);
-      if (!(await store.has(id))) throw new SessionError("session_not_found", `there is no run ${id}`);
       const events = async function* () {
         const fold = createRunFold(id, deps.name);
         for await (const entry of store.read(id)) {

@@ -1,6 +1,5 @@
 /** The event streams of both families. */
 import { parseCursor } from "@chimera/event-store";
-import { SessionError } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
 import { allowedOrigin, SECURITY_HEADERS } from "../guard/headers.js";
@@ -44,9 +43,7 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
       const session = sessions.find(id);
       session?.touch();
       if (!session) {
-        if (!(await sessions.storeOf(id).has(id))) {
-          throw new SessionError("session_not_found", `there is no session ${id}`);
-        }
+        await openSession.requireLog(id);
         await endCutOff(id);
       }
       return stream(c, canonical);

@@ -84,9 +84,7 @@ export function sessionRoutes(parts: Parts) {
 
     "DELETE /sessions/{id}": async (c) => {
       const id = pathPart(c, "id");
-      if (!sessions.find(id) && !(await sessions.storeOf(id).has(id))) {
-        throw new SessionError("session_not_found", `there is no session ${id}`);
-      }
+      await openSession.requireLog(id);
       tokens.revoke(id);
       await sessions.delete(id);
       streams.cut(id);

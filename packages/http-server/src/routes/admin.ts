@@ -3,7 +3,7 @@ import type { ForkReply, RotateTokenReply } from "@chimera/acp-schema/http";
 import { readBody } from "../request/body.js";
 import { type Handler, type Handlers, type Parts, pathPart } from "./route.js";
 
-export function tokenRoutes({ deps, openSession, tokens }: Parts) {
+export function adminRoutes({ deps, openSession, tokens }: Parts) {
   const rotate: Handler = async (c) => {
     const session = await openSession(pathPart(c, "id"));
     return c.json({ session_token: tokens.issue(session) } satisfies RotateTokenReply);
