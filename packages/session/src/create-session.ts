@@ -3,15 +3,17 @@ import type { SessionEvent } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Agent, McpServer, Turn } from "./agent-port.js";
+import { createAttachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
 import type { History } from "./history.js";
 import { createJournal } from "./journal.js";
 import { limits } from "./limits.js";
+import { createLiveSettings } from "./live-settings.js";
 import { createPermissionBroker } from "./permissions.js";
 import type { Place } from "./recorder.js";
 import { type OwnTurn, runTurn } from "./run-turn.js";
-import type { ResolvedCommand, Session, SessionClient } from "./session.js";
-import { type Bounds, FLAG_OPTIONS, MODE_FLAGS, modeOf, type Settings } from "./settings.js";
+import type { ResolvedCommand, Session } from "./session.js";
+import { type Bounds, modeOf, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
 import { type Summary, summarize } from "./summary.js";
 import { createTurnQueue, type QueuedTurn } from "./turn-queue.js";
@@ -52,15 +54,12 @@ export interface SessionBirth {
 export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
   const { writer, cwd, directories, createdAt, bounds } = birth;
   const id = writer.id;
-  // One object for the session's life, so that a running turn obeys a change from its next call on.
-  const options: Record<string, string | boolean> = { ...birth.settings.options };
-  let settings: Settings = { ...birth.settings, options };
   let mcpServers = birth.mcpServers;
   let touched = deps.monotonic();
   let touchedAt = deps.clock();
   let endedAt: number | null = null;
   let closing: Promise<void> | null = null;
-  const attached = new Set<SessionClient>();
+  const attachments = createAttachments(() => broker.release("rule"));
   let announceEnd = () => {};
   const ended = new Promise<void>((resolve) => {
     announceEnd = resolve;
@@ -84,15 +83,14 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     onHealed(error) {
       // A prompt that the log did not take never happened.
       queue.forget((turn) => !journal.history.turns[turn]);
-      for (const client of attached) client.onTurnsLost?.(error, queue.busy());
+      attachments.turnsLost(error, queue.busy());
     },
   });
   const { recorder } = journal;
-  const approvers = () => [...attached].filter((client) => client.approves).length;
   const broker = createPermissionBroker({
     recorder,
     durable: (seq) => writer.durable(seq),
-    approvers,
+    approvers: attachments.approvers,
     newId: () => `perm-${deps.newId()}`,
     timeoutSeconds: deps.permissionTimeout,
   });
@@ -102,7 +100,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     cwd,
     directories,
     disk: deps.disk,
-    client: () => [...attached].findLast((client) => client.effects && !client.effects.gone)?.effects,
+    client: attachments.effects,
     onClientLost() {
       const text =
         "the editor that answered for unsaved files is gone: files are read from and written to the disk now";
@@ -124,7 +122,8 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
 
   const summary = () => {
     const parent = birth.parentId === undefined ? {} : { parentId: birth.parentId };
-    const facts = { id, program: birth.program, cwd, directories, createdAt, model: settings.model, bounds, ...parent };
+    const { model } = settings.now;
+    const facts = { id, program: birth.program, cwd, directories, createdAt, model, bounds, ...parent };
     return summarize(facts, journal.history, endedAt);
   };
   /** Not waited for by the next turn; the store keeps the order. */
@@ -138,6 +137,8 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     journal.settle(queue.busy());
     void journal.accept(event, { turn: null, ...(origin !== undefined && { origin }) });
   };
+
+  const settings = createLiveSettings(birth.settings, change);
 
   function requireOpen(): void {
     if (closing) throw new SessionError("session_closed", `session ${id} is closed; load it again`);
@@ -170,13 +171,13 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       number: next.turn,
       prompt: command && "prompt" in command ? { ...next.prompt, text: command.prompt } : next.prompt,
       history: history.messages(next.turn),
-      settings: { ...settings, mcpServers, spentUsd: history.facts.usage?.total_usd ?? 0 },
+      settings: { ...settings.now, mcpServers, spentUsd: history.facts.usage?.total_usd ?? 0 },
     };
     if (!answering) deps.snapshots?.beginTurn(next.turn);
     await runTurn({
       agent: answering ?? agent,
       turn,
-      context: { workspace, signal, ask: (request) => broker.ask(request, place), flags: () => settings },
+      context: { workspace, signal, ask: (request) => broker.ask(request, place), flags: () => settings.now },
       history,
       recorder,
       place,
@@ -252,16 +253,16 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       return [...queue.busy()].every((turn) => turns[turn]?.ended) ? "idle" : queue.state;
     },
     get attended() {
-      return [...attached].some((client) => !client.absent);
+      return attachments.attended;
     },
     get queued() {
       return queue.length;
     },
     get settings() {
-      return settings;
+      return settings.now;
     },
     get mode() {
-      return modeOf(settings);
+      return modeOf(settings.now);
     },
     get title() {
       return journal.history.facts.title;
@@ -305,32 +306,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       touch();
       return broker.answer(permissionId, decision, origin);
     },
-    setModel(model, origin) {
-      if (model.trim() === "") throw new SessionError("invalid_setting", "a model has a name");
-      change({ type: "model_changed", metadata: { old: settings.model, new: model } }, origin);
-      settings = { ...settings, model };
-    },
-    setAgent(agent, origin) {
-      change({ type: "config_changed", metadata: { id: "agent", value: agent } }, origin);
-      settings = { ...settings, agent };
-    },
-    setMode(mode, origin) {
-      change({ type: "mode_changed", metadata: { old: modeOf(settings), new: mode } }, origin);
-      settings = { ...settings, ...MODE_FLAGS[mode] };
-    },
-    setFlag(option, value, origin) {
-      change({ type: "config_changed", metadata: { id: option, value } }, origin);
-      settings = { ...settings, [FLAG_OPTIONS[option]]: value };
-    },
-    setOption(option, value, origin) {
-      change({ type: "config_changed", metadata: { id: option, value } }, origin);
-      options[option] = value;
-    },
-    setApproval(preset, origin) {
-      const { approval: old = null } = options;
-      change({ type: "approval_changed", metadata: { old: old === null ? null : String(old), new: preset } }, origin);
-      options["approval"] = preset;
-    },
+    ...settings.setters,
     setTitle(text, origin) {
       const title = text.replace(/\s+/g, " ").trim();
       if (title.length > limits.titleLength)
@@ -354,13 +330,8 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     undo: (options) => rewindIdle("undo", options),
     redo: (options) => rewindIdle("redo", options),
     attach(client) {
-      attached.add(client);
       touch();
-      return {
-        detach: () => {
-          if (attached.delete(client) && client.approves && approvers() === 0) broker.release("rule");
-        },
-      };
+      return attachments.attach(client);
     },
     subscribe(options, reader) {
       touch();

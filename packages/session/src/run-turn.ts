@@ -76,8 +76,7 @@ interface Heard {
 async function listen(run: TurnRun): Promise<Heard> {
   const { recorder, place, context, history, turn } = run;
   const text = createGrowingText();
-  const base = history.facts.usage;
-  const calls = history.facts.toolCalls;
+  const before = { usage: history.facts.usage, toolCalls: history.facts.toolCalls };
   let ending: Ending | null = null;
   let ended = false;
   let left = false;
@@ -102,7 +101,7 @@ async function listen(run: TurnRun): Promise<Heard> {
         firstMessage ||= text.read();
         break;
       case "usage":
-        recorder.add({ type: "usage", metadata: addUsage(event.metadata, base) }, place);
+        recorder.add({ type: "usage", metadata: addUsage(event.metadata, before.usage) }, place);
         return;
       default:
         break;
@@ -143,22 +142,8 @@ async function listen(run: TurnRun): Promise<Heard> {
     const { name, message } = failure;
     recorder.write({ type: "error", metadata: { name, message, retryable: false } }, place);
   }
-  const steps = history.turns[turn.number]?.steps ?? 0;
-  const result: Ending = cancelled
-    ? { type: "cancelled", metadata: { output } }
-    : {
-        type: "agent_result",
-        metadata: {
-          output,
-          // An agent that reports no steps took one.
-          steps: Math.max(steps, 1),
-          tool_calls_total: history.facts.toolCalls - calls,
-          cost: (history.facts.usage?.total_usd ?? 0) - (base?.total_usd ?? 0),
-          success: failure === null,
-          error: failure?.message ?? null,
-        },
-      };
-  const last: Ending = ending ?? result;
+  const own: Ending = cancelled ? { type: "cancelled", metadata: { output } } : resultOf(run, before, output, failure);
+  const last: Ending = ending ?? own;
   return {
     ending: last,
     ended,
@@ -166,6 +151,28 @@ async function listen(run: TurnRun): Promise<Heard> {
     stepped: last.type === "agent_result" && last.metadata.steps > 0,
     stopReason: cancelled ? "cancelled" : failure ? "error" : "end_turn",
     opening: firstMessage || output,
+  };
+}
+
+/** The last word of an agent that said none, from what it did. */
+function resultOf(
+  { history, turn }: TurnRun,
+  before: Pick<History["facts"], "usage" | "toolCalls">,
+  output: string,
+  failure: Error | null,
+): Ending {
+  const { usage, toolCalls } = history.facts;
+  return {
+    type: "agent_result",
+    metadata: {
+      output,
+      // An agent that reports no steps took one.
+      steps: Math.max(history.turns[turn.number]?.steps ?? 0, 1),
+      tool_calls_total: toolCalls - before.toolCalls,
+      cost: (usage?.total_usd ?? 0) - (before.usage?.total_usd ?? 0),
+      success: failure === null,
+      error: failure?.message ?? null,
+    },
   };
 }
 
