@@ -25,7 +25,7 @@ export type {
   ServingProgram,
   StartedExtension,
 } from "./extension.js";
-export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
+export { createLog, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
 export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
 export { createMain } from "./main.js";
 export { type OpenEngine, openEngine } from "./open-engine.js";

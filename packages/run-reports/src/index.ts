@@ -3,18 +3,17 @@ export { isReportError, ReportError, type ReportErrorCode } from "./errors.js";
 export { type CostRollup, type CostRow, costRollup } from "./runs/cost-rollup.js";
 export { listRuns, type RunList, type RunRow } from "./runs/list-runs.js";
 export { parseLimit, parseSince } from "./runs/query.js";
-export { RUN_PREFIXES, type Run, type RunSource, readRun } from "./runs/run.js";
+export { type Run, type RunSource, readRun } from "./runs/run.js";
 export type { RunQuery, RunStore } from "./runs/select.js";
 export { type Stats, stats } from "./runs/stats.js";
 export type { ModelTotals, Totals } from "./runs/totals.js";
-export { parseSink, SHARE_SINKS, type Shared, type ShareOptions, type ShareSink, share } from "./share/share.js";
+export { parseSink, type Shared, type ShareOptions, type ShareSink, share } from "./share/share.js";
 export { TRANSCRIPT_CSP } from "./transcript/html.js";
 export {
   contentType,
   parseFormat,
   type RenderOptions,
   renderTranscript,
-  TRANSCRIPT_FORMATS,
   type TranscriptFormat,
 } from "./transcript/render.js";
 export { createRedactor, type Redactor } from "./transcript/secrets.js";

@@ -1,6 +1,6 @@
 /** `@chimera/agent/agents`: agent definitions, project instructions, and the whole coding agent put together. */
 export { type CodingAgent, type CodingAgentOptions, createCodingAgent } from "./coding-agent.js";
-export { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
+export { type AgentDefinition, BUILTIN_AGENTS, toolsOf } from "./definition.js";
 export { loadInstructions, MAX_INSTRUCTIONS } from "./instructions.js";
 export { type LoadedAgents, loadAgents } from "./load-agents.js";
 export { type Opened, opening } from "./opening.js";

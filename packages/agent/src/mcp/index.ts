@@ -8,4 +8,4 @@ export {
   parseMcpConfig,
 } from "./config.js";
 export { createMcpPool, type McpPool, type McpPoolOptions, type McpRequest } from "./pool.js";
-export { adaptTool, mcpToolName } from "./tool-adapter.js";
+export { mcpToolName } from "./tool-adapter.js";

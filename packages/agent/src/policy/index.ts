@@ -2,7 +2,6 @@
 export { type Audit, type AuditOptions, createAudit } from "./audit.js";
 export { type AgentPermission, type Classified, decide, type Facts } from "./decide.js";
 export { type Circumstances, type Classify, createPolicy, type PolicyOptions } from "./policy.js";
-export { loadProjectRules } from "./project-rules.js";
 export { createRemembered, type LastingAnswer, type Remembered, type RememberedOptions } from "./remembered.js";
 export { riskOf } from "./risk.js";
 export type { Action, Rule } from "./rule.js";

@@ -3,7 +3,6 @@ export { localWorkspace } from "../workspace.js";
 export { acpTerminalTool } from "./acp-terminal.js";
 export { type BashOptions, createBashTool } from "./bash.js";
 export { type BuiltinToolOptions, builtinTools } from "./builtin-tools.js";
-export { MAX_OUTPUT } from "./cap-output.js";
 export { defineTool, type ToolParts } from "./define.js";
 export { editTool } from "./edit.js";
 export { cleanEnvironment } from "./environment.js";
