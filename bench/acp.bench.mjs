@@ -1,31 +1,37 @@
-// otter over ACP beside the least a plain Node program can do: it answers the same calls from literals, appends every update
-// to a journal file and syncs once a turn. The model is scripted, so that neither side waits for one.
+// otter over ACP beside the least a plain Node program can do: it asks the same model for every prompt, passes on each delta as
+// it comes, appends every update to a journal file and syncs once a turn.
 import { spawn } from "node:child_process";
-import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { startChatModel } from "./chat-model.mjs";
 import { cleanEnv, interleave, median, row } from "./report.mjs";
 
 const DELTAS = 20_000;
 
 if (process.argv[2] === "--floor") {
-  floor(process.argv[3]);
+  floor(process.argv[3], process.env.OPENAI_BASE_URL);
 } else {
   await bench();
 }
 
 async function bench() {
   const scratch = mkdtempSync(join(tmpdir(), "acp-bench-"));
-  const script = join(scratch, "script.json");
-  const short = { steps: [{ reply: [{ text: "word " }] }] };
-  const long = { steps: [{ reply: [{ text: "word ".repeat(DELTAS), chunks: DELTAS }] }] };
-  writeFileSync(script, JSON.stringify({ repeat: true, turns: [short, short, long] }));
-  const otter = [join(import.meta.dirname, "..", "apps", "otter", "dist", "cli.js"), "acp", "--log-level", "silent"];
+  const model = await startChatModel();
+  const otter = [
+    join(import.meta.dirname, "..", "apps", "otter", "dist", "cli.js"),
+    "acp",
+    "--log-level",
+    "silent",
+    "--model",
+    "gpt-4o",
+  ];
   const contestants = {
     floor: [import.meta.filename, "--floor", join(scratch, "journal.ndjson")],
-    "like for like": [...otter, "--no-coalesce", "--model", `scripted:${script}`],
-    default: [...otter, "--model", `scripted:${script}`],
+    "like for like": [...otter, "--no-coalesce"],
+    default: otter,
   };
   const lives = Object.fromEntries(Object.keys(contestants).map((name) => [name, []]));
   const runs = 5;
@@ -33,7 +39,7 @@ async function bench() {
     Object.fromEntries(
       Object.entries(contestants).map(([name, args]) => [
         name,
-        async () => lives[name].push(await converse(args, join(scratch, name))),
+        async () => lives[name].push(await converse(args, join(scratch, name), model.url)),
       ]),
     ),
     { runs },
@@ -64,13 +70,14 @@ async function bench() {
       better: "higher",
     });
   }
+  await model.close();
   rmSync(scratch, { recursive: true });
 }
 
 /** One life of an agent: milliseconds to initialize, of a warm prompt to its first chunk, and of a long answer. */
-async function converse(args, home) {
+async function converse(args, home, modelUrl) {
   const started = performance.now();
-  const env = cleanEnv({ HOME: home, CHIMERA_HOME: home });
+  const env = cleanEnv({ HOME: home, CHIMERA_HOME: home, OPENAI_API_KEY: "x", OPENAI_BASE_URL: modelUrl });
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "ignore"], env });
   const waiting = new Map();
   let onChunk = () => {};
@@ -88,38 +95,44 @@ async function converse(args, home) {
   await call("initialize", { protocolVersion: 1, clientCapabilities: {} });
   const init = performance.now() - started;
   const { sessionId } = await call("session/new", { cwd: "/", mcpServers: [] });
-  const prompt = () => call("session/prompt", { sessionId, prompt: [{ type: "text", text: "go" }] });
-  await prompt();
-  let first = 0;
-  let asked = performance.now();
-  onChunk = () => {
-    first ||= performance.now() - asked;
-  };
-  await prompt();
-  asked = performance.now();
-  await prompt();
+  const prompt = (deltas) => call("session/prompt", { sessionId, prompt: [{ type: "text", text: String(deltas) }] });
+  await prompt(1);
+  const firsts = [];
+  for (let warm = 0; warm < 5; warm++) {
+    const asked = performance.now();
+    const chunk = new Promise((resolve) => {
+      onChunk = resolve;
+    });
+    const answered = prompt(1);
+    await chunk;
+    firsts.push(performance.now() - asked);
+    await answered;
+  }
+  const asked = performance.now();
+  await prompt(DELTAS);
   const stream = performance.now() - asked;
   child.stdin.end();
   await new Promise((resolve) => child.on("exit", resolve));
-  return { init, first, stream };
+  return { init, first: median(firsts), stream };
 }
 
-/** The floor: every third prompt is answered with the long text, as the script does. */
-function floor(journal) {
+function floor(journal, modelUrl) {
   const file = openSync(journal, "w");
-  let prompts = 0;
-  const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const agent = new Agent({ keepAlive: true });
   const answers = {
     initialize: () => ({ protocolVersion: 1, agentCapabilities: {} }),
     "session/new": () => ({ sessionId: "floor" }),
-    "session/prompt": () => {
-      const count = ++prompts % 3 === 0 ? DELTAS : 1;
-      for (let sent = 0; sent < count; sent += 16) {
-        let lines = "";
-        for (let i = sent; i < Math.min(sent + 16, count); i++) {
-          const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "word " } };
-          lines += `${JSON.stringify({ jsonrpc: "2.0", method: "session/update", params: { sessionId: "floor", update } })}\n`;
-        }
+    "session/prompt": async ({ prompt }) => {
+      const body = JSON.stringify({ stream: true, messages: [{ role: "user", content: prompt[0].text }] });
+      const reply = await new Promise((resolve, reject) => {
+        const sent = request(`${modelUrl}/chat/completions`, { method: "POST", agent }, resolve);
+        sent.on("error", reject).end(body);
+      });
+      let rest = "";
+      for await (const text of reply.setEncoding("utf8")) {
+        const events = (rest + text).split("\n\n");
+        rest = events.pop();
+        const lines = events.map(updateOf).join("");
         writeSync(file, lines);
         process.stdout.write(lines);
       }
@@ -128,9 +141,21 @@ function floor(journal) {
     },
   };
   createInterface({ input: process.stdin })
-    .on("line", (line) => {
-      const { id, method } = JSON.parse(line);
-      send({ id, result: answers[method]() });
+    .on("line", async (line) => {
+      const { id, method, params } = JSON.parse(line);
+      const result = await answers[method](params);
+      process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
     })
-    .on("close", () => closeSync(file));
+    .on("close", () => {
+      closeSync(file);
+      agent.destroy();
+    });
+}
+
+/** The line that passes an event of the model's on; empty for one without text. */
+function updateOf(event) {
+  const text = event === "data: [DONE]" ? undefined : JSON.parse(event.slice("data: ".length)).choices[0].delta.content;
+  if (!text) return "";
+  const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
+  return `${JSON.stringify({ jsonrpc: "2.0", method: "session/update", params: { sessionId: "floor", update } })}\n`;
 }

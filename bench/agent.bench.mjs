@@ -1,46 +1,21 @@
 // The agent against bare Node: 20,000 deltas from a loopback model through provider and loop to a sink, what importing
 // the package costs, and what an idle agent weighs.
 import { execFileSync } from "node:child_process";
-import { createServer, request } from "node:http";
+import { request } from "node:http";
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { isMainThread, parentPort, Worker } from "node:worker_threads";
+import { startChatModel } from "./chat-model.mjs";
 import { cleanEnv, interleave, median, milliseconds, row } from "./report.mjs";
 
 const deltas = 20_000;
-const perWrite = 16;
-
-if (isMainThread) await measure();
-else serve();
-
-/** A model on its own thread that streams prebuilt bytes, so that it is never what is measured. */
-function serve() {
-  const event = (value) => `data: ${JSON.stringify(value)}\n\n`;
-  const chunk = (delta, finish_reason = null) => event({ id: "c", choices: [{ index: 0, delta, finish_reason }] });
-  const writes = [];
-  for (let at = 0; at < deltas; at += perWrite) {
-    const words = Array.from({ length: Math.min(perWrite, deltas - at) }, (_, n) => chunk({ content: `t${at + n} ` }));
-    writes.push(Buffer.from(words.join("")));
-  }
-  writes.push(Buffer.from(`${chunk({}, "stop")}data: [DONE]\n\n`));
-  const server = createServer((incoming, reply) => {
-    incoming.resume().on("end", async () => {
-      reply.writeHead(200, { "content-type": "text/event-stream" });
-      for (const bytes of writes) {
-        if (!reply.write(bytes)) await new Promise((resolve) => reply.once("drain", resolve));
-      }
-      reply.end();
-    });
-  });
-  server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
-}
+await measure();
 
 async function measure() {
   const entry = fileURLToPath(new URL("../packages/agent/dist/index.js", import.meta.url));
   const { createAgent, createModels, openaiFirst } = await import(pathToFileURL(entry).href);
   const { createParser } = createRequire(entry)("eventsource-parser");
-  const worker = new Worker(fileURLToPath(import.meta.url));
-  const port = await new Promise((resolve) => worker.once("message", resolve));
+  const model = await startChatModel();
+  const asked = JSON.stringify({ messages: [{ role: "user", content: String(deltas) }] });
 
   const floor = () =>
     new Promise((resolve, reject) => {
@@ -50,19 +25,19 @@ async function measure() {
           if (data !== "[DONE]") characters += JSON.parse(data).choices[0].delta.content?.length ?? 0;
         },
       });
-      const sent = request({ port, host: "127.0.0.1", path: "/v1/chat/completions", method: "POST" }, (reply) => {
+      const sent = request(`${model.url}/chat/completions`, { method: "POST" }, (reply) => {
         reply.setEncoding("utf8");
         reply.on("data", (text) => parser.feed(text)).on("end", () => resolve(characters));
       });
-      sent.on("error", reject).end("{}");
+      sent.on("error", reject).end(asked);
     });
 
-  const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_API_KEY: "x" };
+  const env = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "x" };
   const agent = createAgent({ resolveModel: createModels({ env, chain: openaiFirst }) });
   const turn = {
     sessionId: "bench",
     number: 0,
-    prompt: { text: "go" },
+    prompt: { text: String(deltas) },
     history: [],
     settings: {
       model: "gpt-4o",
@@ -95,7 +70,7 @@ async function measure() {
     { ours: () => milliseconds(ours), floor: () => milliseconds(floor) },
     { runs: 15, warmup: 5 },
   );
-  await worker.terminate();
+  await model.close();
   const perSecond = (samples) => (deltas / median(samples)) * 1000;
   row({
     name: "agent: 20,000 deltas",
