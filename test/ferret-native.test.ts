@@ -27,18 +27,6 @@ test("the handshake names version 0.2 and says what an editor can draw", async (
   });
 });
 
-test("what otter can do, ferret can", async () => {
-  const [otter, ferret] = await Promise.all(
-    (["otter", "ferret"] as const).map(async (name) => {
-      const peer = connect(startProgram(name, ["serve", "--acp"]));
-      const { result } = await peer.request("initialize", {});
-      return { peer, result };
-    }),
-  );
-  expect(ferret?.result.capabilities).toMatchObject(otter?.result.capabilities);
-  expect(ferret?.result.agentCapabilities).toMatchObject(otter?.result.agentCapabilities);
-});
-
 test("a method nobody knows is answered -32601", async () => {
   const peer = await nativePeer("ferret");
   expect((await peer.request("session/dance", {})).error?.code).toBe(-32601);

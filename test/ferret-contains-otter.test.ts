@@ -1,0 +1,65 @@
+// What otter can do, ferret can: asked of both programs as they are built, so that nothing can be missing from one of them.
+import { text } from "node:stream/consumers";
+import { routes } from "@chimera/acp-schema/http";
+import { otterDialect, standardDialect } from "@chimera/acp-server";
+import { expect, test } from "vitest";
+import { connect } from "./peer.js";
+import { startProgram } from "./program.js";
+import { startServer } from "./server.js";
+
+type Name = "otter" | "ferret";
+const both = <T>(ask: (name: Name) => Promise<T>) => Promise.all([ask("otter"), ask("ferret")]);
+
+test.each([
+  ["native", {}, otterDialect.methodNames],
+  ["standard", { protocolVersion: 1, clientCapabilities: {} }, standardDialect.methodNames],
+])("capabilities and methods of the %s dialect", async (_dialect, hello, methods) => {
+  const [otter, ferret] = await both(async (name) => {
+    const peer = connect(startProgram(name, ["serve", "--acp"]));
+    const { result } = await peer.request("initialize", hello);
+    const { capabilities = {}, agentCapabilities } = result;
+    const known: string[] = [];
+    for (const method of methods) {
+      const { error } = await peer.request(method, {});
+      if (error?.code !== -32601) known.push(method);
+    }
+    return { capabilities, agentCapabilities, known };
+  });
+  expect(otter.known.length).toBeGreaterThan(10);
+  expect(ferret.known).toEqual(otter.known);
+  expect(ferret.capabilities).toMatchObject(otter.capabilities);
+  expect(ferret.agentCapabilities).toMatchObject(otter.agentCapabilities);
+});
+
+test("commands with their flags, slash commands, tools and agents", async () => {
+  const [otter, ferret] = await both(async (name) => {
+    const answers = ["completions bash", "commands", "tools", "agents"].map(async (command) => {
+      const { child } = startProgram(name, command.split(" "));
+      return text(child.stdout);
+    });
+    const [completions = "", ...lists] = await Promise.all(answers);
+    const words = [...completions.matchAll(/^ {4}(\S+)\) words='([^']*)'/gm)].flatMap(([, command, all = ""]) =>
+      all.split(" ").map((word) => `${command} ${word}`),
+    );
+    return [...words, ...lists.flatMap((list) => list.split("\n").map((line) => line.split(" ", 1)[0]))];
+  });
+  expect(otter.length).toBeGreaterThan(100);
+  expect(ferret).toEqual(expect.arrayContaining(otter));
+});
+
+test("routes", async () => {
+  const [otter, ferret] = await both(async (name) => {
+    const server = await startServer([], {}, { name });
+    const answers: [route: string, status: number, error: unknown][] = [];
+    for (const route of Object.keys(routes)) {
+      const [method] = route.split(" ");
+      const { status, body } = await server.ask(route.replaceAll(/\{\w+\}/g, "nothing"), {
+        ...(method === "POST" && { body: {} }),
+      });
+      answers.push([route, status, body?.error]);
+    }
+    return answers;
+  });
+  expect(otter.filter(([, status]) => status < 300).length).toBeGreaterThan(8);
+  expect(ferret).toEqual(otter);
+});
