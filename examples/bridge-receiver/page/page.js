@@ -40,7 +40,8 @@ const hear = {
     at("sandbox").textContent = sandbox;
     at("approval").textContent = approval && `approval ${approval}`;
     at("cost").textContent = cost ? `$${cost.toFixed(2)}` : "";
-    at("stop").hidden = !running;
+    // Always there: a turn may have been started elsewhere, which nobody tells.
+    at("stop").hidden = !attached;
     at("send").disabled = !attached;
     showLink(attached ? (running ? "working" : "live") : "waiting for the program", attached ? "good" : "bad");
   },

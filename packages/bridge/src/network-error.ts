@@ -19,6 +19,8 @@ export function statusError(status: number, what: string): BridgeError | undefin
 
 export function networkError(cause: unknown, what: string): BridgeError {
   const { code = "", message = String(cause) } = cause as NodeJS.ErrnoException;
+  if (code === "EPROTO")
+    return new BridgeError("not_a_receiver", `${what} failed: the remote does not speak TLS`, { cause });
   const kind = CERTIFICATE.test(code) ? "untrusted_certificate" : "unreachable";
   return new BridgeError(kind, `${what} failed: ${message || code}`, { cause });
 }

@@ -48,6 +48,13 @@ test("a certificate nobody vouches for ends it before the token is sent, --insec
   }
 });
 
+test("an address that does not speak TLS ends it, and says so", async () => {
+  const program = await startProgram(asking);
+  const receiver = await receive();
+  const exit = await run(program, receiver, { remoteUrl: receiver.url.replace("http:", "https:") }).exit;
+  expect(exit).toEqual({ code: 1, message: "registering failed: the remote does not speak TLS" });
+});
+
 test("a WebSocket without TLS is refused although the registration came over TLS", async () => {
   const program = await startProgram(asking);
   const receiver = await receive({ tls, wsUrl: (port) => `ws://127.0.0.1:${port}/ws` });
