@@ -3,7 +3,6 @@ import { endsTurn } from "@chimera/acp-schema/events";
 import type { AgentManifest, AgentsReply, CreateRunBody, Run } from "@chimera/acp-schema/http";
 import type { Session } from "@chimera/session";
 import { HttpError } from "../errors.js";
-import { allowedOrigin, SECURITY_HEADERS } from "../guard/headers.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
 import { createRunFold, RUN_TYPES } from "../run.js";
@@ -62,7 +61,7 @@ export function agentRunRoutes({ deps, openSession }: Parts) {
         await session.idle();
         return c.json(await readRun(session.id));
       }
-      const sink = openSink(c.env?.outgoing, { ...SECURITY_HEADERS, ...allowedOrigin(c.req.header("origin")) });
+      const sink = openSink(c);
       const stop = new AbortController();
       const fold = createRunFold(session.id, deps.name);
       const subscription = session.subscribe({ from: 0, signal: stop.signal }, async (batch) => {

@@ -2,9 +2,8 @@
 import { parseCursor } from "@chimera/event-store";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
-import { allowedOrigin, SECURITY_HEADERS } from "../guard/headers.js";
 import { canonical, envelope, type Family } from "../stream/projection.js";
-import { STREAM_HEADERS } from "../stream/sink.js";
+import { openSink, STREAM_HEADERS } from "../stream/sink.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
 export function eventRoutes({ deps, openSession, streams }: Parts) {
@@ -13,14 +12,15 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
   const stream = (c: Context<AppEnv>, family: Family): Response => {
     if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
     const caller = c.get("caller");
-    return streams.open({
+    const sink = openSink(c);
+    streams.open({
       id: pathPart(c, "id"),
       family,
       from: c.req.query("from") === "live" ? "live" : parseCursor(c.req.header("last-event-id")),
-      outgoing: c.env?.outgoing,
-      headers: { ...SECURITY_HEADERS, ...allowedOrigin(c.req.header("origin")) },
+      sink,
       life: caller.kind === "session" ? caller.life : undefined,
     });
+    return sink.response;
   };
 
   /**

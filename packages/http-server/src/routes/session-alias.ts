@@ -1,8 +1,8 @@
 /** The singular family: the same sessions in the shapes of the older API. */
 import type { CreateSessionReply, LiveSessionsReply, SessionSnapshot } from "@chimera/acp-schema/http";
 import { readBody } from "../request/body.js";
+import { absoluteDirectory } from "../request/directory.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
-import { absolute } from "./sessions.js";
 
 export function sessionAliasRoutes({ deps, openSession, tokens, streams }: Parts) {
   const { sessions } = deps;
@@ -14,7 +14,7 @@ export function sessionAliasRoutes({ deps, openSession, tokens, streams }: Parts
     },
     "POST /session": async (c) => {
       const { working_dir = deps.defaultCwd } = await readBody(c, "POST /session");
-      const session = openSession.admit(await sessions.create({ cwd: absolute(working_dir, "working_dir") }));
+      const session = openSession.admit(await sessions.create({ cwd: absoluteDirectory(working_dir, "working_dir") }));
       const { id, cwd, createdAt } = session;
       const session_token = tokens.issue(session);
       const reply = { session_id: id, working_dir: cwd, created_at: createdAt / 1000, session_token };

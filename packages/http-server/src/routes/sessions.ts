@@ -1,10 +1,9 @@
 /** Sessions: listed, made, read whole, named and deleted. */
-import { isAbsolute } from "node:path";
 import type { CreateRunningSessionReply, ListSessionsReply, SessionRow, TitleReply } from "@chimera/acp-schema/http";
 import { type ListedSummary, type Session, SessionError, type Summary } from "@chimera/session";
-import { HttpError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
+import { absoluteDirectory } from "../request/directory.js";
 import { readQuery } from "../request/query.js";
 import { streamArray } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
@@ -43,7 +42,7 @@ export function sessionRoutes(parts: Parts) {
       const { prompt, model, max_steps, allowed_tools, cwd = deps.defaultCwd, persist = true } = body;
       const session = openSession.admit(
         await sessions.create({
-          cwd: absolute(cwd, "cwd"),
+          cwd: absoluteDirectory(cwd, "cwd"),
           persist,
           settings: {
             ...(model !== undefined && { model }),
@@ -91,12 +90,6 @@ export function sessionRoutes(parts: Parts) {
       return c.body(null, 204);
     },
   } satisfies Handlers;
-}
-
-/** A directory of the caller's: absolute, so that it means the same to both. */
-export function absolute(directory: string, field: string): string {
-  if (isAbsolute(directory) && !directory.includes("\0")) return directory;
-  throw new HttpError(400, `invalid_${field}`, `${field} must be an absolute path`);
 }
 
 // --- internal ---

@@ -1,6 +1,9 @@
 /** Where an event stream is written: straight to Node's response where there is one, else into a web stream. */
 import type { ServerResponse } from "node:http";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Context } from "hono";
+import type { AppEnv } from "../deps.js";
+import { allowedOrigin, SECURITY_HEADERS } from "../guard/headers.js";
 import { LIMITS } from "../limits.js";
 
 export interface Sink {
@@ -18,7 +21,10 @@ export const STREAM_HEADERS = {
   "X-Accel-Buffering": "no",
 } as const;
 
-export function openSink(outgoing: ServerResponse | undefined, headers: Readonly<Record<string, string>>): Sink {
+/** The answer to a request, begun. */
+export function openSink(c: Context<AppEnv>): Sink {
+  const headers = { ...SECURITY_HEADERS, ...allowedOrigin(c.req.header("origin")) };
+  const outgoing = c.env?.outgoing;
   return outgoing ? nodeSink(outgoing, headers) : webSink(headers);
 }
 

@@ -1,23 +1,21 @@
 /** Event streams of sessions: replay from a cursor, then live, from the log; each ends by one of a few causes, cleanly. */
-import type { ServerResponse } from "node:http";
 import type { Session, Sessions } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 import { frame } from "./frame.js";
 import { type Family, outcomeOf } from "./projection.js";
-import { openSink } from "./sink.js";
+import type { Sink } from "./sink.js";
 
 export interface StreamRequest {
   readonly id: string;
   readonly family: Family;
   readonly from: number | "live";
-  readonly outgoing: ServerResponse | undefined;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly sink: Sink;
   /** The life of the token it was opened with: when that ends, so does the stream, at once. */
   readonly life: AbortSignal | undefined;
 }
 
 export interface Streams {
-  open(request: StreamRequest): Response;
+  open(request: StreamRequest): void;
   /** Ends every stream of a session at once. */
   cut(id: string): void;
 }
@@ -59,9 +57,8 @@ export function createStreams(sessions: Sessions): Streams {
     cut(id) {
       for (const stream of [...(open.get(id) ?? [])]) stream.cut();
     },
-    open({ id, family, from, outgoing, headers, life }) {
+    open({ id, family, from, sink, life }) {
       const session = sessions.find(id) ?? null;
-      const sink = openSink(outgoing, headers);
       const stop = new AbortController();
       const cut = () => stop.abort();
       let cursor = 0;
@@ -110,7 +107,6 @@ export function createStreams(sessions: Sessions): Streams {
           unregister();
           sink.end();
         });
-      return sink.response;
     },
   };
 }
