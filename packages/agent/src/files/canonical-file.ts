@@ -7,6 +7,7 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AgentError } from "../errors.js";
+import { draftName, sweepDrafts } from "./drafts.js";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 const READ = O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0);
@@ -70,24 +71,23 @@ export async function writeCanonical(path: string, text: string): Promise<void> 
     const present = await statIfPresent(target);
     if (present?.isSymbolicLink()) throw movedAway(path);
     if (present && !present.isFile()) throw new AgentError("not_a_file", `${path} is ${kindOf(present)}, not a file.`);
-    const temporary = at(`.chimera-${crypto.randomUUID()}.tmp`);
+    const draft = at(draftName());
     try {
-      await writeNew(temporary, text, present);
-      await rename(temporary, target);
+      await writeNew(draft, text, present);
+      await rename(draft, target);
     } catch (error) {
-      await unlink(temporary).catch(() => {});
+      await unlink(draft).catch(() => {});
       // A directory that may not be written, or a file mounted on its own, can still hold a file that may.
       if (present?.nlink !== 1 || !["EACCES", "EPERM", "EBUSY"].includes(codeOf(error))) throw error;
       await overwrite(target, text);
     }
+    await sweepDrafts(dirname(path), at);
   });
 }
 
 // --- internal ---
 
-type Place = (name: string) => string;
-
-async function inDirectory<T>(directory: string, use: (at: Place) => Promise<T>): Promise<T> {
+async function inDirectory<T>(directory: string, use: (at: (name: string) => string) => Promise<T>): Promise<T> {
   if (!BY_DESCRIPTOR) {
     await mkdir(directory, { recursive: true });
     if ((await realpath(directory)) !== directory) throw movedAway(directory);
