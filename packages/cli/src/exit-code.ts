@@ -1,4 +1,5 @@
 /** Which failures are expected, and what a shell is told about each. */
+import { envName, type Profile } from "@chimera/host";
 import { isReportError, type ReportErrorCode } from "@chimera/run-reports";
 import { isSessionError, type SessionErrorCode } from "@chimera/session";
 import { EXIT_CODES, isCliError } from "./errors.js";
@@ -18,9 +19,12 @@ const USAGE_CODES: ReadonlySet<SessionErrorCode | ReportErrorCode> = new Set([
 const FAILURES: ReadonlySet<string> = new Set(["StoreError", "SnapshotError", "AgentError"]);
 
 /** What a person can do about it, where that is more than what the error says. */
-export function adviceOn(error: unknown): string {
-  const claimed = isSessionError(error) && error.code === "session_claimed";
-  return claimed ? "; it is open there: join it with attach, or end that process" : "";
+export function adviceOn(error: unknown, profile: Profile): string {
+  if (isSessionError(error) && error.code === "session_claimed")
+    return "; it is open there: join it with attach, or end that process";
+  if (isCliError(error) && error.code === "unauthorized")
+    return `; set ${envName(profile, "SERVER_TOKEN")} to the server's`;
+  return "";
 }
 
 /** Null for what nobody expected: a fault of ours. */

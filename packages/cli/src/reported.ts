@@ -12,7 +12,7 @@ export function reported(run: Run): Run {
       const { adviceOn, exitCodeOf } = await import("./exit-code.js");
       const code = exitCodeOf(error);
       if (code === null) throw error;
-      complain(invocation, `${(error as Error).message}${adviceOn(error)}`);
+      complain(invocation, `${(error as Error).message}${adviceOn(error, invocation.profile)}`);
       return code;
     }
   };

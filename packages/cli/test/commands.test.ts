@@ -239,6 +239,7 @@ test.each([
   [["completions", "tcsh"], 2],
   [["sessions", "list", "more"], 2],
   [["sessions", "show", "--limit"], 2],
+  [["audit", "verify", "missing"], 2],
   [["attach", "here"], 2],
   [["attach"], 2],
   [["stats", "--format", "xml"], 2],

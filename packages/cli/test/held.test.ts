@@ -72,5 +72,7 @@ test("without the server's token one line says what to do", async () => {
   const { id, url } = await openThere(person);
   const refused = await person.type(["undo", id]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
-  expect(refused.stderr).toMatch(new RegExp(`^otter undo: ${url} refuses the token: .*\n$`));
+  expect(refused.stderr).toMatch(
+    new RegExp(`^otter undo: ${url} refuses the token: .*; set OTTER_SERVER_TOKEN to the server's\n$`),
+  );
 });

@@ -173,6 +173,13 @@ describe("bad flags", () => {
   });
 });
 
+it("says which flags wait for an HTTP server that was not asked for", async () => {
+  const home = await makeHome();
+  const { code, stdout, stderr } = await run(home, ["acp", "--port", "5173", "--cors", "https://app.example"]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+  expect(stderr).toBe("[otter] no effect without --http, as nothing listens then: --port, --cors\n");
+});
+
 describe("secrets", () => {
   it("are taken only from a file nobody else can read", async () => {
     const home = await makeHome();

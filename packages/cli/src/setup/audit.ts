@@ -1,7 +1,9 @@
 /** `audit verify`: whether the record of permission decisions is as it was written. */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { verifyAudit } from "@chimera/agent/policy";
 import { type Invocation, resolvePaths } from "@chimera/host";
+import { CliError } from "../errors.js";
 import { isSet } from "../flags.js";
 import { printJson, printLines } from "../output.js";
 
@@ -9,6 +11,7 @@ export async function verifyAuditLog(invocation: Invocation): Promise<number> {
   const { flags, operands, process } = invocation;
   const [named] = operands;
   const path = named === undefined ? resolvePaths(process.env).audit : resolve(process.cwd(), named);
+  if (named !== undefined && !existsSync(path)) throw new CliError("not_found", `there is no ${path}`);
   const report = await verifyAudit(path);
   if (isSet(flags, "json")) printJson(invocation, report);
   else {

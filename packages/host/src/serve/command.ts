@@ -3,6 +3,7 @@ import type { Command, Invocation, Run } from "../command/command.js";
 import type { Flag, Flags } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
+import { HTTP_FLAGS } from "./http-flags.js";
 
 /** What every command that runs sessions takes. */
 export const SESSION_FLAGS: Flags = {
@@ -12,12 +13,6 @@ export const SESSION_FLAGS: Flags = {
 };
 
 const SERVER: Flags = { ...SESSION_FLAGS, ...configFlags("session_ttl", "acp_dialect", "acp_history") };
-
-const HTTP: Flags = {
-  ...configFlags("port", "host", "allow_host", "cors", "auth_token_file"),
-  "auth-token": { type: "string", value: "<token>", help: "The token itself; others on this machine can see it" },
-  ...configFlags("tls_cert", "tls_key"),
-};
 
 /** What only the actions take, by the actions that take it. */
 const ACTION_FLAGS: Readonly<Record<string, Flag & { readonly actions: readonly string[] }>> = {
@@ -39,7 +34,7 @@ export function serveCommands(name: string): Command[] {
       operands: "[status | stop]",
       maxOperands: 1,
       flags: {
-        ...HTTP,
+        ...HTTP_FLAGS,
         acp: { type: "boolean", help: "Speak the Agent Client Protocol on stdin and stdout" },
         http: { type: "boolean", help: "Serve HTTP; with --acp, both on the same sessions" },
         ...SERVER,
@@ -52,7 +47,7 @@ export function serveCommands(name: string): Command[] {
     {
       name: "acp",
       summary: "The same as serve --acp, for editors; with --http, HTTP instead",
-      flags: { ...HTTP, http: { type: "boolean", help: "Serve HTTP in place of stdin and stdout" }, ...SERVER },
+      flags: { ...HTTP_FLAGS, http: { type: "boolean", help: "Serve HTTP in place of stdin and stdout" }, ...SERVER },
       startsSessions: true,
       example: `${name} acp --model offline`,
       load: async () => {

@@ -15,6 +15,7 @@ import { startExtensions } from "../start-extensions.js";
 import { logRequests } from "./access-log.js";
 import { endChildren } from "./end-children.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
+import { HTTP_FLAGS } from "./http-flags.js";
 import { readServeSettings, type ServeSettings } from "./settings.js";
 import { createTurnOwners } from "./turn-owners.js";
 import { untilEnd } from "./until-end.js";
@@ -27,6 +28,7 @@ export async function serve(invocation: Invocation): Promise<number> {
   const config = readConfig(invocation);
   const settings = readServeSettings(profile, invocation.flags, config);
   const access = settings.http ? readHttpAccess(invocation, config) : null;
+  if (!access) warnOfIdleFlags(invocation);
   await requireNamed(config);
   const log = openLog(process, config.values, access?.authToken === undefined ? [] : [access.authToken]);
   for (const problem of config.problems) log.warn(problem);
@@ -56,6 +58,14 @@ export async function serve(invocation: Invocation): Promise<number> {
 }
 
 // --- internal ---
+
+/** Whoever names a port waits for a server on it. */
+function warnOfIdleFlags({ profile, flags, process }: Invocation): void {
+  const idle = Object.keys(HTTP_FLAGS).filter((name) => flags[name] !== undefined);
+  if (idle.length === 0) return;
+  const named = idle.map((name) => `--${name}`).join(", ");
+  process.stderr.write(`[${profile.name}] no effect without --http, as nothing listens then: ${named}\n`);
+}
 
 type Close = () => Promise<unknown>;
 
@@ -137,7 +147,7 @@ async function startHttp(
     };
   } catch (error) {
     if (isUsageError(error)) throw error;
-    process.stderr.write(`${whyNot(where, settings, error)}\n`);
+    process.stderr.write(`${whyNot(name, where, settings, error)}\n`);
     return isHostError(error) ? 2 : 1;
   }
 }
@@ -152,9 +162,9 @@ function failureOf(work: Promise<unknown>, log: Log): Promise<number> {
   });
 }
 
-function whyNot(where: string, { host, port }: ServeSettings, error: unknown): string {
+function whyNot(program: string, where: string, { host, port }: ServeSettings, error: unknown): string {
   if (isHostError(error)) {
-    return `ERROR: ${where} already running (pid=${error.pid}) on port=${port}. Stop it first or use a different --port.`;
+    return `ERROR: ${program} serve already running (pid=${error.pid}) on port=${port}. Stop it first or use a different --port.`;
   }
   const { code, message } = error as NodeJS.ErrnoException;
   const reason =
