@@ -104,9 +104,11 @@ function targetOf(pointer: string): string {
   return named === undefined ? pointer : resolve(pointer, "..", named);
 }
 
-/** The workspace's own settings and hooks are its owner's; a `commondir` there would replace both. */
+/** The workspace's own settings and hooks are its owner's; a `commondir` there would replace both, had it not been prevented. */
 function reasonsIn(path: string, own: boolean, since: number): string[] {
-  const redirected = changedFile(join(path, "commondir"), since) ? ["commondir"] : [];
+  const common = join(path, "commondir");
+  // A dot leads nowhere else: the sandbox puts it there while commands run.
+  const redirected = changedFile(common, since) && readSmall(common) !== ".\n" ? ["commondir"] : [];
   if (own) return redirected;
   const settings = ["config", "config.worktree"].flatMap((name) => settingsIn(join(path, name), since));
   const hooks = entriesOf(join(path, "hooks"))

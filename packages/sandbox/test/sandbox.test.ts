@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -205,6 +206,18 @@ describe.runIf(confines)("confined", () => {
     chmodSync(join(ws, ".codex"), 0o755);
     first.release();
     await expectLeft(ws, [".codex"]);
+  });
+
+  test("git works while its redirection is prevented, inside and outside, and nothing of it stays", async () => {
+    const git = (...args: string[]) => execFileSync("git", args, { cwd: ws, encoding: "utf8" });
+    git("init", "-q");
+    const confined = await sandbox().confine(
+      "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; echo ../x > .git/commondir; git log --format=%s",
+    );
+    expect(git("rev-parse", "--git-common-dir", "--is-inside-work-tree").trim()).toMatch(/\.git\ntrue$/);
+    expect(await run(confined)).toBe("one\n");
+    await expect.poll(() => existsSync(join(ws, ".git/commondir")), { timeout: 5000 }).toBe(false);
+    expect(readdirSync(join(ws, ".git")).filter((name) => name.startsWith("commondir"))).toEqual([]);
   });
 
   test("an empty directory at a protected place is covered, and stays", async () => {

@@ -1,7 +1,7 @@
-import { readFileSync, type Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { SandboxError } from "../errors.js";
-import { entryAt, isEmpty, isInside, isReadable, realPath } from "./paths.js";
+import { entryAt, isEmpty, isInside, isReadable, realPath, textOf } from "./paths.js";
 import { type Place, placesIn } from "./place.js";
 import { isPlaceholder } from "./placeholders.js";
 import { HOME_STARTUP_FILES } from "./secrets.js";
@@ -50,6 +50,9 @@ export const PROTECTED = [
   ".codex/",
   ".chimera/",
 ] as const;
+
+/** Names the directory that git takes settings and hooks from; a dot is the directory itself, as if there were no such file. */
+const REDIRECTION = { path: ".git/commondir", text: ".\n" };
 
 const PRECEDENCE: Record<View, number> = { scratch: 0, write: 1, read: 2, hide: 3 };
 
@@ -103,19 +106,15 @@ function protectedBelow(root: string, { protectedPaths, home }: MountRequest): P
   const given = protectedPaths.map((path) => `${path}/`);
   const settings = hasWorktreeSettings(root) ? [".git/config.worktree"] : [];
   const startup = placesIn(realPath(home) ?? home, HOME_STARTUP_FILES);
-  return [...placesIn(root, [...PROTECTED, ...settings, ...given]), ...startup].filter(({ path }) =>
+  const redirection: Place = { ...REDIRECTION, path: join(root, REDIRECTION.path), kind: "file" };
+  return [...placesIn(root, [...PROTECTED, ...settings, ...given]), redirection, ...startup].filter(({ path }) =>
     isBelow(path, root),
   );
 }
 
 /** Git reads a second file of settings where the first one says so; elsewhere it is spared the mount. */
 function hasWorktreeSettings(root: string): boolean {
-  const settings = join(root, ".git/config");
-  try {
-    return entryAt(settings)?.isFile() === true && /worktreeconfig/i.test(readFileSync(settings, "utf8"));
-  } catch {
-    return false;
-  }
+  return /worktreeconfig/i.test(textOf(join(root, ".git/config")) ?? "");
 }
 
 /**
@@ -132,8 +131,8 @@ function walk(root: string, place: Place, view: View, add: Add, cover: Cover): v
     const entry = entryAt(at);
     const expected = last ? place.kind : "directory";
     const kind = entry ? kindOf(entry) : expected;
-    if (!entry || (view !== "write" && (isPlaceholder(at, entry) || isEmpty(at, entry)))) {
-      cover({ path: at, kind }, view);
+    if (!entry || (view !== "write" && couldStandIn(at, entry, last ? place.text : undefined))) {
+      cover(last ? { ...place, kind } : { path: at, kind }, view);
       return;
     }
     if (entry.isSymbolicLink()) {
@@ -145,6 +144,12 @@ function walk(root: string, place: Place, view: View, add: Add, cover: Cover): v
     else add(at, last || kind === "file" ? view : "write", kind);
     if (kind === "file") return;
   }
+}
+
+/** A placeholder, or what another process's would look like. */
+function couldStandIn(path: string, entry: Stats, text: string | undefined): boolean {
+  if (isPlaceholder(path, entry) || isEmpty(path, entry)) return true;
+  return text !== undefined && entry.size === text.length && textOf(path) === text;
 }
 
 /** Nothing can be mounted on a link; the directory that holds it is made read-only instead, unless it is the workspace. */

@@ -1,4 +1,13 @@
-import { accessSync, constants, existsSync, lstatSync, readdirSync, realpathSync, type Stats } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+} from "node:fs";
 import { sep } from "node:path";
 
 /** True when `path` is `root` or lies below it; both absolute and resolved. */
@@ -45,5 +54,14 @@ export function isEmpty(path: string, entry: Stats, countsForNothing = (_name: s
     return readdirSync(path).every(countsForNothing);
   } catch {
     return false;
+  }
+}
+
+/** What an ordinary file holds, or undefined when there is none that this process may read. */
+export function textOf(path: string): string | undefined {
+  try {
+    return entryAt(path)?.isFile() ? readFileSync(path, "utf8") : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -4,6 +4,8 @@ import { resolve } from "node:path";
 export interface Place {
   readonly path: string;
   readonly kind: "directory" | "file";
+  /** What a file that stands in for it must hold to be harmless. @defaultValue nothing */
+  readonly text?: string;
 }
 
 /** From names relative to `root`, or absolute, of which directories end in a slash. */

@@ -1,4 +1,5 @@
-import { chmodSync, closeSync, mkdirSync, openSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { chmodSync, linkSync, mkdirSync, rmdirSync, rmSync, type Stats, unlinkSync, writeFileSync } from "node:fs";
 import { SandboxError } from "../errors.js";
 import { entryAt } from "./paths.js";
 import type { Place } from "./place.js";
@@ -54,10 +55,10 @@ export function holdPlaceholders(places: readonly Place[]): () => void {
 
 // --- internal ---
 
-function makePlaceholder({ path, kind }: Place): Placeholder | undefined {
+function makePlaceholder({ path, kind, text }: Place): Placeholder | undefined {
   try {
     if (kind === "directory") mkdirSync(path);
-    else closeSync(openSync(path, "wx", 0o644));
+    else makeFile(path, text);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     leaveToOthers(path);
@@ -69,6 +70,21 @@ function makePlaceholder({ path, kind }: Place): Placeholder | undefined {
   const placeholder = { kind, made, users: 0 };
   held.set(path, placeholder);
   return placeholder;
+}
+
+/** One that must hold something is never seen without it, where files can be linked. */
+function makeFile(path: string, text = ""): void {
+  const fresh = { flag: "wx", mode: 0o644 };
+  const draft = `${path}-${randomUUID()}`;
+  try {
+    writeFileSync(draft, text, fresh);
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error;
+    writeFileSync(path, text, fresh);
+  } finally {
+    rmSync(draft, { force: true });
+  }
 }
 
 /** What is empty may be another process's placeholder: touched, so that it is not removed from under our mount. */

@@ -372,6 +372,13 @@ const workspace: readonly Attempt[] = [
       "printf '[core]\\n\\tfsmonitor = ./x\\n' > {WS}/.git/config.worktree; git -C {WS} config core.fsmonitor && echo ESCAPED",
     core: true,
   },
+  {
+    name: "git redirected to other settings",
+    modes: WRITE,
+    command:
+      "mkdir -p {WS}/c/objects {WS}/c/refs; printf '[core]\\n\\tfsmonitor = ./x\\n' > {WS}/c/config; echo ../c > {WS}/.git/commondir; git -C {WS} config core.fsmonitor && echo ESCAPED; rm -f {WS}/.git/commondir && echo ESCAPED; rm -rf {WS}/c",
+    core: true,
+  },
   { name: "hook of a submodule", modes: WRITE, command: "mkdir -p {WS}/.git/modules/x/hooks && echo ESCAPED" },
   {
     name: "configuration that does not exist yet",
