@@ -3,7 +3,7 @@
  * last record of its turn, which is why every update comes before the reply and none after.
  */
 import { endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
-import type { Entry, Subscription } from "@chimera/event-store";
+import type { Damage, Entry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
 import type { Attachment, PromptInput, Session, Sessions } from "@chimera/session";
 import type { SessionView, ViewOf } from "./view.js";
@@ -85,8 +85,13 @@ export function createOpenSessions(deps: {
     waiting.answered();
   };
 
-  const deliver = async (open: Opened, batch: readonly Entry<SessionEvent>[]): Promise<void> => {
+  const deliver = async (
+    open: Opened,
+    batch: readonly Entry<SessionEvent>[],
+    missing: readonly Damage[],
+  ): Promise<void> => {
     const connection = deps.connection();
+    for (const line of missing.flatMap(open.view.lost)) connection.notifyEncoded(line);
     for (const entry of batch) {
       const turn = promptTurn(entry);
       const own = turn !== null && deps.origin === undefined && open.pending.has(turn);
@@ -152,7 +157,7 @@ export function createOpenSessions(deps: {
       });
       const open: Opened = { session, view, attachment, pending, subscription: null };
       opened.set(session.id, open);
-      open.subscription = session.subscribe({ from }, (batch) => deliver(open, batch));
+      open.subscription = session.subscribe({ from }, (batch, { missing }) => deliver(open, batch, missing));
       open.subscription.ended.catch((error) => deps.onError(error, session.id));
       void session.ended.then(() => {
         const isOver = pending.size === 0 && (open.subscription?.cursor ?? 0) >= session.lastSeq;

@@ -135,7 +135,7 @@ export async function bitFlips({ flips }) {
         .filter((line) => !seqs.includes(line.seq))
         .map((line) => line.seq);
       if (missing.join() !== lost.join()) failures.push(`${what}: missing ${missing}`);
-      const reported = damage.flatMap((one) => one.seq ?? []);
+      const reported = damage.flatMap((one) => (one.seq === null ? [] : range(one.seq, one.last)));
       if (reported.join() !== lost.join()) failures.push(`${what}: reported ${JSON.stringify(damage)}`);
       if ((await store.lastSeq(ID)) !== 200) failures.push(`${what}: the last number is ${await store.lastSeq(ID)}`);
     } catch (error) {
@@ -146,6 +146,10 @@ export async function bitFlips({ flips }) {
   await store.close();
   log.dispose();
   return { name: "bit flips", executed, expected: flips, failures };
+}
+
+function range(first, last) {
+  return Array.from({ length: last - first + 1 }, (_, i) => first + i);
 }
 
 /** Each file of a session in turn zeroed or emptied: other sessions stay, and the process lives. */

@@ -1,5 +1,6 @@
 /** `@chimera/event-store`: an append-only, numbered, crash-proof event log per session. */
 export { PAST_THE_END, parseCursor } from "./cursor.js";
+export { describeLoss } from "./damage.js";
 export { isStoreError, StoreError, type StoreErrorCode } from "./errors.js";
 export { type Claim, claim, claimHolder } from "./file/claim.js";
 export { createHeartbeat, type Heartbeat } from "./file/heartbeat.js";

@@ -22,9 +22,11 @@ export interface Entry<E extends EventBody> {
   readonly event: Stored<E>;
 }
 
-/** A record that could not be read back: its place is kept, so that numbers never shift. */
+/** Something that could not be read back. The places of lost records are kept, so that numbers never shift. */
 export interface Damage {
+  /** The first record it cost, and the last one of those in a row; both null when it cost none. */
   readonly seq: number | null;
+  readonly last: number | null;
   readonly where: string;
   readonly reason: string;
 }
@@ -71,15 +73,15 @@ export interface Position {
   /** The batch reached the head of the log. */
   readonly live: boolean;
   /**
-   * What this reader will never get of the records before the batch: damaged ones, and those a bounded log forgot before the
-   * reader came to them (reason `truncated`, `seq` the last of them). Mostly empty; each is told once.
+   * The records right before the batch that this reader will never get: damaged ones, and those a bounded log forgot before the
+   * reader came to them (reason `truncated`). Mostly empty; each run is told once.
    */
   readonly missing: readonly Damage[];
 }
 
 /**
  * Receives entries in order, in batches (one per tick when live). A returned promise is back-pressure: the next batch waits
- * for it.
+ * for it. A batch is empty when the log ends in lost records.
  */
 export type Reader<E extends EventBody> = (batch: readonly Entry<E>[], position: Position) => void | Promise<void>;
 
@@ -131,7 +133,7 @@ export interface EventStore<E extends EventBody, S extends object> {
   has(id: string): Promise<boolean>;
   /** Creates `to` with the records of `from` up to `upTo`, verbatim (numbers, ids and times kept), and opens it for writing. */
   copy(from: string, to: string, options: { upTo: number; summary: S }): Promise<LogWriter<E>>;
-  /** Entries with from < seq <= to, in order, in bounded memory. Damaged records are reported, then skipped. */
+  /** Entries with from < seq <= to, in order, in bounded memory. Damage is reported between the entries before and behind it. */
   read(
     id: string,
     range?: { from?: number; to?: number; onDamage?: (damage: Damage) => void },

@@ -74,7 +74,7 @@ describe("a damaged line break", () => {
     await writeFile(segment, bytes);
     const writer = await store.open(ID);
     expect(reports).toEqual([
-      { seq: null, where: expect.stringContaining(".ndjson@"), reason: "the log ended in a torn record" },
+      { seq: null, last: null, where: expect.stringContaining(".ndjson@"), reason: "the log ended in a torn record" },
     ]);
     expect(writer.append([{ type: "note", text: `n ${RECORDS + 1} é "q"` }])[0]!.seq).toBe(RECORDS + 1);
     await writer.close();
@@ -131,16 +131,54 @@ describe("a damaged record", () => {
     }
   });
 
-  it("is told to a reader that replays, with the batch after it", async () => {
-    const bytes = Buffer.from(sound);
-    bytes[lineBreaks()[4]! - 3]! ^= 1;
-    await writeFile(segment, bytes);
-    const told: { seqs: number[]; missing: (number | null)[] }[] = [];
-    const subscription = store.subscribe(ID, { from: 0 }, (batch, { missing }) => {
-      told.push({ seqs: batch.map((entry) => entry.seq), missing: missing.map((one) => one.seq) });
+  /** What a reader is told, in order: a number for a record, a pair for a run it will never get. */
+  function follow(from: number, by = store): (number | number[])[] {
+    const told: (number | number[])[] = [];
+    by.subscribe(ID, { from }, (batch, { missing }) => {
+      told.push(...missing.map((one) => [one.seq!, one.last!]), ...batch.map((entry) => entry.seq));
     });
-    await expect.poll(() => subscription.cursor).toBe(RECORDS);
-    expect(told).toEqual([{ seqs: upTo(RECORDS).filter((seq) => seq !== 4), missing: [4] }]);
+    return told;
+  }
+
+  async function damageRecords(...records: number[]): Promise<void> {
+    const bytes = Buffer.from(sound);
+    for (const record of records) bytes[lineBreaks()[record]! - 3]! ^= 1;
+    await writeFile(segment, bytes);
+  }
+
+  it("is told in its place, once, runs as one: to who follows and to who reads", async () => {
+    await damageRecords(1, 4, 5, RECORDS);
+    const tail = [6, 7, 8, [RECORDS, RECORDS]];
+    const all = [[1, 1], 2, 3, [4, 5], ...tail];
+    const [fromStart, fromInside, fromBehind] = [follow(0), follow(4), follow(5)];
+    await expect.poll(() => [fromStart, fromInside, fromBehind]).toEqual([all, [[5, 5], ...tail], tail]);
+    const told: (number | (number | null)[])[] = [];
+    const onDamage = (one: Damage): void => void told.push([one.seq, one.last]);
+    for await (const entry of store.read(ID, { onDamage })) told.push(entry.seq);
+    expect(told).toEqual(all);
+  });
+
+  it("is told live, too, to a follower that finds it among what another process wrote", async () => {
+    await damageRecords(4);
+    const bytes = await readFile(segment);
+    await writeFile(segment, bytes.subarray(0, lineBreaks()[2]! + 1));
+    const other = createFileStore<Note, object>({ root });
+    const told = follow(0, other);
+    await expect.poll(() => told).toEqual([1, 2]);
+    await writeFile(segment, bytes);
+    await expect.poll(() => told).toEqual([1, 2, 3, [4, 4], 5, 6, 7, 8, 9]);
+    await other.close();
+  });
+
+  it("that begins the log, because its segment is gone, is told as missing", async () => {
+    const writer = await store.open(ID);
+    writer.append([{ type: "note", text: `n ${RECORDS + 1} é "q"` }]);
+    await writer.close();
+    await rm(segment);
+    const { seqs, damage } = await readBack();
+    expect(seqs).toEqual([RECORDS + 1]);
+    expect(damage).toEqual([{ seq: 1, last: RECORDS, where: expect.any(String), reason: "missing" }]);
+    expect(await store.lastSeq(ID)).toBe(RECORDS + 1);
   });
 
   it("that holds many beginnings of records is passed over in bounded time", { timeout: 60_000 }, async () => {

@@ -84,7 +84,23 @@ describe("directories with one file per event", () => {
     const damage: Damage[] = [];
     const events = await readAll(damage);
     expect(events.map((event) => event.seq)).toEqual([1, 4]);
-    expect(damage.map((one) => one.seq)).toEqual([2, 3, 5]);
+    expect(damage.map((one) => [one.seq, one.last])).toEqual([
+      [2, 2],
+      [3, 3],
+      [5, 5],
+    ]);
+  });
+
+  it("tell of a gap of any size in one report, also of the one before the segments", { timeout: 5_000 }, async () => {
+    await file(1, "00000001", { type: "a" });
+    await file(999_999_999_999, "00000002", { type: "b" });
+    const writer = await store.open(ID);
+    expect(writer.append([{ type: "c" }])[0]!.seq).toBe(1_000_000_000_000);
+    await writer.close();
+    await rm(join(directory, "event-999999999999-00000002.json"));
+    const damage: Damage[] = [];
+    expect((await readAll(damage)).map((event) => event.type)).toEqual(["a", "c"]);
+    expect(damage.map((one) => [one.seq, one.last])).toEqual([[2, 999_999_999_999]]);
   });
 
   it("are continued in segments, followed, and copied with checksums of their own", async () => {

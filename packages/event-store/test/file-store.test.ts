@@ -219,7 +219,7 @@ describe("succession", () => {
       await next.close();
     }
     expect(reports).toEqual([
-      { seq: null, where: expect.stringContaining("@"), reason: expect.stringContaining("torn") },
+      { seq: null, last: null, where: expect.stringContaining("@"), reason: expect.stringContaining("torn") },
     ]);
     expect(await texts(store)).toEqual(["a", "b", "c"]);
   });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { appendFile, mkdir, mkdtemp, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -111,10 +111,17 @@ describe("a segment", () => {
     expect(await store.lastSeq(ID)).toBe(5);
   });
 
+  it("that carries the records of another one under a greater number is passed over", async () => {
+    await writeFile(inSession("event-000900-aaaaaaaa.ndjson"), (await readFile(await segment(), "utf8")).slice(9));
+    expect((await read(ID)).texts).toEqual(["1", "2", "3", "4", "5"]);
+    expect(await store.lastSeq(ID)).toBe(5);
+  });
+
   it("whose number is beyond every number is passed over", async () => {
     await writeFile(inSession("event-999999999999999-aaaaaaaa.ndjson"), "no header\n");
     await writeFile(inSession("event-000000-aaaaaaaa.ndjson"), "no header\n");
     expect((await read(ID)).texts).toEqual(["1", "2", "3", "4", "5"]);
+    expect(await store.lastSeq(ID)).toBe(5);
   });
 });
 

@@ -17,7 +17,7 @@ describe("the memory store", () => {
     const seqs: number[] = [];
     for await (const entry of store.read(ID, { onDamage: (one) => damage.push(one) })) seqs.push(entry.seq);
     expect(damage).toHaveLength(1);
-    expect(damage[0]).toMatchObject({ reason: "truncated", seq: seqs[0]! - 1 });
+    expect(damage[0]).toMatchObject({ reason: "truncated", seq: 1, last: seqs[0]! - 1 });
     expect(seqs.at(-1)).toBe(100);
     expect(seqs).toEqual(seqs.map((_, i) => seqs[0]! + i));
     expect(await store.counts(ID, 100)).toEqual({ note: 100 });
@@ -45,7 +45,7 @@ describe("the memory store", () => {
       return held;
     });
     await expect.poll(() => seqs.length).toBeGreaterThan(0);
-    expect(missing).toEqual([{ seq: seqs[0]! - 1, where: `memory:${ID}`, reason: "truncated" }]);
+    expect(missing).toEqual([{ seq: 1, last: seqs[0]! - 1, where: `memory:${ID}`, reason: "truncated" }]);
 
     // It stands still while the log outgrows its bound, and the recent lines theirs.
     for (let i = 0; i < 10; i++) await appendMany();
@@ -53,8 +53,8 @@ describe("the memory store", () => {
     await expect.poll(() => seqs.at(-1)).toBe(1100);
     expect(missing).toHaveLength(2);
     // Every number was either given or told as missing.
-    const gaps = seqs.flatMap((seq, i) => (seq === (seqs[i - 1] ?? 0) + 1 ? [] : [seq - 1]));
-    expect(gaps).toEqual(missing.map((one) => one.seq));
+    const gaps = seqs.flatMap((seq, i) => (seq === (seqs[i - 1] ?? 0) + 1 ? [] : [[(seqs[i - 1] ?? 0) + 1, seq - 1]]));
+    expect(gaps).toEqual(missing.map((one) => [one.seq, one.last]));
   });
 
   it("keeps a single entry larger than the bound", async () => {

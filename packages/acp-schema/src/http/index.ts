@@ -41,5 +41,5 @@ export {
   TurnReply,
 } from "./session.js";
 export { ShareBody, ShareReply, TranscriptFormat, TranscriptQuery } from "./share.js";
-export { EndData, sessionStream } from "./stream.js";
+export { EndData, Loss, sessionStream } from "./stream.js";
 export { RewindBody, RewindReply, Snapshot, SnapshotDiffReply, SnapshotsReply } from "./undo.js";

@@ -1,13 +1,24 @@
 /** The `data:` of server-sent events. `/sessions/{id}/events` carries log records (see `../events`) and one `end`. */
 import * as v from "valibot";
 import { json, plain } from "../define/shape.js";
-import { Risk } from "../events/metadata.js";
+import { metadata, Risk } from "../events/metadata.js";
 
 const text = v.string();
+const seq = v.pipe(v.number(), v.integer(), v.minValue(1));
 
 /** `event: end` closes a stream of `/sessions/{id}/events`. */
 export const EndData = plain(() => ({ session_id: text, success: v.boolean() }));
 export type EndData = v.InferOutput<typeof EndData>;
+
+/** `event: notice` without an id, in both streams: stands where records of the log cannot be read. */
+export const Loss = plain(() => ({
+  type: v.literal("notice"),
+  turn: v.null(),
+  metadata: metadata.notice,
+  /** Their numbers. */
+  missing: plain(() => ({ first: seq, last: seq })),
+}));
+export type Loss = v.InferOutput<typeof Loss>;
 
 /** Event name of `/session/{id}/events` -> its data. */
 export const sessionStream = {

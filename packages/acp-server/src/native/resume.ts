@@ -1,8 +1,9 @@
 /** `session/resume`: the updates after a cursor, as far back as the history of the dialect reaches. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
-import type { EventStore } from "@chimera/event-store";
+import type { Damage, EventStore } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session, Summary } from "@chimera/session";
+import { lossFrames } from "../project/loss.js";
 import type { NativeProjection } from "../project/native.js";
 import { frameHead, nativeFrame } from "./view.js";
 
@@ -30,7 +31,11 @@ export async function replayNative(options: {
   const prefix = frameHead(session.id);
   let eventId = 0;
   let replayed = 0;
-  for await (const entry of store.read(session.id, { to: head })) {
+  const onDamage = (damage: Damage) => {
+    if (eventId < from) return;
+    for (const line of lossFrames(session.id, damage, false)) connection.notifyEncoded(line);
+  };
+  for await (const entry of store.read(session.id, { to: head, onDamage })) {
     if (from >= lastEventId) break;
     if (!projection.types.has(entry.type)) continue;
     eventId++;

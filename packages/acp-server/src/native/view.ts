@@ -1,6 +1,7 @@
 /** One session as a native dialect shows it: counted updates, or bare records for clients of `session/turn`. */
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Session } from "@chimera/session";
+import { lossFrames } from "../project/loss.js";
 import type { NativeProjection } from "../project/native.js";
 import { stopReasonOf, turnFailure } from "../turn-outcome.js";
 import type { SessionView } from "../view.js";
@@ -44,6 +45,7 @@ export function nativeView(session: Session, projection: NativeProjection, shown
       }
       return projection.types.has(entry.type) ? [nativeFrame(head, eventId, projection, entry.event)] : [];
     },
+    lost: (damage) => lossFrames(session.id, damage, false),
     answer(turn) {
       const state = session.history.turns[turn];
       const stopReason = stopReasonOf(state);

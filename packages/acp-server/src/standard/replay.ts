@@ -1,8 +1,10 @@
 /** History as updates: all of it for `session/load`, everything after a cursor for `_chimera.dev/session/replay`. */
 import type { ClientCapabilities } from "@chimera/acp-schema";
+import type { Damage } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
 import { type Session, type Sessions, visibleRecords } from "@chimera/session";
-import { replayFrames } from "./view.js";
+import { lossFrames } from "../project/loss.js";
+import { clientShows, replayFrames } from "./view.js";
 
 /** The visible conversation up to `upTo`, deltas joined. */
 export async function replayVisible(
@@ -12,7 +14,8 @@ export async function replayVisible(
   capabilities: ClientCapabilities,
   upTo: number,
 ): Promise<void> {
-  const entries = sessions.storeOf(session.id).read(session.id, { to: upTo });
+  const onDamage = tellLoss(connection, session, capabilities);
+  const entries = sessions.storeOf(session.id).read(session.id, { to: upTo, onDamage });
   for await (const record of visibleRecords(entries, session.history.hidden())) {
     for (const line of replayFrames(session.id, record, capabilities)) connection.notifyEncoded(line);
     await connection.drained();
@@ -28,7 +31,8 @@ export async function replayRaw(
   range: { readonly from: number; readonly to: number },
 ): Promise<number> {
   let replayed = 0;
-  for await (const { event } of sessions.storeOf(session.id).read(session.id, range)) {
+  const onDamage = tellLoss(connection, session, capabilities);
+  for await (const { event } of sessions.storeOf(session.id).read(session.id, { ...range, onDamage })) {
     for (const line of replayFrames(session.id, event, capabilities)) {
       connection.notifyEncoded(line);
       replayed++;
@@ -36,4 +40,13 @@ export async function replayRaw(
     await connection.drained();
   }
   return replayed;
+}
+
+// --- internal ---
+
+function tellLoss(connection: Connection, session: Session, capabilities: ClientCapabilities) {
+  return (damage: Damage) => {
+    const frames = lossFrames(session.id, damage, clientShows(capabilities).notices);
+    for (const line of frames) connection.notifyEncoded(line);
+  };
 }

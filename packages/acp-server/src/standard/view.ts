@@ -6,6 +6,7 @@ import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session } from "@chimera/session";
 import { type ClientShows, projectAcp } from "../project/acp.js";
 import { encodedText } from "../project/delta.js";
+import { lossFrames } from "../project/loss.js";
 import { stopReasonOf, turnFailure } from "../turn-outcome.js";
 import type { SessionView } from "../view.js";
 import { clientEffects } from "./client-effects.js";
@@ -46,6 +47,7 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
       if (own && entry.type === "user_message") return [];
       return frameUpdates(head, entry.event, updatesOf(entry));
     },
+    lost: (damage) => lossFrames(session.id, damage, shows.notices),
     after(entry) {
       if (entry.type === "permission_request") {
         const permission = session.openPermissions.get((entry.event as PermissionRecord).metadata.permission_id);
@@ -87,13 +89,14 @@ export function replayFrames(sessionId: string, record: SessionRecord, capabilit
   return frameUpdates(head, record, projectAcp(record, clientShows(capabilities)));
 }
 
+/** What a client with these capabilities shows. */
+export function clientShows({ session }: ClientCapabilities): ClientShows {
+  return { notices: session?.notices != null, compaction: session?.compaction != null };
+}
+
 // --- internal ---
 
 type PermissionRecord = Extract<SessionRecord, { type: "permission_request" | "permission_resolved" }>;
-
-function clientShows({ session }: ClientCapabilities): ClientShows {
-  return { notices: session?.notices != null, compaction: session?.compaction != null };
-}
 
 function hotHead(head: string, sessionUpdate: string): string {
   return `${head}"update":{"sessionUpdate":"${sessionUpdate}","content":{"type":"text","text":`;

@@ -1,6 +1,7 @@
 /** The records of a session over HTTP, by cursor: every one once and in order, across lost connections. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { SessionRecord } from "@chimera/acp-schema/events";
+import type { Loss } from "@chimera/acp-schema/http";
 import { createParser } from "eventsource-parser";
 import { CliError, isCliError } from "../errors.js";
 import type { FollowOptions } from "./client.js";
@@ -24,10 +25,17 @@ export async function followSession(server: Server, id: string, options: FollowO
     cursor = record.seq;
     options.onRecord(record);
   };
+  let told = 0;
+  const onLoss = ({ metadata, missing }: Loss) => {
+    // A connection that comes back to the same place is told again.
+    if (missing.last <= told) return;
+    told = missing.last;
+    onNotice(metadata.text);
+  };
   while (!signal.aborted) {
     try {
       const before = cursor;
-      await readStream(server, { id, cursor, signal, onOpen, onRecord });
+      await readStream(server, { id, cursor, signal, onOpen, onRecord, onLoss });
       // The server ends a stream when nothing runs any more; the next one, at the head of the log, waits for what comes.
       if (cursor === before) await pause(FIRST_WAIT_MS, signal);
     } catch (error) {
@@ -47,15 +55,18 @@ interface Connection {
   readonly signal: AbortSignal;
   readonly onOpen: () => void;
   readonly onRecord: (record: SessionRecord) => void;
+  readonly onLoss: (loss: Loss) => void;
 }
 
-async function readStream(server: Server, { id, cursor, signal, onOpen, onRecord }: Connection): Promise<void> {
+async function readStream(server: Server, connection: Connection): Promise<void> {
+  const { id, cursor, signal, onOpen, onRecord, onLoss } = connection;
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(new Error("the server fell silent")), SILENCE_MS);
   const parser = createParser({
     onEvent: ({ data }) => {
-      const record = parseRecord(data);
-      if (record) onRecord(record);
+      const found = parseData(data);
+      if (found && "seq" in found) onRecord(found);
+      else if (found) onLoss(found);
     },
   });
   const decoder = new TextDecoder();
@@ -83,14 +94,15 @@ async function readStream(server: Server, { id, cursor, signal, onOpen, onRecord
   }
 }
 
-/** What is no record, such as the mark at the end of a stream, is passed over. */
-function parseRecord(data: string): SessionRecord | null {
+/** A record, or what stands in the place of lost ones. All else, such as the mark at the end of a stream, is passed over. */
+function parseData(data: string): SessionRecord | Loss | null {
   try {
     const value: unknown = JSON.parse(data);
     if (typeof value !== "object" || value === null) return null;
-    const { seq, type, metadata } = value as Record<string, unknown>;
-    const fits = Number.isSafeInteger(seq) && typeof type === "string" && typeof metadata === "object" && metadata;
-    return fits ? (value as SessionRecord) : null;
+    const { seq, type, metadata, missing } = value as Record<string, unknown>;
+    if (typeof type !== "string" || typeof metadata !== "object" || !metadata) return null;
+    if (Number.isSafeInteger(seq)) return value as SessionRecord;
+    return Number.isSafeInteger((missing as Partial<Loss["missing"]> | undefined)?.last) ? (value as Loss) : null;
   } catch {
     return null;
   }

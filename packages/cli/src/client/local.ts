@@ -1,4 +1,5 @@
 /** A session of this process's engine. */
+import { describeLoss } from "@chimera/event-store";
 import type { RunningEngine } from "@chimera/host";
 import { isSessionError, type Session } from "@chimera/session";
 import type { SessionClient } from "./client.js";
@@ -15,8 +16,9 @@ export function localClient(engine: RunningEngine, session: Session, approves: b
     server: null,
     persistent: session.persistent,
     head: session.lastSeq,
-    async follow({ from, signal, onRecord }) {
-      const subscription = session.subscribe({ from, signal }, (batch) => {
+    async follow({ from, signal, onRecord, onNotice }) {
+      const subscription = session.subscribe({ from, signal }, (batch, { missing }) => {
+        for (const { seq, last } of missing) onNotice(describeLoss(seq ?? 0, last ?? 0));
         for (const { event } of batch) onRecord(event);
       });
       await subscription.ended;

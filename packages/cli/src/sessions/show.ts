@@ -1,6 +1,7 @@
 /** `sessions show`: a session's summary and its events. */
 import { join } from "node:path";
 import type { SessionRecord } from "@chimera/acp-schema/events";
+import { type Damage, describeLoss } from "@chimera/event-store";
 import type { Invocation } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { isSet } from "../flags.js";
@@ -30,7 +31,10 @@ export async function showSession(invocation: Invocation): Promise<number> {
   const most = isSet(flags, "full") ? Number.POSITIVE_INFINITY : FEW_EVENTS;
   let count = 0;
   printLines(invocation, [""]);
-  for await (const { event } of store.read(id)) {
+  const onDamage = ({ seq, last }: Damage) => {
+    if (count < most && seq !== null && last !== null) printLines(invocation, [style.red(describeLoss(seq, last))]);
+  };
+  for await (const { event } of store.read(id, { onDamage })) {
     count++;
     if (count <= most) printLines(invocation, [eventLine(event, style)]);
   }

@@ -2,6 +2,8 @@ import { closeSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { Damage } from "../types.js";
 import { type EventFile, listEventFiles } from "./event-files.js";
+import { createSegmentParser } from "./parse-segment.js";
+import { lendChunk, takeChunkBack } from "./read-chunk.js";
 import { openRegular } from "./regular-file.js";
 import { parseHeader, type SegmentHeader, segmentFirst } from "./segment.js";
 
@@ -40,24 +42,31 @@ interface Candidate {
 export function loadChain(directory: string): Chain {
   const names = readdirSync(directory);
   const candidates: Candidate[] = [];
+  const damage: Damage[] = [];
   let hasUnborn = false;
   for (const name of names) {
     const first = segmentFirst(name);
     if (first === null || first === 0) continue;
-    const header = readHeader(join(directory, name));
-    if (header === "unborn") hasUnborn = true;
-    else candidates.push({ name, first, header });
+    const path = join(directory, name);
+    const header = readHeader(path);
+    if (header === "unborn") {
+      hasUnborn = true;
+      continue;
+    }
+    if (header === null) {
+      damage.push({ seq: null, last: null, where: `${name}@0`, reason: "the segment header is damaged" });
+      // Only a record inside shows that the number in its name is more than a name.
+      if (!holdsRecord(path, name, first)) continue;
+    }
+    candidates.push({ name, first, header });
   }
   candidates.sort((a, b) => a.first - b.first || fenceOf(a) - fenceOf(b));
-  const segments = link(candidates);
   return {
     files: listEventFiles(names),
-    segments,
+    segments: link(candidates),
     fence: Math.max(0, ...candidates.map(fenceOf)),
     hasUnborn,
-    damage: segments
-      .filter((segment) => segment.header === null)
-      .map((segment) => ({ seq: null, where: `${segment.name}@0`, reason: "the segment header is damaged" })),
+    damage,
   };
 }
 
@@ -101,6 +110,23 @@ function link(candidates: readonly Candidate[]): ChainSegment[] {
     if (at !== undefined && chain.some((segment) => segment.name === at?.name)) break;
   }
   return chain.reverse();
+}
+
+function holdsRecord(path: string, name: string, first: number): boolean {
+  const file = openRegular(path);
+  if (file === null) return false;
+  const chunk = lendChunk();
+  try {
+    const parser = createSegmentParser({ name, first });
+    for (;;) {
+      const read = readSync(file.fd, chunk, 0, chunk.length, parser.offset);
+      if (parser.push(chunk.subarray(0, read)).length > 0) return true;
+      if (read === 0) return parser.finishLog().entries.length > 0;
+    }
+  } finally {
+    takeChunkBack(chunk);
+    closeSync(file.fd);
+  }
 }
 
 /** `unborn`: nothing was written yet, or it is no file at all, so the segment does not exist. */

@@ -29,23 +29,21 @@ export function listEventFiles(names: readonly string[]): EventFile[] {
 
 /**
  * Reads event files, both bodies in use: `{id, type, metadata, ts}` and `{idx, event_id, type, timestamp, metadata}`. The
- * second one's time stamp is not wall time, so the file's own is taken. Gaps and unreadable files are reported and skipped.
+ * second one's time stamp is not wall time, so the file's own is taken. Gaps and unreadable files come as damage in their place.
  */
 export function* readEventFiles<E extends EventBody>(
   directory: string,
   files: readonly EventFile[],
-  range: { from: number; to: number; onDamage?: ((damage: Damage) => void) | undefined },
-): Generator<Entry<E>> {
+  range: { readonly from: number; readonly to: number },
+): Generator<Entry<E> | Damage> {
   let expected = range.from + 1;
   for (const file of files) {
     if (file.seq <= range.from) continue;
     if (file.seq > range.to) return;
-    for (; expected < file.seq; expected++) {
-      range.onDamage?.({ seq: expected, where: file.name, reason: "the event file before this one is missing" });
-    }
+    if (expected < file.seq) yield { seq: expected, last: file.seq - 1, where: file.name, reason: "missing" };
     expected = file.seq + 1;
     const event = readEventFile<E>(join(directory, file.name), file);
-    if (event === null) range.onDamage?.({ seq: file.seq, where: file.name, reason: "not a readable event" });
+    if (event === null) yield { seq: file.seq, last: file.seq, where: file.name, reason: "damaged" };
     else yield parsedEntry(event);
   }
 }

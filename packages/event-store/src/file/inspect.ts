@@ -40,7 +40,7 @@ export function inspectLog(directory: string, onDamage?: (damage: Damage) => voi
     countType(counts, entry.type);
     lastTs = lineTs(entry.line);
   };
-  if (start < 0) for (const entry of readEventFiles(directory, files, EVERYTHING)) note(entry);
+  if (start < 0) for (const item of readEventFiles(directory, files, EVERYTHING)) if ("line" in item) note(item);
   const last = segments[segments.length - 1];
   if (last === undefined) return { chain, lastSeq: files[files.length - 1]?.seq ?? 0, lastTs, counts, prev: null };
 
@@ -52,7 +52,10 @@ export function inspectLog(directory: string, onDamage?: (damage: Damage) => voi
   const { entries, torn } = parser.finishLog();
   for (const entry of entries) note(entry);
   const prev = { name: last.name, bytes: parser.validBytes };
-  if (torn) onDamage?.({ seq: null, where: `${prev.name}@${prev.bytes}`, reason: "the log ended in a torn record" });
+  if (torn) {
+    const where = `${prev.name}@${prev.bytes}`;
+    onDamage?.({ seq: null, last: null, where, reason: "the log ended in a torn record" });
+  }
   return {
     chain,
     lastSeq: parser.expected - 1,

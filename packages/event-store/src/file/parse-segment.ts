@@ -49,8 +49,6 @@ const RECORD_START = '{"seq":';
 const RECORD_END = 'Z"}';
 /** How often the bytes of one unreadable line are gone through in search of records, at most. */
 const SALVAGE_PASSES = 8;
-/** A run of missing numbers longer than this is one report. */
-const MAX_SINGLE_REPORTS = 1000;
 
 export function createSegmentParser<E extends EventBody>(options: SegmentParserOptions): SegmentParser<E> {
   const { name, onDamage } = options;
@@ -64,17 +62,11 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
   /** Unreadable lines since the last record. */
   let bad: BadLine[] = [];
 
-  const report = (seq: number | null, at: number, reason: string): void => {
-    onDamage?.({ seq, where: `${name}@${at}`, reason });
-  };
-
-  /** Reports the numbers from `expected` up to `next`, and unreadable bytes that stand for no number. */
+  /** Reports the numbers from `expected` up to `next`, or unreadable bytes that stand for no number. */
   const settleBad = (next: number, at: number): void => {
-    const where = bad[0]?.at ?? at;
-    const missing = next - expected;
-    if (missing > MAX_SINGLE_REPORTS) report(null, where, `records ${expected} to ${next - 1} are missing`);
-    else for (let seq = expected; seq < next; seq++) report(seq, where, "the record is damaged");
-    if (missing === 0 && bad.length > 0) report(null, where, "unreadable bytes between records");
+    const where = `${name}@${bad[0]?.at ?? at}`;
+    if (next > expected) onDamage?.({ seq: expected, last: next - 1, where, reason: "damaged" });
+    else if (bad.length > 0) onDamage?.({ seq: null, last: null, where, reason: "unreadable bytes between records" });
     bad = [];
     expected = next;
   };

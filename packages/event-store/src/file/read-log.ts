@@ -23,17 +23,26 @@ export async function* readLog<E extends EventBody>(
   openFiles: OpenFiles,
 ): AsyncGenerator<readonly Entry<E>[]> {
   const { files, segments, damage } = openFiles.withRoom(() => loadChain(directory));
-  if (range.onDamage !== undefined && range.from === 0) damage.forEach(range.onDamage);
-  yield* batches(readEventFiles<E>(directory, files, range));
+  const report = (one: Damage): void => {
+    const seen = within(one, range);
+    if (seen !== null) range.onDamage?.(seen);
+  };
+  damage.forEach(report);
+  yield* batches(readEventFiles<E>(directory, files, range), report);
   const begin = Math.max(
     0,
     segments.findLastIndex((segment) => segment.first <= range.from + 1),
   );
+  const first = segments[begin];
+  const last = files.at(-1)?.seq ?? 0;
+  if (first !== undefined && first.first > last + 1) {
+    report({ seq: last + 1, last: first.first - 1, where: first.name, reason: "missing" });
+  }
   for (let i = begin; i < segments.length; i++) {
     const segment = segments[i]!;
     if (segment.first > range.to) return;
     const next = segments[i + 1]?.first ?? null;
-    yield* readSegment<E>(directory, segment, next, range, openFiles);
+    yield* readSegment<E>(directory, segment, next, range, report, openFiles);
   }
 }
 
@@ -85,23 +94,28 @@ async function* readSegment<E extends EventBody>(
   segment: ChainSegment,
   next: number | null,
   range: ReadRange,
+  report: (damage: Damage) => void,
   openFiles: OpenFiles,
 ): AsyncGenerator<readonly Entry<E>[]> {
-  const inRange = (seq: number): boolean => seq > range.from && seq <= range.to;
+  let damage: Damage[] = [];
   const parser = createSegmentParser<E>({
     name: segment.name,
     first: segment.first,
-    onDamage: (one) => {
-      if (one.seq === null ? range.from === 0 : inRange(one.seq)) range.onDamage?.(one);
-    },
+    onDamage: (one) => damage.push(one),
   });
+  const inOrder = (entries: Entry<E>[]): Iterable<readonly Entry<E>[]> => {
+    const batch = clip(entries, range);
+    if (damage.length === 0) return batch.length === 0 ? [] : [batch];
+    const found = damage;
+    damage = [];
+    return batches(merge(batch, found), report);
+  };
   const leave = await openFiles.replays.enter();
   try {
     const file = await openFiles.withRoomAsync(() => open(join(directory, segment.name), "r"));
     try {
       for await (const bytes of readAhead(file, segment.limit ?? Number.POSITIVE_INFINITY)) {
-        const batch = clip(parser.push(bytes), range);
-        if (batch.length > 0) yield batch;
+        yield* inOrder(parser.push(bytes));
         if (parser.expected > range.to) return;
       }
     } finally {
@@ -110,8 +124,27 @@ async function* readSegment<E extends EventBody>(
   } finally {
     leave();
   }
-  const rest = clip(next === null ? parser.finishLog().entries : parser.finishBefore(next), range);
-  if (rest.length > 0) yield rest;
+  yield* inOrder(next === null ? parser.finishLog().entries : parser.finishBefore(next));
+}
+
+/** Each damage before the first entry behind it. Both are in order already. */
+function* merge<E extends EventBody>(
+  entries: readonly Entry<E>[],
+  damage: readonly Damage[],
+): Generator<Entry<E> | Damage> {
+  let at = 0;
+  for (const one of damage) {
+    while (at < entries.length && one.seq !== null && entries[at]!.seq < one.seq) yield entries[at++]!;
+    yield one;
+  }
+  while (at < entries.length) yield entries[at++]!;
+}
+
+/** What of a damage a reader of the range has to know; null when it is none of its business. */
+function within(damage: Damage, { from, to }: ReadRange): Damage | null {
+  if (damage.seq === null || damage.last === null) return from === 0 ? damage : null;
+  if (damage.last <= from || damage.seq > to) return null;
+  return { ...damage, seq: Math.max(damage.seq, from + 1), last: Math.min(damage.last, to) };
 }
 
 /** The bytes of a file up to `limit`, in pieces that hold until the next one is asked for; the file is read ahead of them. */

@@ -93,7 +93,7 @@ export function createSessionIndex<S extends object>(directory: string): Session
       if (row === undefined) return null;
       const summary = summaryOf(row);
       if (summary === null) {
-        onDamage?.({ seq: null, where: `${id}/summary.json`, reason: "the summary is not a JSON object" });
+        onDamage?.({ seq: null, last: null, where: `${id}/summary.json`, reason: "the summary is not a JSON object" });
         return null;
       }
       return { id, summary, touched: Math.floor(row.mtimeMs) };

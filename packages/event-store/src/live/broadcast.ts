@@ -56,7 +56,7 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
 
   /** Hands a batch over. Returns a promise only when the reader asked to wait. */
   const give = (follower: Follower<E>, batch: readonly Entry<E>[]): void | Promise<void> => {
-    const last = batch[batch.length - 1]!.seq;
+    const last = batch[batch.length - 1]?.seq ?? follower.cursor;
     follower.cursor = last;
     if (follower.missing.length === 0) return follower.reader(batch, last >= head ? LIVE : BEHIND);
     const { missing } = follower;
@@ -72,14 +72,17 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
         continue;
       }
       const target = head;
-      const onDamage = (damage: Damage): void => void follower.missing.push(damage);
+      const onDamage = (damage: Damage): void => {
+        if (damage.seq !== null) follower.missing.push(damage);
+      };
       for await (const batch of source({ from: follower.cursor, to: target, onDamage })) {
         if (follower.closed) return;
         await give(follower, batch);
       }
-      // What the store could not give back is told with the next batch: the reader moves on past it.
+      // What the store could not give back is not waited for.
       follower.cursor = Math.max(follower.cursor, target);
     }
+    if (!follower.closed && follower.missing.length > 0) await give(follower, []);
   };
 
   const settle = (follower: Follower<E>, work: Promise<void>): void => {
@@ -107,6 +110,13 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
     return true;
   };
 
+  const advance = (known: number): void => {
+    if (known <= head) return;
+    head = known;
+    window.clear();
+    for (const follower of followers) if (!follower.busy) settle(follower, catchUp(follower));
+  };
+
   const begin = async (follower: Follower<E>, from: number | "live"): Promise<void> => {
     // Past the end means live only, not "silent until the log has grown that far".
     follower.cursor = from === "live" ? head : Math.min(parseCursor(from), Math.max(head, options.lastSeq()));
@@ -121,7 +131,10 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
       return followers.size;
     },
     publish(batch) {
-      head = batch[batch.length - 1]!.seq;
+      const last = batch[batch.length - 1]!.seq;
+      // A record is missing inside: reading it from the store tells of it.
+      if (last - batch[0]!.seq >= batch.length) return advance(last);
+      head = last;
       let behind = false;
       for (const follower of followers) if (!push(follower, batch)) behind = true;
       if (behind) {
@@ -130,12 +143,7 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
           if (!follower.busy && follower.cursor < head) settle(follower, catchUp(follower));
       } else window.clear();
     },
-    advance(known) {
-      if (known <= head) return;
-      head = known;
-      window.clear();
-      for (const follower of followers) if (!follower.busy) settle(follower, catchUp(follower));
-    },
+    advance,
     subscribe({ from, maxBytes = LIMITS.windowBytesPerSession, signal }, reader) {
       let resolve!: () => void;
       let reject!: (reason: unknown) => void;

@@ -1,17 +1,23 @@
 import { LIMITS } from "../limits.js";
-import type { Entry, EventBody } from "../types.js";
+import type { Damage, Entry, EventBody } from "../types.js";
 
-/** Groups entries into batches of about 64 KiB. */
-export function* batches<E extends EventBody>(entries: Iterable<Entry<E>>): Generator<readonly Entry<E>[]> {
+/** Groups entries into batches of about 64 KiB. Damage among them is reported in its place: between two batches. */
+export function* batches<E extends EventBody>(
+  items: Iterable<Entry<E> | Damage>,
+  report?: (damage: Damage) => void,
+): Generator<readonly Entry<E>[]> {
   let batch: Entry<E>[] = [];
   let bytes = 0;
-  for (const entry of entries) {
-    batch.push(entry);
-    bytes += entry.line.length;
-    if (bytes < LIMITS.batchBytes) continue;
-    yield batch;
+  for (const item of items) {
+    if ("line" in item) {
+      batch.push(item);
+      bytes += item.line.length;
+      if (bytes < LIMITS.batchBytes) continue;
+    }
+    if (batch.length > 0) yield batch;
     batch = [];
     bytes = 0;
+    if (!("line" in item)) report?.(item);
   }
   if (batch.length > 0) yield batch;
 }

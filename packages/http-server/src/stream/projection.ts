@@ -1,12 +1,14 @@
 /** The two families of event stream: what a record looks like in each. Pure, one frame per record, the same ids in both. */
 import { endsTurn, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
-import type { sessionStream } from "@chimera/acp-schema/http";
-import type { Entry } from "@chimera/event-store";
+import type { Loss, sessionStream } from "@chimera/acp-schema/http";
+import { type Damage, describeLoss, type Entry } from "@chimera/event-store";
 import type * as v from "valibot";
 import { createEncoder, type Encode, frame } from "./frame.js";
 
 export interface Family {
   readonly encode: Encode;
+  /** The frame in place of records that cannot be read. Without an id: whoever resumes does so by records. */
+  readonly lost: (loss: Loss) => string;
   /** Closes with `event: end` once a turn's last record has passed and nothing is left to run; otherwise it stays open. */
   readonly ends: boolean;
 }
@@ -14,6 +16,7 @@ export interface Family {
 /** `/sessions/{id}/events`: records as they are in the log. */
 export const canonical: Family = {
   encode: createEncoder(({ seq, type, line }) => frame(seq, type, line)),
+  lost: (loss) => frame(null, loss.type, JSON.stringify(loss)),
   ends: true,
 };
 
@@ -23,8 +26,19 @@ export const envelope: Family = {
     const [name, data] = envelopeOf(event);
     return frame(seq, name, JSON.stringify(data));
   }),
+  lost: ({ type, turn, metadata, missing }) => {
+    const data = { message_id: null, type, data: { ...metadata, missing }, turn, timestamp: Date.now() / 1000 };
+    return frame(null, "loop_event", JSON.stringify(data satisfies v.InferInput<Shapes["loop_event"]>));
+  },
   ends: false,
 };
+
+/** Records that cannot be read, as the notice that both families show. */
+export function lossOf({ seq, last }: Damage): Loss {
+  const [first, end] = [seq ?? 0, last ?? 0];
+  const metadata = { level: "error", text: describeLoss(first, end) } as const;
+  return { type: "notice", turn: null, metadata, missing: { first, last: end } };
+}
 
 /** Whether the turn that ended last in a batch was a success; null when none ended in it. */
 export function outcomeOf(batch: readonly Entry<SessionEvent>[]): { readonly success: boolean } | null {

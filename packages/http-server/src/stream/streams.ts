@@ -2,7 +2,7 @@
 import type { Session, Sessions } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 import { frame } from "./frame.js";
-import { type Family, outcomeOf } from "./projection.js";
+import { type Family, lossOf, outcomeOf } from "./projection.js";
 import type { Sink } from "./sink.js";
 
 export interface StreamRequest {
@@ -85,14 +85,22 @@ export function createStreams(sessions: Sessions): Streams {
       };
       const subscription = sessions
         .storeOf(id)
-        .subscribe(id, { from, signal: stop.signal, maxBytes: LIMITS.streamWindowBytes }, (batch, { live }) => {
-          cursor = batch.at(-1)!.seq;
-          outcome = outcomeOf(batch) ?? outcome;
-          const behind = sink.write(family.encode(batch));
-          if (!behind) return passed(live);
-          busy = true;
-          return behind.then(() => passed(live));
-        });
+        .subscribe(
+          id,
+          { from, signal: stop.signal, maxBytes: LIMITS.streamWindowBytes },
+          (batch, { live, missing }) => {
+            cursor = batch.at(-1)?.seq ?? missing.at(-1)?.last ?? cursor;
+            outcome = outcomeOf(batch) ?? outcome;
+            const records = family.encode(batch);
+            const losses = missing.map((damage) => family.lost(lossOf(damage)));
+            const behind = sink.write(
+              losses.length === 0 ? records : Buffer.concat([Buffer.from(losses.join("")), records]),
+            );
+            if (!behind) return passed(live);
+            busy = true;
+            return behind.then(() => passed(live));
+          },
+        );
       const keepAlive = setInterval(() => {
         if (!busy) void sink.write(KEEP_ALIVE);
       }, LIMITS.keepAliveMs);

@@ -3,6 +3,7 @@
  * and what only machines need is left out. Records of older programs and of unknown types are told as far as they can be read.
  */
 import { endsTurn, type SessionRecord } from "@chimera/acp-schema/events";
+import { describeLoss } from "@chimera/event-store";
 import type { Block } from "./block.js";
 import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
 import { noteOf } from "./note.js";
@@ -11,10 +12,11 @@ import { createToolCalls } from "./tool-calls.js";
 /** A joined text is told at the latest when it has so many characters. */
 const LONGEST_TEXT = 262_144;
 
-export async function* narrate(records: AsyncIterable<SessionRecord>): AsyncGenerator<Block> {
+/** `upTo` is the last record's number, where that is known: the last ones may be lost. */
+export async function* narrate(records: AsyncIterable<SessionRecord>, upTo = 0): AsyncGenerator<Block> {
   const teller = createTeller();
   for await (const record of records) yield* teller.tell(record);
-  yield* teller.finish();
+  yield* teller.finish(upTo);
 }
 
 // --- internal ---
@@ -42,6 +44,7 @@ function createTeller() {
   let running = false;
   let turn: Turn = newTurn();
   let lastSeq = 0;
+  let lastAt = "";
 
   function* flush(): Generator<Block> {
     if (joined !== null && joined.text.trim() !== "") {
@@ -58,13 +61,13 @@ function createTeller() {
     if (joined.text.length >= LONGEST_TEXT) yield* flush();
   }
 
-  function* gap(record: SessionRecord): Generator<Block> {
-    const missing = record.seq - lastSeq - 1;
-    if (missing > 0) {
-      const text = `${missing} record${missing === 1 ? "" : "s"} could not be read`;
-      yield { at: record.ts, kind: "note", type: "damage", level: "warning", text };
+  /** Tells of the records between the last one and `next` that never came. */
+  function* gap(next: number, at: string): Generator<Block> {
+    if (next > lastSeq + 1) {
+      yield { at, kind: "note", type: "damage", level: "error", text: describeLoss(lastSeq + 1, next - 1) };
     }
-    lastSeq = record.seq;
+    lastSeq = next;
+    lastAt = at;
   }
 
   function* dequeue(number: number | null): Generator<Block> {
@@ -87,7 +90,7 @@ function createTeller() {
   }
 
   function* tell(record: SessionRecord): Generator<Block> {
-    yield* gap(record);
+    yield* gap(record.seq, textOf(record.ts));
     const fields = fieldsOf(record.metadata);
     const at = textOf(record.ts);
     const type: string = record.type;
@@ -129,7 +132,8 @@ function createTeller() {
     yield noteOf(record, fields) ?? { at, kind: "other", type, metadata: record.metadata };
   }
 
-  function* finish(): Generator<Block> {
+  function* finish(upTo: number): Generator<Block> {
+    yield* gap(Math.max(upTo, lastSeq) + 1, lastAt);
     yield* flush();
     yield* calls.leftOver();
     yield* queued.values();

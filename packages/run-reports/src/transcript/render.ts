@@ -45,8 +45,8 @@ export function renderTranscript(source: TranscriptSource, { format, secrets }: 
     case "json":
       return renderJson(source.id, summary, records);
     case "md":
-      return renderMarkdown(headingOf(source.id, summary), narrate(records), source.count);
+      return renderMarkdown(headingOf(source.id, summary), narrate(records, source.count), source.count);
     case "html":
-      return renderHtml(headingOf(source.id, summary), narrate(records));
+      return renderHtml(headingOf(source.id, summary), narrate(records, source.count));
   }
 }
