@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { StoreError, storageError } from "./errors.js";
@@ -58,7 +58,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
   const existing = (id: string): string => {
     usable(id);
     const directory = directoryOf(id);
-    if (!existsSync(directory)) throw new StoreError("not_found", `no session ${id}`);
+    if (!isDirectory(directory)) throw new StoreError("not_found", `no session ${id}`);
     return directory;
   };
 
@@ -76,7 +76,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     usable(id);
     const directory = directoryOf(id);
     const text = formatSummary(summary);
-    if (existsSync(directory)) throw new StoreError("exists", `session ${id} exists`);
+    if (isTaken(directory)) throw new StoreError("exists", `session ${id} exists`);
     const unseen = unseenName(eventlog, "new", id);
     try {
       const parents = makeDirectory(unseen);
@@ -86,7 +86,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       return { held, directory, unsynced: [join(directory, "summary.json"), directory, ...parents] };
     } catch (error) {
       discard(unseen);
-      if (existsSync(directory)) throw new StoreError("exists", `session ${id} exists`);
+      if (isTaken(directory)) throw new StoreError("exists", `session ${id} exists`);
       throw storageError(error, `cannot create session ${id}`);
     }
   };
@@ -153,7 +153,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
     async has(id) {
       assertStorableId(id);
-      return existsSync(directoryOf(id));
+      return isDirectory(directoryOf(id));
     },
 
     async copy(from, to, { upTo, summary }) {
@@ -197,7 +197,12 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
     async lastSeq(id) {
       const directory = existing(id);
-      return live.get(id)?.writer?.writtenSeq ?? openFiles.withRoom(() => inspectLog(directory)).lastSeq;
+      const writer = live.get(id)?.writer;
+      try {
+        return writer ? writer.writtenSeq : openFiles.withRoom(() => inspectLog(directory)).lastSeq;
+      } catch (error) {
+        throw storageError(error, `cannot read session ${id}`);
+      }
     },
 
     async readSummary(id) {
@@ -251,7 +256,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     async delete(id) {
       usable(id);
       const directory = directoryOf(id);
-      if (!existsSync(directory)) return live.end(id);
+      if (!isDirectory(directory)) return live.end(id);
       const writer = live.get(id)?.writer;
       const held = writer?.claim ?? take(directory);
       writer?.abandon();
@@ -299,6 +304,15 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 }
 
 // --- internal ---
+
+function isTaken(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Not a link to one: what is written behind it would land wherever it leads. */
+function isDirectory(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
 
 /** A name that no list shows. */
 function unseenName(eventlog: string, why: "new" | "deleted", id: string): string {

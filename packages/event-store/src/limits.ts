@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** A segment is closed and the next one started at this size. */
   segmentBytes: 4 * 1024 * 1024,
+  /** Segments of one log, each of which is looked at to find the log among them. A directory with more is refused. */
+  segments: 100_000,
   /** Queued lines are written at once when they reach this size, without waiting for the end of the tick. */
   writeBytes: 64 * 1024,
   /** One encoded record. A larger append is refused with `too_large`. */

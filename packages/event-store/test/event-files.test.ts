@@ -91,16 +91,32 @@ describe("directories with one file per event", () => {
     ]);
   });
 
+  it("give way to a segment with the same numbers", async () => {
+    await file(0, "00000000", { type: "a" });
+    const writer = await store.open(ID);
+    writer.append([{ type: "b" }, { type: "c" }]);
+    await writer.close();
+    await file(1, "00000001", { type: "x" });
+    await file(5, "00000005", { type: "y" });
+    const damage: Damage[] = [];
+    expect((await readAll(damage)).map(({ seq, type }) => [seq, type])).toEqual([
+      [1, "a"],
+      [2, "b"],
+      [3, "c"],
+    ]);
+    expect(damage).toEqual([]);
+  });
+
   it("tell of a gap of any size in one report, also of the one before the segments", { timeout: 5_000 }, async () => {
     await file(1, "00000001", { type: "a" });
-    await file(999_999_999_999, "00000002", { type: "b" });
+    await file(999_999_999_999_999, "00000002", { type: "b" });
     const writer = await store.open(ID);
-    expect(writer.append([{ type: "c" }])[0]!.seq).toBe(1_000_000_000_000);
+    expect(writer.append([{ type: "c" }])[0]!.seq).toBe(1_000_000_000_000_000);
     await writer.close();
-    await rm(join(directory, "event-999999999999-00000002.json"));
+    await rm(join(directory, "event-999999999999999-00000002.json"));
     const damage: Damage[] = [];
     expect((await readAll(damage)).map((event) => event.type)).toEqual(["a", "c"]);
-    expect(damage.map((one) => [one.seq, one.last])).toEqual([[2, 999_999_999_999]]);
+    expect(damage.map((one) => [one.seq, one.last])).toEqual([[2, 999_999_999_999_999]]);
   });
 
   it("are continued in segments, followed, and copied with checksums of their own", async () => {

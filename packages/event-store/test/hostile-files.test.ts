@@ -1,5 +1,18 @@
 import { execFile } from "node:child_process";
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -45,7 +58,45 @@ const IMPOSTORS: Record<string, (path: string) => Promise<unknown>> = {
   "a link to itself": (path) => symlink(path, path),
   "a link to a device": (path) => symlink("/dev/zero", path),
   "a link to nothing": (path) => symlink(`${path}-missing`, path),
+  "a socket": (path) => listenAt(path),
 };
+
+/** The name of a socket's file may have no more than about 100 bytes: it is made in a short place and moved. */
+async function listenAt(path: string): Promise<void> {
+  const short = join(root, "s");
+  const server = createServer().listen(short);
+  await once(server, "listening");
+  await rename(short, path);
+  server.close();
+  await once(server, "close");
+}
+
+describe.skipIf(process.platform === "win32")("what is no directory", () => {
+  const elsewhere = (): string => join(root, "elsewhere");
+  const places: Record<string, (path: string) => Promise<unknown>> = {
+    ...IMPOSTORS,
+    "a directory": (path) => writeFile(path, ""),
+    "a link to a session": async (path) => symlink(elsewhere(), path),
+  };
+  for (const [what, make] of Object.entries(places)) {
+    it(`is no session: ${what === "a directory" ? "a file" : what}`, async () => {
+      await rename(inSession("."), elsewhere());
+      const before = await readdir(elsewhere());
+      await make(join(root, "eventlog", ID));
+      expect((await store.list()).sessions.map((session) => session.id)).toEqual([OTHER]);
+      expect(await store.has(ID)).toBe(false);
+      const missing = expect.objectContaining({ code: "not_found" });
+      await expect(store.open(ID)).rejects.toEqual(missing);
+      await expect(store.lastSeq(ID)).rejects.toEqual(missing);
+      await expect(store.counts(ID, 1)).rejects.toEqual(missing);
+      await expect(read(ID)).rejects.toEqual(missing);
+      await expect(store.subscribe(ID, { from: 0 }, () => {}).ended).rejects.toEqual(missing);
+      await expect(store.create(ID, {})).rejects.toMatchObject({ code: "exists" });
+      await store.delete(ID);
+      expect(await readdir(elsewhere())).toEqual(before);
+    });
+  }
+});
 
 describe.skipIf(process.platform === "win32")("a session with something else in place of a file", () => {
   for (const [what, make] of Object.entries(IMPOSTORS)) {
@@ -115,6 +166,24 @@ describe("a segment", () => {
     await writeFile(inSession("event-000900-aaaaaaaa.ndjson"), (await readFile(await segment(), "utf8")).slice(9));
     expect((await read(ID)).texts).toEqual(["1", "2", "3", "4", "5"]);
     expect(await store.lastSeq(ID)).toBe(5);
+  });
+
+  it("with a sound checksum over a header of nonsense is passed over", async () => {
+    const nonsense = [
+      '{"segment":1}',
+      '{"segment":1,"fence":"9","prev":{"name":5,"bytes":-7},"counts":[1]}',
+      '{"segment":1,"fence":1e308,"prev":{"name":"../x","bytes":1e99},"counts":{"a":"b"}}',
+      '{"segment":1e400}',
+    ];
+    for (const [i, header] of nonsense.entries()) {
+      const blank = `${header.slice(0, -1)},"check":"00000000"}`;
+      const line = `${blank.slice(0, -10)}${crc32(blank).toString(16).padStart(8, "0")}"}\n`;
+      await writeFile(inSession(`event-00000${6 + i}-aaaaaaaa.ndjson`), line);
+    }
+    const writer = await store.open(ID);
+    writer.append([{ type: "note", text: "6" }]);
+    await writer.close();
+    expect((await read(ID)).texts).toEqual(["1", "2", "3", "4", "5", "6"]);
   });
 
   it("whose number is beyond every number is passed over", async () => {

@@ -1,5 +1,7 @@
 import { closeSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { StoreError } from "../errors.js";
+import { LIMITS } from "../limits.js";
 import type { Damage } from "../types.js";
 import { type EventFile, listEventFiles } from "./event-files.js";
 import { createSegmentParser } from "./parse-segment.js";
@@ -41,12 +43,18 @@ interface Candidate {
  */
 export function loadChain(directory: string): Chain {
   const names = readdirSync(directory);
+  const found = names.filter((name) => (segmentFirst(name) ?? 0) > 0);
+  if (found.length > LIMITS.segments) {
+    throw new StoreError(
+      "unsupported_format",
+      `${found.length} segments are more than the limit of ${LIMITS.segments}`,
+    );
+  }
   const candidates: Candidate[] = [];
   const damage: Damage[] = [];
   let hasUnborn = false;
-  for (const name of names) {
-    const first = segmentFirst(name);
-    if (first === null || first === 0) continue;
+  for (const name of found) {
+    const first = segmentFirst(name)!;
     const path = join(directory, name);
     const header = readHeader(path);
     if (header === "unborn") {
@@ -61,10 +69,13 @@ export function loadChain(directory: string): Chain {
     candidates.push({ name, first, header });
   }
   candidates.sort((a, b) => a.first - b.first || fenceOf(a) - fenceOf(b));
+  const fence = candidates.reduce((top, candidate) => Math.max(top, fenceOf(candidate)), 0);
+  const segments = link(candidates, fence);
+  const begin = segments[0]?.first ?? Number.POSITIVE_INFINITY;
   return {
-    files: listEventFiles(names),
-    segments: link(candidates),
-    fence: Math.max(0, ...candidates.map(fenceOf)),
+    files: listEventFiles(names).filter((file) => file.seq < begin),
+    segments,
+    fence,
     hasUnborn,
     damage,
   };
@@ -86,7 +97,7 @@ function isOlder(a: Candidate, b: Candidate): boolean {
 }
 
 /** Walks back from the end of the log. */
-function link(candidates: readonly Candidate[]): ChainSegment[] {
+function link(candidates: readonly Candidate[], highest: number): ChainSegment[] {
   const byName = new Map(candidates.map((candidate) => [candidate.name, candidate]));
   const before = (first: number, fence: number): Candidate | undefined =>
     candidates.findLast((candidate) => candidate.first < first && fenceOf(candidate) <= fence);
@@ -97,9 +108,11 @@ function link(candidates: readonly Candidate[]): ChainSegment[] {
     if (candidate.header === null || end === undefined || !isOlder(candidate, end)) end = candidate;
   }
   const chain: ChainSegment[] = [];
+  const seen = new Set<string>();
   let limit: number | null = null;
-  let fence = Math.max(0, ...candidates.map(fenceOf));
-  for (let at = end; at !== undefined; ) {
+  let fence = highest;
+  for (let at = end; at !== undefined && !seen.has(at.name); ) {
+    seen.add(at.name);
     chain.push({ name: at.name, first: at.first, header: at.header, limit });
     fence = at.header?.fence ?? fence;
     const prev: SegmentHeader["prev"] | undefined = at.header?.prev;
@@ -107,7 +120,6 @@ function link(candidates: readonly Candidate[]): ChainSegment[] {
     limit = named === undefined ? null : (prev?.bytes ?? null);
     // A named segment that is gone, or a header that cannot name one: the nearest one before it stands in.
     at = prev === null ? undefined : named !== undefined && named.first <= at.first ? named : before(at.first, fence);
-    if (at !== undefined && chain.some((segment) => segment.name === at?.name)) break;
   }
   return chain.reverse();
 }

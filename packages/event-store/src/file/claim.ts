@@ -72,13 +72,16 @@ function listClaim(path: string): { generations: number[]; temps: string[] } {
     .filter((name) => name.startsWith(prefix))
     .map((name) => name.slice(prefix.length));
   return {
-    generations: rest.filter((text) => /^[1-9]\d{0,14}$/.test(text)).map(Number),
+    generations: rest
+      .filter((text) => /^[1-9]\d{0,15}$/.test(text))
+      .map(Number)
+      .filter(Number.isSafeInteger),
     temps: rest.filter((text) => text.startsWith("tmp-")).map((text) => `${path}.${text}`),
   };
 }
 
 function highest(generations: readonly number[]): number {
-  return Math.max(0, ...generations);
+  return generations.reduce((top, one) => Math.max(top, one), 0);
 }
 
 /** Null when the generation was released, is gone, or was lost. */

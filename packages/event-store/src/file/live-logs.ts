@@ -37,6 +37,8 @@ interface Followed<E extends EventBody> extends LiveLog<E> {
 
 /** About 8 MiB of a log that grew faster than it was looked at; the rest waits, so that others get their turn. */
 const POLLS_PER_LOOK = 8;
+/** The time between two looks is at least so many times what the last one took. */
+const PACE = 4;
 
 export function createLiveLogs<E extends EventBody>(
   directoryOf: (id: string) => string,
@@ -46,11 +48,11 @@ export function createLiveLogs<E extends EventBody>(
   const budget = createWindowBudget();
   let timer: NodeJS.Timeout | null = null;
 
-  const watch = (): void => {
-    timer ??= setInterval(look, LIMITS.followMs);
+  const watch = (afterMs: number = LIMITS.followMs): void => {
+    timer ??= setTimeout(look, afterMs);
   };
   const rest = (): void => {
-    if (timer !== null) clearInterval(timer);
+    if (timer !== null) clearTimeout(timer);
     timer = null;
   };
 
@@ -62,8 +64,9 @@ export function createLiveLogs<E extends EventBody>(
   };
 
   const look = (): void => {
+    const started = performance.now();
+    rest();
     const followed = [...logs].filter(([, log]) => log.tail !== null);
-    if (followed.length === 0) rest();
     for (const [id, log] of followed) {
       try {
         for (let round = 0; round < POLLS_PER_LOOK; round++) {
@@ -76,6 +79,8 @@ export function createLiveLogs<E extends EventBody>(
         if ((error as NodeJS.ErrnoException).code === "ENOENT") end(id);
       }
     }
+    // Directories that take long to look at take a part of the time, not all of it.
+    if (followed.length > 0) watch(Math.max(LIMITS.followMs, PACE * (performance.now() - started)));
   };
 
   const add = (id: string, head: number, tail: Tail<E> | null): Followed<E> => {

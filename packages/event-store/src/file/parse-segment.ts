@@ -29,10 +29,13 @@ export interface SegmentParserOptions {
   readonly onDamage?: ((damage: Damage) => void) | undefined;
 }
 
-/** Bytes and, when each of them is a character, all of them as one text: cutting lines from it costs less than decoding each. */
 interface Chunk {
   readonly bytes: Buffer;
-  readonly text: string | null;
+  /**
+   * All of it as one text when each byte is a character: cutting lines from that costs less than decoding each. Null when it is not
+   * so, undefined until the first line is wanted.
+   */
+  text: string | null | undefined;
 }
 
 interface BadLine {
@@ -71,13 +74,12 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     expected = next;
   };
 
-  const accept = ({ bytes, text }: Chunk, start: number, end: number, at: number, entries: Entry<E>[]): boolean => {
-    const seq = verifiedSeq(bytes, start, end);
+  const accept = (chunk: Chunk, start: number, end: number, at: number, entries: Entry<E>[]): boolean => {
+    const seq = verifiedSeq(chunk.bytes, start, end);
     if (seq < expected) return false;
     if (seq > expected || bad.length > 0) settleBad(seq, at);
     expected = seq + 1;
-    const line = text === null ? bytes.toString("utf8", start, end) : text.slice(start, end);
-    entries.push(new ReplayedEntry<E>(seq, line));
+    entries.push(new ReplayedEntry<E>(seq, textOf(chunk, start, end)));
     return true;
   };
 
@@ -158,7 +160,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       const entries: Entry<E>[] = [];
       const base = offset;
       offset += bytes.length;
-      const chunk: Chunk = { bytes, text: isAscii(bytes) ? bytes.toString("latin1") : null };
+      const chunk: Chunk = { bytes, text: undefined };
       let start = 0;
       for (let end = bytes.indexOf(LF); end >= 0; end = bytes.indexOf(LF, start)) {
         if (overlong) overlong = false;
@@ -211,6 +213,12 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
 }
 
 // --- internal ---
+
+function textOf(chunk: Chunk, start: number, end: number): string {
+  const { bytes } = chunk;
+  if (chunk.text === undefined) chunk.text = isAscii(bytes) ? bytes.toString("latin1") : null;
+  return chunk.text === null ? bytes.toString("utf8", start, end) : chunk.text.slice(start, end);
+}
 
 /** At most 64 places where a record may start inside a line. */
 function recordStarts(bytes: Buffer, start: number, end: number): number[] {

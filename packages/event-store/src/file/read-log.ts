@@ -1,5 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { batches } from "../record/batches.js";
 import { type Counts, countType, createCounts } from "../record/counts.js";
@@ -16,34 +17,29 @@ export interface ReadRange {
   readonly onDamage?: ((damage: Damage) => void) | undefined;
 }
 
-/** Reads a log's entries with from < seq <= to in batches of about 64 KiB. The name of a segment tells where to begin. */
+/** Reads a log's entries with from < seq <= to in batches of about 64 KiB. */
 export async function* readLog<E extends EventBody>(
   directory: string,
   range: ReadRange,
   openFiles: OpenFiles,
 ): AsyncGenerator<readonly Entry<E>[]> {
-  const { files, segments, damage } = openFiles.withRoom(() => loadChain(directory));
-  const report = (one: Damage): void => {
-    const seen = within(one, range);
-    if (seen !== null) range.onDamage?.(seen);
-  };
-  damage.forEach(report);
-  yield* batches(readEventFiles<E>(directory, files, range), report);
-  const begin = Math.max(
-    0,
-    segments.findLastIndex((segment) => segment.first <= range.from + 1),
-  );
-  const first = segments[begin];
-  const last = files.at(-1)?.seq ?? 0;
-  if (first !== undefined && first.first > last + 1) {
-    report({ seq: last + 1, last: first.first - 1, where: first.name, reason: "missing" });
+  try {
+    yield* readChain<E>(directory, range, openFiles);
+  } catch (error) {
+    throw storageError(error, `cannot read session ${basename(directory)}`);
   }
-  for (let i = begin; i < segments.length; i++) {
-    const segment = segments[i]!;
-    if (segment.first > range.to) return;
-    const next = segments[i + 1]?.first ?? null;
-    yield* readSegment<E>(directory, segment, next, range, report, openFiles);
+}
+
+/** Records of each type up to `upTo`: the counts in a segment's header and a short scan. */
+export async function countTypes(directory: string, upTo: number, openFiles: OpenFiles): Promise<Counts> {
+  const { segments } = openFiles.withRoom(() => loadChain(directory));
+  const base = segments.findLast((segment) => segment.header !== null && segment.first <= upTo + 1);
+  const counts = createCounts(base?.header?.counts);
+  const from = base === undefined ? 0 : base.first - 1;
+  for await (const batch of readLog(directory, { from, to: upTo }, openFiles)) {
+    for (const entry of batch) countType(counts, entry.type);
   }
+  return counts;
 }
 
 /** Flattens batches. Written out, since an async generator costs several times as much per entry. */
@@ -75,19 +71,37 @@ export function readEntries<E extends EventBody>(
   };
 }
 
-/** Records of each type up to `upTo`: the counts in a segment's header and a short scan. */
-export async function countTypes(directory: string, upTo: number, openFiles: OpenFiles): Promise<Counts> {
-  const { segments } = openFiles.withRoom(() => loadChain(directory));
-  const base = segments.findLast((segment) => segment.header !== null && segment.first <= upTo + 1);
-  const counts = createCounts(base?.header?.counts);
-  const from = base === undefined ? 0 : base.first - 1;
-  for await (const batch of readLog(directory, { from, to: upTo }, openFiles)) {
-    for (const entry of batch) countType(counts, entry.type);
-  }
-  return counts;
-}
-
 // --- internal ---
+
+/** The name of a segment tells where to begin. */
+async function* readChain<E extends EventBody>(
+  directory: string,
+  range: ReadRange,
+  openFiles: OpenFiles,
+): AsyncGenerator<readonly Entry<E>[]> {
+  const { files, segments, damage } = openFiles.withRoom(() => loadChain(directory));
+  const report = (one: Damage): void => {
+    const seen = within(one, range);
+    if (seen !== null) range.onDamage?.(seen);
+  };
+  damage.forEach(report);
+  yield* batches(readEventFiles<E>(directory, files, range), report);
+  const begin = Math.max(
+    0,
+    segments.findLastIndex((segment) => segment.first <= range.from + 1),
+  );
+  const first = segments[begin];
+  const last = files.at(-1)?.seq ?? 0;
+  if (first !== undefined && first.first > last + 1) {
+    report({ seq: last + 1, last: first.first - 1, where: first.name, reason: "missing" });
+  }
+  for (let i = begin; i < segments.length; i++) {
+    const segment = segments[i]!;
+    if (segment.first > range.to) return;
+    const next = segments[i + 1]?.first ?? null;
+    yield* readSegment<E>(directory, segment, next, range, report, openFiles);
+  }
+}
 
 async function* readSegment<E extends EventBody>(
   directory: string,

@@ -9,7 +9,7 @@ export function openRegular(path: string): { fd: number; size: number } | null {
   try {
     fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
-    if (leadsNowhere(path)) return null;
+    if (isImpostor(path, error as NodeJS.ErrnoException)) return null;
     throw error;
   }
   try {
@@ -36,7 +36,7 @@ export function readRegular(path: string, maxBytes: number): string | null {
 
 // --- internal ---
 
-/** True for a link that cannot be followed. */
-function leadsNowhere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+/** True for what cannot be opened whoever asks: a socket, or a link that cannot be followed. */
+function isImpostor(path: string, { code }: NodeJS.ErrnoException): boolean {
+  return code === "ENXIO" || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }

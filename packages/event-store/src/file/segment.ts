@@ -20,7 +20,7 @@ export interface SegmentHeader {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-const NAME = /^event-(\d{6,15})-[0-9a-f]{8}\.ndjson$/;
+const NAME = /^event-(\d{6,16})-[0-9a-f]{8}\.ndjson$/;
 const ZEROS = "00000000";
 const CHECK_TAIL = 10;
 
@@ -32,7 +32,7 @@ export function segmentName(first: number, random: string): string {
 /** The first number a segment of this name holds; null for any other file. */
 export function segmentFirst(name: string): number | null {
   const digits = NAME.exec(name)?.[1];
-  return digits === undefined ? null : Number(digits);
+  return Number.isSafeInteger(Number(digits)) ? Number(digits) : null;
 }
 
 /** The header line, with its own checksum in the last key. */
@@ -61,13 +61,24 @@ export function parseHeader(line: string): SegmentHeader | null {
   const header = parseObject(text ?? line);
   const major = header?.["segment"];
   // A damaged digit must not look like a newer release: one that has no checksum of our kind is all we believe.
-  if (typeof major === "number" && major > MAJOR && (text !== undefined || !("check" in header!))) {
+  if (Number.isSafeInteger(major) && Number(major) > MAJOR && (text !== undefined || !("check" in header!))) {
     throw new StoreError("unsupported_format", `segment format ${major} is newer than this release reads (${MAJOR})`);
   }
-  return text === undefined ? null : (header as unknown as SegmentHeader);
+  return text !== undefined && isHeader(header) ? header : null;
 }
 
 // --- internal ---
+
+function isHeader(value: unknown): value is SegmentHeader {
+  const { fence, rewrites = 0, prev, counts } = (value ?? {}) as Partial<SegmentHeader>;
+  if (prev === undefined || (prev !== null && typeof prev.name !== "string")) return false;
+  if (typeof counts !== "object" || counts === null) return false;
+  return [fence, rewrites, prev?.bytes ?? 0, ...Object.values(counts)].every(isCount);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
 
 function parseObject(text: string): Record<string, unknown> | null {
   try {

@@ -44,7 +44,9 @@ export function createSessionIndex<S extends object>(directory: string): Session
   let rows: Map<string, Row<S>> | null = null;
   let changed = 0;
   const names = createDirectoryView(directory, () =>
-    readdirSync(directory).filter((name) => name !== INDEX_NAME && isStorableId(name)),
+    readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && entry.name !== INDEX_NAME && isStorableId(entry.name))
+      .map((entry) => entry.name),
   );
 
   const loaded = (): Map<string, Row<S>> => {
