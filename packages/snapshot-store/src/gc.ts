@@ -1,5 +1,5 @@
 /** Keeps the whole store bounded: what nobody touched for long goes first, then the oldest until the rest fits. */
-import { lstatSync, rmSync, statSync } from "node:fs";
+import { lstatSync, rmSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
 import { namesIn } from "./content/names-in.js";
 import type { SnapshotLimits } from "./limits.js";
@@ -84,7 +84,7 @@ function measure(directory: string): { bytes: number; touchedMs: number } {
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
     const stat = lstatSync(path, { throwIfNoEntry: false });
     if (stat === undefined) continue;
-    touchedMs = Math.max(touchedMs, stat.isDirectory() ? statSync(path).mtimeMs : stat.mtimeMs);
+    touchedMs = Math.max(touchedMs, stat.mtimeMs);
     if (stat.isDirectory()) for (const name of namesIn(path)) pending.push(`${path}/${name}`);
     else bytes += stat.size;
   }

@@ -144,6 +144,22 @@ test("a write through a link is undone where it landed; the link stays a link", 
   expect(f.tree()).toEqual(before);
 });
 
+test("a write through links that a command just made, and that lead to nothing yet, is undone where it landed", async () => {
+  const f = fixture();
+  f.session.beginTurn(0);
+  const done = await f.session.willRun();
+  symlinkSync("second", f.path("first"));
+  symlinkSync("sub/../made.txt", f.path("second"));
+  mkdirSync(f.path("sub"));
+  await done();
+  await f.session.willWrite(f.path("first"));
+  writeFileSync(f.path("first"), "1");
+  expect(f.read("made.txt")).toBe("1");
+  await f.session.endTurn();
+  expect((await f.session.undo()).conflicts).toEqual([]);
+  expect(f.tree()).toEqual({});
+});
+
 test("a file that became a fifo is a conflict, and comes back once the fifo is gone", async () => {
   const f = fixture();
   f.write("a", "0");

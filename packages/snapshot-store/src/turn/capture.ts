@@ -1,6 +1,6 @@
 /** Takes the content of files into a session's blobs: before the turn touches them, and after it. */
-import { realpathSync } from "node:fs";
-import { dirname } from "node:path";
+import { readlinkSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { Baseline } from "../baseline/baseline.js";
 import type { Run } from "../baseline/run.js";
 import type { Blobs } from "../content/blobs.js";
@@ -19,15 +19,11 @@ export interface CaptureContext {
   baseline(root: string): Baseline;
 }
 
-/** Notes what is at a path before the turn writes it, and returns the paths noted; through a link, also what it leads to. */
-export function captureBefore(turn: OpenTurn, path: string, context: CaptureContext): string[] {
-  const canonical = context.roots.canonical(path);
-  const state = capturePath(turn, canonical, context);
-  if (state?.kind !== "link") return [canonical];
-  const target = targetOf(canonical, state.target, context.roots);
-  if (target === null) return [canonical];
-  capturePath(turn, target, context);
-  return [canonical, target];
+/** Notes what is at a path before the turn writes it, and returns the paths noted: through links, all they lead to. */
+export function captureBefore(turn: OpenTurn, path: string, context: CaptureContext): readonly string[] {
+  const paths = followed(context.roots.canonical(path), context.roots);
+  for (const each of paths) capturePath(turn, each, context);
+  return paths;
 }
 
 /** Takes over what a command changed: the earlier content comes from the baseline. */
@@ -78,13 +74,12 @@ export async function captureAfter(turn: OpenTurn, context: CaptureContext): Pro
 
 // --- internal ---
 
-/** Null when nothing had to be noted. */
-function capturePath(turn: OpenTurn, path: string, context: CaptureContext): FileState | null {
-  if (turn.before.has(path)) return turn.before.get(path)!;
+function capturePath(turn: OpenTurn, path: string, context: CaptureContext): void {
+  if (turn.before.has(path)) return;
   const located = context.roots.locate(path);
   if (located === null) {
     turn.skip(path, context.roots.isOwn(path) ? "own_data" : "outside_workspace");
-    return null;
+    return;
   }
   const { state, bytes } = observe(fsPath(path), context.limits.fileBytes);
   if (state.kind === "skipped") turn.skip(path, state.reason);
@@ -93,20 +88,24 @@ function capturePath(turn: OpenTurn, path: string, context: CaptureContext): Fil
     for (const missing of missingParents(path, located.root)) turn.foundDirectory(missing, null);
     turn.found(path, state);
   }
-  return state;
 }
 
-/** Where a write through a link ends up; null when it leads nowhere. */
-function targetOf(link: string, target: string, roots: Roots): string | null {
+/** As many links in a row as Linux follows. */
+const MAX_LINKS = 40;
+
+/** A path and where a write through it ends up, link by link; the last may not exist. */
+function followed(path: string, roots: Roots): string[] {
+  const paths = [path];
   try {
-    return textOfBytes(realpathSync.native(fsPath(link), { encoding: "buffer" }));
-  } catch {
-    try {
-      return roots.canonical(target.startsWith("/") ? target : `${dirname(link)}/${target}`);
-    } catch {
-      return null;
+    while (paths.length <= MAX_LINKS) {
+      const link = paths.at(-1)!;
+      const target = textOfBytes(readlinkSync(fsPath(link), { encoding: "buffer" }));
+      paths.push(roots.canonical(resolve(dirname(link), target)));
     }
+  } catch {
+    // No link, and so the end; or a link that leads nowhere.
   }
+  return paths;
 }
 
 function missingParents(path: string, root: string): string[] {
