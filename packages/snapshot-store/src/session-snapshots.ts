@@ -5,8 +5,8 @@ import type { Run } from "./baseline/run.js";
 import { createBlobs } from "./content/blobs.js";
 import { SnapshotError, toSnapshotError } from "./errors.js";
 import type { SnapshotLimits } from "./limits.js";
-import { lookAt, type Workplace } from "./restore/apply.js";
 import { makePlan, recoverRestore, restore } from "./restore/restore.js";
+import { lookAt, type Workplace } from "./restore/workplace.js";
 import { diffAcross, editsOf } from "./snapshot-diff.js";
 import { type CaptureContext, captureAfter, captureBefore, captureRun } from "./turn/capture.js";
 import { createHistory } from "./turn/history.js";
@@ -107,8 +107,13 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     }
     const end = async () => {
       if (!commands.delete(end)) return;
-      for (const [run, baseline] of runs) {
-        await baseline.finishRun(run, () => open.together(() => captureRun(open, run, baseline, blobs)));
+      try {
+        for (const [run, baseline] of runs) {
+          await baseline.finishRun(run, () => open.together(() => captureRun(open, run, baseline, blobs)));
+        }
+      } finally {
+        // Those that were not reached.
+        abandon(runs);
       }
       if (commands.size === 0) for (const root of roots.paths) open.commandEnded(root);
     };

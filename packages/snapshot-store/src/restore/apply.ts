@@ -1,7 +1,6 @@
 /** Carries a plan out, so that doing it again after a crash ends in the same place. */
 import { lchownSync, lstatSync, openSync, renameSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Blobs } from "../content/blobs.js";
 import {
   ABSENT,
   type FileState,
@@ -13,17 +12,11 @@ import {
 } from "../content/file-state.js";
 import { errnoOf } from "../errors.js";
 import { createPacer } from "../pacer.js";
-import { mkdirIfMissing, type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
-import type { Roots } from "../workspace/roots.js";
+import { mkdirIfMissing, pinBelow } from "../workspace/pinned-dir.js";
 import type { DirectoryOp, FileOp, Plan } from "./plan.js";
 import { type Stage, stageFiles } from "./stage.js";
 import { createSyncBatch } from "./sync-batch.js";
-
-export interface Workplace {
-  readonly roots: Roots;
-  readonly blobs: Blobs;
-  readonly fileBytes: number;
-}
+import { inParent, lookAt, type Workplace } from "./workplace.js";
 
 /** Path -> why its op was given up at the last moment. */
 export type LateConflicts = ReadonlyMap<string, string>;
@@ -67,8 +60,8 @@ export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Prom
     if (reason !== null) late.set(op.path, reason);
     await pacer.pause();
   }
-  for (const dir of plan.dirs) if (dir.to !== null) setMode(dir, dir.to, place);
   await syncParents([...plan.files, ...plan.dirs], place);
+  for (const dir of directories) if (dir.to !== null) setMode(dir, dir.to, place);
   return late;
 }
 
@@ -82,25 +75,6 @@ export function reversed(plan: Plan): Plan {
   };
 }
 
-/** What is at a path of the workspace, reached through no symlink; a path that cannot be reached holds nothing of ours. */
-export function lookAt(path: string, place: Workplace): { state: FileState; bytes: Buffer | null } {
-  const located = place.roots.locate(path);
-  if (located === null) return { state: { kind: "skipped", reason: "outside_workspace" }, bytes: null };
-  let parent: PinnedDir | "blocked" | null;
-  try {
-    parent = pinBelow(located.root, located.parts.slice(0, -1));
-  } catch (error) {
-    if (errnoOf(error) !== "EACCES") throw error;
-    return { state: { kind: "skipped", reason: "unreadable" }, bytes: null };
-  }
-  if (parent === null || parent === "blocked") return { state: ABSENT, bytes: null };
-  try {
-    return observe(parent.at(located.parts.at(-1)!), place.fileBytes);
-  } finally {
-    parent.close();
-  }
-}
-
 // --- internal ---
 
 /** A directory that goes or gets another mode has to let us in meanwhile. */
@@ -108,23 +82,6 @@ const OPEN_TO_OWNER = 0o700;
 
 function deepestFirst(a: { readonly path: string }, b: { readonly path: string }): number {
   return b.path.split("/").length - a.path.split("/").length;
-}
-
-/** Runs `work` with the pinned parent of a path and its last component; undefined when the parent cannot be reached. */
-function inParent<T>(
-  path: string,
-  place: Workplace,
-  parents: "as they are" | "made",
-  work: (parent: PinnedDir, name: string) => T,
-): T | undefined {
-  const { root, parts } = place.roots.locate(path)!;
-  const parent = pinBelow(root, parts.slice(0, -1), { make: parents === "made" });
-  if (parent === null || parent === "blocked") return undefined;
-  try {
-    return work(parent, parts.at(-1)!);
-  } finally {
-    parent.close();
-  }
 }
 
 /** Whether an op still applies: somebody may have changed the file since the plan was made. */

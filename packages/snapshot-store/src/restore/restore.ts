@@ -9,11 +9,12 @@ import type { Direction, Stack } from "../turn/stack.js";
 import type { FileOutcome, RecoveryReport } from "../types.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import type { Roots } from "../workspace/roots.js";
-import { carryOut, type LateConflicts, lookAt, prepare, reversed, type Workplace } from "./apply.js";
+import { carryOut, type LateConflicts, prepare, reversed } from "./apply.js";
 import { type Journal, readJournal, removeJournal, writeJournal } from "./journal.js";
 import { type Plan, planRestore } from "./plan.js";
 import { removeStage } from "./stage.js";
 import { isStageName, STAGE_PREFIX } from "./stage-name.js";
+import { lookAt, type Workplace } from "./workplace.js";
 
 /** Looks at the disk and the store first, in many small steps; the plan itself is then quickly made. */
 export async function makePlan(

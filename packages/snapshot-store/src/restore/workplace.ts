@@ -1,0 +1,42 @@
+/** Where a restore works: paths of the workspace, reached through no symlink. */
+import type { Blobs } from "../content/blobs.js";
+import { ABSENT, type Observed, observe } from "../content/file-state.js";
+import { errnoOf } from "../errors.js";
+import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
+import type { Roots } from "../workspace/roots.js";
+
+export interface Workplace {
+  readonly roots: Roots;
+  readonly blobs: Blobs;
+  readonly fileBytes: number;
+}
+
+/** What is at a path of the workspace; a path that cannot be reached holds nothing of ours. */
+export function lookAt(path: string, place: Workplace): Pick<Observed, "state" | "bytes"> {
+  if (place.roots.locate(path) === null)
+    return { state: { kind: "skipped", reason: "outside_workspace" }, bytes: null };
+  try {
+    const seen = inParent(path, place, "as they are", (parent, name) => observe(parent.at(name), place.fileBytes));
+    return seen ?? { state: ABSENT, bytes: null };
+  } catch (error) {
+    if (errnoOf(error) !== "EACCES") throw error;
+    return { state: { kind: "skipped", reason: "unreadable" }, bytes: null };
+  }
+}
+
+/** Runs `work` with the pinned parent of a path and its last component; undefined when the parent cannot be reached. */
+export function inParent<T>(
+  path: string,
+  place: Workplace,
+  parents: "as they are" | "made",
+  work: (parent: PinnedDir, name: string) => T,
+): T | undefined {
+  const { root, parts } = place.roots.locate(path)!;
+  const parent = pinBelow(root, parts.slice(0, -1), { make: parents === "made" });
+  if (parent === null || parent === "blocked") return undefined;
+  try {
+    return work(parent, parts.at(-1)!);
+  } finally {
+    parent.close();
+  }
+}
