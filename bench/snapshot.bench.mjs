@@ -20,7 +20,10 @@ try {
   rmSync(base, { recursive: true, force: true });
 }
 
-/** What a turn waits for, from the first word that files will change to its end, against the same ten changes told to git. */
+/**
+ * What a turn waits for, from the first word that files will change to its end, against the same ten changes told to git. Ours
+ * keeps what was there before and what is there now, git only the latter; neither waits for the disk.
+ */
 async function snapshotAmong(count, bytes) {
   const tools = session("tools");
   const commands = session("commands");

@@ -7,13 +7,14 @@ import {
   readdirSync,
   renameSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createSnapshotStore } from "../src/index.js";
-import { fixture } from "./workspace.js";
+import { fixture, memory } from "./workspace.js";
 
 test("what git ignores is neither kept nor touched", async () => {
   const f = fixture();
@@ -204,8 +205,11 @@ test("more changes than the kernel has room to tell of are found all the same", 
 });
 
 test("a workspace that takes too long to read is read bit by bit; until then undo says what it does not know", async () => {
-  const f = fixture({ limits: { baselineMs: 3 } });
-  for (let i = 0; i < 300; i += 1) f.write(`d${i % 10}/f${i}`, "0");
+  const f = fixture({ limits: { baselineMs: 100 } }, memory);
+  for (let i = 0; i < 200; i += 1) {
+    f.write(`d${i % 10}/f${i}`, "");
+    truncateSync(f.path(`d${i % 10}/f${i}`), 4 * 1024 * 1024);
+  }
   mkdirSync(f.path("d9/empty"));
   const everything = "find . -type f -exec sh -c 'for f; do echo 1 > $f; done' - {} +; echo 1 > fresh";
   await f.shellTurn(0, everything);
