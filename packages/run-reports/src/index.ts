@@ -3,7 +3,6 @@ export { isReportError, ReportError, type ReportErrorCode } from "./errors.js";
 export { type CostRollup, type CostRow, costRollup } from "./runs/cost-rollup.js";
 export { listRuns, type RunList, type RunRow } from "./runs/list-runs.js";
 export { parseLimit, parseSince } from "./runs/query.js";
-export { type Run, type RunSource, readRun } from "./runs/run.js";
 export type { RunQuery, RunStore } from "./runs/select.js";
 export { type Stats, stats } from "./runs/stats.js";
 export type { ModelTotals, Totals } from "./runs/totals.js";

@@ -1,10 +1,10 @@
 /** One HTML file with nothing to load and nothing to run. Whatever the session said is escaped, tool calls and diffs are folded. */
 import type { Block, FileDiff, ToolBlock } from "./block.js";
+import { formatDuration } from "./duration.js";
 import { countChanges } from "./file-diff.js";
 import type { Heading } from "./heading.js";
 import { STYLE } from "./html-style.js";
 import { escapeHtml } from "./html-text.js";
-import { formatDuration } from "./narrate.js";
 import { loadProseRenderer, type ProseRenderer } from "./prose.js";
 
 /** What a browser may do with a transcript: show it. Send it as a header too; the file carries it in a meta tag. */

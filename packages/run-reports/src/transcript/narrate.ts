@@ -5,6 +5,7 @@
 import { endsTurn, type SessionRecord } from "@chimera/acp-schema/events";
 import { describeLoss } from "@chimera/event-store";
 import type { Block } from "./block.js";
+import { formatDuration } from "./duration.js";
 import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
 import { noteOf } from "./note.js";
 import { createToolCalls } from "./tool-calls.js";
@@ -171,11 +172,4 @@ function endBlock(record: SessionRecord, fields: Fields, turn: Turn): Block {
 
 function count(amount: number, noun: string): string {
   return `${amount.toLocaleString("en-US")} ${noun}${amount === 1 ? "" : "s"}`;
-}
-
-/** `850 ms`, `12.4 s`, `3 min 5 s`. */
-export function formatDuration(ms: number): string {
-  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }

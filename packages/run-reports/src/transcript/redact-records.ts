@@ -14,13 +14,13 @@ export async function* redactRecords(
   for await (const record of records) {
     if (isPiece(record)) {
       held.push(record);
-      size += textOf(record).length;
+      size += pieceText(record).length;
       if (size < WINDOW) continue;
       const { clean, cuts } = redactPieces(held, redactor);
       const rest = restStart(held, cuts);
       yield* clean.slice(0, rest);
       held = held.slice(rest);
-      size = held.reduce((total, piece) => total + textOf(piece).length, 0);
+      size = held.reduce((total, piece) => total + pieceText(piece).length, 0);
       continue;
     }
     yield* redactPieces(held, redactor).clean;
@@ -51,7 +51,7 @@ function isPiece(record: SessionRecord): record is Piece {
   }
 }
 
-function textOf(piece: Piece): string {
+function pieceText(piece: Piece): string {
   return piece.type === "tool_progress" ? piece.metadata.chunk : piece.metadata.text;
 }
 
@@ -73,12 +73,12 @@ function redactPieces(pieces: readonly Piece[], redactor: Redactor): { clean: Pi
   const clean = [...pieces];
   const cuts: Cut[] = [];
   for (const group of groupIndexes(pieces)) {
-    const ranges = redactor.find(group.map((index) => textOf(pieces[index]!)).join(""));
+    const ranges = redactor.find(group.map((index) => pieceText(pieces[index]!)).join(""));
     if (ranges.length === 0) continue;
     let offset = 0;
     const holders = ranges.map((): number[] => []);
     for (const index of group) {
-      const text = textOf(pieces[index]!);
+      const text = pieceText(pieces[index]!);
       ranges.forEach(([start, end], range) => {
         if (start < offset + text.length && end > offset) holders[range]!.push(index);
       });
@@ -121,7 +121,7 @@ function cutRanges(text: string, offset: number, ranges: readonly Range[]): stri
  */
 function restStart(pieces: readonly Piece[], cuts: readonly Cut[]): number {
   let index = pieces.length;
-  for (let size = 0; index > 0 && size < OVERLAP; index--) size += textOf(pieces[index - 1]!).length;
+  for (let size = 0; index > 0 && size < OVERLAP; index--) size += pieceText(pieces[index - 1]!).length;
   for (;;) {
     const crossing = cuts.filter(([first, last]) => first < index && last >= index);
     if (crossing.length === 0) break;
