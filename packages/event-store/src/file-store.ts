@@ -1,9 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { StoreError, storageError } from "./errors.js";
-import { listDrafts, replaceFile } from "./file/atomic-file.js";
 import { type Claim, claim, claimUnseen } from "./file/claim.js";
 import { createHeartbeat } from "./file/heartbeat.js";
 import { EMPTY_LOG, inspectLog, type LogEnd } from "./file/inspect.js";
@@ -11,14 +9,14 @@ import { createLiveLogs } from "./file/live-logs.js";
 import { createLogWriter, type FileLogWriter } from "./file/log-writer.js";
 import { createOpenFiles } from "./file/open-files.js";
 import { countTypes, readEntries, readLog } from "./file/read-log.js";
-import { readRegular } from "./file/regular-file.js";
 import { createSegmentLog, type SegmentLog } from "./file/segment-log.js";
-import { createSessionIndex, parseSummary } from "./file/session-index.js";
+import { isSessionDirectory, makeSessionDirectory, removeSessionDirectory } from "./file/session-directory.js";
+import { createSessionIndex } from "./file/session-index.js";
+import { createSummaries, formatSummary } from "./file/summaries.js";
 import { createDiskSync } from "./file/sync.js";
-import { LIMITS } from "./limits.js";
 import { pageOf, type RowSource } from "./list.js";
+import { refused } from "./live/broadcast.js";
 import { createTick } from "./live/tick.js";
-import { refused } from "./memory-store.js";
 import { withChecksum } from "./record/encode.js";
 import { createStamp } from "./record/stamp.js";
 import { assertStorableId } from "./session-id.js";
@@ -47,7 +45,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
   const index = createSessionIndex<S>(eventlog);
   const directoryOf = (id: string): string => join(eventlog, id);
   const live = createLiveLogs<E>(directoryOf, openFiles);
-  const summaryWrites = new Map<string, Promise<void>>();
+  const summaries = createSummaries<S>(openFiles, disk);
   let closed = false;
 
   const usable = (id: string): void => {
@@ -58,37 +56,24 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
   const existing = (id: string): string => {
     usable(id);
     const directory = directoryOf(id);
-    if (!isDirectory(directory)) throw new StoreError("not_found", `no session ${id}`);
+    if (!isSessionDirectory(directory)) throw new StoreError("not_found", `no session ${id}`);
     return directory;
   };
 
-  /** Drafts of its summary that a killed process left. Only whose session it is writes one: ask while it is ours. */
-  const draftsLeft = (id: string): string[] =>
-    summaryWrites.has(id) ? [] : listDrafts(join(directoryOf(id), "summary.json"));
-
   const take = (directory: string): Claim => openFiles.withRoom(() => claim(join(directory, "claim"), { heartbeat }));
 
-  /**
-   * Makes a session's directory with its claim and its summary, which appears in one step: whoever gives it its name has
-   * created the session. `unsynced` are the paths that a crash of the machine may still take back.
-   */
+  /** `unsynced` are the paths that a crash of the machine may still take back. */
   const makeSession = (id: string, summary: S): { held: Claim; directory: string; unsynced: string[] } => {
     usable(id);
     const directory = directoryOf(id);
     const text = formatSummary(summary);
-    if (isTaken(directory)) throw new StoreError("exists", `session ${id} exists`);
-    const unseen = unseenName(eventlog, "new", id);
-    try {
-      const parents = makeDirectory(unseen);
-      const held = openFiles.withRoom(() => claimUnseen(join(unseen, "claim"), join(directory, "claim"), heartbeat));
-      openFiles.withRoom(() => writeFileSync(join(unseen, "summary.json"), text, { mode: 0o600 }));
-      renameSync(unseen, directory);
-      return { held, directory, unsynced: [join(directory, "summary.json"), directory, ...parents] };
-    } catch (error) {
-      discard(unseen);
-      if (isTaken(directory)) throw new StoreError("exists", `session ${id} exists`);
-      throw storageError(error, `cannot create session ${id}`);
-    }
+    const { filled: held, changed } = makeSessionDirectory(directory, (unseen) =>
+      openFiles.withRoom(() => {
+        writeFileSync(join(unseen, "summary.json"), text, { mode: 0o600 });
+        return claimUnseen(join(unseen, "claim"), join(directory, "claim"), heartbeat);
+      }),
+    );
+    return { held, directory, unsynced: [join(directory, "summary.json"), directory, ...changed] };
   };
 
   const openWriter = (
@@ -143,7 +128,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
         const segments = continueLog(directory, held, end);
         // Whoever did not release may still write: a segment of our own makes that invisible.
         if (held.isTakeover) segments.start();
-        for (const path of draftsLeft(id)) rmSync(path, { force: true });
+        for (const path of summaries.drafts(directory)) rmSync(path, { force: true });
         return openWriter(id, held, segments, end.lastTs, []);
       } catch (error) {
         held.release();
@@ -153,7 +138,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
     async has(id) {
       assertStorableId(id);
-      return isDirectory(directoryOf(id));
+      return isSessionDirectory(directoryOf(id));
     },
 
     async copy(from, to, { upTo, summary }) {
@@ -207,30 +192,11 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
     async readSummary(id) {
       usable(id);
-      try {
-        const path = join(directoryOf(id), "summary.json");
-        return parseSummary<S>(openFiles.withRoom(() => readRegular(path, LIMITS.summaryBytes)) ?? "");
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-        throw storageError(error, `cannot read the summary of ${id}`);
-      }
+      return isSessionDirectory(directoryOf(id)) ? summaries.read(directoryOf(id)) : null;
     },
 
     async writeSummary(id, summary) {
-      const path = join(existing(id), "summary.json");
-      const text = formatSummary(summary);
-      // One after the other, so that the last call's summary is the one that stays.
-      const write = (summaryWrites.get(id) ?? Promise.resolve()).then(() =>
-        openFiles.replacements.run(() => openFiles.withRoomAsync(() => replaceFile(path, text, disk))),
-      );
-      const settled = write.catch(() => {});
-      summaryWrites.set(id, settled);
-      void settled.then(() => {
-        if (summaryWrites.get(id) === settled) summaryWrites.delete(id);
-      });
-      await write.catch((error: unknown) => {
-        throw storageError(error, `cannot write the summary of ${id}`);
-      });
+      await summaries.write(existing(id), summary);
     },
 
     async list(listOptions = {}) {
@@ -256,17 +222,14 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     async delete(id) {
       usable(id);
       const directory = directoryOf(id);
-      if (!isDirectory(directory)) return live.end(id);
+      if (!isSessionDirectory(directory)) return live.end(id);
       const writer = live.get(id)?.writer;
       const held = writer?.claim ?? take(directory);
       writer?.abandon();
       live.end(id);
-      await summaryWrites.get(id);
-      const doomed = unseenName(eventlog, "deleted", id);
+      await summaries.settled(directory);
       try {
-        // Gone in one step; what takes longer happens under a name nobody lists.
-        renameSync(directory, doomed);
-        await rm(doomed, { recursive: true, force: true });
+        await removeSessionDirectory(directory);
       } catch (error) {
         held.release();
         if ((error as NodeJS.ErrnoException).code !== "ENOENT")
@@ -278,7 +241,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       let swept = 0;
       for (const id of index.ids()) {
         try {
-          const left = draftsLeft(id).length;
+          const left = summaries.drafts(directoryOf(id)).length;
           if (left === 0 || live.get(id)?.writer) continue;
           await (await store.open(id)).close();
           swept += left;
@@ -294,59 +257,11 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       closed = true;
       const results = await Promise.allSettled(live.writers().map((writer) => writer.close()));
       live.endAll();
-      await Promise.all(summaryWrites.values());
+      await summaries.settled();
       heartbeat.stop();
       const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
     },
   };
   return store;
-}
-
-// --- internal ---
-
-function isTaken(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
-/** Not a link to one: what is written behind it would land wherever it leads. */
-function isDirectory(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-/** A name that no list shows. */
-function unseenName(eventlog: string, why: "new" | "deleted", id: string): string {
-  return join(eventlog, `.${why}-${id}-${randomBytes(4).toString("hex")}`);
-}
-
-/** What cannot be removed is no reason to hide why it has to be. */
-function discard(directory: string): void {
-  try {
-    rmSync(directory, { recursive: true, force: true });
-  } catch {
-    // Nobody sees the name, and the next collection of garbage tries again.
-  }
-}
-
-/** Makes a directory, and its parents where there are none. Returns the directories that got a new name in them. */
-function makeDirectory(directory: string): string[] {
-  const parent = dirname(directory);
-  try {
-    mkdirSync(directory, { mode: 0o700 });
-    return [parent];
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  }
-  const first = mkdirSync(parent, { recursive: true, mode: 0o700 }) ?? directory;
-  const changed = makeDirectory(directory);
-  for (let made = parent; made.length >= first.length; made = dirname(made)) changed.push(dirname(made));
-  return changed;
-}
-
-function formatSummary(summary: object): string {
-  try {
-    return `${JSON.stringify(summary, null, 2)}\n`;
-  } catch (cause) {
-    throw new StoreError("invalid_event", "the summary cannot be written as JSON", { cause });
-  }
 }

@@ -1,7 +1,7 @@
 import { StoreError } from "./errors.js";
 import { LIMITS } from "./limits.js";
 import { pageOf, type RowSource } from "./list.js";
-import { type Broadcast, createBroadcast } from "./live/broadcast.js";
+import { type Broadcast, createBroadcast, refused } from "./live/broadcast.js";
 import { createTick, type Tick } from "./live/tick.js";
 import { createWindowBudget, type WindowBudget } from "./live/window.js";
 import { batches } from "./record/batches.js";
@@ -143,13 +143,6 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       }
     },
   };
-}
-
-/** A subscription that could not begin. */
-export function refused(error: unknown): Subscription {
-  const ended = Promise.reject(error);
-  ended.catch(() => {});
-  return { cursor: 0, ended, close() {} };
 }
 
 // --- internal ---

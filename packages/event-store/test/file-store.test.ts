@@ -5,7 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createFileStore, type Damage, type EventBody, type EventStore, type FileStoreOptions } from "../src/index.js";
+import {
+  createFileStore,
+  type Damage,
+  type EventBody,
+  type EventStore,
+  type FileStoreOptions,
+  LIMITS,
+} from "../src/index.js";
 
 interface Note extends EventBody {
   readonly text?: string;
@@ -311,6 +318,17 @@ describe("followers", () => {
   });
 });
 
+describe("a summary", () => {
+  it("that no list could show is refused, and the one before it stays", async () => {
+    const store = openStore();
+    await store.create(ID, { title: "small" });
+    const large = { title: "é".repeat(LIMITS.summaryBytes / 2) };
+    await expect(store.writeSummary(ID, large)).rejects.toMatchObject({ code: "too_large" });
+    await expect(store.create("other", large)).rejects.toMatchObject({ code: "too_large" });
+    expect((await store.list()).sessions.map((session) => session.summary)).toEqual([{ title: "small" }]);
+  });
+});
+
 describe("time stamps and lists", () => {
   it("never go back, whatever the clock does", async () => {
     const times = [1_000_000, 999_000, 1_000_500, 5, 1_000_501];
@@ -351,9 +369,17 @@ describe("time stamps and lists", () => {
       await writeFile(join(root, "eventlog", id, "summary.json"), JSON.stringify({ id }));
     }
     await mkdir(join(root, "eventlog", "empty"));
+    await mkdir(join(root, "eventlog", "stillborn"));
+    await writeFile(join(root, "eventlog", "stillborn", "summary.json"), "");
+    await writeFile(join(root, "eventlog", "stillborn", "event-000001-aaaaaaaa.ndjson"), "");
     await writeFile(join(root, "eventlog", ids[0]!, "summary.json"), "not json");
+    const record = { type: "note", metadata: {}, ts: "2026-04-25T12:03:04Z" };
+    await writeFile(join(root, "eventlog", ids[0]!, "event-000001-aaaaaaaa.json"), JSON.stringify(record));
     const titles = async (): Promise<number> => {
-      const { sessions } = await openStore().list();
+      const damaged: Damage[] = [];
+      const { sessions } = await openStore().list({ onDamage: (one) => damaged.push(one) });
+      // Of a session that never had a record nothing is lost.
+      expect(damaged.map((one) => one.where)).toEqual([`${ids[0]}/summary.json`]);
       for (const { id, summary } of sessions) expect(summary).toMatchObject({ id });
       return sessions.length;
     };

@@ -5,8 +5,8 @@ import { LIMITS } from "../limits.js";
 import type { Damage } from "../types.js";
 import { type EventFile, listEventFiles } from "./event-files.js";
 import { createSegmentParser } from "./parse-segment.js";
-import { lendChunk, takeChunkBack } from "./read-chunk.js";
 import { openRegular } from "./regular-file.js";
+import { scanSegment } from "./scan-segment.js";
 import { parseHeader, type SegmentHeader, segmentFirst } from "./segment.js";
 
 /** One segment that belongs to the log. */
@@ -125,20 +125,13 @@ function link(candidates: readonly Candidate[], highest: number): ChainSegment[]
 }
 
 function holdsRecord(path: string, name: string, first: number): boolean {
-  const file = openRegular(path);
-  if (file === null) return false;
-  const chunk = lendChunk();
-  try {
-    const parser = createSegmentParser({ name, first });
-    for (;;) {
-      const read = readSync(file.fd, chunk, 0, chunk.length, parser.offset);
-      if (parser.push(chunk.subarray(0, read)).length > 0) return true;
-      if (read === 0) return parser.finishLog().entries.length > 0;
-    }
-  } finally {
-    takeChunkBack(chunk);
-    closeSync(file.fd);
-  }
+  const parser = createSegmentParser({ name, first });
+  let found = false;
+  scanSegment(path, parser, null, (entries) => {
+    found = entries.length > 0;
+    return found;
+  });
+  return found || parser.finishLog().entries.length > 0;
 }
 
 /** `unborn`: nothing was written yet, or it is no file at all, so the segment does not exist. */

@@ -1,4 +1,3 @@
-import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { type Counts, countType, createCounts } from "../record/counts.js";
 import { lineTs } from "../record/line.js";
@@ -6,7 +5,7 @@ import type { Damage, Entry, EventBody } from "../types.js";
 import { type Chain, type ChainSegment, loadChain } from "./chain.js";
 import { readEventFiles } from "./event-files.js";
 import { createSegmentParser, type SegmentParser } from "./parse-segment.js";
-import { lendChunk, takeChunkBack } from "./read-chunk.js";
+import { scanSegment } from "./scan-segment.js";
 
 /** The end of a log as a writer or a follower needs it. */
 export interface LogEnd {
@@ -87,18 +86,9 @@ function scan(
   note: (entry: Entry<EventBody>) => void,
 ): SegmentParser<EventBody> {
   const parser = createSegmentParser<EventBody>({ name: segment.name, first: segment.first, onDamage });
-  const fd = openSync(join(directory, segment.name), "r");
-  const chunk = lendChunk();
-  try {
-    const limit = segment.limit ?? Number.POSITIVE_INFINITY;
-    for (;;) {
-      const want = Math.min(chunk.length, limit - parser.offset);
-      const read = want > 0 ? readSync(fd, chunk, 0, want, parser.offset) : 0;
-      if (read === 0) return parser;
-      for (const entry of parser.push(chunk.subarray(0, read))) note(entry);
-    }
-  } finally {
-    takeChunkBack(chunk);
-    closeSync(fd);
-  }
+  scanSegment(join(directory, segment.name), parser, segment.limit, (entries) => {
+    entries.forEach(note);
+    return false;
+  });
+  return parser;
 }

@@ -7,8 +7,10 @@ import { hex8 } from "../record/crc32.js";
 import { isStorableId } from "../session-id.js";
 import type { Damage, ListedSession } from "../types.js";
 import { replaceFileSync } from "./atomic-file.js";
+import { loadChain } from "./chain.js";
 import { createDirectoryView } from "./directory-view.js";
 import { readRegular } from "./regular-file.js";
+import { asSummary, parseSummary } from "./summaries.js";
 
 /**
  * The summaries of all sessions, so that a list does not open each one. Every use is checked against the summary file's
@@ -95,7 +97,13 @@ export function createSessionIndex<S extends object>(directory: string): Session
       if (row === undefined) return null;
       const summary = summaryOf(row);
       if (summary === null) {
-        onDamage?.({ seq: null, last: null, where: `${id}/summary.json`, reason: "the summary is not a JSON object" });
+        if (!isStillborn(join(directory, id)))
+          onDamage?.({
+            seq: null,
+            last: null,
+            where: `${id}/summary.json`,
+            reason: "the summary is not a JSON object",
+          });
         return null;
       }
       return { id, summary, touched: Math.floor(row.mtimeMs) };
@@ -112,20 +120,7 @@ export function createSessionIndex<S extends object>(directory: string): Session
   };
 }
 
-/** The summary a text holds, or null when it is not a JSON object. */
-export function parseSummary<S extends object>(text: string): S | null {
-  try {
-    return asSummary<S>(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
-
 // --- internal ---
-
-function asSummary<S extends object>(value: unknown): S | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as S) : null;
-}
 
 /** The row as it was while its file is unchanged, else a new one; undefined when the summary cannot be read. */
 function readRow<S>(path: string, before: Row<S> | undefined): Row<S> | undefined {
@@ -137,6 +132,19 @@ function readRow<S>(path: string, before: Row<S> | undefined): Row<S> | undefine
     return { ino, size, mtimeMs, summary: readRegular(path, LIMITS.summaryBytes) };
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * True for a session without a single record. A machine that went down while it was made may leave its name and nothing of what
+ * was in it; nobody was promised it.
+ */
+function isStillborn(directory: string): boolean {
+  try {
+    const { files, segments, damage } = loadChain(directory);
+    return files.length === 0 && segments.length === 0 && damage.length === 0;
+  } catch {
+    return false;
   }
 }
 

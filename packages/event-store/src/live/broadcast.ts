@@ -194,3 +194,10 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
     },
   };
 }
+
+/** A subscription that could not begin. */
+export function refused(error: unknown): Subscription {
+  const ended = Promise.reject(error);
+  ended.catch(() => {});
+  return { cursor: 0, ended, close() {} };
+}

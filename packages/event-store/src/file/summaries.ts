@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { StoreError, storageError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import { listDrafts, replaceFile } from "./atomic-file.js";
+import type { OpenFiles } from "./open-files.js";
+import { readRegular } from "./regular-file.js";
+import type { DiskSync } from "./sync.js";
+
+/** The `summary.json` of sessions, by their directories. */
+export interface Summaries<S> {
+  /** Null when there is none, or it is not a JSON object. */
+  read(directory: string): S | null;
+  /** Replaces it in one step, after those that are under way: the last call's summary is the one that stays. */
+  write(directory: string, summary: S): Promise<void>;
+  /** Resolves when no replacement is under way: for one session, or for all. */
+  settled(directory?: string): Promise<unknown>;
+  /** Drafts that a killed process left. Only whose session it is writes one: ask while it is ours. */
+  drafts(directory: string): string[];
+}
+
+export function createSummaries<S extends object>(openFiles: OpenFiles, disk: DiskSync): Summaries<S> {
+  const writes = new Map<string, Promise<void>>();
+
+  return {
+    read(directory) {
+      try {
+        return parseSummary<S>(openFiles.withRoom(() => readRegular(pathOf(directory), LIMITS.summaryBytes)) ?? "");
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+        throw storageError(error, `cannot read ${pathOf(directory)}`);
+      }
+    },
+    async write(directory, summary) {
+      const text = formatSummary(summary);
+      const write = (writes.get(directory) ?? Promise.resolve()).then(() =>
+        openFiles.replacements.run(() => openFiles.withRoomAsync(() => replaceFile(pathOf(directory), text, disk))),
+      );
+      const settled = write.catch(() => {});
+      writes.set(directory, settled);
+      void settled.then(() => {
+        if (writes.get(directory) === settled) writes.delete(directory);
+      });
+      await write.catch((error: unknown) => {
+        throw storageError(error, `cannot write ${pathOf(directory)}`);
+      });
+    },
+    settled: async (directory) => (directory === undefined ? Promise.all(writes.values()) : writes.get(directory)),
+    drafts: (directory) => (writes.has(directory) ? [] : listDrafts(pathOf(directory))),
+  };
+}
+
+/** The text of a summary. */
+export function formatSummary(summary: object): string {
+  let text: string;
+  try {
+    text = `${JSON.stringify(summary, null, 2)}\n`;
+  } catch (cause) {
+    throw new StoreError("invalid_event", "the summary cannot be written as JSON", { cause });
+  }
+  if (Buffer.byteLength(text) <= LIMITS.summaryBytes) return text;
+  throw new StoreError("too_large", `a summary has at most ${LIMITS.summaryBytes} bytes`);
+}
+
+/** The summary a text holds, or null when it is not a JSON object. */
+export function parseSummary<S extends object>(text: string): S | null {
+  try {
+    return asSummary<S>(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+export function asSummary<S extends object>(value: unknown): S | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as S) : null;
+}
+
+// --- internal ---
+
+function pathOf(directory: string): string {
+  return join(directory, "summary.json");
+}
