@@ -1,11 +1,12 @@
 /** The settings that ferret has beyond the shared ones; a project may only make them stricter. */
 import type { ConfigKey, Kind } from "@chimera/host";
 import { DEFAULT_SANDBOX_MODE, SANDBOX_MODES } from "@chimera/sandbox";
-import { PRESETS } from "./approval/preset.js";
+import { PRESET_NAMES } from "./approval/preset.js";
+import { stricter, wordIn } from "./words.js";
 
 /** From the strictest on. */
-const MODES = Object.keys(SANDBOX_MODES);
-const APPROVALS = Object.keys(PRESETS);
+const MODES: readonly string[] = Object.keys(SANDBOX_MODES);
+const APPROVALS: readonly string[] = PRESET_NAMES;
 
 export const settings: Readonly<Record<"sandbox" | "os_sandbox" | "approval", ConfigKey<string>>> = {
   sandbox: {
@@ -14,7 +15,7 @@ export const settings: Readonly<Record<"sandbox" | "os_sandbox" | "approval", Co
     flag: "sandbox",
     value: "<mode>",
     env: "*_SANDBOX",
-    project: { narrow: stricter(MODES) },
+    project: { narrow: (ours, theirs) => stricter(MODES, ours, theirs) },
     help: `${MODES.join(", ")} (default ${DEFAULT_SANDBOX_MODE})`,
   },
   os_sandbox: {
@@ -32,23 +33,18 @@ export const settings: Readonly<Record<"sandbox" | "os_sandbox" | "approval", Co
     flag: "approval",
     value: "<preset>",
     env: "*_APPROVAL",
-    project: { narrow: stricter(APPROVALS) },
+    project: { narrow: (ours, theirs) => stricter(APPROVALS, ours, theirs) },
     help: `${APPROVALS.join(", ")} (default read-only)`,
   },
 };
 
 // --- internal ---
 
-/** `read_only` and `Read-Only` are read-only. */
 function word(words: readonly string[]): Kind<string> {
-  const pick = (given: string) => words.find((known) => known === given.trim().toLowerCase().replaceAll("_", "-"));
+  const pick = (text: string) => wordIn(words, text);
   return {
     takes: `one of ${words.join(", ")}`,
     fromText: pick,
     fromJson: (value) => (typeof value === "string" ? pick(value) : undefined),
   };
-}
-
-function stricter(words: readonly string[]): (ours: string, theirs: string) => string {
-  return (ours, theirs) => (words.indexOf(theirs) < words.indexOf(ours) ? theirs : ours);
 }

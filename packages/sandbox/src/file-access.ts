@@ -3,7 +3,7 @@ import { dirname, resolve, sep } from "node:path";
 import { PROTECTED } from "./confine/mount-plan.js";
 import { isInside, realPath } from "./confine/paths.js";
 import { HOME_STARTUP_FILES, secretPlaces } from "./confine/secrets.js";
-import { SANDBOX_MODES, type SandboxMode } from "./mode.js";
+import { SANDBOX_MODES } from "./mode.js";
 import type { SandboxOptions } from "./sandbox.js";
 
 /** `search` looks at everything below a path. */
@@ -50,11 +50,6 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
     const steers = path.split(sep).includes(".git") || guarded.some((place) => isInside(path, place));
     return steers ? `${path} steers other programs and is read-only in sandbox mode ${mode}` : null;
   }
-}
-
-/** Whether a mode lets anything reach the network. */
-export function allowsNetwork(mode: SandboxMode): boolean {
-  return SANDBOX_MODES[mode].network;
 }
 
 // --- internal ---

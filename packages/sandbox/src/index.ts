@@ -2,7 +2,7 @@
 export type { Confined } from "./confine/confined.js";
 export { findDenial } from "./denial.js";
 export { isSandboxError, SandboxError, type SandboxErrorCode } from "./errors.js";
-export { allowsNetwork, type FileAccessOptions, type FileUse, fileAccess } from "./file-access.js";
+export { type FileAccessOptions, type FileUse, fileAccess } from "./file-access.js";
 export { DEFAULT_SANDBOX_MODE, parseSandboxMode, SANDBOX_MODES, type SandboxMode } from "./mode.js";
 export {
   findRepositories,

@@ -1,7 +1,8 @@
 /** The preset of each session, within what its project allows. */
 import { type Session, SessionError, type Settings } from "@chimera/session";
 import type { ProjectBounds } from "../project-bounds.js";
-import { type ApprovalPreset, PRESETS, presetOf, stricter, WARNINGS } from "./preset.js";
+import { stricter } from "../words.js";
+import { type ApprovalPreset, PRESET_NAMES, PRESETS, presetOf, WARNINGS } from "./preset.js";
 
 export interface Approvals {
   /** What counts for a session in `cwd` that has these options. */
@@ -14,7 +15,7 @@ export interface Approvals {
 export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "approval">): Approvals {
   const within: Approvals["within"] = (options, cwd) => {
     const preset = presetOf(options);
-    return stricter(preset, limitIn(cwd) ?? preset);
+    return stricter(PRESET_NAMES, preset, limitIn(cwd) ?? preset);
   };
   const of = (session: Session) => within(session.settings.options, session.cwd);
   return {
@@ -23,7 +24,7 @@ export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "appr
     switch(session, preset, origin) {
       const old = of(session);
       const limit = limitIn(session.cwd) ?? preset;
-      if (stricter(preset, limit) !== preset) {
+      if (stricter(PRESET_NAMES, preset, limit) !== preset) {
         const reason = `the project's .chimera/config.json allows approval ${limit} at most (${PRESETS[limit]})`;
         throw new SessionError("invalid_setting", reason);
       }

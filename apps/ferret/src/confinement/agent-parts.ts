@@ -1,7 +1,7 @@
 /** The sandbox as the agent meets it: bounds for processes, a judgement of commands, a wall in front of calls. */
 import { acpTerminalTool, cleanEnvironment } from "@chimera/agent/tools";
 import type { AgentParts, ExtensionContext } from "@chimera/host";
-import { allowsNetwork, type OsSandbox, type SandboxMode } from "@chimera/sandbox";
+import { type OsSandbox, SANDBOX_MODES, type SandboxMode } from "@chimera/sandbox";
 import type { ProjectBounds } from "../project-bounds.js";
 import { classifyCommand } from "./classify-command.js";
 import { createConfine } from "./confine.js";
@@ -22,7 +22,7 @@ export function confinementParts({ mode, modeIn, osSandbox, context }: Confineme
     classify: classifyCommand,
     confine: createConfine({ ...places, env: cleanEnvironment(env), log: (message) => log.warn(message) }),
     narrow: guardCalls({ ...places, readable: [paths.outputs] }),
-    mcpNetwork: (cwd) => allowsNetwork(modeIn(cwd)),
+    mcpNetwork: (cwd) => SANDBOX_MODES[modeIn(cwd)].network,
     // An editor's terminal cannot be confined; a project that wants less is spared it call by call.
     ...(mode === "off" && { tools: [acpTerminalTool] }),
   };

@@ -2,7 +2,7 @@
 import { lazyMethods } from "@chimera/acp-server";
 import type { ProgramExtension } from "@chimera/host";
 import { createApprovals } from "../approval/approvals.js";
-import { type ApprovalPreset, PRESETS, parsePreset, WARNINGS } from "../approval/preset.js";
+import { type ApprovalPreset, PRESET_NAMES, PRESETS, parsePreset, WARNINGS } from "../approval/preset.js";
 import { projectBounds } from "../project-bounds.js";
 import { chosen } from "../shorthand.js";
 
@@ -40,7 +40,7 @@ export const approvalExtension: ProgramExtension = {
         {
           name: "approval",
           description: "Show or switch the approval preset",
-          hint: `[${Object.keys(PRESETS).join(" | ")}]`,
+          hint: `[${PRESET_NAMES.join(" | ")}]`,
           run({ session, args }) {
             if (!args) return `approval: ${approvals.of(session)}`;
             const { old, new: now } = approvals.switch(session, parsePreset(args));

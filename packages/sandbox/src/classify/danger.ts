@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { isSensitive } from "./paths.js";
 import { type Invocation, programName } from "./unfold.js";
+import { words } from "./words.js";
 
 export type Risk = "low" | "medium" | "high" | "critical";
 
@@ -12,9 +13,10 @@ export function worse(a: Risk, b: Risk): Risk {
 
 /** Directories whose loss takes the machine or the person's work with it. */
 const VITAL = new Set(
-  "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /usr/bin /usr/lib /usr/local /var /var/lib /Users /System /Library /Applications".split(
-    " ",
-  ),
+  words(`
+    / /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /usr/bin /usr/lib /usr/local
+    /var /var/lib /Users /System /Library /Applications
+  `),
 );
 
 const DISK = /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|dm-|md|loop|mapper\/|mem|kmem|port|zram)/;
@@ -89,8 +91,8 @@ export function catastrophe(invocation: Invocation, directories: readonly string
 /** How bad it would be to say yes by mistake. */
 export function riskOf(invocation: Invocation): Risk {
   const { argv, writes } = invocation;
-  const words = argv.map((word) => word ?? "");
-  const [name, args] = [programName(argv[0]), words.slice(1)];
+  const texts = argv.map((word) => word ?? "");
+  const [name, args] = [programName(argv[0]), texts.slice(1)];
   let risk: Risk = "medium";
   const raise = (to: Risk, when: boolean): void => {
     if (when) risk = worse(risk, to);
@@ -108,9 +110,9 @@ export function riskOf(invocation: Invocation): Risk {
   }
   raise(
     "critical",
-    words.some((word) => /\b(DROP|TRUNCATE) (TABLE|DATABASE|SCHEMA)\b|\bDELETE FROM\b/.test(word)),
+    texts.some((word) => /\b(DROP|TRUNCATE) (TABLE|DATABASE|SCHEMA)\b|\bDELETE FROM\b/.test(word)),
   );
-  for (const word of [...words, ...writes.map((target) => target ?? "")]) {
+  for (const word of [...texts, ...writes.map((target) => target ?? "")]) {
     raise("high", word.startsWith("/etc/") || isSensitive(word));
     raise("critical", /(^|\/)\.(ssh|gnupg|aws)(\/|$)|(credentials|secrets|tokens)\.(json|ya?ml|toml)$/.test(word));
   }

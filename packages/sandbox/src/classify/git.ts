@@ -1,6 +1,7 @@
 import { type OptionTable, parseOptions } from "./options.js";
-import { type Place, pathConcern } from "./paths.js";
+import { pathConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
+import { words } from "./words.js";
 
 interface GitReader extends OptionTable {
   /** Words after the options: revisions and paths, nothing at all, or only one of these. */
@@ -9,151 +10,91 @@ interface GitReader extends OptionTable {
   readonly operandsNeed?: readonly string[];
 }
 
-const DIFF_LONG = [
-  ..."stat shortstat numstat name-only name-status oneline patch no-patch cached staged color no-color abbrev-commit summary".split(
-    " ",
-  ),
-  ..."no-renames find-renames check exit-code quiet word-diff color-words diff-filter ignore-all-space ignore-space-change".split(
-    " ",
-  ),
-  ..."unified minimal patience histogram relative raw full-index abbrev no-prefix merge-base function-context dirstat".split(
-    " ",
-  ),
-];
-const LOG_LONG = [
-  ..."graph decorate no-decorate all branches tags remotes since until after before author committer grep format pretty follow".split(
-    " ",
-  ),
-  ..."merges no-merges first-parent reverse date max-count skip topo-order date-order left-right cherry-pick invert-grep".split(
-    " ",
-  ),
-  ..."no-walk source ancestry-path boundary count".split(" "),
-];
+const DIFF_LONG = words(`
+  stat shortstat numstat name-only name-status oneline patch no-patch cached staged color no-color abbrev-commit
+  summary no-renames find-renames check exit-code quiet word-diff color-words diff-filter ignore-all-space
+  ignore-space-change unified minimal patience histogram relative raw full-index abbrev no-prefix merge-base
+  function-context dirstat
+`);
+const LOG_LONG = words(`
+  graph decorate no-decorate all branches tags remotes since until after before author committer grep format
+  pretty follow merges no-merges first-parent reverse date max-count skip topo-order date-order left-right
+  cherry-pick invert-grep no-walk source ancestry-path boundary count
+`);
 
 const diff: GitReader = { flags: "pszwbRaMC", values: "US", long: DIFF_LONG };
 const log: GitReader = { flags: "pszwbRaiEFPMCcm", values: "nSGLU", long: [...DIFF_LONG, ...LOG_LONG], counts: true };
 
 /** Subcommands that only read when used with these options. */
 const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
-  blame: { flags: "wslefntbMC", values: "L", long: ["porcelain", "line-porcelain", "date", "since", "show-email"] },
+  blame: { flags: "wslefntbMC", values: "L", long: words("porcelain line-porcelain date since show-email") },
   branch: {
     flags: "arv",
-    long: [
-      "list",
-      "all",
-      "remotes",
-      "show-current",
-      "verbose",
-      "merged",
-      "no-merged",
-      "contains",
-      "no-contains",
-      "sort",
-      "format",
-      "color",
-      "no-color",
-    ],
+    long: words(`
+      list all remotes show-current verbose merged no-merged contains no-contains sort format color no-color
+    `),
     operandsNeed: ["--list", "--contains", "--no-contains", "--merged", "--no-merged"],
   },
   "cat-file": { flags: "ptse" },
-  "check-ignore": { flags: "vqn", long: ["verbose", "quiet", "no-index"] },
-  "count-objects": { flags: "vH", long: ["verbose", "human-readable"], operands: "none" },
-  describe: { long: ["tags", "always", "dirty", "abbrev", "long", "all", "match", "exact-match", "contains"] },
+  "check-ignore": { flags: "vqn", long: words("verbose quiet no-index") },
+  "count-objects": { flags: "vH", long: words("verbose human-readable"), operands: "none" },
+  describe: { long: words("tags always dirty abbrev long all match exact-match contains") },
   diff,
-  "for-each-ref": { long: ["format", "sort", "count", "contains", "merged"] },
+  "for-each-ref": { long: words("format sort count contains merged") },
   grep: {
     flags: "aEFGHILPchilnoqvwpW",
     values: "eABCm",
-    long: [
-      "cached",
-      "untracked",
-      "line-number",
-      "ignore-case",
-      "count",
-      "files-with-matches",
-      "name-only",
-      "heading",
-      "break",
-      "and",
-      "or",
-      "not",
-    ],
+    long: words(`
+      cached untracked line-number ignore-case count files-with-matches name-only heading break and or not
+    `),
   },
   log,
   "ls-files": {
     flags: "cdmostuz",
-    long: [
-      "cached",
-      "deleted",
-      "modified",
-      "others",
-      "ignored",
-      "stage",
-      "exclude-standard",
-      "unmerged",
-      "full-name",
-      "error-unmatch",
-    ],
+    long: words(`
+      cached deleted modified others ignored stage exclude-standard unmerged full-name error-unmatch
+    `),
   },
-  "ls-tree": { flags: "drtlz", long: ["name-only", "name-status", "full-tree", "long", "object-only"] },
-  "merge-base": { flags: "a", long: ["all", "is-ancestor", "octopus", "fork-point"] },
-  reflog: { flags: "pn", long: ["oneline", "date", "all", "max-count"], operands: ["show", "HEAD"], counts: true },
-  remote: { flags: "v", long: ["verbose"], operands: ["get-url", "origin", "upstream"] },
+  "ls-tree": { flags: "drtlz", long: words("name-only name-status full-tree long object-only") },
+  "merge-base": { flags: "a", long: words("all is-ancestor octopus fork-point") },
+  reflog: { flags: "pn", long: words("oneline date all max-count"), operands: ["show", "HEAD"], counts: true },
+  remote: { flags: "v", long: words("verbose"), operands: ["get-url", "origin", "upstream"] },
   "rev-list": log,
   "rev-parse": {
     flags: "q",
-    long: [
-      "show-toplevel",
-      "show-prefix",
-      "abbrev-ref",
-      "short",
-      "verify",
-      "git-dir",
-      "is-inside-work-tree",
-      "is-bare-repository",
-      "symbolic-full-name",
-      "quiet",
-      "git-common-dir",
-    ],
+    long: words(`
+      show-toplevel show-prefix abbrev-ref short verify git-dir is-inside-work-tree is-bare-repository
+      symbolic-full-name quiet git-common-dir
+    `),
   },
   shortlog: { flags: "sne", long: [...LOG_LONG, "summary", "numbered", "email"] },
   show: log,
-  "show-ref": { flags: "dhs", long: ["heads", "tags", "head", "verify", "hash"] },
+  "show-ref": { flags: "dhs", long: words("heads tags head verify hash") },
   stash: { operands: ["list"] },
   status: {
     // `-uno` and `-uall` attach a word to the letter.
     flags: "sbvzunoal",
-    long: [
-      "short",
-      "branch",
-      "porcelain",
-      "untracked-files",
-      "ignored",
-      "show-stash",
-      "ahead-behind",
-      "verbose",
-      "long",
-      "column",
-      "no-renames",
-    ],
+    long: words(`
+      short branch porcelain untracked-files ignored show-stash ahead-behind verbose long column no-renames
+    `),
   },
   tag: {
     flags: "ln123456789",
-    long: ["list", "sort", "contains", "merged", "no-merged", "points-at", "format", "column"],
+    long: words("list sort contains merged no-merged points-at format column"),
     operandsNeed: ["-l", "--list"],
   },
   whatchanged: log,
-  worktree: { long: ["porcelain"], operands: ["list"] },
+  worktree: { long: words("porcelain"), operands: ["list"] },
 };
 
 /** Why this git command is more than a read of the repository, or undefined. */
-export function gitConcern(args: readonly PlainWord[], place: Place): string | undefined {
+export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const rest = [...args];
   while (rest[0] && ["--no-pager", "-P", "--no-optional-locks"].includes(rest[0].text)) rest.shift();
   const name = rest.shift()?.text ?? "";
   if (!Object.hasOwn(SUBCOMMANDS, name)) return `git ${name} is not known to only read`;
   // A directory below the workspace can pose as a repository whose configuration runs programs.
-  if (!place.roots.includes(place.cwd)) return "git runs outside the workspace's own repository";
+  if (!standpoint.roots.includes(standpoint.cwd)) return "git runs outside the workspace's own repository";
   const table = SUBCOMMANDS[name]!;
   const parsed = parseOptions(rest, table);
   if (typeof parsed === "string") return `git ${name}: ${parsed} is not known to only read`;
@@ -169,16 +110,16 @@ export function gitConcern(args: readonly PlainWord[], place: Place): string | u
   } else if (name === "stash" || name === "worktree") {
     return `git ${name} is not known to only read`;
   }
-  return operandConcern(operands, place);
+  return operandConcern(operands, standpoint);
 }
 
 // --- internal ---
 
 /** An operand is a revision or a path, or `revision:path`; whatever looks like a path must be an ordinary one. */
-function operandConcern(operands: readonly PlainWord[], place: Place): string | undefined {
+function operandConcern(operands: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   for (const word of operands) {
     for (const text of new Set([word.text, word.text.slice(word.text.indexOf(":") + 1)])) {
-      const concern = text === "" ? undefined : pathConcern({ text, glob: word.glob }, place);
+      const concern = text === "" ? undefined : pathConcern({ text, glob: word.glob }, standpoint);
       if (concern) return concern;
     }
   }

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { realPath } from "../confine/paths.js";
 import type { Workspace } from "../sandbox.js";
 import { catastrophe, type Risk, riskOf, worse } from "./danger.js";
-import { type Place, pathConcern } from "./paths.js";
+import { pathConcern, type Standpoint } from "./paths.js";
 import { type PlainCommand, readPlainScript } from "./plain-script.js";
 import { readConcern } from "./readers.js";
 import { type CommandRules, couldMatch, matchRule } from "./rules.js";
@@ -124,52 +124,54 @@ function feedsShell(plain: readonly (readonly string[])[] | undefined): boolean 
 function firstConcern(plain: readonly PlainCommand[], options: ClassifyOptions): string | undefined {
   const roots = [options.workspace.cwd, ...(options.workspace.directories ?? [])].map((path) => resolve(path));
   // A `cd` may succeed or not: what follows must be harmless from every directory it could run in.
-  let places: Place[] = [
+  let standpoints: Standpoint[] = [
     { cwd: resolve(options.workspace.cwd, options.cwd ?? "."), roots, looks: { left: MAX_LOOKS } },
   ];
   for (const command of plain) {
     const argv = command.words.map((word) => word.text);
-    for (const place of places) {
-      const concern = redirectConcern(command, place) ?? commandConcern(command, argv, place, options.rules ?? {});
+    for (const standpoint of standpoints) {
+      const concern =
+        redirectConcern(command, standpoint) ?? commandConcern(command, argv, standpoint, options.rules ?? {});
       if (concern) return concern;
     }
-    if (argv[0] === "cd") places = places.flatMap((place) => [place, ...arrivals(place, argv[1] ?? ".")]);
-    if (places.length > 8) return "the command changes directory too often to judge";
+    if (argv[0] === "cd")
+      standpoints = standpoints.flatMap((standpoint) => [standpoint, ...arrivals(standpoint, argv[1] ?? ".")]);
+    if (standpoints.length > 8) return "the command changes directory too often to judge";
   }
   return undefined;
 }
 
 /** The shell thinks it is where the words say, paths are followed from where the links lead. */
-function arrivals(place: Place, target: string): Place[] {
-  const named = resolve(place.cwd, target);
-  return [...new Set([named, realPath(named) ?? named])].map((cwd) => ({ ...place, cwd }));
+function arrivals(standpoint: Standpoint, target: string): Standpoint[] {
+  const named = resolve(standpoint.cwd, target);
+  return [...new Set([named, realPath(named) ?? named])].map((cwd) => ({ ...standpoint, cwd }));
 }
 
 function commandConcern(
   command: PlainCommand,
   argv: readonly string[],
-  place: Place,
+  standpoint: Standpoint,
   rules: CommandRules,
 ): string | undefined {
   const asked = rules.ask?.find((pattern) => couldMatch(pattern, argv));
   if (asked) return `the rule ${asked} asks`;
   const globbed = command.words.some((word) => word.glob);
   if (!globbed && rules.allow?.some((pattern) => matchRule(pattern, argv))) return undefined;
-  if (argv[0] === "cd") return changeDirectoryConcern(command, place);
-  return readConcern(command.words, place);
+  if (argv[0] === "cd") return changeDirectoryConcern(command, standpoint);
+  return readConcern(command.words, standpoint);
 }
 
-function changeDirectoryConcern(command: PlainCommand, place: Place): string | undefined {
+function changeDirectoryConcern(command: PlainCommand, standpoint: Standpoint): string | undefined {
   const [, target, ...more] = command.words;
   if (!target || more.length > 0 || target.glob || target.text.startsWith("-"))
     return "cd goes to an unknown directory";
-  return pathConcern(target, place);
+  return pathConcern(target, standpoint);
 }
 
-function redirectConcern(command: PlainCommand, place: Place): string | undefined {
+function redirectConcern(command: PlainCommand, standpoint: Standpoint): string | undefined {
   for (const { operator, target } of command.redirects) {
     if (operator === "<") {
-      const concern = target.glob ? "a redirection from a pattern" : pathConcern(target, place);
+      const concern = target.glob ? "a redirection from a pattern" : pathConcern(target, standpoint);
       if (concern) return concern;
     } else if (operator === ">&" || operator === "<&") {
       if (!/^[0-9]$/.test(target.text)) return `writes ${target.text}`;

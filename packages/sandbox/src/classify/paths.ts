@@ -4,8 +4,8 @@ import { isInside, realPath } from "../confine/paths.js";
 import { globMatches, loosened } from "./glob.js";
 import type { PlainWord } from "./plain-script.js";
 
-/** Where relative paths start and which directories belong to the workspace; all absolute. */
-export interface Place {
+/** From where a command's words are read: where relative paths start, what belongs to the workspace; all absolute. */
+export interface Standpoint {
   readonly cwd: string;
   readonly roots: readonly string[];
   /** Names that may still be looked at to see what patterns stand for, in the whole command. */
@@ -33,25 +33,26 @@ const SENSITIVE: readonly RegExp[] = [
   /^\.env(?!\.(example|sample|template|dist)$)(\..*|rc)?$/,
   /^\.(ssh|gnupg|aws|azure|kube|docker|netrc|npmrc|pypirc|pgpass|vault-token|htpasswd|git-credentials|password-store|chimera)$/,
   /^id_(rsa|dsa|ecdsa|ed25519)/,
-  /^(credentials?|secrets?|tokens?|passwords?|service[-_]account)(\..*)?$/,
+  // Source about them is not one of them; `secrets.py` and `secrets.h` often are.
+  /^(credentials?|secrets?|tokens?|passwords?|service[-_]account)(?!\.([cm]?[jt]sx?|cc?|cpp|cs|css|go|java|kt|less|mdx?|rb|rs|scala|scss|svelte|swift|vue)$)(\..*)?$/,
   /\.(pem|key|p12|pfx|jks|keystore|kdbx|tfstate|asc|gpg)$/,
   /^(shadow|gshadow|sudoers|environ|authorized_keys|known_hosts)$/,
   /_history$/,
 ];
 
 /** Why reading this path needs a question, or undefined when it is an ordinary path of the workspace. */
-export function pathConcern(word: PlainWord, place: Place): string | undefined {
+export function pathConcern(word: PlainWord, standpoint: Standpoint): string | undefined {
   const { text } = word;
   if (text === "-" || PUBLIC_FILES.has(text)) return undefined;
   if (text.length > MAX_PATH) return "a path is too long to judge";
   const fixed = word.glob ? staticPart(text) : text;
   if (fixed === undefined) return `${text} can match hidden or outside names`;
-  const concern = isSensitive(text) ? `${text} may hold credentials` : fixedConcern(fixed, place);
+  const concern = isSensitive(text) ? `${text} may hold credentials` : fixedConcern(fixed, standpoint);
   if (concern || !word.glob) return concern;
-  const names = namesLike(text, place);
+  const names = namesLike(text, standpoint);
   if (!names) return `${text} can match too many names to judge`;
   for (const name of names) {
-    const found = fixedConcern(name, place);
+    const found = fixedConcern(name, standpoint);
     if (found) return found;
   }
   return undefined;
@@ -68,18 +69,18 @@ export function isSensitive(path: string): boolean {
 
 // --- internal ---
 
-function fixedConcern(text: string, place: Place): string | undefined {
+function fixedConcern(text: string, standpoint: Standpoint): string | undefined {
   if (isSensitive(text)) return `${text} may hold credentials`;
   const within = (path: string, roots: readonly string[]) => roots.some((root) => isInside(path, root));
-  const path = resolve(place.cwd, text);
-  if (!within(path, place.roots)) return `${text} is outside the workspace`;
-  const real = realPathOfExisting(isAbsolute(text) ? text : `${place.cwd}/${text}`);
-  if (!within(real, place.roots.map(realPathOfExisting))) return `${text} leads outside the workspace`;
+  const path = resolve(standpoint.cwd, text);
+  if (!within(path, standpoint.roots)) return `${text} is outside the workspace`;
+  const real = realPathOfExisting(isAbsolute(text) ? text : `${standpoint.cwd}/${text}`);
+  if (!within(real, standpoint.roots.map(realPathOfExisting))) return `${text} leads outside the workspace`;
   return real !== path && isSensitive(real) ? `${text} leads to credentials` : undefined;
 }
 
 /** At least the names that the shell would make of a pattern; undefined when there are too many to look at. */
-function namesLike(pattern: string, { cwd, looks }: Place): string[] | undefined {
+function namesLike(pattern: string, { cwd, looks }: Standpoint): string[] | undefined {
   let found = [isAbsolute(pattern) ? "/" : "."];
   for (const step of pattern.split("/").filter((part) => part !== "")) {
     found = /[*?[]/.test(step)
@@ -95,7 +96,7 @@ function namesLike(pattern: string, { cwd, looks }: Place): string[] | undefined
   return found;
 }
 
-function visibleNames(directory: string, looks: Place["looks"]): string[] {
+function visibleNames(directory: string, looks: Standpoint["looks"]): string[] {
   const names: string[] = [];
   if (!realPath(directory)) return names;
   try {

@@ -1,15 +1,16 @@
 import { parseOptions } from "./options.js";
-import { type Place, pathConcern } from "./paths.js";
+import { pathConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
+import { words } from "./words.js";
 
 /** `find` with tests and printing only; `-exec`, `-delete`, `-fprint` and their kind are not listed. */
-export function findConcern(args: readonly PlainWord[], place: Place): string | undefined {
+export function findConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   let index = 0;
   while (["-H", "-L", "-P"].includes(args[index]?.text ?? "")) index += 1;
   for (; index < args.length && !/^[-(!]/.test(args[index]!.text); index += 1) {
     const start = args[index]!;
     if (start.glob && /^[*?[]/.test(start.text)) return `find: ${start.text}, which can become an option`;
-    const concern = pathConcern(start, place);
+    const concern = pathConcern(start, standpoint);
     if (concern) return concern;
   }
   for (; index < args.length; index += 1) {
@@ -21,7 +22,7 @@ export function findConcern(args: readonly PlainWord[], place: Place): string | 
     const value = args[index];
     if (!value || value.glob) return `find: ${text} without a fixed value`;
     if (FIND_FILES.has(text)) {
-      const concern = pathConcern(value, place);
+      const concern = pathConcern(value, standpoint);
       if (concern) return concern;
     }
   }
@@ -29,7 +30,7 @@ export function findConcern(args: readonly PlainWord[], place: Place): string | 
 }
 
 /** `sed` that prints or substitutes to standard output: no `w`, `e`, `r`, no in-place editing, no script file. */
-export function sedConcern(args: readonly PlainWord[], place: Place): string | undefined {
+export function sedConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const scripts: (PlainWord | undefined)[] = [];
   const rest: PlainWord[] = [];
   for (let index = 0; index < args.length; index += 1) {
@@ -49,11 +50,11 @@ export function sedConcern(args: readonly PlainWord[], place: Place): string | u
   if (!scripts.every((script) => script && !script.glob && isPrintingSed(script.text))) {
     return "sed: the script is not known to only print";
   }
-  return firstPath(rest, place, "sed");
+  return firstPath(rest, standpoint, "sed");
 }
 
 /** `awk` programs of the form `pattern { print … }`. */
-export function awkConcern(args: readonly PlainWord[], place: Place): string | undefined {
+export function awkConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const rest = [...args];
   while (rest[0]?.text.startsWith("-F")) {
     const option = rest.shift()!;
@@ -63,25 +64,17 @@ export function awkConcern(args: readonly PlainWord[], place: Place): string | u
   if (!program || !AWK_PRINT.test(program.text)) return "awk: the program is not known to only print";
   // `name=value` operands assign variables; only file names are left.
   if (rest.some((word) => word.text.includes("="))) return "awk: assigns a variable";
-  return firstPath(rest, place, "awk");
+  return firstPath(rest, standpoint, "awk");
 }
 
 /** `jq` filters that see only their input: no environment, no modules, no files besides the operands. */
-export function jqConcern(args: readonly PlainWord[], place: Place): string | undefined {
+export function jqConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const parsed = parseOptions(args, {
     flags: "acCeMnrRsSj",
-    long: [
-      "compact-output",
-      "exit-status",
-      "null-input",
-      "raw-output",
-      "raw-input",
-      "slurp",
-      "sort-keys",
-      "tab",
-      "color-output",
-      "monochrome-output",
-    ],
+    long: words(`
+      compact-output exit-status null-input raw-output raw-input slurp sort-keys tab color-output
+      monochrome-output
+    `),
   });
   if (typeof parsed === "string") return `jq: ${parsed} is not known to only read`;
   const [filter, ...files] = parsed.operands;
@@ -92,7 +85,7 @@ export function jqConcern(args: readonly PlainWord[], place: Place): string | un
   ) {
     return "jq: the filter can reach beyond its input";
   }
-  return firstPath(files, place, "jq");
+  return firstPath(files, standpoint, "jq");
 }
 
 /** Process lists without their environments, which `e` would add. */
@@ -102,12 +95,12 @@ export function psConcern(args: readonly PlainWord[]): string | undefined {
 }
 
 /** `test` and `[`; `-v` and `-R` would evaluate a subscript. */
-export function testConcern(args: readonly PlainWord[], place: Place): string | undefined {
+export function testConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   for (const [index, word] of args.entries()) {
     if (word.glob) return "test: an unquoted pattern can become an operator";
     if (word.text === "-v" || word.text === "-R") return "test: evaluates a variable name";
     if (/^-[bcdefghkprstuwxLSON]$/.test(args[index - 1]?.text ?? "") && word.text !== "]") {
-      const concern = pathConcern(word, place);
+      const concern = pathConcern(word, standpoint);
       if (concern?.includes("credentials")) return concern;
     }
   }
@@ -117,14 +110,17 @@ export function testConcern(args: readonly PlainWord[], place: Place): string | 
 // --- internal ---
 
 const FIND_PLAIN = new Set(
-  "! -not ( ) -a -and -o -or , -print -print0 -prune -quit -empty -ls -depth -xdev -mount -follow -true -false -executable -readable -writable -nouser -nogroup -daystart -noleaf".split(
-    " ",
-  ),
+  words(`
+    ! -not ( ) -a -and -o -or , -print -print0 -prune -quit -empty -ls -depth -xdev -mount -follow -true -false
+    -executable -readable -writable -nouser -nogroup -daystart -noleaf
+  `),
 );
 const FIND_VALUED = new Set(
-  "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -maxdepth -mindepth -size -mtime -mmin -atime -amin -ctime -cmin -perm -user -group -uid -gid -links -inum -lname -ilname -printf -newer -anewer -cnewer -samefile -newermt -fstype".split(
-    " ",
-  ),
+  words(`
+    -name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -maxdepth -mindepth
+    -size -mtime -mmin -atime -amin -ctime -cmin -perm -user -group -uid -gid -links -inum -lname -ilname
+    -printf -newer -anewer -cnewer -samefile -newermt -fstype
+  `),
 );
 const FIND_FILES = new Set(["-newer", "-anewer", "-cnewer", "-samefile"]);
 
@@ -150,11 +146,11 @@ const AWK_PRINT = new RegExp(
   String.raw`^ ?(?:(?:NR|NF|FNR|\$\d+) ?(?:[<>!=]=|[<>]) ?(?:\d+|"[^"\\]*") ?|/[^/\\[]*/ ?)?(?:\{ ?print(?: ?${AWK_VALUE})* ?\})?$`,
 );
 
-function firstPath(paths: readonly PlainWord[], place: Place, program: string): string | undefined {
+function firstPath(paths: readonly PlainWord[], standpoint: Standpoint, program: string): string | undefined {
   for (const path of paths) {
     if (path.glob && /^[*?[]/.test(path.text)) return `${program}: ${path.text}, which can become an option`;
     if (path.text.startsWith("-") && path.text !== "-") return `${program}: ${path.text} is an option`;
-    const concern = pathConcern(path, place);
+    const concern = pathConcern(path, standpoint);
     if (concern) return concern;
   }
   return undefined;

@@ -1,11 +1,12 @@
 import { gitConcern } from "./git.js";
 import { type OptionTable, parseOptions } from "./options.js";
-import { type Place, pathConcern } from "./paths.js";
+import { pathConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
 import { awkConcern, findConcern, jqConcern, psConcern, sedConcern, testConcern } from "./program-readers.js";
+import { words } from "./words.js";
 
 /** Says why the arguments make the program more than a read, or undefined. */
-type Concern = (args: readonly PlainWord[], place: Place) => string | undefined;
+type Concern = (args: readonly PlainWord[], standpoint: Standpoint) => string | undefined;
 
 interface Reader extends OptionTable {
   /** What the words that are not options mean. @defaultValue paths */
@@ -14,24 +15,18 @@ interface Reader extends OptionTable {
   readonly atMost?: number;
 }
 
-const hash: Reader = { flags: "bctwz", long: ["check", "tag", "quiet", "status", "binary", "text"], inert: true };
+const hash: Reader = { flags: "bctwz", long: words("check tag quiet status binary text"), inert: true };
 
 const grep: Reader = {
   flags: "aEFGPHILRZbchilnoqrsvwxyz",
   values: "ABCdDem",
   files: "f",
-  long: [
-    ..."extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp line-regexp count color colour".split(
-      " ",
-    ),
-    ..."files-with-matches files-without-match only-matching quiet silent no-messages line-number with-filename".split(
-      " ",
-    ),
-    ..."no-filename recursive text null binary-files no-ignore-case include exclude exclude-dir context max-count".split(
-      " ",
-    ),
-    ..."after-context before-context regexp".split(" "),
-  ],
+  long: words(`
+    extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp line-regexp count color
+    colour files-with-matches files-without-match only-matching quiet silent no-messages line-number
+    with-filename no-filename recursive text null binary-files no-ignore-case include exclude exclude-dir
+    context max-count after-context before-context regexp
+  `),
   operands: "pattern",
   inert: true,
   counts: true,
@@ -41,42 +36,42 @@ const grep: Reader = {
 const READERS: Readonly<Record<string, Reader>> = {
   ":": { operands: "anything" },
   arch: { operands: "none" },
-  base32: { flags: "di", values: "w", long: ["decode"], inert: true },
-  base64: { flags: "di", values: "w", long: ["decode", "wrap"], inert: true },
+  base32: { flags: "di", values: "w", long: words("decode"), inert: true },
+  base64: { flags: "di", values: "w", long: words("decode wrap"), inert: true },
   basename: { flags: "az", values: "s", operands: "text" },
   b2sum: hash,
   cal: { flags: "13jmy", operands: "text" },
-  cat: { flags: "AbeEnstTuv", long: ["number", "show-all", "number-nonblank", "squeeze-blank"], inert: true },
+  cat: { flags: "AbeEnstTuv", long: words("number show-all number-nonblank squeeze-blank"), inert: true },
   cksum: { inert: true },
-  cmp: { flags: "bls", values: "in", long: ["silent", "quiet", "verbose", "bytes"] },
-  column: { flags: "txe", values: "sco", long: ["table", "separator"] },
+  cmp: { flags: "bls", values: "in", long: words("silent quiet verbose bytes") },
+  column: { flags: "txe", values: "sco", long: words("table separator") },
   comm: { flags: "123z", inert: true },
   cut: {
     flags: "nsz",
     values: "bcdf",
-    long: ["complement", "only-delimited", "output-delimiter", "delimiter", "fields"],
+    long: words("complement only-delimited output-delimiter delimiter fields"),
     inert: true,
   },
   date: {
     flags: "uR",
     values: "d",
-    long: ["utc", "universal", "iso-8601", "rfc-3339", "date", "rfc-email"],
+    long: words("utc universal iso-8601 rfc-3339 date rfc-email"),
     operands: "text",
   },
-  df: { flags: "ahHiklPT", values: "t", long: ["human-readable", "total", "inodes", "type"], operands: "text" },
+  df: { flags: "ahHiklPT", values: "t", long: words("human-readable total inodes type"), operands: "text" },
   diff: {
     flags: "abBcdeEiNnpqrsTtuwyZ",
     values: "CUWxF",
-    long: "brief unified context recursive ignore-all-space ignore-case new-file side-by-side color stat exclude".split(
-      " ",
-    ),
+    long: words(`
+      brief unified context recursive ignore-all-space ignore-case new-file side-by-side color stat exclude
+    `),
     counts: true,
   },
   dirname: { flags: "z", operands: "text" },
   du: {
     flags: "0abcDhHkLlmPsSx",
     values: "dBt",
-    long: ["human-readable", "summarize", "max-depth", "all", "total", "exclude"],
+    long: words("human-readable summarize max-depth all total exclude"),
     inert: true,
   },
   echo: { operands: "anything" },
@@ -84,13 +79,13 @@ const READERS: Readonly<Record<string, Reader>> = {
   expand: { flags: "i", values: "t", inert: true },
   false: { operands: "anything" },
   fgrep: grep,
-  file: { flags: "bhiLkN0", long: ["brief", "mime", "mime-type", "mime-encoding", "dereference", "no-dereference"] },
+  file: { flags: "bhiLkN0", long: words("brief mime mime-type mime-encoding dereference no-dereference") },
   fmt: { flags: "cstu", values: "wp", inert: true },
   fold: { flags: "bs", values: "w", inert: true },
   free: { flags: "bkmghtlw", operands: "none" },
   grep,
   groups: { operands: "none" },
-  head: { flags: "qvz", values: "nc", long: ["lines", "bytes", "quiet", "verbose"], counts: true, inert: true },
+  head: { flags: "qvz", values: "nc", long: words("lines bytes quiet verbose"), counts: true, inert: true },
   hexdump: { flags: "bcCdovx", values: "ns", inert: true },
   hostname: { flags: "sI", operands: "none" },
   id: { flags: "Ggnru", operands: "text" },
@@ -98,43 +93,34 @@ const READERS: Readonly<Record<string, Reader>> = {
   ls: {
     flags: "1aAbBcCdfFgGhHikLlmnNopqQrRsStuUvxXZ",
     values: "IwT",
-    long: [
-      ..."all almost-all human-readable recursive reverse size sort time color colour directory classify inode".split(
-        " ",
-      ),
-      ..."group-directories-first full-time time-style file-type indicator-style no-group numeric-uid-gid ignore hide width".split(
-        " ",
-      ),
-    ],
+    long: words(`
+      all almost-all human-readable recursive reverse size sort time color colour directory classify inode
+      group-directories-first full-time time-style file-type indicator-style no-group numeric-uid-gid ignore
+      hide width
+    `),
     inert: true,
   },
   md5sum: hash,
   nl: { flags: "p", values: "bfhilnsvw", inert: true },
-  nproc: { long: ["all", "ignore"], operands: "none" },
+  nproc: { long: words("all ignore"), operands: "none" },
   od: { flags: "abcdfiloxsv", values: "AjNSt", inert: true },
   paste: { flags: "sz", values: "d", inert: true },
   printf: { operands: "text" },
   pwd: { flags: "LP", operands: "none" },
-  readlink: { flags: "efmnqz", long: ["canonicalize"], inert: true },
-  realpath: { flags: "eLmPqsz", long: ["relative-to", "relative-base", "no-symlinks"], inert: true },
+  readlink: { flags: "efmnqz", long: words("canonicalize"), inert: true },
+  realpath: { flags: "eLmPqsz", long: words("relative-to relative-base no-symlinks"), inert: true },
   rev: { inert: true },
   rg: {
     flags: "aFHINPSUchilnopqsuvwx0.",
     values: "ABCEMegjmrtTd",
     files: "f",
-    long: [
-      ..."files hidden no-ignore ignore-case smart-case case-sensitive fixed-strings word-regexp line-regexp count multiline".split(
-        " ",
-      ),
-      ..."count-matches files-with-matches files-without-match only-matching line-number no-line-number heading no-heading".split(
-        " ",
-      ),
-      ..."column color json stats type-list vimgrep pcre2 invert-match with-filename no-filename pretty trim sort".split(
-        " ",
-      ),
-      ..."no-messages quiet text null crlf passthru max-count max-depth glob iglob type type-not context".split(" "),
-      ..."after-context before-context replace regexp max-columns max-filesize".split(" "),
-    ],
+    long: words(`
+      files hidden no-ignore ignore-case smart-case case-sensitive fixed-strings word-regexp line-regexp count
+      multiline count-matches files-with-matches files-without-match only-matching line-number no-line-number
+      heading no-heading column color json stats type-list vimgrep pcre2 invert-match with-filename no-filename
+      pretty trim sort no-messages quiet text null crlf passthru max-count max-depth glob iglob type type-not
+      context after-context before-context replace regexp max-columns max-filesize
+    `),
     operands: "pattern",
   },
   seq: { flags: "w", values: "fs", operands: "text" },
@@ -145,29 +131,29 @@ const READERS: Readonly<Record<string, Reader>> = {
   sort: {
     flags: "bcCdfgGhiMmnrRsuVz",
     values: "kt",
-    long: "reverse numeric-sort unique human-numeric-sort version-sort ignore-case field-separator key stable check".split(
-      " ",
-    ),
+    long: words(`
+      reverse numeric-sort unique human-numeric-sort version-sort ignore-case field-separator key stable check
+    `),
   },
-  stat: { flags: "fLtx", values: "c", long: ["format", "printf", "terse", "dereference"], inert: true },
+  stat: { flags: "fLtx", values: "c", long: words("format printf terse dereference"), inert: true },
   strings: { flags: "afo", values: "net", inert: true },
   tac: { flags: "br", values: "s", inert: true },
-  tail: { flags: "qvz", values: "nc", long: ["lines", "bytes", "quiet", "verbose"], counts: true, inert: true },
-  tr: { flags: "cCdst", long: ["delete", "squeeze-repeats", "complement"], operands: "text" },
+  tail: { flags: "qvz", values: "nc", long: words("lines bytes quiet verbose"), counts: true, inert: true },
+  tr: { flags: "cCdst", long: words("delete squeeze-repeats complement"), operands: "text" },
   tree: {
     flags: "aCdDfFghiJnNpqQrsStuUvxX",
     values: "ILP",
-    long: ["dirsfirst", "noreport", "prune", "gitignore", "filelimit", "du", "si", "matchdirs", "ignore-case"],
+    long: words("dirsfirst noreport prune gitignore filelimit du si matchdirs ignore-case"),
   },
   true: { operands: "anything" },
   tsort: { inert: true },
   tty: { flags: "s", operands: "none" },
   type: { flags: "aptP", operands: "text" },
-  uname: { flags: "aimnoprsv", long: ["all"], operands: "none" },
+  uname: { flags: "aimnoprsv", long: words("all"), operands: "none" },
   unexpand: { flags: "a", values: "t", inert: true },
-  uniq: { flags: "cdDiuz", values: "fsw", long: ["count", "repeated", "unique", "ignore-case"], atMost: 1 },
+  uniq: { flags: "cdDiuz", values: "fsw", long: words("count repeated unique ignore-case"), atMost: 1 },
   uptime: { flags: "ps", operands: "none" },
-  wc: { flags: "clLmw", long: ["lines", "words", "bytes", "chars", "max-line-length"], inert: true },
+  wc: { flags: "clLmw", long: words("lines words bytes chars max-line-length"), inert: true },
   whereis: { flags: "bms", operands: "text" },
   which: { flags: "as", operands: "text" },
   whoami: { operands: "none" },
@@ -202,18 +188,18 @@ const SPECIAL: Readonly<Record<string, Concern>> = {
 };
 
 /** Why this command is more than a read of the workspace, or undefined when it is exactly that. */
-export function readConcern(words: readonly PlainWord[], place: Place): string | undefined {
-  const [name, ...args] = words;
+export function readConcern(command: readonly PlainWord[], standpoint: Standpoint): string | undefined {
+  const [name, ...args] = command;
   if (!name || name.glob) return "the command name is not fixed";
   if (Object.hasOwn(VERSION, name.text) && args.length === 1 && VERSION[name.text]!.includes(args[0]!.text))
     return undefined;
-  if (Object.hasOwn(SPECIAL, name.text)) return SPECIAL[name.text]!(args, place);
+  if (Object.hasOwn(SPECIAL, name.text)) return SPECIAL[name.text]!(args, standpoint);
   if (!Object.hasOwn(READERS, name.text)) return `${name.text} is not known to only read`;
   const reader = READERS[name.text]!;
   if (reader.operands === "anything")
     return firstConcern(
       args.filter((word) => word.glob),
-      place,
+      standpoint,
     );
   const parsed = parseOptions(args, reader);
   if (typeof parsed === "string") return `${name.text}: ${parsed} is not known to only read`;
@@ -228,14 +214,14 @@ export function readConcern(words: readonly PlainWord[], place: Place): string |
   if (name.text === "strings" && operands.some((word) => word.text.startsWith("@"))) return "strings reads its options";
   // Text is only text, but what the shell makes of a pattern are names.
   const paths = [...parsed.files, ...(kind === "text" ? operands.filter((word) => word.glob) : operands)];
-  return firstConcern(paths, place);
+  return firstConcern(paths, standpoint);
 }
 
 // --- internal ---
 
-function firstConcern(paths: readonly PlainWord[], place: Place): string | undefined {
+function firstConcern(paths: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   for (const path of paths) {
-    const concern = pathConcern(path, place);
+    const concern = pathConcern(path, standpoint);
     if (concern) return concern;
   }
   return undefined;

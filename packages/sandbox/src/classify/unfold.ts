@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { type FoundCommand, type FoundScript, readScript } from "./script.js";
+import { words } from "./words.js";
 
 /** A command that a script runs directly or through a wrapper, a shell string, `find -exec` and the like. */
 export interface Invocation {
@@ -20,16 +21,20 @@ const MAX_WRAPPED_WORDS = 64;
 
 /** Programs that run the rest of their command line; where it begins is not worth knowing, every suffix is looked at. */
 const WRAPPERS = new Set(
-  "builtin busybox bwrap chroot chrt command coproc corepack dbus-run-session direnv doas entr env exec faketime fd find firejail flock ionice linux32 linux64 ltrace nice nohup npm npx nsenter parallel pkexec pnpm prlimit proot rlwrap run0 runuser screen script setarch setpriv setsid ssh stdbuf strace su sudo systemd-run taskset time timeout tmux toybox unbuffer unshare watch xargs xvfb-run yarn".split(
-    " ",
-  ),
+  words(`
+    builtin busybox bwrap chroot chrt command coproc corepack dbus-run-session direnv doas entr env exec
+    faketime fd find firejail flock ionice linux32 linux64 ltrace nice nohup npm npx nsenter parallel pkexec
+    pnpm prlimit proot rlwrap run0 runuser screen script setarch setpriv setsid ssh stdbuf strace su sudo
+    systemd-run taskset time timeout tmux toybox unbuffer unshare watch xargs xvfb-run yarn
+  `),
 );
 
 /** Programs that take shell text, as an argument or on standard input. */
 const SHELLS = new Set(
-  "ash at bash batch busybox csh dash env eval fish ksh mksh nix-shell npm npx parallel screen script sh source ssh su tcsh tmux toybox trap watch xargs zsh .".split(
-    " ",
-  ),
+  words(`
+    ash at bash batch busybox csh dash env eval fish ksh mksh nix-shell npm npx parallel screen script sh source
+    ssh su tcsh tmux toybox trap watch xargs zsh .
+  `),
 );
 
 /** Follows a script into everything it would start, so that a rule cannot be dodged by a prefix. */
@@ -81,9 +86,9 @@ export function programName(word: string | undefined): string {
 // --- internal ---
 
 function shellTexts(argv: readonly (string | undefined)[], input: string | undefined): string[] {
-  const words = argv.slice(1).filter((word): word is string => word !== undefined);
+  const known = argv.slice(1).filter((word): word is string => word !== undefined);
   // `env -S'git push'` and `--split-string=git push` attach it to the option.
-  const texts = words.filter((word) => /\s/.test(word)).map((word) => word.replace(/^-(-[\w-]+=|[A-Za-z])/, ""));
-  const joined = words.filter((word) => !word.startsWith("-")).join(" ");
+  const texts = known.filter((word) => /\s/.test(word)).map((word) => word.replace(/^-(-[\w-]+=|[A-Za-z])/, ""));
+  const joined = known.filter((word) => !word.startsWith("-")).join(" ");
   return [...new Set([...texts, joined, ...(input === undefined ? [] : [input])])].filter((text) => text.trim() !== "");
 }

@@ -11,6 +11,7 @@ export const BENIGN: readonly string[] = [
   "cat package.json",
   "cat src/a.ts src/b.ts",
   "cat -n src/a.ts",
+  "cat src/tokens.ts docs/secrets.md",
   "head -20 README.md",
   "head -n 40 src/a.ts",
   "tail -n +10 src/a.ts",

@@ -338,6 +338,8 @@ export const NOT_READS: Readonly<Record<string, readonly string[]>> = {
     "cat .git-credentials",
     "cat credentials.json",
     "cat secrets.yaml",
+    "cat secrets.py",
+    "cat tokens.ts.bak",
     "cat server.pem",
     "cat deploy.key",
     "cat .aws/credentials",
