@@ -50,6 +50,20 @@ const capabilities = {
   session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
 };
 
+/** What a client sees live and once more when it loads the session. */
+const shownAgain = [
+  "agent_thought_chunk",
+  "agent_message_chunk",
+  "tool_call",
+  "tool_call_update",
+  "plan",
+  "usage_update",
+  "session_info_update",
+  "current_mode_update",
+  "notice",
+  "compaction_update",
+];
+
 /** The program under a client of the given build, with every line both ways kept. */
 function drive(program: ProgramName, sdk: typeof stable | typeof unstable) {
   const args = program === "ferret" ? ["--sandbox", "off"] : [];
@@ -154,51 +168,21 @@ describe.each([
     await agent.notify("session/cancel", { sessionId });
     expect((await talking).stopReason).toBe("cancelled");
     expect((await say(sessionId, "/compact")).stopReason).toBe("end_turn");
-    expect(kinds()).toEqual(
-      new Set([
-        "available_commands_update",
-        "agent_thought_chunk",
-        "agent_message_chunk",
-        "tool_call",
-        "tool_call_update",
-        "plan",
-        "usage_update",
-        "session_info_update",
-        "current_mode_update",
-        "config_option_update",
-        "notice",
-        "compaction_update",
-      ]),
-    );
+    expect(kinds()).toEqual(new Set([...shownAgain, "available_commands_update", "config_option_update"]));
 
     const listed = await agent.request("session/list", { cwd });
     expect(listed.sessions).toMatchObject([{ sessionId, cwd, title: expect.stringContaining("A fine beginning") }]);
     await agent.request("session/close", { sessionId });
     const before = lines.length;
     await agent.request("session/load", { sessionId, cwd, mcpServers: [] });
-    expect(kinds(before)).toEqual(
-      new Set([
-        "user_message_chunk",
-        "agent_thought_chunk",
-        "agent_message_chunk",
-        "tool_call",
-        "tool_call_update",
-        "plan",
-        "usage_update",
-        "session_info_update",
-        "current_mode_update",
-        "notice",
-        "compaction_update",
-      ]),
-    );
+    expect(kinds(before)).toEqual(new Set([...shownAgain, "user_message_chunk"]));
     await agent.request("session/close", { sessionId });
     await agent.request("session/resume", { sessionId, cwd });
     if (build === "unstable") {
-      const forked = await (agent.request as (method: string, params: object) => Promise<{ sessionId: string }>)(
-        "session/fork",
-        { sessionId, cwd, mcpServers: [], _meta: { "chimera.dev/messageIndex": 0 } },
-      );
-      expect(forked.sessionId).not.toBe(sessionId);
+      const ask = agent.request.bind(agent) as (method: string, params: object) => Promise<Record<string, string>>;
+      const fork = { sessionId, cwd, mcpServers: [], _meta: { "chimera.dev/messageIndex": 0 } };
+      expect((await ask("session/fork", fork))["sessionId"]).not.toBe(sessionId);
+      expect(await ask("session/set_title", { sessionId, title: "Named" })).toEqual({ title: "Named" });
     }
     await agent.request("session/delete", { sessionId });
     await agent.request("logout", {});

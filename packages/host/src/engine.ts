@@ -5,17 +5,9 @@ import { loadAgents } from "@chimera/agent/agents";
 import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
 import { localWorkspace } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import {
-  createSessions,
-  createSlashPalette,
-  MODE_FLAGS,
-  type OwnTurn,
-  type Settings,
-  type Summary,
-} from "@chimera/session";
+import { createSessions, createSlashPalette, type OwnTurn, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import type { AgentSources } from "./coding-agent.js";
-import type { ConfigValues } from "./config/keys.js";
 import type { Log } from "./log/log.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
@@ -71,7 +63,10 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     disk: localWorkspace(paths.home),
     prefix: profile.name,
     defaults: {
-      ...defaultSettings(values, defaultModel(env, chain)),
+      model: values.model ?? defaultModel(env, chain),
+      maxSteps: values.max_steps,
+      maxCostUsd: values.max_cost,
+      allowedTools: values.allowed_tools,
       options: Object.assign({}, ...extensions.map(({ options }) => options)),
     },
     directories: extensions.flatMap(({ directories }) => directories ?? []),
@@ -127,15 +122,4 @@ function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
     // A model whose key is missing is named all the same: the first prompt says what is wrong.
     return { provider: "", model };
   }
-}
-
-function defaultSettings(values: ConfigValues, fallbackModel: string): Omit<Settings, "options"> {
-  return {
-    agent: "build",
-    ...MODE_FLAGS.review,
-    model: values.model ?? fallbackModel,
-    maxSteps: values.max_steps,
-    maxCostUsd: values.max_cost,
-    allowedTools: values.allowed_tools,
-  };
 }

@@ -33,6 +33,14 @@ export function speaking(...texts: string[]): Agent {
   };
 }
 
+/** Says the text, and goes on until somebody cancels it. */
+export function untilCancelled(text: string): Agent {
+  return async function* (_turn, { signal }) {
+    yield { type: "text_delta", metadata: { text } } satisfies AgentEvent;
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  };
+}
+
 export async function recordsOf(sessions: Sessions, id: string): Promise<SessionRecord[]> {
   const records: SessionRecord[] = [];
   for await (const entry of sessions.storeOf(id).read(id)) records.push(entry.event);

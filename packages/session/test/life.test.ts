@@ -5,7 +5,7 @@ import type { SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { DEFAULT_SESSION_TTL, MODE_FLAGS, MODES, modeOf, parseMode, type Summary } from "../src/index.js";
-import { makeSessions, recordsOf, runPrompt, speaking, typesOf } from "./fixture.js";
+import { makeSessions, recordsOf, runPrompt, speaking, typesOf, untilCancelled } from "./fixture.js";
 
 function fileStore() {
   const root = mkdtempSync(join(tmpdir(), "session-life-"));
@@ -110,10 +110,7 @@ describe("a session", () => {
   });
 
   test("closes in a turn: the turn is cancelled, prompts that wait too, and all have their last record", async () => {
-    const sessions = makeSessions(async function* (_turn, { signal }) {
-      yield { type: "text_delta", metadata: { text: "part" } };
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    });
+    const sessions = makeSessions(untilCancelled("part"));
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "one" });
     session.prompt({ text: "two" });
@@ -127,10 +124,7 @@ describe("a session", () => {
   });
 
   test("that waits can be cancelled alone", async () => {
-    const sessions = makeSessions(async function* (_turn, { signal }) {
-      yield { type: "text_delta", metadata: { text: "part" } };
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    });
+    const sessions = makeSessions(untilCancelled("part"));
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "one" });
     session.prompt({ text: "two" });

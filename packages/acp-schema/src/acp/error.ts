@@ -1,14 +1,11 @@
 /** JSON-RPC errors as ACP uses them. */
 import * as v from "valibot";
+import { jsonRpcCodes } from "../define/json-rpc-codes.js";
 import { lenient, plain } from "../define/shape.js";
 
 /** The codes with a meaning of their own. */
 export const errorCodes = {
-  parseError: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  invalidParams: -32602,
-  internalError: -32603,
+  ...jsonRpcCodes,
   requestCancelled: -32800,
   /** Tells a client to log in; never an application failure. */
   authRequired: -32000,

@@ -2,21 +2,11 @@
 import * as v from "valibot";
 import { uint32 } from "../define/number.js";
 import { items, lenient, maybe, object, variant } from "../define/shape.js";
+import { toolKinds } from "../define/tool-kinds.js";
 import { ContentBlock } from "./content.js";
 import { TerminalId, ToolCallId } from "./id.js";
 
-export const ToolKind = v.picklist([
-  "read",
-  "edit",
-  "delete",
-  "move",
-  "search",
-  "execute",
-  "think",
-  "fetch",
-  "switch_mode",
-  "other",
-]);
+export const ToolKind = v.picklist(toolKinds);
 export type ToolKind = v.InferOutput<typeof ToolKind>;
 
 export const ToolCallStatus = v.picklist(["pending", "in_progress", "completed", "failed"]);

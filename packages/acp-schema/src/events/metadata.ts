@@ -2,24 +2,13 @@
  * What each record type carries. One closed union: readers ignore types they do not know, writers may write no other.
  */
 import * as v from "valibot";
+import { toolKinds } from "../define/tool-kinds.js";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const text = v.string();
 const json = v.record(v.string(), v.unknown());
 
-/** ACP's tool kinds, the vocabulary every transport shows. */
-export const ToolKind = v.picklist([
-  "read",
-  "edit",
-  "delete",
-  "move",
-  "search",
-  "execute",
-  "think",
-  "fetch",
-  "switch_mode",
-  "other",
-]);
+export const ToolKind = v.picklist(toolKinds);
 export type ToolKind = v.InferOutput<typeof ToolKind>;
 
 export const Risk = v.picklist(["low", "medium", "high", "critical"]);

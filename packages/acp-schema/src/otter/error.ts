@@ -1,14 +1,11 @@
 /** Errors of the native dialects. */
 import * as v from "valibot";
+import { jsonRpcCodes } from "../define/json-rpc-codes.js";
 import { plain } from "../define/shape.js";
 
+/** `invalidParams` is also an unknown session (`data: {sessionId}`) and a permission that is answered already. */
 export const errorCodes = {
-  parseError: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  /** Also an unknown session (`data: {sessionId}`) and a permission that is answered already. */
-  invalidParams: -32602,
-  internalError: -32603,
+  ...jsonRpcCodes,
   /** The agent failed; `data` says how. */
   applicationError: -32000,
 } as const;

@@ -1,5 +1,12 @@
 /** Calls as the loop would put them to a policy, in a workspace that exists. */
-import type { PolicyCall, PolicyContext, Tool, TurnSettings, Workspace } from "../../src/index.js";
+import {
+  defaultSettings,
+  type PolicyCall,
+  type PolicyContext,
+  type Tool,
+  type TurnSettings,
+  type Workspace,
+} from "../../src/index.js";
 import { builtinTools, findTool, localWorkspace } from "../../src/tools/index.js";
 
 const tools = builtinTools();
@@ -11,21 +18,8 @@ export function callOf(name: string, args: Record<string, unknown>, workspace: W
   return { tool, args, touches: tool.describe(parsed.value, workspace).touches };
 }
 
-const SETTINGS: TurnSettings = {
-  model: "scripted",
-  agent: "build",
-  autoApproveWrites: false,
-  autoApproveExecute: false,
-  readOnly: false,
-  maxSteps: 50,
-  maxCostUsd: null,
-  spentUsd: 0,
-  allowedTools: null,
-  mcpServers: [],
-};
-
 export const AUTO = { autoApproveWrites: true, autoApproveExecute: true };
 
 export function contextOf(cwd: string, settings: Partial<TurnSettings> = {}): PolicyContext {
-  return { settings: { ...SETTINGS, ...settings }, workspace: localWorkspace(cwd) };
+  return { settings: { ...defaultSettings, model: "scripted", ...settings }, workspace: localWorkspace(cwd) };
 }
