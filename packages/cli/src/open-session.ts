@@ -4,6 +4,7 @@ import type { SessionClient } from "./client/client.js";
 import { serverHolding } from "./client/holder.js";
 import { localClient } from "./client/local.js";
 import { remoteClient } from "./client/remote.js";
+import type { Server } from "./client/server.js";
 import { CliError } from "./errors.js";
 
 export interface SessionChoice {
@@ -34,8 +35,7 @@ export async function openSession(
   } catch (error) {
     const server = serverHolding(invocation, error);
     if (server === null || id === undefined) throw error;
-    if (title?.trim()) await server.request("POST", `/sessions/${encodeURIComponent(id)}/title`, { title });
-    return remoteClient(server, id);
+    return join(invocation, server, id, choice);
   }
 }
 
@@ -48,4 +48,20 @@ export async function lastSession({ sessions }: RunningEngine, cwd: string): Pro
     after = page.next ?? undefined;
   } while (after !== undefined);
   throw new CliError("not_found", `there is no session of ${cwd} to continue`);
+}
+
+// --- internal ---
+
+async function join(
+  { profile, process }: Invocation,
+  server: Server,
+  id: string,
+  { model, title }: SessionChoice,
+): Promise<SessionClient> {
+  if (model) {
+    const told = `the session is open at ${server.url} and keeps its model; /model switches it`;
+    process.stderr.write(`[${profile.name}] ${told}\n`);
+  }
+  if (title?.trim()) await server.request("POST", `/sessions/${encodeURIComponent(id)}/title`, { title });
+  return remoteClient(server, id);
 }

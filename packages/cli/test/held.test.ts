@@ -61,7 +61,11 @@ test("a new title is set there, and every list has it at once", async () => {
   const renamed = await type(["sessions", "rename", id, "a", "title"]);
   expect(renamed).toEqual({ code: 0, stdout: `${id} is now called a title\n`, stderr: "" });
   await expect.poll(async () => (await type(["sessions", "list"])).stdout).toContain("a title");
-  expect(await type(["-p", "second", "--resume", id, "--title", "another"])).toMatchObject({ code: 0 });
+  expect(await type(["-p", "second", "--resume", id, "--title", "another", "--model", "offline"])).toMatchObject({
+    code: 0,
+    stdout: "the second answer\n",
+    stderr: expect.stringContaining("keeps its model; /model switches it"),
+  });
   expect(JSON.parse((await type(["sessions", "show", id, "--json"])).stdout)).toMatchObject({
     summary: { title: "another" },
   });
