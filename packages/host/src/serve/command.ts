@@ -41,7 +41,7 @@ export function serveCommands(name: string): Command[] {
         ...ACTION_FLAGS,
       },
       startsSessions: true,
-      example: `${name} serve --port 5173`,
+      example: `${name} serve --http --port 5173`,
       load: async () => async (invocation) => (await actionOf(invocation))(invocation),
     },
     {
