@@ -202,7 +202,7 @@ export const CONFIG_KEYS = {
     value: "<level>",
     env: "CHIMERA_LOG_LEVEL",
     project: "nothing",
-    help: "debug, info, warn, error or silent (default info)",
+    help: "debug, info, warn, error or silent (default info; warn outside of serve)",
   }),
   log_file: key<string | null>({
     kind: path,
