@@ -1,21 +1,39 @@
 /** What was typed or configured by name must be there: a mistake is told before anything starts. */
-import { readFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import { UsageError } from "./command/usage-error.js";
 import type { ConfigName } from "./config/keys.js";
+import { readNamedFile } from "./config/named-file.js";
 import type { ResolvedConfig } from "./config/resolve.js";
 
 export async function requireNamed({ values, settings }: ResolvedConfig): Promise<void> {
-  const must = (name: ConfigName, look: () => void) => {
-    try {
-      look();
-    } catch (error) {
-      const from = settings.find((setting) => setting.name === name)?.from;
-      throw new UsageError(`${from}: ${(error as Error).message.split("\n", 1)[0]}`);
-    }
-  };
   const { allowed_tools, mcp } = values;
-  if (mcp !== null) must("mcp", () => JSON.parse(readFileSync(mcp, "utf8")));
-  if (allowed_tools === null) return;
+  const sourceOf = (name: ConfigName) => settings.find((setting) => setting.name === name)?.from ?? name;
+  if (mcp !== null) requireJson(sourceOf("mcp"), mcp);
+  if (allowed_tools !== null) await requireTools(sourceOf("allowed_tools"), allowed_tools);
+}
+
+// --- internal ---
+
+function requireJson(source: string, path: string): void {
+  // A pipe can be read once, and that is the agent's to do.
+  if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) return;
+  const text = readNamedFile(source, path);
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${source}: ${path} is not JSON: ${firstLine(error)}`);
+  }
+}
+
+async function requireTools(source: string, names: readonly string[]): Promise<void> {
   const { builtinTools, resolveTools } = await import("@chimera/agent/tools");
-  must("allowed_tools", () => resolveTools(allowed_tools, builtinTools()));
+  try {
+    resolveTools(names, builtinTools());
+  } catch (error) {
+    throw new UsageError(`${source}: ${firstLine(error)}`);
+  }
+}
+
+function firstLine(error: unknown): string {
+  return (error as Error).message.split("\n", 1)[0] ?? "";
 }

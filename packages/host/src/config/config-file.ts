@@ -17,7 +17,7 @@ export function readConfigFile(path: string): ConfigFile | null {
   try {
     values = JSON.parse(content.replace(/^\uFEFF/, ""));
   } catch (error) {
-    throw new UsageError(`${path}: ${(error as Error).message.split("\n", 1)[0]}`);
+    throw new UsageError(`${path}: not JSON: ${(error as Error).message.split("\n", 1)[0]}`);
   }
   if (typeof values !== "object" || values === null || Array.isArray(values)) {
     throw new UsageError(`${path}: takes an object of settings`);

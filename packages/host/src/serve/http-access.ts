@@ -1,8 +1,8 @@
 /** Who may reach the HTTP server and how: token, TLS pair, origins and host names, all checked before anything is bound. */
-import { readFileSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
+import { readNamedFile } from "../config/named-file.js";
 import type { ResolvedConfig } from "../config/resolve.js";
 import { envName } from "../profile.js";
 import { readServerToken } from "./server-token.js";
@@ -28,21 +28,15 @@ export function readHttpAccess(invocation: Invocation, config: ResolvedConfig): 
   return {
     ...(authToken !== undefined && { authToken }),
     ...(tls_cert !== null &&
-      tls_key !== null && { tls: { cert: readText("--tls-cert", tls_cert), key: readText("--tls-key", tls_key) } }),
+      tls_key !== null && {
+        tls: { cert: readNamedFile("--tls-cert", tls_cert), key: readNamedFile("--tls-key", tls_key) },
+      }),
     cors: cors.map(requireOrigin),
     hosts: [...allow_host, ...namesOf(host)],
   };
 }
 
 // --- internal ---
-
-function readText(source: string, path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new UsageError(`${source}: cannot read ${path}: ${(error as NodeJS.ErrnoException).code}`);
-  }
-}
 
 function requireOrigin(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text;

@@ -1,7 +1,8 @@
 /** The master token of a server, for the one who serves and for the one who calls. */
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
+import { readNamedFile } from "../config/named-file.js";
 import type { ResolvedConfig } from "../config/resolve.js";
 import { envName } from "../profile.js";
 
@@ -39,12 +40,7 @@ function requireToken(source: string, token: string): string {
 
 /** A secret is only taken from a file that nobody else can read. Windows has no such modes. */
 function readSecret(source: string, path: string): string {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new UsageError(`${source}: cannot read ${path}: ${(error as NodeJS.ErrnoException).code}`);
-  }
+  const text = readNamedFile(source, path);
   if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0) {
     throw new UsageError(`${source}: others can read ${path}: chmod 600 it first`);
   }
