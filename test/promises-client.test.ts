@@ -142,10 +142,10 @@ describe("the terminal", () => {
   test("[editor.terminal-timeout] without a time of its own that is after 60 s", async () => {
     const { took, output, seen } = await minute;
     expect(took).toBeGreaterThanOrEqual(60_000);
-    expect(took).toBeLessThan(70_000);
+    expect(took).toBeLessThan(90_000);
     expect(output).toContain("timed out after 60 s");
     expect(seen).toEqual(timedOut);
-  }, 90_000);
+  }, 120_000);
 });
 
 describe("MCP servers", () => {

@@ -29,7 +29,8 @@ export async function createPerson(): Promise<Person> {
   const base = await mkdtemp(join(await realpath(tmpdir()), "cli-"));
   const [home, cwd] = [join(base, "home"), join(base, "work")];
   await Promise.all([home, cwd].map((path) => mkdir(path)));
-  onTestFinished(() => rm(base, { recursive: true, force: true }));
+  // A program whose terminal was closed may still be writing its last record.
+  onTestFinished(() => rm(base, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
   const env = { PATH: process.env["PATH"], HOME: home, USERPROFILE: home, CHIMERA_HOME: join(home, ".chimera") };
   let scripts = 0;
   const person: Person = {
