@@ -53,7 +53,7 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
     input: options.input,
     output: options.output,
     onClose: () => open.closeAll(),
-    onError: (error, { method }) => log("unanswered fault", { method, error: String(error) }),
+    onError: (error, { method }) => log("unanswered fault", { method: method.slice(0, 80), error: String(error) }),
   });
   const context: DialectContext = {
     connection,

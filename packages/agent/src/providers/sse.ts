@@ -31,7 +31,7 @@ export async function* postForEvents(
     maxBufferSize: longestEvent,
     onEvent: ({ data }) => {
       heard = true;
-      if (failure) return;
+      if (failure || done) return;
       if (data === "[DONE]") {
         done = true;
         return;
