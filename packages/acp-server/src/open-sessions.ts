@@ -65,6 +65,7 @@ export function createOpenSessions(deps: {
   /** Prompts whose session is still being opened, by its id. */
   const arriving = new Map<string, Promise<unknown>>();
   let listening: Promise<() => void> | null = null;
+  let gone = false;
 
   const listen = async () => {
     const sessions = await deps.sessions();
@@ -143,7 +144,8 @@ export function createOpenSessions(deps: {
 
   return {
     open(session, viewOf, { from = session.lastSeq, again }) {
-      if (opened.get(session.id)?.session === session) return;
+      // What the client asked for last may come to life after it has left.
+      if (gone || opened.get(session.id)?.session === session) return;
       close(session.id);
       listening ??= listen();
       const view = viewOf(session);
@@ -185,6 +187,7 @@ export function createOpenSessions(deps: {
       close(id);
     },
     closeAll() {
+      gone = true;
       for (const id of [...opened.keys()]) close(id);
       asleep.clear();
       void listening?.then((stop) => stop());

@@ -20,9 +20,9 @@ const said = (frames: readonly Frame[]) =>
 
 const disk = { readText: async () => "from disk", writeText: async () => {} };
 
-describe("an editor's files", () => {
-  const reading = doing(({ workspace }) => workspace.readText("/a.txt"));
+const reading = doing(({ workspace }) => workspace.readText("/a.txt"));
 
+describe("an editor's files", () => {
   test("are read from its buffers where it offers them", async () => {
     const client = await standardClient(makeEngine(reading, { disk }), { fs: { readTextFile: true } });
     client.answer(({ method, params }) => method === "fs/read_text_file" && { content: `unsaved ${params?.["path"]}` });
@@ -91,6 +91,23 @@ describe("an editor's files", () => {
     await watcher.until((frame) => said([frame]) !== "");
     expect(said(watcher.frames)).toBe('["gone","from disk"]');
   });
+});
+
+test("a client that left while its session was being loaded is not waited for", async () => {
+  const engine = makeEngine(reading);
+  const { id } = await engine.sessions.create({ cwd: "/" });
+  let load = () => {};
+  const loading = new Promise<void>((resolve) => {
+    load = resolve;
+  });
+  const client = connect(engine, { engine: () => loading.then(() => engine) });
+  await client.call("initialize", { protocolVersion: 1 });
+  client.start("session/prompt", { sessionId: id, prompt: [{ type: "text", text: "go" }] });
+  client.end();
+  await client.closed;
+  load();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(engine.sessions.find(id)).toMatchObject({ attended: false, state: "idle" });
 });
 
 describe("an editor's terminal", () => {
