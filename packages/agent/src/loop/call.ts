@@ -33,10 +33,10 @@ export async function prepareCall(raw: RawCall, id: string, toolbox: Toolbox, wo
   const parsed = parseArgs(raw.args);
   const shown = {
     id,
-    name: tool?.name ?? (raw.name || "unknown"),
+    name: tool?.name ?? sendableName(raw.name),
     args: parsed.args,
     kind: tool?.kind ?? ("other" as const),
-    title: tool?.name ?? (raw.name || "unknown tool"),
+    title: tool?.name ?? (raw.name.slice(0, 120) || "unknown tool"),
     locations: [],
   };
   if (!tool) return { ...shown, plan: { problem: unknownTool(raw.name, toolbox) } };
@@ -66,6 +66,11 @@ export function uniqueId(wanted: string, used: Set<string>, turn: number): strin
 
 const deepestArgs = 32;
 
+/** A name nobody has goes back to the provider with the next request, which refuses what it would not call a name. */
+function sendableName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown";
+}
+
 function parseArgs(text: string): { args: Record<string, unknown>; problem?: string } {
   if (text.trim() === "") return { args: {} };
   try {
@@ -84,7 +89,7 @@ function parseArgs(text: string): { args: Record<string, unknown>; problem?: str
 }
 
 function unknownTool(name: string, toolbox: Toolbox): string {
-  return `There is no tool named ${JSON.stringify(name)}. The tools are: ${toolbox.tools.map((t) => t.name).join(", ") || "none"}.`;
+  return `There is no tool named ${JSON.stringify(name.slice(0, 120))}. The tools are: ${toolbox.tools.map((t) => t.name).join(", ") || "none"}.`;
 }
 
 function invalid(tool: Tool, issues: NonNullable<InputResult<unknown>["issues"]>): string {

@@ -1,6 +1,7 @@
 /** A tool of an MCP server as a tool of ours. */
 import { createHash } from "node:crypto";
 import { isDeeperThan } from "../json-depth.js";
+import { isPicture } from "../picture.js";
 import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";
 import { capOutput } from "../tools/cap-output.js";
 import { progress } from "../tools/define.js";
@@ -47,8 +48,6 @@ export function mcpToolName(server: string, tool: string): string {
 }
 
 // --- internal ---
-
-const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 const anyObject: InputSchema<Record<string, unknown>> = {
   "~standard": {
@@ -104,8 +103,6 @@ function textOf(block: Block): string {
 }
 
 function pictureOf(block: Block): ToolImage[] {
-  const { type, data, mimeType } = block as Block & { data?: unknown; mimeType?: unknown };
-  if (type !== "image" || typeof data !== "string" || typeof mimeType !== "string" || !PICTURES.has(mimeType))
-    return [];
-  return [{ mimeType, data }];
+  const image = { mimeType: block["mimeType"], data: block["data"] };
+  return block.type === "image" && isPicture(image) ? [image] : [];
 }

@@ -1,9 +1,9 @@
 /** A person's prompt as the two things models take: text and pictures. */
 import type { PromptBlock } from "@chimera/acp-schema/events";
+import { isPicture } from "../picture.js";
+import type { ToolImage } from "../tool.js";
 
-export type PromptPart =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "image"; readonly mimeType: string; readonly data: string };
+export type PromptPart = { readonly type: "text"; readonly text: string } | ({ readonly type: "image" } & ToolImage);
 
 /** Blocks that are neither text nor a picture are named in words, so that the model knows they were there. */
 export function promptParts(prompt: {
@@ -11,7 +11,7 @@ export function promptParts(prompt: {
   readonly content?: readonly PromptBlock[];
 }): PromptPart[] {
   const parts = prompt.content?.length ? prompt.content.map(partOf) : [{ type: "text" as const, text: prompt.text }];
-  const said = parts.filter((part) => part.type !== "text" || part.text !== "");
+  const said = parts.filter((part) => part.type !== "text" || part.text.trim() !== "");
   return said.length > 0 ? said : [{ type: "text", text: "(empty prompt)" }];
 }
 
@@ -20,7 +20,11 @@ export function promptParts(prompt: {
 function partOf(block: PromptBlock): PromptPart {
   const { type, text, data, mimeType, uri, resource } = block as Record<string, unknown>;
   if (type === "text") return { type: "text", text: String(text ?? "") };
-  if (type === "image" && typeof data === "string" && typeof mimeType === "string") return { type, mimeType, data };
+  if (type === "image") {
+    const image = { mimeType, data };
+    if (isPicture(image)) return { type, ...image };
+    return { type: "text", text: `[a picture that cannot be shown: ${String(mimeType).slice(0, 80)}]` };
+  }
   if (type === "resource" && typeof resource === "object" && resource !== null) {
     const embedded = resource as Record<string, unknown>;
     if (typeof embedded["text"] === "string") {

@@ -26,8 +26,19 @@ export function createWireModel<S>(wire: Wire<S>, options: S & Endpoint): Model 
     contextWindow,
     price,
     stream: (request) => {
-      const body = wire.body(options, request);
+      const body = wellFormed(wire.body(options, request));
       return postAndRead(post, { url, headers, body, signal: request.signal }, wire.createReader());
     },
   };
+}
+
+// --- internal ---
+
+/**
+ * Half a character, as a text has where it was cut in the middle of one, is written as an escape that providers refuse: one
+ * such text would spoil every request of its conversation.
+ */
+function wellFormed(json: string): string {
+  if (!json.includes("\\ud")) return json;
+  return json.replace(/\\(?:\\|ud[89a-f][0-9a-f]{2})/g, (found) => (found === "\\\\" ? found : "\\ufffd"));
 }

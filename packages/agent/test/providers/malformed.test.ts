@@ -75,6 +75,15 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(await takeTurn(agentOn(wire, server.url)), "usage")).toMatchObject([{ input: 0, output: 0, used: 0 }]);
   });
 
+  it("that calls what is no name is told so under a name that it would take", async () => {
+    const name = `functions.look ${"x".repeat(500)}`;
+    const call = choice({ tool_calls: [{ index: 0, id: "a", function: { name, arguments: "{}" } }] }, "tool_calls");
+    const server = await serveWire([{ writes: [data(call)] }, { writes: [chat.closing] }]);
+    const events = await takeTurn(agentOn(chat, server.url));
+    expect(of(events, "tool_call")).toMatchObject([{ tool: `functions_look_${"x".repeat(49)}` }]);
+    expect(of(events, "tool_result")[0]?.output).toContain('"functions.look xxx');
+  });
+
   it("is told of arguments that nest without end", async () => {
     const args = `{"path":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
     const call = choice(

@@ -168,6 +168,32 @@ describe.each(wires)("$name", (wire) => {
     await new Promise((resolve) => setTimeout(resolve, 50));
   });
 
+  it("is sent nothing that it would refuse for good: half characters, blanks, odd names, pictures of no kind", async () => {
+    const server = await serveWire([{ writes: [wire.closing] }]);
+    const picture = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
+    await takeTurn(agentOn(wire, server.url), {
+      history: [
+        { role: "user", text: "cut \ud83d here, not \\ud83d there" },
+        { role: "assistant", text: "", tools: [{ id: "a", name: "ok", args: { text: "\udfff" } }] },
+        { role: "tool", id: "a", name: "ok", output: " \n", success: true },
+        { role: "user", text: " \t" },
+      ],
+      content: [
+        picture,
+        { ...picture, mimeType: "text/html" },
+        { ...picture, data: "not base64" },
+        { type: "text", text: "\n" },
+      ],
+    });
+    const body = JSON.stringify(server.requests[0]?.body);
+    expect(body).toContain("cut \ufffd here, not \\\\ud83d there");
+    expect(body).toContain("(empty prompt)");
+    expect(body).not.toMatch(/[^\\]\\ud[89a-f]/);
+    expect(body).not.toContain("not base64");
+    expect(body.match(/a picture that cannot be shown/g)).toHaveLength(2);
+    expect(body.match(/iVBORw0KGgo=/g)).toHaveLength(1);
+  });
+
   it("takes a reply that is too long to be one for a fault", async () => {
     const piece = "words ".repeat(10_000);
     const server = await serveWire([{ writes: Array.from({ length: 150 }, () => wire.opening(piece)), after: "hang" }]);

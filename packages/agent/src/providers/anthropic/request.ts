@@ -69,7 +69,10 @@ function blocksOf(message: ModelMessage): Block[] {
           type: "tool_result",
           tool_use_id: message.id,
           is_error: !message.success,
-          content: [textBlock(message.output || "(no output)"), ...(message.images ?? []).map(imageBlock)],
+          content: [
+            textBlock(message.output.trim() ? message.output : "(no output)"),
+            ...(message.images ?? []).map(imageBlock),
+          ],
         },
       ];
   }
