@@ -13,6 +13,8 @@ export const limits = {
   /** Bytes of `tool_progress` logged per call; what follows is counted. */
   progressBytes: 256 * 1024,
   titleLength: 200,
+  /** The longest name of a model; a script's is a path. */
+  modelChars: 4096,
   /** How long a cancelled agent may take to unwind before its turn is ended without it. */
   unwindMs: 2000,
 } as const;

@@ -241,8 +241,8 @@ describe("settings", () => {
     expect(() => parseMode(name)).toThrow(expect.objectContaining({ code: "invalid_setting" }));
   });
 
-  test("a model has a name", async () => {
+  test.each(["  ", "x".repeat(5000)])("a model has a name, and no book for one", async (name) => {
     const session = await makeSessions(speaking("")).create({ cwd: "/" });
-    expect(() => session.setModel("  ")).toThrow(expect.objectContaining({ code: "invalid_setting" }));
+    expect(() => session.setModel(name)).toThrow(expect.objectContaining({ code: "invalid_setting" }));
   });
 });

@@ -181,6 +181,9 @@ function lostConnection(error: unknown): boolean {
 function connectionError(error: unknown, url?: URL): unknown {
   if (error instanceof AgentError || (error as Error).name === "AbortError") return error;
   const { code, message } = error as NodeJS.ErrnoException;
+  if (url && code === "ECONNREFUSED") {
+    return new AgentError("model_unavailable", `nothing listens at ${url.host}`, { cause: error });
+  }
   const where = url ? ` to ${url.host}` : "";
   return new AgentError("connection_lost", `lost the connection${where}: ${code ?? message}`, { cause: error });
 }

@@ -120,6 +120,14 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 
+  it("is not there, which is said at once", async () => {
+    const events = await takeTurn(agentOn(chat, "http://127.0.0.1:1"));
+    expect(of(events, "error")).toMatchObject([
+      { name: "model_unavailable", message: "nothing listens at 127.0.0.1:1" },
+    ]);
+    expect(of(events, "notice")).toEqual([]);
+  });
+
   it.each([
     [301, "", "bad_request"],
     [404, '{"error":{"message":"no such model"}}', "model_unavailable"],

@@ -108,7 +108,7 @@ export function parseScript(value: unknown): Script {
 export async function readScript(path: string): Promise<Script> {
   const { readFile } = await import("node:fs/promises");
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    throw new AgentError("script", `the script ${path} cannot be read: ${cause.code}`, { cause });
+    throw new AgentError("script", `the script ${path} cannot be read: ${cause.code ?? cause.message}`, { cause });
   });
   let value: unknown;
   try {
