@@ -150,7 +150,7 @@ function moveTo(address: string | Buffer, prepared: string | Buffer, like: Stats
 
 function makeDirectory(op: DirectoryOp, place: Workplace): void {
   inParent(op.path, place, "made", (parent, name) => {
-    if (parent.inPlace()) mkdirIfMissing(parent.at(name), 0o700);
+    if (parent.inPlace()) mkdirIfMissing(parent.at(name), op.to! | OPEN_TO_OWNER);
   });
 }
 

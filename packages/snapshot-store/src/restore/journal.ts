@@ -4,6 +4,7 @@
  */
 import { rmSync } from "node:fs";
 import { readTextIfAny, replaceFile, syncDirectory } from "../content/atomic-file.js";
+import { sha256 } from "../content/blobs.js";
 import { checkStack, type Stack } from "../turn/stack.js";
 import type { Plan } from "./plan.js";
 
@@ -20,13 +21,17 @@ export interface Journal {
 const NAME = "restore.json";
 
 export function writeJournal(directory: string, journal: Journal): void {
-  replaceFile(`${directory}/${NAME}`, `${JSON.stringify({ v: 1, ...journal })}\n`, { durable: true });
+  const text = JSON.stringify({ v: 1, ...journal });
+  replaceFile(`${directory}/${NAME}`, `${text}\n${sha256(Buffer.from(text))}\n`, { durable: true });
 }
 
-/** Null when no restore was interrupted; what cannot be read was never committed, since it is replaced whole. */
+/**
+ * Null when no restore was interrupted, or its journal is damaged: the stack is then still the one before, and the same undo
+ * again does the rest.
+ */
 export function readJournal(directory: string): Journal | null {
-  const text = readTextIfAny(`${directory}/${NAME}`);
-  if (text === null) return null;
+  const [text = "", hash] = (readTextIfAny(`${directory}/${NAME}`) ?? "").split("\n");
+  if (hash !== sha256(Buffer.from(text))) return null;
   try {
     const value = JSON.parse(text) as Journal & { v: number };
     if (value.v !== 1 || !Array.isArray(value.plan.files) || !Array.isArray(value.plan.dirs)) return null;

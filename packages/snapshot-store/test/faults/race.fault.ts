@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { isSnapshotError } from "../../src/index.js";
+import { createSnapshotStore, isSnapshotError } from "../../src/index.js";
 import { fiftyFiles } from "../fifty-files.js";
 import { fixture } from "../workspace.js";
 import { tally } from "./tally.js";
@@ -45,22 +45,24 @@ test(`${FLIPS} flips of a parent into a symlink during restores: nothing is writ
   cases.close();
 });
 
-test("300 bit flips in blobs, manifests and stack: never a wrong byte in the workspace, never a crash", async () => {
+const flipBit = (path: string, i: number) => {
+  const bytes = readFileSync(path);
+  bytes[(i * 104_729) % bytes.length]! ^= 1 << (i % 8);
+  writeFileSync(path, bytes);
+};
+
+test("1,500 bit flips in blobs, manifests and history: never a wrong byte in the workspace, never a crash", async () => {
   const f = fixture();
   const turn = await fiftyFiles(f);
   const good = new Set([...Object.values(turn.old), ...Object.values(turn.new)]);
-  const cases = tally("bit flips", 300);
+  const cases = tally("bit flips", 1500);
   const home = join(f.root, "otter-1");
-  for (let i = 0; i < 300; i += 1) {
+  for (let i = 0; i < 1500; i += 1) {
     turn.reset();
     const blobs = readdirSync(join(home, "blobs")).map((name) => join(home, "blobs", name));
     const snaps = readdirSync(join(home, "snaps")).map((name) => join(home, "snaps", name, "manifest.json"));
-    const targets = i % 3 === 0 ? blobs : i % 3 === 1 ? snaps : [join(home, "history.ndjson")];
-    const target = targets[(i * 7919) % targets.length]!;
-    const bytes = readFileSync(target);
-    if (bytes.length === 0) continue;
-    bytes[(i * 104_729) % bytes.length]! ^= 1 << (i % 8);
-    writeFileSync(target, bytes);
+    const targets = [blobs, snaps, [join(home, "history.ndjson")]][i % 3]!;
+    flipBit(targets[(i * 7919) % targets.length]!, i);
     try {
       await f.reopened().undo();
     } catch (error) {
@@ -68,6 +70,37 @@ test("300 bit flips in blobs, manifests and stack: never a wrong byte in the wor
     }
     if (i % 3 === 0) for (const entry of Object.values(f.tree())) expect(good.has(entry)).toBe(true);
     expect(f.tree(f.out)).toEqual({ canary: "file 644 canary" });
+    cases.done();
+  }
+  cases.close();
+});
+
+test("500 bit flips in the journal of a killed undo: it is not followed, and the same undo again does the rest", async () => {
+  const f = fixture();
+  const turn = await fiftyFiles(f);
+  const dying = fileURLToPath(new URL("../children/dying-fs.mjs", import.meta.url));
+  const restore = fileURLToPath(new URL("../children/restore.mjs", import.meta.url));
+  spawnSync(process.execPath, ["--import", dying, restore, f.root, f.ws, "undo"], {
+    env: { PATH: process.env["PATH"], DIE_IN: "renameSync", DIE_AT: "20" },
+  });
+  const killed = join(f.base, "killed");
+  const copy = (from: string, to: string) => {
+    for (const each of ["ws", "store"]) {
+      rmSync(join(to, each), { recursive: true, force: true });
+      cpSync(join(from, each), join(to, each), { recursive: true, verbatimSymlinks: true });
+    }
+  };
+  copy(f.base, killed);
+  const cases = tally("bit flips in the journal", 500);
+  for (let i = 0; i < 500; i += 1) {
+    copy(killed, f.base);
+    flipBit(join(f.root, "otter-1/restore.json"), i);
+    expect(await createSnapshotStore({ root: f.root }).recover()).toEqual([]);
+    const session = f.reopened();
+    expect(await session.depth()).toEqual({ undo: 1, redo: 0 });
+    expect((await session.undo()).conflicts).toEqual([]);
+    const left = Object.entries(f.tree()).filter(([name]) => !name.startsWith(".chimera-restore-"));
+    expect(Object.fromEntries(left)).toEqual(turn.old);
     cases.done();
   }
   cases.close();
