@@ -162,6 +162,14 @@ describe("a segment", () => {
     expect(await store.lastSeq(ID)).toBe(5);
   });
 
+  it("that ends in millions of lines that are no records is read in bounded time and memory", async () => {
+    for (const junk of ["\n".repeat(8 << 20), `${"x".repeat(49)}\n`.repeat(150_000)]) {
+      await appendFile(await segment(), junk);
+      expect((await read(ID)).texts).toHaveLength(5);
+      expect(await store.lastSeq(ID)).toBe(5);
+    }
+  });
+
   it("that carries the records of another one under a greater number is passed over", async () => {
     await writeFile(inSession("event-000900-aaaaaaaa.ndjson"), (await readFile(await segment(), "utf8")).slice(9));
     expect((await read(ID)).texts).toEqual(["1", "2", "3", "4", "5"]);

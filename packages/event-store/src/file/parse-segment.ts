@@ -38,11 +38,16 @@ interface Chunk {
   text: string | null | undefined;
 }
 
-interface BadLine {
+/** Unreadable lines since the last record: of the first of them, those that look like the records that come next. */
+interface BadLines {
   readonly at: number;
-  readonly end: number;
-  readonly head: string;
-  readonly endsRecord: boolean;
+  /** How many numbers they stand for. */
+  places: number;
+  /** Where the last of those ends, and whether it ends like a record. */
+  end: number;
+  endsRecord: boolean;
+  /** A line came that stands for no number; what is behind it does not count. */
+  isOver: boolean;
 }
 
 const LF = 10;
@@ -50,6 +55,8 @@ const LF = 10;
 const HEAD_BYTES = 48;
 const RECORD_START = '{"seq":';
 const RECORD_END = 'Z"}';
+/** No whole record has fewer bytes. */
+const SHORTEST_RECORD = 40;
 /** How often the bytes of one unreadable line are gone through in search of records, at most. */
 const SALVAGE_PASSES = 8;
 
@@ -62,22 +69,21 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
   let carryBytes = 0;
   /** Set while an unfinished line is longer than any record: it is passed over up to its line break. */
   let overlong = false;
-  /** Unreadable lines since the last record. */
-  let bad: BadLine[] = [];
+  let bad: BadLines | null = null;
 
   /** Reports the numbers from `expected` up to `next`, or unreadable bytes that stand for no number. */
   const settleBad = (next: number, at: number): void => {
-    const where = `${name}@${bad[0]?.at ?? at}`;
+    const where = `${name}@${bad?.at ?? at}`;
     if (next > expected) onDamage?.({ seq: expected, last: next - 1, where, reason: "damaged" });
-    else if (bad.length > 0) onDamage?.({ seq: null, last: null, where, reason: "unreadable bytes between records" });
-    bad = [];
+    else if (bad !== null) onDamage?.({ seq: null, last: null, where, reason: "unreadable bytes between records" });
+    bad = null;
     expected = next;
   };
 
   const accept = (chunk: Chunk, start: number, end: number, at: number, entries: Entry<E>[]): boolean => {
     const seq = verifiedSeq(chunk.bytes, start, end);
     if (seq < expected) return false;
-    if (seq > expected || bad.length > 0) settleBad(seq, at);
+    if (seq > expected || bad !== null) settleBad(seq, at);
     expected = seq + 1;
     entries.push(new ReplayedEntry<E>(seq, textOf(chunk, start, end)));
     return true;
@@ -94,16 +100,12 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       validBytes = end - start + 1;
       return;
     }
-    if (salvage(chunk, start, end, at, entries) > 0) {
+    if (end - start >= SHORTEST_RECORD && salvage(chunk, start, end, at, entries) > 0) {
       validBytes = at + (end - start) + 1;
       return;
     }
-    bad.push({
-      at,
-      end: at + (end - start) + 1,
-      head: bytes.toString("latin1", start, Math.min(end, start + HEAD_BYTES)),
-      endsRecord: bytes.toString("latin1", Math.max(start, end - RECORD_END.length), end) === RECORD_END,
-    });
+    bad ??= { at, places: 0, end: at, endsRecord: true, isOver: false };
+    if (!bad.isOver) passOver(bad, expected, bytes.subarray(start, end), at + (end - start) + 1);
   };
 
   /**
@@ -142,7 +144,8 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     carryBytes += rest.length;
     if (carryBytes <= LIMITS.recordBytes * 4) return;
     overlong = true;
-    bad.push({ at: offset - carryBytes, end: offset, head: "", endsRecord: false });
+    bad ??= { at: offset - carryBytes, places: 0, end: offset, endsRecord: true, isOver: true };
+    bad.isOver = true;
     takeCarried();
   };
 
@@ -183,7 +186,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
         const line = takeCarried();
         take(line, 0, line.bytes.length, at, entries);
       }
-      if (expected < next || bad.length > 0) settleBad(Math.max(next, expected), at);
+      if (expected < next || bad !== null) settleBad(Math.max(next, expected), at);
       return entries;
     },
     finishLog() {
@@ -200,13 +203,12 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
         }
       }
       // A damaged line that is the next record was acknowledged once: its number is not given out again.
-      const kept = keptPlaces(bad, expected);
-      if (kept.lines < bad.length) torn = true;
-      if (kept.count > 0) {
-        validBytes = bad[kept.lines - 1]!.end;
-        settleBad(expected + kept.count, offset);
+      if (bad?.isOver) torn = true;
+      if (bad !== null && bad.places > 0) {
+        validBytes = bad.end;
+        settleBad(expected + bad.places, offset);
       }
-      bad = [];
+      bad = null;
       return { entries, torn };
     },
   };
@@ -223,25 +225,25 @@ function textOf(chunk: Chunk, start: number, end: number): string {
 /** At most 64 places where a record may start inside a line. */
 function recordStarts(bytes: Buffer, start: number, end: number): number[] {
   const starts: number[] = [];
-  let at = bytes.indexOf(RECORD_START, start);
-  while (at >= 0 && at < end && starts.length < 64) {
-    starts.push(at);
-    at = bytes.indexOf(RECORD_START, at + 1);
+  const line = bytes.subarray(start, end);
+  for (let at = line.indexOf(RECORD_START); at >= 0 && starts.length < 64; at = line.indexOf(RECORD_START, at + 1)) {
+    starts.push(start + at);
   }
   return starts;
 }
 
-/** How many numbers the unreadable lines at the end of a log stand for, from `expected` on, and how many lines those are. */
-function keptPlaces(bad: readonly BadLine[], expected: number): { count: number; lines: number } {
-  let count = 0;
-  let lines = 0;
-  for (; lines < bad.length; lines++) {
-    const { head, endsRecord } = bad[lines]!;
-    if (isNearly(head, `${RECORD_START}${expected + count},"id":"evt-`)) count++;
-    // A flipped bit that looks like a line break makes two lines of one record.
-    else if (count === 0 || bad[lines - 1]!.endsRecord || !endsRecord) break;
+/** Takes one more unreadable line, which ends at `end`, into account. */
+function passOver(bad: BadLines, expected: number, line: Buffer, end: number): void {
+  const head = line.toString("latin1", 0, HEAD_BYTES);
+  const endsRecord = line.toString("latin1", Math.max(0, line.length - RECORD_END.length)) === RECORD_END;
+  if (isNearly(head, `${RECORD_START}${expected + bad.places},"id":"evt-`)) bad.places++;
+  // A flipped bit that looks like a line break makes two lines of one record.
+  else if (bad.places === 0 || bad.endsRecord || !endsRecord) {
+    bad.isOver = true;
+    return;
   }
-  return { count, lines };
+  bad.end = end;
+  bad.endsRecord = endsRecord;
 }
 
 /** True when a text starts as it should, but for one damaged character. */

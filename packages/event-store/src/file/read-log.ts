@@ -1,5 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { batches } from "../record/batches.js";
@@ -85,7 +86,11 @@ async function* readChain<E extends EventBody>(
     if (seen !== null) range.onDamage?.(seen);
   };
   damage.forEach(report);
-  yield* batches(readEventFiles<E>(directory, files, range), report);
+  for (const batch of batches(readEventFiles<E>(directory, files, range), report)) {
+    yield batch;
+    // Files are read at once, however many there are: others get their turn in between.
+    await nextTurn();
+  }
   const begin = Math.max(
     0,
     segments.findLastIndex((segment) => segment.first <= range.from + 1),
