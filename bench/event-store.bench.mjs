@@ -263,7 +263,7 @@ async function listing(sessions) {
           }
         }),
     },
-    { runs: 3 },
+    { runs: 9 },
   );
   row({ name: "first list of 10,000 sessions, no index", ours: cold, unit: "ms" });
   const floor = median(samples.floor);
