@@ -90,6 +90,18 @@ describe.runIf(canConfine)("escapes through the shell tool, everything approved"
   });
 });
 
+test.runIf(canConfine)("a repository planted by a command that is cancelled is reported too", async () => {
+  const command = "git init -q --bare trap && git -C trap config core.fsmonitor ./run-me; echo planted; sleep 60";
+  const peer = await ferretPeer(["--sandbox", "workspace-write", "--approval", "full"], [[bash(command)]]);
+  const reply = peer.prompt();
+  await peer.find(({ params }) => JSON.stringify(params ?? {}).includes("planted\\n"));
+  await peer.ask("session/cancel");
+  await reply;
+  expect(peer.kind("sandbox_violation")).toEqual([
+    expect.objectContaining({ command, reason: expect.stringContaining("it made trap a repository") }),
+  ]);
+});
+
 describe("file tools", () => {
   test.each([
     ["read-only", "inside.txt"],

@@ -109,9 +109,13 @@ async function supervise(
   if (typeof ending === "string") await group.end();
   else group.sweep();
   await drained(group);
-  if (ending === "aborted") context.signal.throwIfAborted();
   if (ending instanceof Error) return failure(`The command could not be started: ${ending.message}`);
   const errors = stderr();
+  if (ending === "aborted") {
+    // What it did until then counts.
+    await ended(errors, true);
+    context.signal.throwIfAborted();
+  }
   const text = stdout() + (errors === "" ? "" : `\nSTDERR:\n${errors}`);
   const output = await capOutput(text, context, `${context.callId}.txt`);
   const error = typeof ending === "string" ? `Timed out after ${timeoutS} s` : exitError(ending.code, ending.signal);
