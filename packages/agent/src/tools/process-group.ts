@@ -1,7 +1,7 @@
 /** A child in a process group of its own, so that ending it ends everything it started. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
+import { killMarked } from "./marked-processes.js";
 
 export interface GroupOptions {
   readonly cwd: string;
@@ -57,7 +57,7 @@ export function spawnGroup(file: string, args: readonly string[], options: Group
       signal("SIGTERM");
       await Promise.race([gone, pause(GRACE_MS)]);
       signal("SIGKILL");
-      await killMarked(mark);
+      await killMarked(`${MARK}=${mark}`);
       await Promise.race([gone, pause(GRACE_MS)]);
     },
   };
@@ -81,24 +81,6 @@ function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
   } catch {
     // Nobody is left in the group.
   }
-}
-
-/** A child that made a session of its own is out of the group, but still carries the mark in its environment. */
-async function killMarked(mark: string): Promise<void> {
-  if (process.platform !== "linux") return;
-  const wanted = Buffer.from(`${MARK}=${mark}`);
-  const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
-  await Promise.all(
-    pids.map(async (pid) => {
-      const environment = await readFile(`/proc/${pid}/environ`).catch(() => null);
-      if (!environment?.includes(wanted)) return;
-      try {
-        process.kill(Number(pid), "SIGKILL");
-      } catch {
-        // Gone since it was seen.
-      }
-    }),
-  );
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,6 +1,7 @@
+import { spawn } from "node:child_process";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createBashTool } from "../../src/tools/index.js";
 import { bench } from "./bench.js";
 
@@ -88,6 +89,10 @@ describe("Bash", () => {
   test.each([
     ["a child that ignores SIGTERM", `trap '' TERM; echo $$; sleep 60 & echo $!; while :; do sleep 0.1; done`],
     ["a child in a session of its own", `setsid sleep 60 & echo $!; sleep 60`],
+    [
+      "one that carries much",
+      `export MUCH=$(head -c 100000 /dev/zero | tr '\\0' x) MORE=$(head -c 50000 /dev/zero | tr '\\0' y); setsid sleep 60 & echo $!; sleep 60`,
+    ],
   ])("an abort kills %s within two seconds", async (_, command) => {
     const { run, events } = await bench();
     const controller = new AbortController();
@@ -101,6 +106,30 @@ describe("Bash", () => {
     await expect(running).rejects.toThrow();
     expect(performance.now() - started).toBeLessThan(2000);
     for (const pid of pids) expect(await eventually(async () => !(await alive(pid)))).toBe(true);
+  });
+
+  test("an abort takes no memory for each process of the machine", async () => {
+    const others = Array.from({ length: 60 }, () => spawn("sleep", ["60"], { stdio: "ignore" }));
+    onTestFinished(() => others.forEach((other) => void other.kill("SIGKILL")));
+    const { run, events } = await bench();
+    const controller = new AbortController();
+    const running = run(bashTool, { command: "echo up; sleep 60" }, { signal: controller.signal });
+    expect(await eventually(async () => events.some((event) => event.type === "tool_progress"))).toBe(true);
+    const before = process.memoryUsage().external;
+    let peak = before;
+    let isOver = false;
+    controller.abort();
+    const over = running
+      .catch(() => {})
+      .then(() => {
+        isOver = true;
+      });
+    while (!isOver) {
+      peak = Math.max(peak, process.memoryUsage().external);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await over;
+    expect((peak - before) / 2 ** 20).toBeLessThan(2);
   });
 
   test("undo is told before and after", async () => {
