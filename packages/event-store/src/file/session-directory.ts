@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { lstatSync, mkdirSync, renameSync, rmSync, type Stats } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { StoreError, storageError } from "../errors.js";
 
 /** True for a session's directory. Not for a link to one: what is written behind it would land wherever it leads. */
 export function isSessionDirectory(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return entryAt(path)?.isDirectory() === true;
 }
 
 /**
@@ -19,7 +19,7 @@ export function makeSessionDirectory<T>(
 ): { filled: T; changed: string[] } {
   const id = basename(directory);
   const refuseTaken = (): void => {
-    if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return;
+    if (entryAt(directory) === undefined) return;
     throw new StoreError("exists", `session ${id} exists`);
   };
   refuseTaken();
@@ -44,6 +44,16 @@ export async function removeSessionDirectory(directory: string): Promise<void> {
 }
 
 // --- internal ---
+
+/** What has this name; nothing has one below a file. */
+function entryAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
+    throw storageError(error, `cannot look at ${path}`);
+  }
+}
 
 /** A name that no list shows. */
 function unseenName(directory: string, why: "new" | "deleted"): string {
