@@ -50,7 +50,8 @@ function ext4(megabytes) {
 async function fillAndFree(at, problem) {
   const id = "full-20260101T000000-00000000";
   const store = createFileStore({ root: join(at, "home") });
-  const elsewhere = createFileStore({ root: mkdtempSync(join(tmpdir(), "faults-other-")) });
+  const otherRoot = mkdtempSync(join(tmpdir(), "faults-other-"));
+  const elsewhere = createFileStore({ root: otherRoot });
   const other = await elsewhere.create(id, {});
   const writer = await store.create(id, {});
   const seen = [];
@@ -91,6 +92,7 @@ async function fillAndFree(at, problem) {
   if (seen.join() !== Array.from({ length: first.seq }, (_, i) => i + 1).join()) problem("readers saw gaps or repeats");
   await store.close();
   await elsewhere.close();
+  rmSync(otherRoot, { recursive: true, force: true });
   for (const one of await verifyStore(join(at, "home"), new Map([[id, first.seq]]))) problem(one);
 }
 
