@@ -4,9 +4,9 @@ import type { Engine } from "@chimera/acp-server";
 import { loadAgents } from "@chimera/agent/agents";
 import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
 import { localWorkspace } from "@chimera/agent/tools";
-import { createFileStore, createMemoryStore } from "@chimera/event-store";
+import { createFileStore, createMemoryStore, type EventStore, isStoreError } from "@chimera/event-store";
 import { createSessions, createSlashPalette, type OwnTurn, type Summary } from "@chimera/session";
-import { createSnapshotStore } from "@chimera/snapshot-store";
+import { createSnapshotStore, type HoldSession } from "@chimera/snapshot-store";
 import type { AgentSources } from "./coding-agent.js";
 import type { Log } from "./log/log.js";
 import { programCommands } from "./program-commands.js";
@@ -83,7 +83,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     },
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
-  for (const { sessionId, result, message } of await snapshots.recover()) {
+  for (const { sessionId, result, message } of await snapshots.recover(holding(store))) {
     log.warn("an interrupted undo was settled", { session: sessionId, result, message });
   }
   const engine: RunningEngine = {
@@ -114,6 +114,19 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
 }
 
 // --- internal ---
+
+/** A session that another process has open is left to it; one without a log was in the memory of a process that is gone. */
+function holding(store: EventStore<SessionEvent, Summary>): HoldSession {
+  return async (sessionId, work) => {
+    try {
+      const writer = await store.open(sessionId);
+      await work().finally(() => writer.close());
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+      if (error.code === "not_found") await work();
+    }
+  };
+}
 
 function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
   try {

@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Config, openEngine, type Profile } from "../src/index.js";
 import { freePort, makeHome, startServer } from "./program.js";
@@ -52,6 +53,31 @@ describe("sessions in this process", () => {
     const opened = await open(home);
     expect(await ask(opened, home, "list files")).toContain("README.md");
     expect(logsOf(opened.config)).toContainEqual(expect.stringMatching(/^otter-/));
+  });
+
+  it("are undone by whoever has them: what another is at is no interrupted undo", async () => {
+    const home = await makeHome();
+    const first = await open(home);
+    const { id } = await first.engine.sessions.create({ cwd: home });
+    const journal = join(first.config.paths.snapshots, id, "restore.json");
+    const stack = { counter: 0, undo: [], redo: [] };
+    const plan = { files: [], dirs: [], outcomes: [] };
+    const stacks = { before: stack, after: stack };
+    const text = JSON.stringify({
+      v: 1,
+      phase: "stage",
+      roots: [home],
+      stage: `.chimera-restore-${"0".repeat(12)}`,
+      plan,
+      stacks,
+    });
+    await mkdir(dirname(journal), { recursive: true });
+    await writeFile(journal, `${text}\n${createHash("sha256").update(text).digest("hex")}\n`);
+    await open(home);
+    expect(existsSync(journal)).toBe(true);
+    await first.engine.close();
+    await open(home);
+    expect(existsSync(journal)).toBe(false);
   });
 
   it("leave nothing on disk with --no-save", async () => {

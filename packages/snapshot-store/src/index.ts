@@ -9,6 +9,7 @@ export type {
   FileEdit,
   FileOutcome,
   GcReport,
+  HoldSession,
   Outcome,
   RecoveryReport,
   RestoreOptions,

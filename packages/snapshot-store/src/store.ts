@@ -6,6 +6,7 @@ import { createBlobs } from "./content/blobs.js";
 import { errnoOf, SnapshotError, toSnapshotError } from "./errors.js";
 import { collectGarbage } from "./gc.js";
 import { DEFAULT_LIMITS } from "./limits.js";
+import { readJournal } from "./restore/journal.js";
 import { recoverRestore } from "./restore/restore.js";
 import { createSessionSnapshots } from "./session-snapshots.js";
 import type { RecoveryReport, SessionSnapshots, SnapshotStore, SnapshotStoreOptions } from "./types.js";
@@ -37,17 +38,19 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
       open.set(sessionId, session);
       return session;
     },
-    async recover() {
+    async recover(hold = (_, work) => work()) {
       const reports: RecoveryReport[] = [];
       for (const sessionId of sessionIds(root)) {
-        if (open.has(sessionId)) continue;
         const directory = sessionDirectory(root, sessionId);
-        const report = await recoverRestore(sessionId, directory, (paths) => ({
-          roots: createRoots({ cwd: paths[0] ?? root, directories: paths.slice(1) }, ownData),
-          blobs: createBlobs(`${directory}/blobs`),
-          fileBytes: limits.fileBytes,
-        }));
-        if (report !== null) reports.push(report);
+        if (open.has(sessionId) || readJournal(directory) === null) continue;
+        await hold(sessionId, async () => {
+          const report = await recoverRestore(sessionId, directory, (paths) => ({
+            roots: createRoots({ cwd: paths[0] ?? root, directories: paths.slice(1) }, ownData),
+            blobs: createBlobs(`${directory}/blobs`),
+            fileBytes: limits.fileBytes,
+          }));
+          if (report !== null) reports.push(report);
+        });
       }
       return reports;
     },

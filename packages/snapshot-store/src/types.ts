@@ -5,7 +5,7 @@ export interface SnapshotStore {
   /** The undo history of a session; opening it creates nothing on disk. */
   session(sessionId: string, workspace: SnapshotWorkspace): SessionSnapshots;
   /** Finishes restores that a crash interrupted, in every session; to be called once when a process starts. */
-  recover(): Promise<readonly RecoveryReport[]>;
+  recover(hold?: HoldSession): Promise<readonly RecoveryReport[]>;
   /** Lets go of a session that is not used any more; what is kept on disk stays. */
   release(sessionId: string): void;
   /** Forgets everything kept for one session; files in the workspace stay as they are. */
@@ -13,6 +13,12 @@ export interface SnapshotStore {
   /** Brings the whole store within its limits. Sessions open in this process and those in `keep` are never removed. */
   gc(options?: { readonly keep?: readonly string[]; readonly signal?: AbortSignal }): Promise<GcReport>;
 }
+
+/**
+ * Does the work while no other process has the session, or leaves it: a restore that another process is at looks like one
+ * that a crash interrupted. Without it, this process has to be the only one.
+ */
+export type HoldSession = (sessionId: string, work: () => Promise<void>) => Promise<void>;
 
 export interface SnapshotStoreOptions {
   /** Absolute directory that holds one directory per session. */

@@ -42,6 +42,20 @@ describe("kill -9 in the middle of a restore of fifty files", () => {
   });
 });
 
+test("an interrupted restore is settled only while its session is held", async () => {
+  const f = fixture({}, memory);
+  const turn = await fiftyFiles(f);
+  expect(run(f, "undo", { DIE_IN: "renameSync", DIE_AT: "20" }).signal).toBe("SIGKILL");
+  const left = f.tree();
+  const asked: string[] = [];
+  const store = createSnapshotStore({ root: f.root });
+  expect(await store.recover(async (id) => void asked.push(id))).toEqual([]);
+  expect(asked).toEqual(["otter-1"]);
+  expect(f.tree()).toEqual(left);
+  expect(await store.recover((_, work) => work())).toMatchObject([{ sessionId: "otter-1", result: "finished" }]);
+  expect(f.tree()).toEqual(turn.old);
+});
+
 test("a crash in the middle of a turn leaves a turn that can be undone, its command's edits too", async () => {
   const f = fixture({}, memory);
   f.write("tool.txt", "0");

@@ -1,6 +1,3 @@
-/** Workspaces that are not what a friendly one is. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   chmodSync,
   chownSync,
@@ -13,9 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { fiftyFiles } from "./fifty-files.js";
 import { type Fixture, fixture, memory } from "./workspace.js";
 
 /** Permissions mean nothing to root: the rest of the test is done as somebody else. */
@@ -125,17 +120,4 @@ test("directories closed to writing are undone and come back with their mode", a
   expect((await f.session.redo()).conflicts).toEqual([]);
   expect(f.tree()).toEqual(after);
   expect((await f.session.undo()).conflicts).toEqual([]);
-});
-
-test("two processes that undo the same turn at once agree", async () => {
-  const f = fixture({}, memory);
-  const turn = await fiftyFiles(f);
-  const script = fileURLToPath(new URL("children/restore.mjs", import.meta.url));
-  for (let round = 0; round < 3; round += 1) {
-    turn.reset();
-    const both = [1, 2].map(() => spawn(process.execPath, [script, f.root, f.ws, "undo"], { stdio: "ignore" }));
-    await Promise.all(both.map((each) => once(each, "exit")));
-    expect(await f.reopened().depth()).toEqual({ undo: 0, redo: 1 });
-    expect(f.tree()).toEqual(turn.old);
-  }
 });
