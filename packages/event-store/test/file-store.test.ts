@@ -4,6 +4,8 @@ import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   createFileStore,
@@ -345,6 +347,24 @@ describe("time stamps and lists", () => {
     expect(stamps).toHaveLength(6);
   });
 
+  it("hold on to nothing of the log they were found in", async () => {
+    const ids = Array.from({ length: 32 }, (_, i) => `otter-${i}`);
+    const store = openStore({ durability: "none" });
+    for (const id of ids) {
+      const writer = await store.create(id, {});
+      writer.append(Array.from({ length: 200 }, () => ({ type: "note", text: "x".repeat(1000) })));
+      await writer.close();
+    }
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (const id of ids) await store.open(id);
+    await delay(10);
+    collect();
+    expect((process.memoryUsage().heapUsed - before) / ids.length).toBeLessThan(50_000);
+  });
+
   it("show at once what another process makes and deletes, however often they were asked before", async () => {
     const [here, there] = [openStore(), openStore()];
     const ids = async (): Promise<string[]> => (await here.list()).sessions.map((session) => session.id);
@@ -357,6 +377,16 @@ describe("time stamps and lists", () => {
     expect(await ids()).toHaveLength(2);
     await there.delete(ID);
     expect(await ids()).toEqual(["otter-20260425T120301-bbbb2222"]);
+  });
+
+  it("show a session that was made while an earlier list was still being put together", async () => {
+    const store = openStore();
+    await (await store.create(ID, {})).close();
+    const earlier = store.list();
+    await (await store.create("otter-20260425T120301-bbbb2222", {})).close();
+    const later = store.list();
+    await earlier;
+    expect((await later).sessions).toHaveLength(2);
   });
 
   it("survive a missing, stale or damaged index, and leave out what has no summary", async () => {

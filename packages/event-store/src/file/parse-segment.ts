@@ -130,10 +130,14 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     return reach;
   };
 
-  const takeCarried = (): Chunk => {
-    const bytes = carry.length === 1 ? carry[0]! : Buffer.concat(carry, carryBytes);
+  const dropCarried = (): void => {
     carry = [];
     carryBytes = 0;
+  };
+
+  const takeCarried = (): Chunk => {
+    const bytes = carry.length === 1 ? carry[0]! : Buffer.concat(carry, carryBytes);
+    dropCarried();
     return { bytes, text: null };
   };
 
@@ -146,7 +150,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     overlong = true;
     bad ??= { at: offset - carryBytes, places: 0, end: offset, endsRecord: true, isOver: true };
     bad.isOver = true;
-    takeCarried();
+    dropCarried();
   };
 
   return {

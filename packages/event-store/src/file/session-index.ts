@@ -23,7 +23,7 @@ export interface SessionIndex<S> {
   touched(id: string, checked: boolean): number | null;
   /** The row of a session; null without a readable summary. */
   row(id: string, checked: boolean, onDamage?: (damage: Damage) => void): ListedSession<S> | null;
-  /** Brings many rows up to date, giving way to other work in between, and saves them when much changed. */
+  /** Brings the rows of all sessions up to date, giving way to other work in between, and saves them when much changed. */
   refresh(ids: readonly string[]): Promise<void>;
 }
 
@@ -109,12 +109,13 @@ export function createSessionIndex<S extends object>(directory: string): Session
       return { id, summary, touched: Math.floor(row.mtimeMs) };
     },
     async refresh(ids) {
+      // Before the first wait: a session made meanwhile is not among the ids, and a list that began later has its row already.
+      const known = new Set(ids);
+      for (const id of loaded().keys()) if (!known.has(id)) loaded().delete(id);
       for (let i = 0; i < ids.length; i += SLICE) {
         for (const id of ids.slice(i, i + SLICE)) current(id);
         await nextTurn();
       }
-      const known = new Set(ids);
-      for (const id of loaded().keys()) if (!known.has(id)) loaded().delete(id);
       save();
     },
   };
