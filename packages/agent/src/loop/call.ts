@@ -64,7 +64,8 @@ export function uniqueId(wanted: string, used: Set<string>, turn: number): strin
 
 // --- internal ---
 
-const deepestArgs = 32;
+/** A document, as an editor's tool may take it, nests four levels for each one that a person sees. */
+const deepestArgs = 64;
 
 /** A name nobody has goes back to the provider with the next request, which refuses what it would not call a name. */
 function sendableName(name: string): string {

@@ -3,9 +3,12 @@ import { createParser } from "eventsource-parser";
 import { AgentError, type AgentErrorCode } from "../errors.js";
 import type { Post, PostReply, PostRequest } from "./post.js";
 
-/** The longest single event, and the longest reply, that are still taken for one, in characters. */
+/**
+ * The longest single event, and the longest reply, that are still taken for one, in characters. Each token of a reply may come in
+ * half a kilobyte of event, and models think for more than a hundred thousand.
+ */
 const longestEvent = 16 * 1024 * 1024;
-const longestReply = 64 * 1024 * 1024;
+const longestReply = 128 * 1024 * 1024;
 const longestErrorBody = 64 * 1024;
 const longestMessage = 2_000;
 const shownOfBody = 200;
@@ -50,7 +53,7 @@ export async function* postForEvents(
   let opening = "";
   let length = 0;
   for await (const chunk of reply.chunks) {
-    if (length === 0) opening = chunk.slice(0, shownOfBody);
+    if (opening.length < shownOfBody) opening = (opening + chunk).slice(0, shownOfBody);
     parser.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
     length += chunk.length;
     if (length > longestReply) failure ??= { error: new AgentError("bad_reply", "the model's reply has no end") };
@@ -58,8 +61,8 @@ export async function* postForEvents(
     if (failure) throw failure.error;
     if (done) return;
   }
-  // A portal's page, for one. What sent nothing at all may send something when asked again.
-  if (!heard && opening.trim() !== "") throw notStreamed(opening);
+  // A portal's page, for one. What broke off before its first event may do better when asked again.
+  if (!heard && !STREAM.test(opening)) throw notStreamed(opening);
 }
 
 /** The error a provider reported in the middle of a stream, or instead of one. */
@@ -110,6 +113,9 @@ function codeOf(status: number, type: string, message: string): AgentErrorCode {
   if (status === 404) return "model_unavailable";
   return status >= 300 ? "bad_request" : "provider_failed";
 }
+
+/** How a stream begins, or one that sent nothing: with a field, or with a comment as a sign of life. */
+const STREAM = /^\uFEFF?\s*(?:$|:|(?:data|event|id|retry):)/;
 
 function isEncoded(reply: PostReply): boolean {
   return !/^(identity)?$/i.test(String(reply.headers["content-encoding"] ?? ""));

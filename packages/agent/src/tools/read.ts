@@ -3,12 +3,12 @@ import * as v from "valibot";
 import { readCanonical, readHead } from "../files/canonical-file.js";
 import type { RealPath } from "../files/real-path.js";
 import { imageType, looksBinary } from "../files/text.js";
+import { MAX_PICTURE_BYTES } from "../picture.js";
 import type { ToolOutcome } from "../tool.js";
 import { MAX_TEXT_BYTES } from "../workspace.js";
 import { MAX_OUTPUT } from "./cap-output.js";
 import { defineTool, describeFile, failure, locate } from "./define.js";
 
-const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 const HEAD_BYTES = 8192;
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 
@@ -57,10 +57,10 @@ async function nonText(file: RealPath): Promise<ToolOutcome | null> {
 }
 
 async function picture(file: RealPath, mimeType: string, size: number): Promise<ToolOutcome> {
-  if (size > MAX_IMAGE_BYTES) {
-    return failure(`${file.shown} is a picture of ${size} bytes; at most ${MAX_IMAGE_BYTES} can be shown.`);
+  if (size > MAX_PICTURE_BYTES) {
+    return failure(`${file.shown} is a picture of ${size} bytes; at most ${MAX_PICTURE_BYTES} can be shown.`);
   }
-  const data = (await readCanonical(file.path, MAX_IMAGE_BYTES)).toString("base64");
+  const data = (await readCanonical(file.path, MAX_PICTURE_BYTES)).toString("base64");
   return { success: true, output: `${file.shown}: ${mimeType}, ${size} bytes`, images: [{ mimeType, data }] };
 }
 

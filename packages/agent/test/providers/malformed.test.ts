@@ -103,13 +103,23 @@ describe("a server that does not keep to its protocol", () => {
     ["a page", { headers: { "content-type": "text/html" }, writes: ["<html>log in</html>"] }, "log in"],
     ["a page that is called a stream", { writes: ["<html>log in</html>"] }, "log in"],
     ["a compressed reply", { headers: { "content-encoding": "gzip" }, writes: ["\x1f\x8b"] }, "compressed"],
-    ["comments without end", { writes: Array(70).fill(`: ${"x".repeat(1024 * 1024)}\n\n`) }, "no end"],
+    ["comments without end", { writes: Array(129).fill(`: ${"x".repeat(1024 * 1024)}\n\n`) }, "no end"],
     ["an error as long as a book", { writes: [data({ error: "x".repeat(5_000_000) })] }, "xxx"],
   ])("answers with %s and is not asked again", async (_name, reply, said) => {
     const server = await serveWire([reply]);
     const errors = of(await takeTurn(agentOn(chat, server.url)), "error");
     expect(errors).toMatchObject([{ retryable: _name.startsWith("an error"), message: expect.stringContaining(said) }]);
     expect(errors[0]?.message.length).toBeLessThan(3_000);
+  });
+
+  it.each([
+    ["its first event", ["da", 'ta: {"choices":']],
+    ["anything but signs of life", [": still at it\n\n"]],
+  ])("breaks off before it has sent %s, and is asked again", async (_name, writes) => {
+    const server = await serveWire([{ writes }, { writes: [chat.closing] }]);
+    const events = await takeTurn(agentOn(chat, server.url));
+    expect(of(events, "notice")).toHaveLength(1);
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 
   it("switches protocols, which nobody asked for, and is asked again", async () => {

@@ -183,6 +183,7 @@ describe.each(wires)("$name", (wire) => {
         picture,
         { ...picture, mimeType: "text/html" },
         { ...picture, data: "not base64" },
+        { ...picture, data: "AAAA".repeat(1.3 * 2 ** 20 + 1) },
         { type: "text", text: "\n" },
       ],
     });
@@ -191,7 +192,7 @@ describe.each(wires)("$name", (wire) => {
     expect(body).toContain("(empty prompt)");
     expect(body).not.toMatch(/[^\\]\\ud[89a-f]/);
     expect(body).not.toContain("not base64");
-    expect(body.match(/a picture that cannot be shown/g)).toHaveLength(2);
+    expect(body.match(/a picture that cannot be shown/g)).toHaveLength(3);
     expect(body.match(/iVBORw0KGgo=/g)).toHaveLength(1);
   });
 

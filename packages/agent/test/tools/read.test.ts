@@ -60,6 +60,13 @@ describe("Read", () => {
     expect(outcome).toMatchObject({ success: true, images: [{ mimeType: "image/png", data: PNG.toString("base64") }] });
   });
 
+  test("a picture that a provider would refuse, with every later request, is not shown", async () => {
+    const { file, run } = await bench();
+    await file("large.png", Buffer.concat([PNG, Buffer.alloc(4 * 1024 * 1024)]));
+    const outcome = await run(readTool, { path: "large.png" });
+    expect(outcome).toMatchObject({ success: false, error: expect.stringContaining("can be shown") });
+  });
+
   test("what only an editor has is read from the editor", async () => {
     const { run, workspace } = await bench();
     const editor = { ...workspace, readText: async () => "not saved yet" };
