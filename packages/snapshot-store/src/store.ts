@@ -7,7 +7,7 @@ import { errnoOf, SnapshotError, toSnapshotError } from "./errors.js";
 import { collectGarbage } from "./gc.js";
 import { DEFAULT_LIMITS } from "./limits.js";
 import { readJournal } from "./restore/journal.js";
-import { recoverRestore } from "./restore/restore.js";
+import { recoverRestore, unsettled } from "./restore/restore.js";
 import { createSessionSnapshots } from "./session-snapshots.js";
 import type { RecoveryReport, SessionSnapshots, SnapshotStore, SnapshotStoreOptions } from "./types.js";
 import { createRoots } from "./workspace/roots.js";
@@ -41,16 +41,22 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
     async recover(hold = (_, work) => work()) {
       const reports: RecoveryReport[] = [];
       for (const sessionId of sessionIds(root)) {
+        if (open.has(sessionId)) continue;
         const directory = sessionDirectory(root, sessionId);
-        if (open.has(sessionId) || readJournal(directory) === null) continue;
-        await hold(sessionId, async () => {
-          const report = await recoverRestore(sessionId, directory, (paths) => ({
-            roots: createRoots({ cwd: paths[0] ?? root, directories: paths.slice(1) }, ownData),
-            blobs: createBlobs(`${directory}/blobs`),
-            fileBytes: limits.fileBytes,
-          }));
-          if (report !== null) reports.push(report);
-        });
+        try {
+          if (readJournal(directory) === null) continue;
+          await hold(sessionId, async () => {
+            const report = await recoverRestore(sessionId, directory, (paths) => ({
+              roots: createRoots({ cwd: paths[0] ?? root, directories: paths.slice(1) }, ownData),
+              blobs: createBlobs(`${directory}/blobs`),
+              fileBytes: limits.fileBytes,
+            }));
+            if (report !== null) reports.push(report);
+          });
+        } catch (error) {
+          // One session that cannot be looked at keeps no other from being settled, nor the process from starting.
+          reports.push(unsettled(sessionId, error));
+        }
       }
       return reports;
     },
@@ -97,7 +103,9 @@ function sessionDirectory(root: string, sessionId: string): string {
 
 function sessionIds(root: string): string[] {
   try {
-    return readdirSync(root).filter((name) => SESSION_ID.test(name));
+    return readdirSync(root, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && SESSION_ID.test(entry.name))
+      .map((entry) => entry.name);
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return [];
     throw toSnapshotError(error, "listing sessions");

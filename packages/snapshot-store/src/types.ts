@@ -113,6 +113,7 @@ export interface RecoveryReport {
   readonly sessionId: string;
   readonly result: "finished" | "taken_back" | "failed";
   readonly files: readonly FileOutcome[];
+  /** Why it was not finished, where that was for anything but the crash. */
   readonly message?: string;
 }
 

@@ -1,4 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { createSnapshotStore } from "../src/index.js";
@@ -54,6 +57,45 @@ test("an interrupted restore is settled only while its session is held", async (
   expect(f.tree()).toEqual(left);
   expect(await store.recover((_, work) => work())).toMatchObject([{ sessionId: "otter-1", result: "finished" }]);
   expect(f.tree()).toEqual(turn.old);
+});
+
+describe("an interrupted restore that cannot be finished", () => {
+  async function interrupted(isLost: (sha: string) => boolean) {
+    const f = fixture({}, memory);
+    const turn = await fiftyFiles(f);
+    expect(run(f, "undo", { DIE_IN: "renameSync", DIE_AT: "20" }).signal).toBe("SIGKILL");
+    const blobs = join(f.root, "otter-1/blobs");
+    for (const name of readdirSync(blobs, { recursive: true, encoding: "utf8" })) {
+      if (statSync(join(blobs, name)).isFile() && isLost(basename(name))) rmSync(join(blobs, name));
+    }
+    return { f, turn, reports: await createSnapshotStore({ root: f.root }).recover() };
+  }
+
+  test("is taken back, and says why", async () => {
+    const lost = createHash("sha256").update("old 17").digest("hex");
+    const { f, turn, reports } = await interrupted((sha) => sha === lost);
+    expect(reports).toMatchObject([
+      { result: "taken_back", message: expect.stringMatching(/stored version of .* missing/) },
+    ]);
+    expect(f.tree()).toEqual(turn.new);
+  });
+
+  test("nor taken back stays for the next start, and says why", async () => {
+    const { reports } = await interrupted(() => true);
+    expect(reports).toMatchObject([
+      { result: "failed", message: expect.stringMatching(/stored version of .* missing/) },
+    ]);
+  });
+
+  test("keeps nobody from starting when it cannot even be looked at", async () => {
+    const f = fixture({}, memory);
+    writeFileSync(join(f.root, "desktop.ini"), "");
+    mkdirSync(join(f.root, "otter-2/restore.json"), { recursive: true });
+    const reports = await createSnapshotStore({ root: f.root }).recover();
+    expect(reports).toMatchObject([
+      { sessionId: "otter-2", result: "failed", message: expect.stringContaining("EISDIR") },
+    ]);
+  });
 });
 
 test("a crash in the middle of a turn leaves a turn that can be undone, its command's edits too", async () => {

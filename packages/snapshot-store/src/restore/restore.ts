@@ -87,11 +87,17 @@ export async function recoverRestore(
       return { sessionId, result: "finished", files: settle(journal.plan.outcomes, late) };
     } catch (error) {
       await takeBack(directory, place, error);
-      return { sessionId, result: "taken_back", files: [] };
+      const { message } = toSnapshotError(error, "an undo could not be finished");
+      return { sessionId, result: "taken_back", files: [], message };
     }
   } catch (error) {
-    return { sessionId, result: "failed", files: [], message: toSnapshotError(error, "an undo is unfinished").message };
+    return unsettled(sessionId, error);
   }
+}
+
+/** The report of a restore that stays as the crash left it, and why. */
+export function unsettled(sessionId: string, error: unknown): RecoveryReport {
+  return { sessionId, result: "failed", files: [], message: toSnapshotError(error, "an undo is unfinished").message };
 }
 
 // --- internal ---
@@ -133,8 +139,11 @@ async function takeBack(directory: string, place: Workplace, reason: unknown): P
     const back: Journal = { ...journal, plan: reversed(journal.plan), stacks: { before: after, after: before } };
     await commit(directory, back, place);
   } catch (error) {
-    const both = new AggregateError([reason, error], "a failed restore could not be taken back");
-    throw toSnapshotError(both, "the restore is unfinished and will be tried again");
+    const why = [reason, error].map((each) => toSnapshotError(each, "restoring").message).join("; taking it back: ");
+    throw toSnapshotError(
+      new AggregateError([reason, error], why),
+      "the restore is unfinished and will be tried again",
+    );
   }
 }
 
