@@ -84,7 +84,8 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
   for (const { sessionId, result, message } of await snapshots.recover(holding(store))) {
-    log.warn("an interrupted undo was settled", { session: sessionId, result, message });
+    const said = result === "failed" ? "an interrupted undo is still unfinished" : "an interrupted undo was settled";
+    log.warn(said, { session: sessionId, result, message });
   }
   const engine: RunningEngine = {
     sessions: { ...sessions, create: async (asked) => sessions.create(await projects.settle(asked)) },
@@ -105,9 +106,12 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     providers: () => ({ active: activeProvider(sessions.defaults.model, env, chain), available: listProviders(env) }),
     async close() {
       await sessions.shutdown();
-      await turns.close();
-      await store.close();
-      await ephemeral.close();
+      try {
+        await turns.close();
+      } finally {
+        await store.close();
+        await ephemeral.close();
+      }
     },
   };
   return engine;
@@ -122,8 +126,9 @@ function holding(store: EventStore<SessionEvent, Summary>): HoldSession {
       const writer = await store.open(sessionId);
       await work().finally(() => writer.close());
     } catch (error) {
-      if (!isStoreError(error)) throw error;
-      if (error.code === "not_found") await work();
+      const code = isStoreError(error) ? error.code : null;
+      if (code === "not_found") await work();
+      else if (code !== "claimed") throw error;
     }
   };
 }

@@ -14,13 +14,19 @@ export interface TurnAgent {
 export function createTurnAgent(open: () => Promise<CodingAgent>): TurnAgent {
   let loading: Promise<CodingAgent> | undefined;
   const load = (): Promise<CodingAgent> => {
-    loading ??= open();
+    loading ??= open().catch((error) => {
+      // The next turn tries again: what was missing may be there by then.
+      loading = undefined;
+      throw error;
+    });
     return loading;
   };
+  /** Who ends something has nothing to end where none came to be; the turn that wanted it was told why. */
+  const loaded = async (): Promise<CodingAgent | undefined> => loading?.catch(() => undefined);
   return {
     agent: (turn, context) => opening(async () => ({ first: [], rest: (await load()).agent(turn, context) })),
     tools: async () => (await load()).tools,
-    closeSession: async (id) => (await loading)?.closeSession(id),
-    close: async () => (await loading)?.close(),
+    closeSession: async (id) => (await loaded())?.closeSession(id),
+    close: async () => (await loaded())?.close(),
   };
 }

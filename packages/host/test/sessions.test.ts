@@ -19,10 +19,18 @@ const profile: Profile = {
   extensions: async () => [],
 };
 
-async function open(home: string, flags: Record<string, string | boolean> = {}) {
+async function open(
+  home: string,
+  flags: Record<string, string | boolean> = {},
+  extensions: Profile["extensions"] = profile.extensions,
+) {
   const own = { env: { PATH: process.env["PATH"], CHIMERA_HOME: join(home, ".chimera") }, cwd: () => home };
   const here = Object.assign(Object.create(process), own) as NodeJS.Process;
-  const opened = await openEngine({ profile, flags: { model: "offline", ...flags }, process: here });
+  const opened = await openEngine({
+    profile: { ...profile, extensions },
+    flags: { model: "offline", ...flags },
+    process: here,
+  });
   onTestFinished(() => opened.engine.close());
   return opened;
 }
@@ -78,6 +86,36 @@ describe("sessions in this process", () => {
     await first.engine.close();
     await open(home);
     expect(existsSync(journal)).toBe(false);
+  });
+
+  it("outlive an agent that cannot be loaded: the turn says why, the next one tries again", async () => {
+    const home = await makeHome();
+    const failures = ["the first", "the last"].map((name) => new Error(`${name} key is not there`));
+    const agent = async () => {
+      const failure = failures.shift();
+      if (failure) throw failure;
+      return {};
+    };
+    const first = await open(home, {}, async () => [{ name: "late", start: () => ({ agent }) }]);
+    const session = await first.engine.sessions.create({ cwd: home });
+    const outcomes: unknown[] = [];
+    for (let turn = 0; turn < 3; turn++) {
+      session.prompt({ text: "list files" });
+      await session.idle();
+      outcomes.push(session.history.turns[turn]?.result?.error);
+    }
+    expect(outcomes).toEqual(["the first key is not there", "the last key is not there", null]);
+  });
+
+  it("are let go when the program ends, though its agent never came to be", async () => {
+    const home = await makeHome();
+    const agent = async () => Promise.reject(new Error("no agent"));
+    const first = await open(home, {}, async () => [{ name: "never", start: () => ({ agent }) }]);
+    const { id } = await first.engine.sessions.create({ cwd: home });
+    await expect(first.engine.tools()).rejects.toThrow("no agent");
+    await first.engine.close();
+    const second = await open(home);
+    expect((await second.engine.sessions.load(id)).id).toBe(id);
   });
 
   it("leave nothing on disk with --no-save", async () => {
