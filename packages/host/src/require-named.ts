@@ -16,12 +16,21 @@ export async function requireNamed({ values, settings }: ResolvedConfig): Promis
 
 function requireJson(source: string, path: string): void {
   // A pipe can be read once, and that is the agent's to do.
-  if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) return;
+  if (isPipe(path)) return;
   const text = readNamedFile(source, path);
   try {
     JSON.parse(text);
   } catch (error) {
     throw new UsageError(`${source}: ${path} is not JSON: ${firstLine(error)}`);
+  }
+}
+
+/** What cannot be looked at cannot be read either, and that is told in its own words. */
+function isPipe(path: string): boolean {
+  try {
+    return statSync(path).isFIFO();
+  } catch {
+    return false;
   }
 }
 

@@ -88,6 +88,16 @@ describe("sessions in this process", () => {
     expect(existsSync(journal)).toBe(false);
   });
 
+  it.each([
+    ["missing.json", "ENOENT"],
+    ["notes/servers.json", "ENOTDIR"],
+  ])("do not start with servers from %s, which cannot be read", async (name, code) => {
+    const home = await makeHome();
+    await writeFile(join(home, "notes"), "");
+    const mcp = join(home, name);
+    await expect(open(home, { mcp })).rejects.toThrow(`--mcp: cannot read ${mcp}: ${code}`);
+  });
+
   it("outlive an agent that cannot be loaded: the turn says why, the next one tries again", async () => {
     const home = await makeHome();
     const failures = ["the first", "the last"].map((name) => new Error(`${name} key is not there`));
