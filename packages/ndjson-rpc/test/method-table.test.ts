@@ -176,6 +176,7 @@ describe("a handler that fails", () => {
     ["quotes\nits input", "quotes"],
     ["\r\n", "Error"],
     ["x".repeat(5000), "x".repeat(500)],
+    [`x${"😀".repeat(300)}`, `x${"😀".repeat(249)}`],
   ])("with a message of several lines or too many words is answered with a sentence", async (message, sentence) => {
     const peer = createRawPeer();
     peer.connection.use({}, undefined, () => new RpcError(-32600, message));

@@ -180,7 +180,9 @@ function resultOf(
 function withinBounds(ending: Ending): Ending {
   const { output } = ending.metadata;
   if (output.length <= limits.outputChars) return ending;
-  return { ...ending, metadata: { ...ending.metadata, output: output.slice(-limits.outputChars) } } as Ending;
+  // Half a character at the beginning would make a record that strict parsers refuse.
+  const end = output.slice(-limits.outputChars).replace(/^[\udc00-\udfff]/, "");
+  return { ...ending, metadata: { ...ending.metadata, output: end } } as Ending;
 }
 
 /** Usage records carry the session's totals; an agent knows only its own turn's tokens. */

@@ -13,7 +13,8 @@ export function titleFrom(answer: string): string | null {
     .find((text) => text.length > 0);
   if (!line) return null;
   if (line.length <= LENGTH) return line;
-  const cut = line.slice(0, LENGTH);
+  // Half a character at the end would make a record that strict parsers refuse.
+  const cut = line.slice(0, LENGTH).replace(/[\ud800-\udbff]$/, "");
   const space = cut.lastIndexOf(" ");
   return `${(space > LENGTH / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
 }

@@ -61,6 +61,16 @@ describe("a turn", () => {
     expect(last?.type === "agent_result" && last.metadata.output).toBe("b".repeat(mib));
   });
 
+  it("cuts titles and outputs between characters", async () => {
+    const faces = "😀".repeat(600_000);
+    const sessions = makeSessions(speaking(`x${faces}y`));
+    const { id } = await sessions.create({ cwd: "/" });
+    const records = await runPrompt(sessions, id, "go on");
+    const last = records.at(-1);
+    expect(sessions.find(id)?.title).toBe(`x${"😀".repeat(29)}…`);
+    expect(last?.type === "agent_result" && last.metadata.output).toBe(`${"😀".repeat(512 * 1024 - 1)}y`);
+  });
+
   it("closes calls the agent left open, so that every call has one result", async () => {
     const sessions = makeSessions(async function* () {
       const metadata = { call_id: "c1", tool: "Read", args: {}, kind: "read", title: "Read", locations: [] } as const;
