@@ -8,7 +8,7 @@ const HARMLESS: readonly RegExp[] = [
   /^(submodule\..*\.(active|url)|submodule\.active|remote\..*\.(url|pushurl))$/,
 ];
 
-/** A transport named by an address runs the program of that name: `ext::sh -c …`. */
+/** A transport named by an address runs the program of that name: `ext::sh -c …`. Git takes quotes out wherever they stand. */
 const RUNS_TRANSPORT = /^[a-z0-9+.-]+::/i;
 
 /** As git writes them: one header or one setting a line. Nothing cleverer is understood, and what is not understood counts. */
@@ -30,6 +30,10 @@ export function suspectSettings(text: string): string[] {
       }
       const [, key = "", value = ""] = SETTING.exec(line) ?? [];
       const setting = `${section}.${key.toLowerCase()}`;
-      return value.endsWith("\\") || RUNS_TRANSPORT.test(value) || !HARMLESS.some((known) => known.test(setting));
+      return (
+        value.endsWith("\\") ||
+        RUNS_TRANSPORT.test(value.replaceAll('"', "")) ||
+        !HARMLESS.some((known) => known.test(setting))
+      );
     });
 }

@@ -48,6 +48,7 @@ test.each([
   ["a filter of patches", "[interactive]\n\tdiffFilter = ./x\n"],
   ["other settings", "[include]\n\tpath = ../x\n"],
   ["a transport that is a program", '[remote "origin"]\n\turl = ext::sh -c ./x\n'],
+  ["the same in quotes", '[remote "origin"]\n\turl = "ext":":"sh -c ./x\n'],
   ["a byte order mark", "\ufeff[core] fsmonitor = ./x\n"],
   ["a value on the next line", '[remote "origin"]\n\turl = \\\next::sh -c ./x\n'],
 ])("settings that run programs are reported: %s", async (_name, text) => {

@@ -6,7 +6,7 @@ import { words } from "./words.js";
 /** `find` with tests and printing only; `-exec`, `-delete`, `-fprint` and their kind are not listed. */
 export function findConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   let index = 0;
-  while (["-H", "-L", "-P"].includes(args[index]?.text ?? "")) index += 1;
+  while (["-H", "-P"].includes(args[index]?.text ?? "")) index += 1;
   for (; index < args.length && !/^[-(!]/.test(args[index]!.text); index += 1) {
     const start = args[index]!;
     if (start.glob && /^[*?[]/.test(start.text)) return `find: ${start.text}, which can become an option`;
@@ -111,7 +111,7 @@ export function testConcern(args: readonly PlainWord[], standpoint: Standpoint):
 
 const FIND_PLAIN = new Set(
   words(`
-    ! -not ( ) -a -and -o -or , -print -print0 -prune -quit -empty -ls -depth -xdev -mount -follow -true -false
+    ! -not ( ) -a -and -o -or , -print -print0 -prune -quit -empty -ls -depth -xdev -mount -true -false
     -executable -readable -writable -nouser -nogroup -daystart -noleaf
   `),
 );

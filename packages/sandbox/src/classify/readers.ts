@@ -18,7 +18,7 @@ interface Reader extends OptionTable {
 const hash: Reader = { flags: "bctwz", long: words("check tag quiet status binary text"), inert: true };
 
 const grep: Reader = {
-  flags: "aEFGPHILRZbchilnoqrsvwxyz",
+  flags: "aEFGPHILZbchilnoqrsvwxyz",
   values: "ABCdDem",
   files: "f",
   long: words(`
@@ -32,7 +32,10 @@ const grep: Reader = {
   counts: true,
 };
 
-/** Programs that only read when used with these options and operands. */
+/**
+ * Programs that only read when used with these options and operands. Options that follow every link they meet are not listed:
+ * only operands are looked at, and a link below one may lead out of the workspace.
+ */
 const READERS: Readonly<Record<string, Reader>> = {
   ":": { operands: "anything" },
   arch: { operands: "none" },
@@ -60,16 +63,16 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
   df: { flags: "ahHiklPT", values: "t", long: words("human-readable total inodes type"), operands: "text" },
   diff: {
-    flags: "abBcdeEiNnpqrsTtuwyZ",
+    flags: "abBcdeEiNnpqsTtuwyZ",
     values: "CUWxF",
     long: words(`
-      brief unified context recursive ignore-all-space ignore-case new-file side-by-side color stat exclude
+      brief unified context ignore-all-space ignore-case new-file side-by-side color stat exclude
     `),
     counts: true,
   },
   dirname: { flags: "z", operands: "text" },
   du: {
-    flags: "0abcDhHkLlmPsSx",
+    flags: "0abcDhHklmPsSx",
     values: "dBt",
     long: words("human-readable summarize max-depth all total exclude"),
     inert: true,
@@ -91,7 +94,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   id: { flags: "Ggnru", operands: "text" },
   join: { flags: "iz", values: "aeotv12j", inert: true },
   ls: {
-    flags: "1aAbBcCdfFgGhHikLlmnNopqQrRsStuUvxXZ",
+    flags: "1aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ",
     values: "IwT",
     long: words(`
       all almost-all human-readable recursive reverse size sort time color colour directory classify inode
