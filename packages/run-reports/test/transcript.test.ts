@@ -5,6 +5,7 @@ import type { SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { describe, expect, it } from "vitest";
 import { contentType, openTranscript, parseFormat, renderTranscript } from "../src/index.js";
+import { formatDuration } from "../src/transcript/duration.js";
 import { ID, type Loose, prompt, recordsOf, render, result, sourceOf, stream, text } from "./fixture.js";
 
 const SUMMARY = {
@@ -104,6 +105,15 @@ _(no events recorded)_
     expect(document).toContain(`\`\`\`\`\`\n${nasty}\n\`\`\`\`\`\n`);
     expect(document).toContain("### `tool_call` ``a`b`` ``` ``x # y`` ```\n");
   });
+});
+
+it.each([
+  [999.6, "1.0 s"],
+  [59_960, "1 min 0 s"],
+  [119_700, "2 min 0 s"],
+  [185_000, "3 min 5 s"],
+])("a duration of %d ms reads %s", (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
 });
 
 describe("the story", () => {
