@@ -60,6 +60,13 @@ test("over HTTP, in both streams, whatever the cursor, and in the transcript", a
     turn: null,
     timestamp: expect.any(Number),
   });
+  const { events } = (await server.ask(`GET /sessions/${id}`)).body;
+  expect(events.map(({ seq }: { seq?: number }) => seq ?? "notice")).toEqual([1, 2, 3, "notice", ...numbers(6)]);
+  expect(events[3]).toEqual(whole[3]!.data);
+  const run = (await server.ask(`GET /runs/${id}/events`)).body.events;
+  expect(run.filter(({ type }: { type: string }) => type === "generic")).toEqual([
+    { type: "generic", generic: whole[3]!.data },
+  ]);
   const { body } = await server.ask(`GET /sessions/${id}/transcript?format=md`);
   expect(body.split(TEXT)).toHaveLength(2);
 });

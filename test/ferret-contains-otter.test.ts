@@ -34,7 +34,8 @@ test.each([
 test("commands with their flags, slash commands, tools and agents", async () => {
   const [otter, ferret] = await both(async (name) => {
     const answers = ["completions bash", "commands", "tools", "agents"].map(async (command) => {
-      const { child } = startProgram(name, command.split(" "));
+      // In its sandbox ferret offers one tool less: what runs in an editor's terminal cannot be confined.
+      const { child } = startProgram(name, command.split(" "), { FERRET_SANDBOX: "off" });
       return text(child.stdout);
     });
     const [completions = "", ...lists] = await Promise.all(answers);
@@ -45,6 +46,14 @@ test("commands with their flags, slash commands, tools and agents", async () => 
   });
   expect(otter.length).toBeGreaterThan(100);
   expect(ferret).toEqual(expect.arrayContaining(otter));
+});
+
+test("in its sandbox ferret lists no tool that cannot be confined", async () => {
+  const list = (env: Record<string, string>) => text(startProgram("ferret", ["tools"], env).child.stdout);
+  const [confined, free] = await Promise.all([list({}), list({ FERRET_SANDBOX: "off" })]);
+  expect(confined).toContain("Bash");
+  expect(confined).not.toContain("acp_terminal");
+  expect(free).toContain("acp_terminal");
 });
 
 test("routes", async () => {

@@ -228,7 +228,7 @@ test.each([
   [["sessions", "destroy"], 2],
   [["share", "nope"], 2],
   [["share"], 2],
-  [["export", "nope"], 1],
+  [["export", "nope"], 2],
   [["import", "missing.json"], 1],
   [["import", "bad.json"], 1],
   [["import", "other.json"], 1],

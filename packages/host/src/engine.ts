@@ -1,6 +1,7 @@
 /** The composition root: stores, agent and sessions from flags, environment and paths. Loaded when the first session is. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Engine } from "@chimera/acp-server";
+import type { Tool } from "@chimera/agent";
 import { loadAgents } from "@chimera/agent/agents";
 import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
 import { localWorkspace } from "@chimera/agent/tools";
@@ -20,8 +21,9 @@ export interface EngineOptions extends AgentSources {
 }
 
 export interface RunningEngine extends Engine {
-  /** What `GET /tools` and `GET /providers` say. */
-  tools(): Promise<{ name: string; description: string; input_schema: Record<string, unknown> }[]>;
+  /** What a session is offered, but for the tools of its MCP servers. */
+  tools(): Promise<readonly Tool[]>;
+  /** What `GET /providers` says. */
   providers(): {
     active: { provider: string; model: string };
     available: { name: string; configured: boolean }[];
@@ -97,12 +99,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
         name,
         ...(description && { description }),
       })),
-    tools: async () =>
-      (await turns.tools()).map(({ name, description, inputSchema }) => ({
-        name,
-        description,
-        input_schema: { ...inputSchema },
-      })),
+    tools: turns.tools,
     providers: () => ({ active: activeProvider(sessions.defaults.model, env, chain), available: listProviders(env) }),
     async close() {
       await sessions.shutdown();

@@ -13,7 +13,10 @@ export function createRunFold(id: string, program: string): RunFold {
   let run: Run | null = null;
   let agent_name = program;
 
-  const become = (type: Exclude<RunEvent["type"], "message_created">, change: Partial<Run>): RunEvent | null => {
+  const become = (
+    type: Exclude<RunEvent["type"], "message_created" | "generic">,
+    change: Partial<Run>,
+  ): RunEvent | null => {
     if (!run) return null;
     run = { ...run, ...change };
     return { type, run };

@@ -1,6 +1,7 @@
 /** The run API: a run is a session with one prompt, and its id is the session's. */
 import * as v from "valibot";
 import { json, plain, variant } from "../define/shape.js";
+import { Loss } from "./stream.js";
 
 const text = v.string();
 
@@ -48,6 +49,8 @@ export const RunEvent = variant("type", () => ({
   run_completed: about(),
   run_failed: about(),
   run_cancelled: about(),
+  /** Stands where records of the log cannot be read. */
+  generic: plain(() => ({ generic: Loss })),
 }));
 export type RunEvent = v.InferOutput<typeof RunEvent>;
 

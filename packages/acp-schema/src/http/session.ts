@@ -79,7 +79,7 @@ export const SessionDetail = plain(() => ({
   step_count: count,
   event_count: count,
   summary: json(),
-  /** Every record of the log, raw. */
+  /** Every record of the log, raw; a `Loss` in the place of those that cannot be read. */
   events: v.array(json()),
 }));
 export type SessionDetail = v.InferOutput<typeof SessionDetail>;

@@ -10,7 +10,7 @@ const seq = v.pipe(v.number(), v.integer(), v.minValue(1));
 export const EndData = plain(() => ({ session_id: text, success: v.boolean() }));
 export type EndData = v.InferOutput<typeof EndData>;
 
-/** `event: notice` without an id, in both streams: stands where records of the log cannot be read. */
+/** Stands where records of the log cannot be read: in both streams as `event: notice` without an id, and where a log is told whole. */
 export const Loss = plain(() => ({
   type: v.literal("notice"),
   turn: v.null(),

@@ -1,12 +1,11 @@
 /** `tools`: what the agent can do, by the names `--allowed-tools` takes. */
-import { builtinTools } from "@chimera/agent/tools";
-import type { Invocation } from "@chimera/host";
+import { type Invocation, openEngine } from "@chimera/host";
 import { isSet } from "../flags.js";
 import { printJson, printLines, screenWidth } from "../output.js";
 import { renderTable } from "../terminal/table.js";
 
 export async function listTools(invocation: Invocation): Promise<number> {
-  const tools = builtinTools();
+  const tools = await offered(invocation);
   if (isSet(invocation.flags, "json")) {
     printJson(
       invocation,
@@ -29,6 +28,16 @@ export async function listTools(invocation: Invocation): Promise<number> {
 }
 
 // --- internal ---
+
+/** Asked of the engine: a program may offer more than the built-in ones, or less, as ferret does in its sandbox. */
+async function offered(invocation: Invocation) {
+  const { engine } = await openEngine(invocation);
+  try {
+    return await engine.tools();
+  } finally {
+    await engine.close();
+  }
+}
 
 function firstSentence(text: string): string {
   return /^.*?[.:](?=\s|$)/s.exec(text)?.[0] ?? text;

@@ -7,7 +7,6 @@ import { writeEventFiles } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
 import { openTranscript, renderTranscript } from "@chimera/run-reports";
 import { requireOperand } from "../actions.js";
-import { CliError, isCliError } from "../errors.js";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
 import { printJson, printLines } from "../output.js";
 import { openStore, requireSummary, type SessionStore } from "../store.js";
@@ -23,7 +22,7 @@ export async function exportSession(invocation: Invocation): Promise<number> {
   const format = choiceFlag("format", textFlag(flags, "format", "export") ?? operands[1], FORMATS);
   const output = textFlag(flags, "output", "export");
   const { store } = openStore(invocation);
-  await requireSummary(store, id).catch(asFailure);
+  await requireSummary(store, id);
   if (layout === "files") {
     const directory = resolve(process.cwd(), output ?? id);
     const events = await writeEventFiles(store, id, directory);
@@ -41,11 +40,6 @@ export async function exportSession(invocation: Invocation): Promise<number> {
 }
 
 // --- internal ---
-
-/** Of this command an unknown id is a failure, not a mistake in usage. */
-function asFailure(error: unknown): never {
-  throw isCliError(error) ? new CliError("failed", error.message, { cause: error }) : error;
-}
 
 async function* render(store: SessionStore, id: string, format: Format): AsyncGenerator<string> {
   if (format === "json") yield* renderBundle(await requireSummary(store, id), store.read(id), new Date().toISOString());

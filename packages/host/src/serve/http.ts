@@ -56,7 +56,12 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
     hosts: access.hosts,
     ...(access.authToken !== undefined && { authToken: access.authToken }),
     agents: engine.agents,
-    tools: engine.tools,
+    tools: async () =>
+      (await engine.tools()).map(({ name, description, inputSchema }) => ({
+        name,
+        description,
+        input_schema: { ...inputSchema },
+      })),
     providers: engine.providers,
     sharesDirectory,
     ...(shareUrl && { shareUrl }),

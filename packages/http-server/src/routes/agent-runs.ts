@@ -1,11 +1,13 @@
 /** The run API: one prompt, answered when it is done, at once, or as it goes. Nobody is there to approve, so what needs it is denied. */
 import { endsTurn } from "@chimera/acp-schema/events";
-import type { AgentManifest, AgentsReply, CreateRunBody, Run } from "@chimera/acp-schema/http";
+import type { AgentManifest, AgentsReply, CreateRunBody, Loss, Run, RunEvent } from "@chimera/acp-schema/http";
 import type { Session } from "@chimera/session";
 import { HttpError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
 import { createRunFold, RUN_TYPES } from "../run.js";
+import { lossOf } from "../stream/projection.js";
+import { isLoss, readLog } from "../stream/read-log.js";
 import { openSink } from "../stream/sink.js";
 import { streamArray } from "../stream/text-body.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
@@ -64,12 +66,12 @@ export function agentRunRoutes({ deps, openSession }: Parts) {
       const sink = openSink(c);
       const stop = new AbortController();
       const fold = createRunFold(session.id, deps.name);
-      const subscription = session.subscribe({ from: 0, signal: stop.signal }, async (batch) => {
-        let text = "";
+      const subscription = session.subscribe({ from: 0, signal: stop.signal }, async (batch, { missing }) => {
+        let text = missing.map((damage) => line(lossEvent(lossOf(damage)))).join("");
         for (const entry of batch) {
           const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
           // The reader of a stream knows that it made the run.
-          if (event && event.type !== "run_created") text += `data: ${JSON.stringify(event)}\n\n`;
+          if (event && event.type !== "run_created") text += line(event);
         }
         if (text !== "") await sink.write(Buffer.from(text));
         if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
@@ -91,11 +93,10 @@ export function agentRunRoutes({ deps, openSession }: Parts) {
     "GET /runs/{run_id}/events": async (c) => {
       const id = pathPart(c, "run_id");
       await openSession.requireLog(id);
-      const store = sessions.storeOf(id);
       const events = async function* () {
         const fold = createRunFold(id, deps.name);
-        for await (const entry of store.read(id)) {
-          const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
+        for await (const found of readLog(sessions, id)) {
+          const event = isLoss(found) ? lossEvent(found) : RUN_TYPES.has(found.type) ? fold.apply(found.event) : null;
           if (event) yield JSON.stringify(event);
         }
       };
@@ -105,6 +106,15 @@ export function agentRunRoutes({ deps, openSession }: Parts) {
 }
 
 // --- internal ---
+
+/** The run API has an event for whatever it does not name. */
+function lossEvent(loss: Loss): RunEvent {
+  return { type: "generic", generic: loss };
+}
+
+function line(event: RunEvent): string {
+  return `data: ${JSON.stringify(event)}\n\n`;
+}
 
 function settled(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());

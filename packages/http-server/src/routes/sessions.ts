@@ -5,6 +5,7 @@ import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
 import { absoluteDirectory } from "../request/directory.js";
 import { readQuery } from "../request/query.js";
+import { isLoss, readLog } from "../stream/read-log.js";
 import { streamArray } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
@@ -68,7 +69,8 @@ export function sessionRoutes(parts: Parts) {
       const facts = { session_id: id, state: session?.state ?? "persisted", step_count: summary.steps, event_count };
       const head = `${JSON.stringify({ ...facts, summary }).slice(0, -1)},"events":[`;
       const lines = async function* () {
-        for await (const entry of store.read(id, { to: event_count })) yield entry.line;
+        for await (const found of readLog(sessions, id, event_count))
+          yield isLoss(found) ? JSON.stringify(found) : found.line;
       };
       return streamArray(c, deps.log, { head, members: lines(), tail: "]}" });
     },
