@@ -110,6 +110,24 @@ test("half a row, as a full disk or a crash leaves it, costs only what it was to
   expect(existsSync(f.path("a"))).toBe(false);
 });
 
+test.each(["", "\0\0\0"])(
+  "a history of which a power cut left nothing (%j) costs the earlier steps alone",
+  async (left) => {
+    const f = fixture();
+    const history = join(f.root, "otter-1/history.ndjson");
+    await f.toolTurn(0, { a: "1" });
+    writeFileSync(history, left);
+    const session = f.reopened();
+    expect(await session.depth()).toEqual({ undo: 0, redo: 0 });
+    session.beginTurn(1);
+    await session.willWrite(f.path("a"));
+    f.write("a", "2");
+    await session.endTurn();
+    expect(await f.reopened().undo({ steps: 9 })).toMatchObject({ turnNumbers: [1], conflicts: [] });
+    expect(f.read("a")).toBe("1");
+  },
+);
+
 test("a long history is written anew, and stays what it was", async () => {
   const f = fixture();
   const far = join(f.out, `${"nowhere".repeat(30)}/`.repeat(18));

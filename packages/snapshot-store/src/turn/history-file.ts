@@ -84,6 +84,8 @@ function encode(rows: readonly Row[]): string {
 }
 
 function parseHead(text: string): Stack {
+  // A power cut right after the file was replaced leaves nothing of it: the undo of earlier turns is lost, not the session.
+  if (/^\0*$/.test(text)) return EMPTY_STACK;
   let value: { v?: unknown } | null;
   try {
     value = JSON.parse(text);
