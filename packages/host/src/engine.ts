@@ -5,10 +5,11 @@ import type { Tool } from "@chimera/agent";
 import { loadAgents } from "@chimera/agent/agents";
 import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
 import { localWorkspace } from "@chimera/agent/tools";
-import { createFileStore, createMemoryStore, type EventStore, isStoreError } from "@chimera/event-store";
+import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette, type OwnTurn, type Summary } from "@chimera/session";
-import { createSnapshotStore, type HoldSession } from "@chimera/snapshot-store";
+import { createSnapshotStore } from "@chimera/snapshot-store";
 import type { AgentSources } from "./coding-agent.js";
+import { holdSession } from "./hold-session.js";
 import type { Log } from "./log/log.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
@@ -85,7 +86,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     },
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
-  for (const { sessionId, result, message } of await snapshots.recover(holding(store))) {
+  for (const { sessionId, result, message } of await snapshots.recover(holdSession(store, paths.snapshots))) {
     const said = result === "failed" ? "an interrupted undo is still unfinished" : "an interrupted undo was settled";
     log.warn(said, { session: sessionId, result, message });
   }
@@ -115,20 +116,6 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
 }
 
 // --- internal ---
-
-/** A session that another process has open is left to it; one without a log was in the memory of a process that is gone. */
-function holding(store: EventStore<SessionEvent, Summary>): HoldSession {
-  return async (sessionId, work) => {
-    try {
-      const writer = await store.open(sessionId);
-      await work().finally(() => writer.close());
-    } catch (error) {
-      const code = isStoreError(error) ? error.code : null;
-      if (code === "not_found") await work();
-      else if (code !== "claimed") throw error;
-    }
-  };
-}
 
 function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
   try {

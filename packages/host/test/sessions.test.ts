@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Config, openEngine, type Profile } from "../src/index.js";
@@ -63,27 +63,44 @@ describe("sessions in this process", () => {
     expect(logsOf(opened.config)).toContainEqual(expect.stringMatching(/^otter-/));
   });
 
-  it("are undone by whoever has them: what another is at is no interrupted undo", async () => {
-    const home = await makeHome();
-    const first = await open(home);
-    const { id } = await first.engine.sessions.create({ cwd: home });
-    const journal = join(first.config.paths.snapshots, id, "restore.json");
+  /** The journal of an undo that looks interrupted. */
+  async function beginUndo({ paths }: Config, home: string, id: string): Promise<string> {
+    const journal = join(paths.snapshots, id, "restore.json");
     const stack = { counter: 0, undo: [], redo: [] };
-    const plan = { files: [], dirs: [], outcomes: [] };
-    const stacks = { before: stack, after: stack };
     const text = JSON.stringify({
       v: 1,
       phase: "stage",
       roots: [home],
       stage: `.chimera-restore-${"0".repeat(12)}`,
-      plan,
-      stacks,
+      plan: { files: [], dirs: [], outcomes: [] },
+      stacks: { before: stack, after: stack },
     });
     await mkdir(dirname(journal), { recursive: true });
     await writeFile(journal, `${text}\n${createHash("sha256").update(text).digest("hex")}\n`);
+    return journal;
+  }
+
+  it("are undone by whoever has them: what another is at is no interrupted undo", async () => {
+    const home = await makeHome();
+    const first = await open(home);
+    const { id } = await first.engine.sessions.create({ cwd: home });
+    const journal = await beginUndo(first.config, home, id);
     await open(home);
     expect(existsSync(journal)).toBe(true);
     await first.engine.close();
+    await open(home);
+    expect(existsSync(journal)).toBe(false);
+  });
+
+  it("are left alone also when they are in another's memory only, until nothing was done to them for long", async () => {
+    const home = await makeHome();
+    const first = await open(home);
+    const { id } = await first.engine.sessions.create({ cwd: home, persist: false });
+    const journal = await beginUndo(first.config, home, id);
+    await open(home);
+    expect(existsSync(journal)).toBe(true);
+    const longAgo = new Date(Date.now() - 3_600_000);
+    await utimes(dirname(journal), longAgo, longAgo);
     await open(home);
     expect(existsSync(journal)).toBe(false);
   });
