@@ -169,8 +169,13 @@ export function createOpenSessions(deps: {
       });
     },
     prompt(id, request, opening) {
-      const placing = opening().then((prompt): typeof deferred => place(prompt, request));
-      const settled = Promise.allSettled([arriving.get(id), placing]);
+      const before = arriving.get(id);
+      const placing = opening().then(async (prompt): Promise<typeof deferred> => {
+        // Prompts run in the order they were sent, whichever of them was ready first.
+        if (before) await before;
+        return place(prompt, request);
+      });
+      const settled = Promise.allSettled([before, placing]);
       arriving.set(id, settled);
       void settled.then(() => arriving.get(id) === settled && arriving.delete(id));
       return placing;

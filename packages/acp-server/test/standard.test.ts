@@ -151,6 +151,26 @@ describe("a prompt", () => {
     expect((await client.call("session/list", {})).result).toEqual({ sessions: [] });
   });
 
+  test("keeps its place before the one sent behind it, however long its session takes to open", async () => {
+    const { agent, turns } = listening("ok");
+    const engine = makeEngine(agent);
+    const { custom } = engine.palette;
+    let slow = true;
+    const palette = {
+      ...engine.palette,
+      custom: async (cwd: string) => {
+        if (slow) {
+          slow = false;
+          await new Promise((resolve) => setTimeout(resolve, 30));
+        }
+        return custom(cwd);
+      },
+    };
+    const client = await standardClient({ ...engine, palette });
+    await Promise.all([client.prompt("first"), client.prompt("second")]);
+    expect(turns.map(({ prompt }) => prompt.text)).toEqual(["first", "second"]);
+  });
+
   test("that waits can be withdrawn, and the running one goes on", async () => {
     const client = await standardClient(makeEngine(waiting));
     const { sessionId } = client;
