@@ -1,9 +1,7 @@
 /** The settings of a live session. A change is a record first, so that every client sees it. */
 import type { AgentEvent } from "@chimera/acp-schema/events";
-import { SessionError } from "./errors.js";
-import { limits } from "./limits.js";
 import type { Session } from "./session.js";
-import { FLAG_OPTIONS, MODE_FLAGS, modeOf, type Settings } from "./settings.js";
+import { FLAG_OPTIONS, MODE_FLAGS, modeOf, requireModelName, type Settings } from "./settings.js";
 
 export interface LiveSettings {
   readonly now: Settings;
@@ -26,9 +24,7 @@ export function createLiveSettings(
     },
     setters: {
       setModel(model, origin) {
-        if (model.trim() === "" || model.length > limits.modelChars) {
-          throw new SessionError("invalid_setting", `a model has a name of at most ${limits.modelChars} characters`);
-        }
+        requireModelName(model);
         change({ type: "model_changed", metadata: { old: now.model, new: model } }, origin);
         now = { ...now, model };
       },

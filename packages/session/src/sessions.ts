@@ -10,7 +10,7 @@ import { createHistory, type History } from "./history.js";
 import { DEFAULT_SESSION_TTL } from "./limits.js";
 import type { OwnTurn, TurnOwner } from "./run-turn.js";
 import type { ResolvedCommand, Session } from "./session.js";
-import { DEFAULT_SETTINGS, ownBounds, type Settings } from "./settings.js";
+import { DEFAULT_SETTINGS, ownBounds, requireModelName, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
 import { type Summary, summarize } from "./summary.js";
 import type { Rewind } from "./undo.js";
@@ -216,6 +216,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     live: () => [...live.values()].sort((a, b) => b.touchedAt - a.touchedAt),
     storeOf: (id) => (live.get(id)?.persistent === false ? ephemeral : deps.store),
     async create(options) {
+      if (options.settings?.model !== undefined) requireModelName(options.settings.model);
       sessions.evictIdle();
       return born(
         {

@@ -2,6 +2,7 @@
  * What a client may change while a session lives. A mode is a name for the three flags; the flags are what the agent obeys.
  */
 import { SessionError } from "./errors.js";
+import { limits } from "./limits.js";
 
 export const MODES = ["auto", "review", "read-only"] as const;
 export type Mode = (typeof MODES)[number];
@@ -70,6 +71,12 @@ export function parseMode(name: string): Mode {
   const mode = MODES.find((candidate) => candidate === name.replace("_", "-"));
   if (!mode) throw new SessionError("invalid_setting", `unknown mode "${name}"; choose one of ${MODES.join(", ")}`);
   return mode;
+}
+
+/** A name goes into the summary, and so into every list. Who serves it is the agent's to find out. */
+export function requireModelName(name: string): void {
+  if (name.trim() !== "" && name.length <= limits.modelChars) return;
+  throw new SessionError("invalid_setting", `a model has a name of at most ${limits.modelChars} characters`);
 }
 
 export function isFlagOption(id: string): id is FlagOption {

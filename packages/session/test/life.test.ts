@@ -242,7 +242,10 @@ describe("settings", () => {
   });
 
   test.each(["  ", "x".repeat(5000)])("a model has a name, and no book for one", async (name) => {
-    const session = await makeSessions(speaking("")).create({ cwd: "/" });
-    expect(() => session.setModel(name)).toThrow(expect.objectContaining({ code: "invalid_setting" }));
+    const sessions = makeSessions(speaking(""));
+    const refused = expect.objectContaining({ code: "invalid_setting" });
+    await expect(sessions.create({ cwd: "/", settings: { model: name } })).rejects.toEqual(refused);
+    const session = await sessions.create({ cwd: "/" });
+    expect(() => session.setModel(name)).toThrow(refused);
   });
 });
