@@ -71,14 +71,16 @@ test("over HTTP, in both streams, whatever the cursor, and in the transcript", a
   expect(body.split(TEXT)).toHaveLength(2);
 });
 
-test("to a person, who follows the session or looks at it", async () => {
+test("to a person, who follows the session, looks at it or exports it", async () => {
   const server = await startServer([], {}, surroundings);
   const type = async (...args: string[]) => {
     const { child, exited } = startProgram("otter", args, {}, surroundings);
     let text = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk) => {
-      text += chunk;
-    });
+    for (const output of [child.stdout, child.stderr]) {
+      output.setEncoding("utf8").on("data", (chunk) => {
+        text += chunk;
+      });
+    }
     child.stdin.end();
     await exited;
     return text;
@@ -86,8 +88,11 @@ test("to a person, who follows the session or looks at it", async () => {
   for (const args of [
     ["attach", server.address, id],
     ["sessions", "show", id, "--full"],
+    ["export", id],
+    ["export", id, "--layout", "files"],
+    ["export", id, "md"],
   ]) {
-    expect((await type(...args)).split(TEXT), args[0]).toHaveLength(2);
+    expect((await type(...args)).split(TEXT), args.join(" ")).toHaveLength(2);
   }
 });
 

@@ -3,12 +3,13 @@ import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { writeEventFiles } from "@chimera/event-store";
+import { type Damage, describeLoss, writeEventFiles } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
 import { openTranscript, renderTranscript } from "@chimera/run-reports";
 import { requireOperand } from "../actions.js";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
 import { printJson, printLines } from "../output.js";
+import { complain } from "../reported.js";
 import { openStore, requireSummary, type SessionStore } from "../store.js";
 import { renderBundle } from "./bundle.js";
 
@@ -22,13 +23,15 @@ export async function exportSession(invocation: Invocation): Promise<number> {
   const format = choiceFlag("format", textFlag(flags, "format", "export") ?? operands[1], FORMATS);
   const output = textFlag(flags, "output", "export");
   const { store } = openStore(invocation);
+  const told = tellingOfLoss(invocation, store);
   await requireSummary(store, id);
   if (layout === "files") {
     const directory = resolve(process.cwd(), output ?? id);
-    const events = await writeEventFiles(store, id, directory);
+    const events = await writeEventFiles(told, id, directory);
     return done(invocation, { session_id: id, path: directory, events }, `${events} events in ${directory}`);
   }
-  const text = Readable.from(render(store, id, format));
+  // A document says where records are missing; what is made to be imported cannot.
+  const text = Readable.from(render(format === "json" ? told : store, id, format));
   if (output === undefined) {
     if (isSet(flags, "json") && format !== "json") throw new UsageError("--json needs --output with this format");
     await pipeline(text, process.stdout, { end: false });
@@ -40,6 +43,13 @@ export async function exportSession(invocation: Invocation): Promise<number> {
 }
 
 // --- internal ---
+
+function tellingOfLoss(invocation: Invocation, store: SessionStore): SessionStore {
+  const onDamage = ({ seq, last }: Damage) => {
+    if (seq !== null && last !== null) complain(invocation, describeLoss(seq, last));
+  };
+  return { ...store, read: (id, range) => store.read(id, { ...range, onDamage }) };
+}
 
 async function* render(store: SessionStore, id: string, format: Format): AsyncGenerator<string> {
   if (format === "json") yield* renderBundle(await requireSummary(store, id), store.read(id), new Date().toISOString());
