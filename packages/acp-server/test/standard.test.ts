@@ -368,6 +368,28 @@ describe("the life of a session", () => {
     },
   );
 
+  test("what is cut short for an editor is cut between characters", async () => {
+    const faces = `x${"😀".repeat(100_000)}`;
+    const silent: Agent = async function* () {
+      yield {
+        type: "tool_call",
+        metadata: { call_id: "c", tool: "Write", args: { text: faces }, kind: "edit", title: "Write", locations: [] },
+      };
+      yield { type: "tool_result", metadata: { call_id: "c", success: true, output: faces, duration_ms: 1 } };
+    };
+    const client = await standardClient(makeEngine(silent));
+    await client.prompt(faces);
+    const { result } = await client.call("session/list", {});
+    expect(result).toMatchObject({ sessions: [{ title: `x${"😀".repeat(29)}` }] });
+    const calls = [...client.updates("tool_call"), ...client.updates("tool_call_update")];
+    const shown = calls.flatMap(({ rawInput, rawOutput }) =>
+      Object.values(Object.assign({}, rawInput, rawOutput)).map(String),
+    );
+    expect(shown).toHaveLength(2);
+    // Throws where half a character is left.
+    for (const text of shown) expect(encodeURIComponent(text)).toMatch(/^x%F0%9F%98%80/);
+  });
+
   test("list knows titles, filters by directory and gives pages", async () => {
     const cwd = scratch();
     const client = await standardClient(makeEngine(saying("Hello")));

@@ -6,15 +6,20 @@ const TEXT_CHARS = 48 * 1024;
 const DIFF_CHARS = 128 * 1024;
 const ARGS_CHARS = 128 * 1024;
 
+/** The beginning of a text, cut between characters: half of one makes a frame that strict parsers refuse. */
+export function startOf(text: string, chars: number): string {
+  return text.slice(0, chars).replace(/[\ud800-\udbff]$/, "");
+}
+
 export function cutText(text: string): string {
-  return text.length <= TEXT_CHARS ? text : `${text.slice(0, TEXT_CHARS)}\n[cut here; the session's log has the rest]`;
+  return text.length <= TEXT_CHARS ? text : `${startOf(text, TEXT_CHARS)}\n[cut here; the session's log has the rest]`;
 }
 
 /** Arguments with their long texts cut; none at all when that is not enough. */
 export function cutArgs(args: Record<string, unknown>): Record<string, unknown> {
   if (JSON.stringify(args).length <= ARGS_CHARS) return args;
   const shorten = (_: string, value: unknown) =>
-    typeof value === "string" && value.length > 4096 ? `${value.slice(0, 4096)}…` : value;
+    typeof value === "string" && value.length > 4096 ? `${startOf(value, 4096)}…` : value;
   const text = JSON.stringify(args, shorten);
   return text.length <= ARGS_CHARS ? JSON.parse(text) : { cut: "too large to show; the session's log has them" };
 }

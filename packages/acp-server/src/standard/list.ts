@@ -1,5 +1,6 @@
 /** `session/list`: pages of stored sessions, newest touched first. */
 import type { Engine } from "../context.js";
+import { startOf } from "../project/bounds.js";
 
 const PAGE = 50;
 
@@ -14,7 +15,7 @@ export async function listSessions(engine: Engine, cwd: string | null, cursor: s
   const sessions = rows.map(({ id, summary, touched }) => ({
     sessionId: id,
     cwd: summary.cwd,
-    title: summary.title ?? summary.prompt.slice(0, 60),
+    title: summary.title ?? startOf(summary.prompt, 60),
     updatedAt: new Date(touched).toISOString(),
   }));
   return { sessions, ...(after !== null && { nextCursor: after }) };
