@@ -20,11 +20,11 @@ export function createSyncBatch(): SyncBatch {
   async function end(): Promise<void> {
     const fds = waiting;
     waiting = [];
-    try {
-      await Promise.all(fds.map((fd) => syncToDisk(fd)));
-    } finally {
-      for (const fd of fds) closeSync(fd);
-    }
+    // All of them, though one fails: a file that is closed while it is synced may be another one by then.
+    const results = await Promise.allSettled(fds.map((fd) => syncToDisk(fd)));
+    for (const fd of fds) closeSync(fd);
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
   }
 
   return {
