@@ -6,6 +6,8 @@ const LATER = new Set([408, 425, 429]);
 
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/;
 
+const HANDSHAKE = /^(EPROTO|ERR_SSL_.*)$/;
+
 /** Undefined for a status of success. */
 export function statusError(status: number, what: string): BridgeError | undefined {
   if (status >= 200 && status < 300) return undefined;
@@ -19,8 +21,12 @@ export function statusError(status: number, what: string): BridgeError | undefin
 
 export function networkError(cause: unknown, what: string): BridgeError {
   const { code = "", message = String(cause) } = cause as NodeJS.ErrnoException;
-  if (code === "EPROTO")
-    return new BridgeError("not_a_receiver", `${what} failed: the remote does not speak TLS`, { cause });
+  if (HANDSHAKE.test(code)) {
+    // Only who speaks TLS can send an alert.
+    const alert = /:([^:]*alert[^:]*):/.exec(message)?.[1];
+    const reason = alert ? `the remote refused the TLS handshake: ${alert}` : "the remote does not speak TLS";
+    return new BridgeError("not_a_receiver", `${what} failed: ${reason}`, { cause });
+  }
   const kind = CERTIFICATE.test(code) ? "untrusted_certificate" : "unreachable";
   return new BridgeError(kind, `${what} failed: ${message || code}`, { cause });
 }

@@ -1,6 +1,6 @@
 /** A receiver on a real socket: answers the contract, speaks ACP to whoever attaches, and keeps its cursor when it is killed. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { type Connection, createConnection } from "@chimera/ndjson-rpc";
 import { createWebSocketStream, WebSocketServer } from "ws";
@@ -21,7 +21,7 @@ export interface Call {
 
 export interface ReceiverOptions {
   readonly token?: string;
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly tls?: ServerOptions;
   /** Answers in place of the usual; undefined leaves the call to the receiver. */
   readonly answer?: (call: Call) => { status: number; body?: unknown } | undefined;
   readonly wsUrl?: (port: number, id: string) => string;

@@ -55,6 +55,16 @@ test("an address that does not speak TLS ends it, and says so", async () => {
   expect(exit).toEqual({ code: 1, message: "registering failed: the remote does not speak TLS" });
 });
 
+test("one that wants a certificate of ours is not told as one that does not speak TLS", async () => {
+  const program = await startProgram(asking);
+  const receiver = await receive({ tls: { ...tls, ca: tls.cert, requestCert: true, maxVersion: "TLSv1.2" } });
+  const exit = await run(program, receiver, { agent: new Agent({ ca: tls.cert }) }).exit;
+  expect(exit).toEqual({
+    code: 1,
+    message: expect.stringMatching(/^registering failed: the remote refused the TLS handshake: .*alert/),
+  });
+});
+
 test("a WebSocket without TLS is refused although the registration came over TLS", async () => {
   const program = await startProgram(asking);
   const receiver = await receive({ tls, wsUrl: (port) => `ws://127.0.0.1:${port}/ws` });
