@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { crc32 } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createFileStore, type Damage, type EventBody, type EventStore } from "../src/index.js";
+import { createFileStore, type Damage, type EventBody, type EventStore, LIMITS } from "../src/index.js";
 
 interface Note extends EventBody {
   readonly text: string;
@@ -168,6 +168,22 @@ describe("a segment", () => {
       expect((await read(ID)).texts).toHaveLength(5);
       expect(await store.lastSeq(ID)).toBe(5);
     }
+  });
+
+  it("that holds a line longer than any record is followed past it", async () => {
+    const path = await segment();
+    const bytes = await readFile(path);
+    const last = bytes.lastIndexOf(10, -2) + 1;
+    await truncate(path, last);
+    const seen: number[] = [];
+    const here = createFileStore<Note, object>({ root });
+    here.subscribe(ID, { from: 0 }, (batch) => void seen.push(...batch.map((entry) => entry.seq)));
+    await expect.poll(() => seen).toEqual([1, 2, 3, 4]);
+    await appendFile(path, Buffer.alloc(LIMITS.recordBytes + 1000, "x"));
+    await appendFile(path, "\n");
+    await appendFile(path, bytes.subarray(last));
+    await expect.poll(() => seen).toEqual([1, 2, 3, 4, 5]);
+    await here.close();
   });
 
   it("that carries the records of another one under a greater number is passed over", async () => {

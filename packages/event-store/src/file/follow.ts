@@ -74,7 +74,7 @@ function parserFor<E extends EventBody>(name: string, first: number, offset: num
   return createSegmentParser<E>({ name, first, offset });
 }
 
-/** Reads the lines that were added to a segment, about 1 MiB at most; null when there is no whole one. */
+/** Reads the lines that were added to a segment, about 1 MiB or one line at most; null when there is no whole one. */
 function readOn<E extends EventBody>(
   directory: string,
   segment: ChainSegment,
@@ -85,11 +85,14 @@ function readOn<E extends EventBody>(
   if (size <= 0) return null;
   const fd = openSync(path, "r");
   try {
-    for (const want of [Math.min(size, LIMITS.windowBytesPerSession), size]) {
-      const chunk = Buffer.allocUnsafe(want);
-      const read = chunk.subarray(0, readSync(fd, chunk, 0, want, parser.offset));
-      // An unfinished line is left for the next look: its writer may still take it back.
-      const end = segment.limit === null ? read.lastIndexOf(10) + 1 : read.length;
+    for (const most of [LIMITS.windowBytesPerSession, LIMITS.recordBytes + 1]) {
+      const chunk = Buffer.allocUnsafe(Math.min(size, most));
+      const read = chunk.subarray(0, readSync(fd, chunk, 0, chunk.length, parser.offset));
+      const whole = read.lastIndexOf(10) + 1;
+      // An unfinished line is left for the next look: its writer may still take it back. One that is too long for a record
+      // is taken as it comes: all of it would be read anew at every look.
+      const isDue = segment.limit !== null || read.length > LIMITS.recordBytes;
+      const end = whole === 0 && isDue ? read.length : whole;
       if (end > 0) return parser.push(read.subarray(0, end));
     }
     return null;
