@@ -6,6 +6,7 @@ import { agentOn, anthropic, chat } from "./wires.js";
 const data = (...events: unknown[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
 const choice = (delta: unknown, finish_reason: unknown = "stop") => ({ choices: [{ delta, finish_reason }] });
 const stop = { type: "message_stop" };
+const ended = { type: "message_delta", delta: { stop_reason: "end_turn" } };
 
 describe("a server that does not keep to its protocol", () => {
   it.each([
@@ -48,10 +49,12 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 
-  it("has said all there is when the connection is lost behind the last word", async () => {
-    const finish = data(choice({ content: "All." }));
+  it.each([
+    [chat, data(choice({ content: "All." }))],
+    [anthropic, data({ type: "content_block_delta", delta: { type: "text_delta", text: "All." } }, ended)],
+  ])("has said all there is when the connection is lost behind the last word", async (wire, finish) => {
     const server = await serveWire([{ writes: [finish], after: "cut" }]);
-    const events = await takeTurn(agentOn(chat, server.url));
+    const events = await takeTurn(agentOn(wire, server.url));
     expect(of(events, "text_delta")).toEqual([{ text: "All." }]);
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });

@@ -47,7 +47,7 @@ const stops: ReadonlyMap<string, ModelStop> = new Map([
 export function createAnthropicReader(): WireReader {
   const open = new Map<number, OpenBlock>();
   let usage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
-  let stop: ModelStop = "end";
+  let stop: ModelStop | undefined;
 
   const rows: Record<string, (event: WireEvent, out: ModelEvent[]) => void> = {
     message_start({ message }, out) {
@@ -94,18 +94,21 @@ export function createAnthropicReader(): WireReader {
       } else if (block.type === "redacted_thinking") out.push({ type: "sealed", block: block.whole });
     },
     message_delta(event, out) {
-      stop = stops.get(event.delta?.stop_reason ?? "") ?? "end";
+      const said = event.delta?.stop_reason;
+      if (said) stop = stops.get(said) ?? "end";
       usage = merge(usage, event.usage);
       out.push({ type: "usage", usage });
     },
-    message_stop(_event, out) {
-      // Compatible servers do not always say where a block ends.
-      for (const index of [...open.keys()]) rows["content_block_stop"]?.({ index }, out);
-      out.push({ type: "stop", reason: stop });
-    },
+    message_stop: (_event, out) => end(out),
     error({ error }) {
       throw reported(error);
     },
+  };
+
+  const end = (out: ModelEvent[]): void => {
+    // Compatible servers do not always say where a block ends.
+    for (const index of [...open.keys()]) rows["content_block_stop"]?.({ index }, out);
+    out.push({ type: "stop", reason: stop ?? "end" });
   };
 
   return {
@@ -114,7 +117,10 @@ export function createAnthropicReader(): WireReader {
       const { type = "" } = event as WireEvent;
       if (Object.hasOwn(rows, type)) rows[type]?.(event as WireEvent, out);
     },
-    finish() {},
+    // The reason to stop is the last word, whether or not the mark behind it arrives.
+    finish(out) {
+      if (stop) end(out);
+    },
   };
 }
 
