@@ -2,6 +2,7 @@
 import type { Tool } from "@chimera/agent";
 import { type CodingAgent, opening } from "@chimera/agent/agents";
 import type { Agent } from "@chimera/session";
+import { whenWanted } from "./when-wanted.js";
 
 export interface TurnAgent {
   readonly agent: Agent;
@@ -12,21 +13,11 @@ export interface TurnAgent {
 }
 
 export function createTurnAgent(open: () => Promise<CodingAgent>): TurnAgent {
-  let loading: Promise<CodingAgent> | undefined;
-  const load = (): Promise<CodingAgent> => {
-    loading ??= open().catch((error) => {
-      // The next turn tries again: what was missing may be there by then.
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
-  /** Who ends something has nothing to end where none came to be; the turn that wanted it was told why. */
-  const loaded = async (): Promise<CodingAgent | undefined> => loading?.catch(() => undefined);
+  const coding = whenWanted(open);
   return {
-    agent: (turn, context) => opening(async () => ({ first: [], rest: (await load()).agent(turn, context) })),
-    tools: async () => (await load()).tools,
-    closeSession: async (id) => (await loaded())?.closeSession(id),
-    close: async () => (await loaded())?.close(),
+    agent: (turn, context) => opening(async () => ({ first: [], rest: (await coding.get()).agent(turn, context) })),
+    tools: async () => (await coding.get()).tools,
+    closeSession: async (id) => (await coding.opened())?.closeSession(id),
+    close: async () => (await coding.opened())?.close(),
   };
 }

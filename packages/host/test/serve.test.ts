@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -253,4 +253,29 @@ describe("signals", () => {
     server.child.kill("SIGTERM");
     expect((await server.ended).code).toBe(0);
   });
+});
+
+it("a place for files that is not there yet is asked for again with the next session", async () => {
+  const home = await makeHome();
+  const disk = join(home, "disk");
+  writeFileSync(disk, "");
+  const agent = start(home, ["acp", "--model", "offline"], { env: { CHIMERA_SNAPSHOT_ROOT: join(disk, "snapshots") } });
+  const answer = async (id: number, method: string, params: object): Promise<object> => {
+    agent.child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    const find = () =>
+      agent
+        .said()
+        .stdout.split("\n")
+        .flatMap((line) => (line.includes(`"id":${id},`) ? [JSON.parse(line)] : []))[0];
+    await expect.poll(find, { timeout: 10_000 }).toBeDefined();
+    return find();
+  };
+  await answer(1, "initialize", { protocolVersion: 1 });
+  const session = { cwd: home, mcpServers: [] };
+  expect(await answer(2, "session/new", session)).toHaveProperty("error");
+  rmSync(disk);
+  mkdirSync(disk);
+  expect(await answer(3, "session/new", session)).toHaveProperty("result.sessionId");
+  agent.child.stdin?.end();
+  expect((await agent.ended).code).toBe(0);
 });

@@ -12,6 +12,7 @@ import { resolvePaths } from "../paths.js";
 import { envName } from "../profile.js";
 import { requireNamed } from "../require-named.js";
 import { startExtensions } from "../start-extensions.js";
+import { whenWanted } from "../when-wanted.js";
 import { logRequests } from "./access-log.js";
 import { endChildren } from "./end-children.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
@@ -99,18 +100,11 @@ function lazyEngine(
   log: Log,
   owner: OwnTurn,
 ): LazyEngine {
-  let engine: Promise<RunningEngine> | undefined;
-  const open = async () => {
+  const engine = whenWanted(async () => {
     const { createEngine } = await import("../engine.js");
     return createEngine({ profile, env: process.env, config, extensions, log, owner });
-  };
-  return {
-    get() {
-      engine ??= open();
-      return engine;
-    },
-    close: async () => (await engine)?.close(),
-  };
+  });
+  return { get: engine.get, close: async () => (await engine.opened())?.close() };
 }
 
 /** Says where it listens, or why it does not: then the exit code. */
