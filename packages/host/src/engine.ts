@@ -2,7 +2,7 @@
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Engine } from "@chimera/acp-server";
 import type { Tool } from "@chimera/agent";
-import { loadAgents } from "@chimera/agent/agents";
+import { createAgentList } from "@chimera/agent/agents";
 import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
 import { localWorkspace } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
@@ -45,6 +45,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createSnapshotStore({ root: paths.snapshots });
   const turns = createTurnAgent(async () => (await import("./coding-agent.js")).openCodingAgent(options));
+  const agentsIn = createAgentList(paths.home);
   const palette = createSlashPalette({
     home: paths.home,
     commands: [
@@ -95,7 +96,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     palette,
     models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
     agents: async (cwd) =>
-      (await loadAgents({ home: paths.home, cwd })).agents.map(({ name, description }) => ({
+      (await agentsIn(cwd)).agents.map(({ name, description }) => ({
         id: name,
         name,
         ...(description && { description }),

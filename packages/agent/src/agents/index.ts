@@ -2,6 +2,6 @@
 export { type CodingAgent, type CodingAgentOptions, createCodingAgent } from "./coding-agent.js";
 export { type AgentDefinition, BUILTIN_AGENTS, toolsOf } from "./definition.js";
 export { loadInstructions, MAX_INSTRUCTIONS } from "./instructions.js";
-export { type LoadedAgents, loadAgents } from "./load-agents.js";
+export { createAgentList, type LoadedAgents, loadAgents } from "./load-agents.js";
 export { type Opened, opening } from "./opening.js";
 export { type PromptFacts, systemPrompt } from "./system-prompt.js";

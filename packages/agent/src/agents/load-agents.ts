@@ -2,6 +2,7 @@
 import { basename, join } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
 import { listBeneath, readTextBeneath } from "../files/project-file.js";
+import { whileUnchanged } from "../files/while-unchanged.js";
 import type { Rule } from "../policy/rule.js";
 import { actionOf } from "../policy/ruleset.js";
 import { type AgentDefinition, BUILTIN_AGENTS } from "./definition.js";
@@ -21,7 +22,8 @@ export async function loadAgents({ home, cwd }: { home: string; cwd: string }): 
     [home, "user"],
     [cwd, "project"],
   ] as const) {
-    for (const path of [...(await agentFiles(root, "agent")), ...(await agentFiles(root, "agents"))]) {
+    const files = await Promise.all(FOLDERS.map((folder) => listBeneath(root, join(".opencode", folder), ".md")));
+    for (const path of files.flat()) {
       const text = await readTextBeneath(root, path);
       if (text === null || text.trim() === "") continue;
       const { agent, complaints } = await parseAgent(text, basename(path, ".md"), source);
@@ -33,13 +35,23 @@ export async function loadAgents({ home, cwd }: { home: string; cwd: string }): 
   return { agents: [...agents.values()], problems };
 }
 
+/** The same for any directory, read again when the files change. */
+export function createAgentList(home: string): (cwd: string) => Promise<LoadedAgents> {
+  const kept = whileUnchanged<LoadedAgents>();
+  const foldersIn = (root: string) => FOLDERS.map((folder) => join(root, ".opencode", folder));
+  return (cwd) =>
+    kept(
+      cwd,
+      () => [home, cwd].flatMap(foldersIn),
+      () => loadAgents({ home, cwd }),
+    );
+}
+
 // --- internal ---
 
-type Source = "user" | "project";
+const FOLDERS = ["agent", "agents"] as const;
 
-function agentFiles(root: string, folder: string): Promise<string[]> {
-  return listBeneath(root, join(".opencode", folder), ".md");
-}
+type Source = "user" | "project";
 
 async function parseAgent(text: string, stem: string, source: Source) {
   const { head, body, problem } = await parseFrontMatter(text);
