@@ -59,6 +59,12 @@ const rows: [AgentEvent, object | null, object | null][] = [
 const paramsOf = (client: Client) =>
   client.frames.filter((frame) => frame.method === "session/update").map((frame) => frame.params!);
 
+/** Says a part and waits to be cancelled. */
+const partly: Agent = async function* (_turn, { signal }) {
+  yield { type: "text_delta", metadata: { text: "part" } };
+  await new Promise((resolve) => signal.addEventListener("abort", resolve));
+};
+
 describe("updates", () => {
   test.each(rows)("%j as otter shows it", async (event, update) => {
     const client = await nativeClient(makeEngine(yielding(event)));
@@ -236,10 +242,7 @@ describe("a conversation", () => {
   });
 
   test("a cancel right behind its message ends it", async () => {
-    const engine = makeEngine(async function* (_turn, { signal }) {
-      yield { type: "text_delta", metadata: { text: "part" } };
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    });
+    const engine = makeEngine(partly);
     const client = await nativeClient(engine);
     const { sessionId } = client;
     const reply = client.message("go");
@@ -248,10 +251,7 @@ describe("a conversation", () => {
   });
 
   test("a cancel ends with the partial text, marked, and is answered itself", async () => {
-    const engine = makeEngine(async function* (_turn, { signal }) {
-      yield { type: "text_delta", metadata: { text: "part" } };
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-    });
+    const engine = makeEngine(partly);
     const client = await nativeClient(engine);
     const { sessionId } = client;
     const reply = client.message("go");
