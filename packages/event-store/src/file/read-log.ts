@@ -10,7 +10,7 @@ import { type ChainSegment, loadChain } from "./chain.js";
 import { readEventFiles } from "./event-files.js";
 import type { OpenFiles } from "./open-files.js";
 import { createSegmentParser } from "./parse-segment.js";
-import { lendChunk, takeChunkBack } from "./read-chunk.js";
+import { lendChunks, takeChunkBack } from "./read-chunk.js";
 
 export interface ReadRange {
   readonly from: number;
@@ -166,7 +166,7 @@ function within(damage: Damage, { from, to }: ReadRange): Damage | null {
   return { ...damage, seq: Math.max(damage.seq, from + 1), last: Math.min(damage.last, to) };
 }
 
-/** The bytes of a file up to `limit`, in pieces that hold until the next one is asked for; the file is read ahead of them. */
+/** The bytes of a file up to `limit`, in pieces that hold until the next one is asked for; with memory for it the file is read ahead of them. */
 async function* readAhead(file: FileHandle, limit: number): AsyncGenerator<Buffer> {
   let offset = 0;
   const read = async (into: Buffer): Promise<Buffer> => {
@@ -175,16 +175,21 @@ async function* readAhead(file: FileHandle, limit: number): AsyncGenerator<Buffe
     offset += bytesRead;
     return into.subarray(0, bytesRead);
   };
-  const memory = [lendChunk(), lendChunk()];
-  let coming = read(memory[1]!);
+  const memory = lendChunks();
+  const isAhead = memory.length > 1;
+  let coming = read(memory[0]!);
+  const proceed = (count: number): void => {
+    coming = read(memory[count % memory.length]!);
+    // It may fail while nobody waits for it.
+    coming.catch(() => {});
+  };
   try {
-    for (let turn = 0; ; turn = 1 - turn) {
+    for (let count = 1; ; count++) {
       const chunk = await coming;
       if (chunk.length === 0) return;
-      coming = read(memory[turn]!);
-      // It may fail while nobody waits for it.
-      coming.catch(() => {});
+      if (isAhead) proceed(count);
       for (let at = 0; at < chunk.length; at += LIMITS.batchBytes) yield chunk.subarray(at, at + LIMITS.batchBytes);
+      if (!isAhead) proceed(count);
     }
   } finally {
     await coming.catch(() => {});
