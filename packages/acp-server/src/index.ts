@@ -5,6 +5,7 @@ export type { Dialect, DialectContext, OpenedDialect } from "./dialect.js";
 export type { Extension, ExtensionOption } from "./extension.js";
 export { lazyMethods } from "./lazy-methods.js";
 export { ferretDialect, type NativeDialectOptions, nativeDialect, otterDialect } from "./native/dialect.js";
+export { type Handlers, rowsOf, type Shape } from "./rows.js";
 export { type AcpServer, type AcpServerOptions, serveAcp } from "./serve.js";
 export { standardDialect } from "./standard/dialect.js";
 export type { SessionView, ViewOf } from "./view.js";

@@ -6,7 +6,7 @@ export const PAST_THE_END = Number.MAX_SAFE_INTEGER;
  * negative and anything that is not plain decimal digits mean 0, a full replay, because replaying too much loses nothing.
  * Digits beyond what a number can hold are past the end.
  */
-export function parseCursor(value: string | number | null | undefined): number {
+export function parseCursor(value: unknown): number {
   if (typeof value === "number") return Number.isInteger(value) && value > 0 ? Math.min(value, PAST_THE_END) : 0;
   if (typeof value !== "string") return 0;
   const digits = /^[ \t]*([0-9]+)[ \t]*$/.exec(value)?.[1];

@@ -2,20 +2,21 @@
 import { resolve } from "node:path";
 import type { Decision } from "@chimera/acp-schema/events";
 import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
-import { agentMethods } from "@chimera/acp-schema/otter";
+import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
 import { ErrorCode, type Methods, type RequestContext, RpcError } from "@chimera/ndjson-rpc";
 import type { PromptInput, Session } from "@chimera/session";
-import type * as v from "valibot";
 import type { Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
 import type { NativeProjection } from "../project/native.js";
-import { promptInput } from "../standard/prompt-content.js";
+import { promptInput } from "../prompt-content.js";
+import { rowsOf } from "../rows.js";
 import { replayNative } from "./resume.js";
 import { type NativeView, nativeView } from "./view.js";
 
-type Rows = typeof agentMethods;
+/** otter's, with the wider of the two forms in which a permission is answered. */
+const SHAPES = { ...otterMethods, "permission/respond": ferretMethods["permission/respond"] };
 
 export function nativeMethods(context: DialectContext, projection: NativeProjection, historyLimit: number): Methods {
   const { connection, open } = context;
@@ -44,10 +45,6 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     show(loaded.session);
     return loaded;
   };
-  const row = <K extends keyof Rows>(
-    name: K,
-    handle: (params: v.InferOutput<Rows[K]["params"]>, request: RequestContext) => unknown,
-  ) => ({ [name]: { params: agentMethods[name].params, handle } }) as Methods;
   const prompt = (id: string, input: PromptInput, request: RequestContext, turnClient: boolean) =>
     open.prompt(id, request, async () => {
       const { session } = await sessionOf(id);
@@ -60,7 +57,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(name.slice(0, 80))}`, { agents });
   };
   /** Native permission ids are answered without naming the session. */
-  const respond = async (permissionId: string, decision: Decision, sessionId?: string) => {
+  const respond = async (permissionId: string, decision: Decision, sessionId?: string): Promise<{ ok: true }> => {
     const engine = await context.engine();
     const candidates = sessionId === undefined ? engine.sessions.live() : [(await load(sessionId)).session];
     const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
@@ -69,8 +66,8 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     return { ok: true };
   };
 
-  return {
-    ...row("session/new", async ({ cwd, working_dir, model, mode }) => {
+  return rowsOf(SHAPES, {
+    "session/new": async ({ cwd, working_dir, model, mode }) => {
       const directory = resolve(context.defaultCwd, cwd ?? working_dir ?? ".");
       requireDirectories([directory]);
       const engine = await context.engine();
@@ -79,14 +76,14 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       const session = await engine.sessions.create({ cwd: directory, settings });
       show(session);
       return { sessionId: session.id, cwd: directory };
-    }),
-    ...row("session/load", async ({ sessionId }) => {
+    },
+    "session/load": async ({ sessionId }) => {
       const { session } = await sessionOf(sessionId);
       const { agent, model } = session.settings;
       const lastEventId = session.history.count(projection.types);
       return { sessionId, cwd: session.cwd, agent, model, state: session.state, lastEventId };
-    }),
-    ...row("session/list", async () => {
+    },
+    "session/list": async () => {
       const { sessions } = await context.engine();
       const { sessions: rows } = await sessions.list({ limit: 100 });
       return {
@@ -99,8 +96,8 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
           state: sessions.find(id)?.state ?? null,
         })),
       };
-    }),
-    ...row("session/get", async ({ sessionId }) => {
+    },
+    "session/get": async ({ sessionId }) => {
       const { engine, session } = await load(sessionId);
       const events = [];
       for await (const { event } of engine.sessions.storeOf(sessionId).read(sessionId)) events.push(event);
@@ -109,37 +106,37 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       return {
         sessionId,
         session_id: sessionId,
-        summary: session.summary(),
+        summary: { ...session.summary() },
         events,
         state,
         step_count,
         event_count: session.lastSeq,
       };
-    }),
-    ...row("session/message", (params, request) => prompt(params.sessionId, messageInput(params), request, false)),
-    ...row("session/turn", ({ sessionId, prompt: text }, request) => prompt(sessionId, { text }, request, true)),
-    ...row("session/cancel", async ({ sessionId }) => {
+    },
+    "session/message": (params, request) => prompt(params.sessionId, messageInput(params), request, false),
+    "session/turn": ({ sessionId, prompt: text }, request) => prompt(sessionId, { text }, request, true),
+    "session/cancel": async ({ sessionId }) => {
       await open.arrived(sessionId);
       const { session } = await load(sessionId);
       return { sessionId, cancelled: session.cancel() };
-    }),
-    ...row("session/setMode", async ({ sessionId, mode }) => {
+    },
+    "session/setMode": async ({ sessionId, mode }) => {
       const { engine, session } = await sessionOf(sessionId);
       await requireAgent(engine, session.cwd, mode);
       session.setAgent(mode, context.origin);
       return { sessionId, mode };
-    }),
-    ...row("session/setModel", async ({ sessionId, model }) => {
+    },
+    "session/setModel": async ({ sessionId, model }) => {
       (await sessionOf(sessionId)).session.setModel(model, context.origin);
       return { sessionId, model };
-    }),
-    ...row("session/fork", async ({ sessionId, turn }) => {
+    },
+    "session/fork": async ({ sessionId, turn }) => {
       const { engine } = await load(sessionId);
       const child = await engine.sessions.fork(sessionId, turn === undefined ? {} : { turn });
       show(child);
       return { sessionId: child.id, parentId: sessionId };
-    }),
-    ...row("session/resume", async (params) => {
+    },
+    "session/resume": async (params) => {
       const { engine, session } = await load(params.sessionId);
       const head = session.lastSeq;
       const since = parseCursor(params.sinceEventId);
@@ -147,28 +144,23 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       const reply = await replayNative({ connection, store, session, projection, since, historyLimit, head });
       show(session, { seq: head, shown: reply.lastEventId });
       return reply;
-    }),
-    "permission/respond": {
-      params: ferretMethods["permission/respond"].params,
-      handle: (params) => {
-        const answer = params as v.InferOutput<(typeof ferretMethods)["permission/respond"]["params"]>;
-        return "requestId" in answer
-          ? respond(answer.requestId, answer.reply)
-          : respond(answer.id, answer.decision, answer.sessionId);
-      },
     },
-    ...row("tool/approve", async (params) => {
+    "permission/respond": (answer) =>
+      "requestId" in answer
+        ? respond(answer.requestId, answer.reply)
+        : respond(answer.id, answer.decision, answer.sessionId),
+    "tool/approve": async (params) => {
       const permissionId = "permissionId" in params ? params.permissionId : params.permission_id;
       const decision = "decision" in params ? params.decision : params.reply;
       await respond(permissionId, decision === "approve" || decision === "allow" ? "allow" : "deny", params.sessionId);
       return { sessionId: params.sessionId, permissionId, applied: true };
-    }),
-  };
+    },
+  });
 }
 
 // --- internal ---
 
-function messageInput(params: v.InferOutput<Rows["session/message"]["params"]>): PromptInput {
+function messageInput(params: MessageRequest): PromptInput {
   if ("message" in params) return { text: params.message };
   if ("text" in params) return { text: params.text };
   const { content } = params;

@@ -1,10 +1,15 @@
 /** `session/list`: pages of stored sessions, newest touched first. */
+import type { ListSessionsResponse } from "@chimera/acp-schema";
 import type { Engine } from "../context.js";
 import { startOf } from "../project/bounds.js";
 
 const PAGE = 50;
 
-export async function listSessions(engine: Engine, cwd: string | null, cursor: string | null): Promise<object> {
+export async function listSessions(
+  engine: Engine,
+  cwd: string | null,
+  cursor: string | null,
+): Promise<ListSessionsResponse> {
   const rows = [];
   let after = cursor;
   do {

@@ -1,7 +1,7 @@
 /** MCP servers as a client hands them over. Some write variables and headers as a map, or leave out what is empty. */
 import type { McpServer as WireMcpServer } from "@chimera/acp-schema";
-import type { StandardSchema } from "@chimera/ndjson-rpc";
 import type { McpServer } from "@chimera/session";
+import type { Shape } from "../rows.js";
 
 export function mcpServer(server: WireMcpServer): McpServer {
   const pairs = (list: readonly { name: string; value: string }[]) =>
@@ -14,11 +14,11 @@ export function mcpServer(server: WireMcpServer): McpServer {
   return { type, name, url, headers: pairs(headers) };
 }
 
-/** The schema, for params whose servers were brought into the protocol's form first. */
-export function withPlainServers<S extends StandardSchema>(schema: S): S {
-  const standard = schema["~standard"];
+/** The method, for params whose servers were brought into the protocol's form first. */
+export function withPlainServers<S extends Shape>(shape: S): S {
+  const standard = shape.params["~standard"];
   const validate = (value: unknown) => standard.validate(plainServers(value));
-  return { "~standard": { ...standard, validate } } as S;
+  return { ...shape, params: { "~standard": { ...standard, validate } } };
 }
 
 // --- internal ---

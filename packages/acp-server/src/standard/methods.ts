@@ -1,15 +1,16 @@
 /** The rows of standard ACP v1. */
-import { agentMethods, InitializeRequest, McpServer as McpServerSchema } from "@chimera/acp-schema";
+import { agentMethods, InitializeRequest, McpServer } from "@chimera/acp-schema";
 import { parseCursor } from "@chimera/event-store";
-import { deferred, type Methods, type RequestContext } from "@chimera/ndjson-rpc";
-import { parseMode, type RewindOptions } from "@chimera/session";
+import { deferred, type Methods } from "@chimera/ndjson-rpc";
+import { parseMode } from "@chimera/session";
 import * as v from "valibot";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
+import { promptInput } from "../prompt-content.js";
+import { rowsOf } from "../rows.js";
 import { createConnectionSessions } from "./connection-sessions.js";
 import { listSessions } from "./list.js";
 import { mcpServer, withPlainServers } from "./mcp-servers.js";
-import { promptInput } from "./prompt-content.js";
 import { replayRaw, replayVisible } from "./replay.js";
 import { configOptions, setConfigOption } from "./settings.js";
 
@@ -20,11 +21,25 @@ const Rewinding = v.object({
   dry_run: v.optional(v.boolean()),
 });
 
-const Forking = v.object({
-  sessionId: v.string(),
-  mcpServers: v.nullish(v.array(McpServerSchema)),
-  _meta: v.nullish(v.record(v.string(), v.unknown())),
-});
+/** What each method takes: as the specification says, with servers in any form clients send, and our own beside it. */
+const SHAPES = {
+  ...agentMethods,
+  "session/new": withPlainServers(agentMethods["session/new"]),
+  "session/load": withPlainServers(agentMethods["session/load"]),
+  "session/resume": withPlainServers(agentMethods["session/resume"]),
+  "session/fork": withPlainServers({
+    params: v.object({
+      sessionId: v.string(),
+      mcpServers: v.nullish(v.array(McpServer)),
+      _meta: v.nullish(v.record(v.string(), v.unknown())),
+    }),
+  }),
+  "session/set_model": { params: v.object({ sessionId: v.string(), modelId: v.string() }) },
+  "session/set_title": { params: v.object({ sessionId: v.string(), title: v.string() }) },
+  "_chimera.dev/session/replay": { params: v.object({ sessionId: v.string(), sinceEventId: v.optional(v.unknown()) }) },
+  "_chimera.dev/session/undo": { params: Rewinding },
+  "_chimera.dev/session/redo": { params: Rewinding },
+};
 
 /** Built once per connection, for what its client said it can do. */
 export function standardMethods(context: DialectContext, hello: Record<string, unknown>): Methods {
@@ -33,15 +48,22 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
   const { clientCapabilities: capabilities } = v.parse(InitializeRequest, { ...hello, protocolVersion: 1 });
   const own = createConnectionSessions(context, capabilities);
 
-  const row = <K extends keyof typeof agentMethods>(
-    name: K,
-    handle: (params: v.InferOutput<(typeof agentMethods)[K]["params"]>, request: RequestContext) => unknown,
-  ) => ({ [name]: { params: withPlainServers(agentMethods[name].params), handle } }) as Methods;
+  const rewind = async (
+    direction: "undo" | "redo",
+    { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
+  ) => {
+    const { session } = await own.open(sessionId);
+    return session[direction]({
+      ...(steps !== undefined && { steps }),
+      ...(force !== undefined && { force }),
+      ...(dry_run !== undefined && { dryRun: dry_run }),
+    });
+  };
 
-  return {
-    ...row("authenticate", () => ({})),
-    ...row("logout", () => ({})),
-    ...row("session/new", async ({ cwd, mcpServers, additionalDirectories }) => {
+  return rowsOf(SHAPES, {
+    authenticate: () => ({}),
+    logout: () => ({}),
+    "session/new": async ({ cwd, mcpServers, additionalDirectories }) => {
       requireDirectories([cwd, ...(additionalDirectories ?? [])]);
       const engine = await context.engine();
       const [session, agents] = await Promise.all([
@@ -52,8 +74,8 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const shown = own.shownWith(engine, session, agents);
       own.show(session, shown, 0);
       return { sessionId: session.id, ...own.settingsOf(session, shown) };
-    }),
-    ...row("session/load", async ({ sessionId, mcpServers }, request) => {
+    },
+    "session/load": async ({ sessionId, mcpServers }, request): Promise<typeof deferred> => {
       const engine = await context.engine();
       const session = await engine.sessions.load(sessionId);
       own.lend(session, mcpServers.map(mcpServer));
@@ -64,39 +86,36 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       request.reply(own.settingsOf(session, shown));
       own.show(session, shown, head);
       return deferred;
-    }),
-    ...row("session/resume", async ({ sessionId, mcpServers }) => {
+    },
+    "session/resume": async ({ sessionId, mcpServers }) => {
       const { session, shown } = await own.open(sessionId);
       if (mcpServers) own.lend(session, mcpServers.map(mcpServer));
       return own.settingsOf(session, shown);
-    }),
-    ...row("session/list", async ({ cwd, cursor }) => {
+    },
+    "session/list": async ({ cwd, cursor }) => {
       const engine = await context.engine();
       return listSessions(engine, cwd ?? null, cursor ?? null);
-    }),
-    "session/fork": {
-      params: withPlainServers(Forking),
-      handle: async ({ sessionId, mcpServers, _meta }: v.InferOutput<typeof Forking>) => {
-        const engine = await context.engine();
-        const index = _meta?.["chimera.dev/messageIndex"];
-        const turn = typeof index === "number" && Number.isInteger(index) ? { turn: index } : {};
-        const child = await engine.sessions.fork(sessionId, turn);
-        own.lend(child, (mcpServers ?? []).map(mcpServer));
-        const shown = await own.shownFor(engine, child);
-        own.show(child, shown);
-        return { sessionId: child.id, ...own.settingsOf(child, shown) };
-      },
-    } as Methods[string],
-    ...row("session/close", async ({ sessionId }) => {
+    },
+    "session/fork": async ({ sessionId, mcpServers, _meta }) => {
+      const engine = await context.engine();
+      const index = _meta?.["chimera.dev/messageIndex"];
+      const turn = typeof index === "number" && Number.isInteger(index) ? { turn: index } : {};
+      const child = await engine.sessions.fork(sessionId, turn);
+      own.lend(child, (mcpServers ?? []).map(mcpServer));
+      const shown = await own.shownFor(engine, child);
+      own.show(child, shown);
+      return { sessionId: child.id, ...own.settingsOf(child, shown) };
+    },
+    "session/close": async ({ sessionId }) => {
       await own.close(sessionId);
       return {};
-    }),
-    ...row("session/delete", async ({ sessionId }) => {
+    },
+    "session/delete": async ({ sessionId }) => {
       const { sessions } = await own.close(sessionId);
       await sessions.delete(sessionId);
       return {};
-    }),
-    ...row("session/prompt", ({ sessionId, prompt }, request) =>
+    },
+    "session/prompt": ({ sessionId, prompt }, request) =>
       open.prompt(sessionId, request, async () => {
         const { engine, session } = await own.open(sessionId);
         const first = !own.commands.known(session.id);
@@ -105,66 +124,42 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
         if (first) await updates;
         return { session, input: promptInput(prompt), updates };
       }),
-    ),
-    ...row("session/cancel", async ({ sessionId }) => {
+    "session/cancel": async ({ sessionId }) => {
       await open.arrived(sessionId);
       const { sessions } = await context.engine();
       sessions.find(sessionId)?.cancel();
       return {};
-    }),
-    ...row("session/set_mode", async ({ sessionId, modeId }) => {
+    },
+    "session/set_mode": async ({ sessionId, modeId }) => {
       const { session } = await own.open(sessionId);
       session.setMode(parseMode(modeId), origin);
       return {};
-    }),
-    ...row("session/set_config_option", async (params) => {
+    },
+    "session/set_config_option": async (params) => {
       const { engine, session } = await own.open(params.sessionId);
       const shown = await own.shownFor(engine, session);
       setConfigOption(session, shown, { id: params.configId, value: params.value, origin });
       return { configOptions: configOptions(session, shown) };
-    }),
-    "session/set_model": {
-      params: v.object({ sessionId: v.string(), modelId: v.string() }),
-      handle: async ({ sessionId, modelId }: { sessionId: string; modelId: string }) => {
-        (await own.open(sessionId)).session.setModel(modelId, origin);
-        return {};
-      },
-    } as Methods[string],
-    "session/set_title": {
-      params: v.object({ sessionId: v.string(), title: v.string() }),
-      handle: async ({ sessionId, title }: { sessionId: string; title: string }) => {
-        const { session } = await own.open(sessionId);
-        session.setTitle(title, origin);
-        return { title: session.title ?? "" };
-      },
-    } as Methods[string],
-    "_chimera.dev/session/replay": {
-      params: v.looseObject({ sessionId: v.string() }),
-      handle: async (params: { sessionId: string; sinceEventId?: unknown }) => {
-        const { engine, session, shown } = await own.find(params.sessionId);
-        const to = session.lastSeq;
-        const from = parseCursor(params.sinceEventId as string);
-        const replayed = await replayRaw(connection, engine.sessions, session, capabilities, { from, to });
-        // Opened where the replay ended: a client that starts with this call sees every record once and in order.
-        own.show(session, shown, to);
-        return { sessionId: session.id, replayed, lastEventId: to, truncated: false };
-      },
-    } as Methods[string],
-    "_chimera.dev/session/undo": rewindRow("undo"),
-    "_chimera.dev/session/redo": rewindRow("redo"),
-  };
-
-  function rewindRow(direction: "undo" | "redo"): Methods[string] {
-    return {
-      params: Rewinding,
-      handle: async ({ sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>) => {
-        const options: RewindOptions = {
-          ...(steps !== undefined && { steps }),
-          ...(force !== undefined && { force }),
-          ...(dry_run !== undefined && { dryRun: dry_run }),
-        };
-        return (await own.open(sessionId)).session[direction](options);
-      },
-    } as Methods[string];
-  }
+    },
+    "session/set_model": async ({ sessionId, modelId }) => {
+      (await own.open(sessionId)).session.setModel(modelId, origin);
+      return {};
+    },
+    "session/set_title": async ({ sessionId, title }) => {
+      const { session } = await own.open(sessionId);
+      session.setTitle(title, origin);
+      return { title: session.title ?? "" };
+    },
+    "_chimera.dev/session/replay": async ({ sessionId, sinceEventId }) => {
+      const { engine, session, shown } = await own.find(sessionId);
+      const to = session.lastSeq;
+      const from = parseCursor(sinceEventId);
+      const replayed = await replayRaw(connection, engine.sessions, session, capabilities, { from, to });
+      // Opened where the replay ended: a client that starts with this call sees every record once and in order.
+      own.show(session, shown, to);
+      return { sessionId, replayed, lastEventId: to, truncated: false };
+    },
+    "_chimera.dev/session/undo": (params) => rewind("undo", params),
+    "_chimera.dev/session/redo": (params) => rewind("redo", params),
+  });
 }

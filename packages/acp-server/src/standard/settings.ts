@@ -1,6 +1,6 @@
 /** A session's modes and config options as ACP shows them; always the complete list. */
 import type { SessionConfigOption, SessionModeState } from "@chimera/acp-schema";
-import { RpcError } from "@chimera/ndjson-rpc";
+import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import {
   FLAG_OPTIONS,
   type FlagOption,
@@ -107,5 +107,5 @@ function requireChoice(id: string, value: string, choices: readonly Choice[]): s
 }
 
 function invalid(message: string, data?: unknown): RpcError {
-  return new RpcError(-32602, message, data);
+  return new RpcError(ErrorCode.invalidParams, message, data);
 }
