@@ -2,7 +2,7 @@
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
-import type { Agent, McpServer, Turn } from "./agent-port.js";
+import type { Agent, McpServer } from "./agent-port.js";
 import { createAttachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
 import type { History } from "./history.js";
@@ -10,15 +10,15 @@ import { createJournal } from "./journal.js";
 import { limits } from "./limits.js";
 import { createLiveSettings } from "./live-settings.js";
 import { createPermissionBroker } from "./permissions.js";
-import type { Place } from "./recorder.js";
-import { type OwnTurn, runTurn } from "./run-turn.js";
+import type { OwnTurn } from "./run-turn.js";
 import type { ResolvedCommand, Session } from "./session.js";
-import { type Bounds, modeOf, type Settings } from "./settings.js";
+import { modeOf, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
-import { type Summary, summarize } from "./summary.js";
-import { createTurnQueue, type QueuedTurn } from "./turn-queue.js";
+import { type Summary, type SummaryFacts, summarize } from "./summary.js";
+import { createTurnQueue } from "./turn-queue.js";
+import { createTurnRunner } from "./turn-runner.js";
 import { createRewind, type Direction, type Rewind, type RewindOptions } from "./undo.js";
-import { composeWorkspace, type Files } from "./workspace.js";
+import type { Files } from "./workspace.js";
 
 export interface SessionDeps {
   readonly agent: Agent;
@@ -37,23 +37,19 @@ export interface SessionDeps {
   readonly onError: (error: unknown, sessionId: string) => void;
 }
 
-export interface SessionBirth {
+/** What a session starts with, made or loaded. */
+export interface SessionBirth extends Omit<SummaryFacts, "id" | "model"> {
   readonly writer: LogWriter<SessionEvent>;
   readonly history: History;
   readonly settings: Settings;
-  readonly bounds: Partial<Bounds>;
-  readonly program: string;
-  readonly cwd: string;
-  readonly directories: readonly string[];
-  readonly createdAt: number;
   readonly persistent: boolean;
   readonly mcpServers: readonly McpServer[];
-  readonly parentId?: string;
 }
 
 export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
-  const { writer, cwd, directories, createdAt, bounds } = birth;
+  const { writer, cwd, directories, createdAt } = birth;
   const id = writer.id;
+  const onError = (error: unknown) => deps.onError(error, id);
   let mcpServers = birth.mcpServers;
   let touched = deps.monotonic();
   let touchedAt = deps.clock();
@@ -76,7 +72,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     coalesce: deps.coalesce,
     onRecords: touch,
     onFault(error) {
-      deps.onError(error, id);
+      onError(error);
       queue.abort();
     },
     quiet: () => queue.quiet(),
@@ -94,41 +90,41 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     newId: () => `perm-${deps.newId()}`,
     timeoutSeconds: deps.permissionTimeout,
   });
-  /** Of the turn that runs. */
-  let turnSignal: AbortSignal | undefined;
-  const workspace = composeWorkspace({
+  const runTurn = createTurnRunner({
+    sessionId: id,
     cwd,
     directories,
+    agent: deps.agent,
+    resolve: (text) => deps.resolveCommand(session, text, rewind),
+    journal,
+    broker,
+    queue: () => queue,
+    settings: () => settings.now,
+    mcpServers: () => mcpServers,
+    snapshots: deps.snapshots,
     disk: deps.disk,
-    client: attachments.effects,
-    onClientLost() {
-      const text =
-        "the editor that answered for unsaved files is gone: files are read from and written to the disk now";
-      recorder.write({ type: "notice", metadata: { level: "warning", text } }, { turn: queue.current });
-    },
-    watch: {
-      willWrite: async (path) => deps.snapshots?.willWrite(path),
-      willRun: async () => (await deps.snapshots?.willRun({ signal: turnSignal })) ?? (async () => {}),
-    },
+    effects: attachments.effects,
+    owner: deps.owner,
+    onError,
   });
   const queue = createTurnQueue({
-    run: runOne,
+    async run(next, signal) {
+      await runTurn(next, signal);
+      endedAt = deps.clock();
+      void saveSummary();
+      await writer.durable();
+    },
     async recover(error) {
-      deps.onError(error, id);
+      onError(error);
       await journal.interrupted(error);
       journal.settle(queue.busy());
     },
   });
 
-  const summary = () => {
-    const parent = birth.parentId === undefined ? {} : { parentId: birth.parentId };
-    const { model } = settings.now;
-    const facts = { id, program: birth.program, cwd, directories, createdAt, model, bounds, ...parent };
-    return summarize(facts, journal.history, endedAt);
-  };
+  const summary = () => summarize({ ...birth, id, model: settings.now.model }, journal.history, endedAt);
   /** Not waited for by the next turn; the store keeps the order. */
   const saveSummary = async () => {
-    if (birth.persistent) await deps.store.writeSummary(id, summary()).catch((error) => deps.onError(error, id));
+    if (birth.persistent) await deps.store.writeSummary(id, summary()).catch(onError);
   };
 
   /** A change outside a turn: a record like any other, so that every client sees it. */
@@ -142,66 +138,6 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
 
   function requireOpen(): void {
     if (closing) throw new SessionError("session_closed", `session ${id} is closed; load it again`);
-  }
-
-  async function resolve(text: string): Promise<ResolvedCommand | undefined> {
-    if (!text.startsWith("/")) return undefined;
-    try {
-      return await deps.resolveCommand(session, text, rewind);
-    } catch (error) {
-      // A command that cannot be carried out: its turn ends with the reason.
-      return {
-        agent: () => {
-          throw error;
-        },
-      };
-    }
-  }
-
-  async function runOne(next: QueuedTurn, signal: AbortSignal): Promise<void> {
-    const place: Place = { turn: next.turn, ...(next.origin !== undefined && { origin: next.origin }) };
-    turnSignal = signal;
-    journal.settle(queue.busy());
-    const command = await resolve(next.prompt.text);
-    const answering = command && "agent" in command ? command.agent : undefined;
-    const agent = command && "around" in command ? command.around(deps.agent) : deps.agent;
-    const { history } = journal;
-    const turn: Turn = {
-      sessionId: id,
-      number: next.turn,
-      prompt: command && "prompt" in command ? { ...next.prompt, text: command.prompt } : next.prompt,
-      history: history.messages(next.turn),
-      settings: { ...settings.now, mcpServers, spentUsd: history.facts.usage?.total_usd ?? 0 },
-    };
-    if (!answering) deps.snapshots?.beginTurn(next.turn);
-    await runTurn({
-      agent: answering ?? agent,
-      turn,
-      context: { workspace, signal, ask: (request) => broker.ask(request, place), flags: () => settings.now },
-      history,
-      recorder,
-      place,
-      owner: deps.owner,
-      abort: () => queue.abort(),
-      settle: async () => {
-        broker.release("cancel");
-        if (!answering) await keepSnapshot(place);
-      },
-    });
-    endedAt = deps.clock();
-    void saveSummary();
-    await writer.durable();
-  }
-
-  /** Undo that cannot be kept costs the undo of this turn, not the turn. */
-  async function keepSnapshot(place: Place): Promise<void> {
-    try {
-      await deps.snapshots?.endTurn();
-    } catch (error) {
-      deps.onError(error, id);
-      const text = `what this turn changed cannot be undone: ${error instanceof Error ? error.message : String(error)}`;
-      recorder.write({ type: "notice", metadata: { level: "warning", text } }, place);
-    }
   }
 
   const rewind = createRewind({ history: () => journal.history, snapshots: deps.snapshots, record: change });
@@ -224,7 +160,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       await saveSummary();
     } catch (error) {
       // The next load ends what could not be ended here.
-      deps.onError(error, id);
+      onError(error);
     } finally {
       await writer.close().finally(announceEnd);
     }

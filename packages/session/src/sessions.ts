@@ -164,24 +164,17 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const createdAt = clock();
     const id = makeSessionId(deps.prefix, createdAt, randomHex(4));
     const store = options.persist ? deps.store : ephemeral;
-    const { cwd, directories, settings, parentId } = options;
-    const parent = parentId === undefined ? {} : { parentId };
-    const bounds = ownBounds(settings, defaults);
-    const facts = { id, program: deps.prefix, cwd, directories, createdAt, model: settings.model, bounds, ...parent };
-    const writer = await open(store, id, summarize(facts, history, null));
-    return admit(store, {
-      writer,
-      history,
-      settings,
-      bounds,
+    const { cwd, directories, settings, parentId, persist, mcpServers } = options;
+    const facts = {
       program: deps.prefix,
       cwd,
       directories,
       createdAt,
-      persistent: options.persist,
-      mcpServers: options.mcpServers,
-      ...parent,
-    });
+      bounds: ownBounds(settings, defaults),
+      ...(parentId !== undefined && { parentId }),
+    };
+    const writer = await open(store, id, summarize({ ...facts, id, model: settings.model }, history, null));
+    return admit(store, { ...facts, writer, history, settings, persistent: persist, mcpServers });
   }
 
   /** Takes a session out of memory; the log stays. */
