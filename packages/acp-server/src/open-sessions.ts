@@ -119,7 +119,7 @@ export function createOpenSessions(deps: {
     const open = opened.get(session.id);
     if (!open) throw new Error(`session ${session.id} is not open on this connection`);
     if (isWithdrawn(request.signal)) throw request.signal.reason;
-    const { turn } = session.prompt(deps.origin === undefined ? input : { ...input, origin: deps.origin });
+    const { turn } = session.prompt({ ...input, origin: deps.origin });
     let answered = () => {};
     const done = new Promise<void>((resolve) => {
       answered = resolve;

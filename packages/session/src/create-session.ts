@@ -1,5 +1,5 @@
 /** Puts one session together: log, history, queue, permissions, settings and undo. */
-import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Agent, McpServer } from "./agent-port.js";
@@ -128,10 +128,10 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
   };
 
   /** A change outside a turn: a record like any other, so that every client sees it. */
-  const change = (event: Parameters<typeof recorder.write>[0], origin?: string) => {
+  const change = (event: AgentEvent, origin?: string) => {
     requireOpen();
     journal.settle(queue.busy());
-    void journal.accept(event, { turn: null, ...(origin !== undefined && { origin }) });
+    void journal.accept(event, { turn: null, origin });
   };
 
   const settings = createLiveSettings(birth.settings, change);
@@ -220,10 +220,9 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       const status = session.state === "idle" ? "running" : "queued";
       const turn = journal.history.turns.length;
       const messageId = `msg-${turn}`;
-      const by = origin === undefined ? {} : { origin };
       const metadata = { prompt: messageId, text, ...(content && { content: [...content] }) };
-      const durable = journal.accept({ type: "user_message", metadata }, { turn, ...by });
-      queue.add({ turn, prompt: content ? { text, content } : { text }, ...by });
+      const durable = journal.accept({ type: "user_message", metadata }, { turn, origin });
+      queue.add({ turn, prompt: content ? { text, content } : { text }, origin });
       return { turn, messageId, status, durable };
     },
     cancel() {

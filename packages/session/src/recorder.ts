@@ -19,7 +19,7 @@ export interface Recorder {
 
 export interface Place {
   readonly turn: number | null;
-  readonly origin?: string;
+  readonly origin?: string | undefined;
 }
 
 export function createRecorder(deps: {

@@ -20,7 +20,7 @@ export interface PromptInput {
   readonly text: string;
   readonly content?: readonly PromptBlock[];
   /** Who sent it, when it was not the session's own client. */
-  readonly origin?: string;
+  readonly origin?: string | undefined;
 }
 
 /** A prompt that has its place in the log. Its answer is read from the log: the last record of `turn`. */

@@ -8,6 +8,7 @@ import { createSession, type SessionBirth, type SessionDeps } from "./create-ses
 import { SessionError } from "./errors.js";
 import { createHistory, type History } from "./history.js";
 import { DEFAULT_SESSION_TTL } from "./limits.js";
+import { createLiveSessions } from "./live-sessions.js";
 import type { OwnTurn, TurnOwner } from "./run-turn.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import { DEFAULT_SETTINGS, ownBounds, requireModelName, type Settings } from "./settings.js";
@@ -40,7 +41,7 @@ export interface Sessions {
   /** Stored sessions that had a prompt, with the live ones' summaries up to date. */
   list(options?: ListOptions): Promise<{ sessions: ListedSummary[]; next: string | null }>;
   /** Copies the log up to the end of a turn (default: the last) into a new session. */
-  fork(id: string, options?: { turn?: number; mcpServers?: readonly McpServer[] }): Promise<Session>;
+  fork(id: string, options?: { turn?: number | undefined; mcpServers?: readonly McpServer[] }): Promise<Session>;
   /** Cancels, unloads; the session stays loadable. */
   close(id: string): Promise<void>;
   /** Ends a session for good and forgets its snapshots; its log stays, as a record of what happened. `session_not_found`. */
@@ -102,14 +103,22 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const clock = deps.clock ?? Date.now;
   const monotonic = deps.monotonic ?? (() => performance.now());
   const randomHex = deps.randomHex ?? hex;
-  const ttl = deps.ttl === undefined ? DEFAULT_SESSION_TTL : (deps.ttl ?? 0);
   const ephemeral = deps.ephemeral ?? createMemoryStore<SessionEvent, Summary>();
   const disk = deps.disk ?? plainFiles;
   const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
-  let nextEviction = 0;
-  const live = new Map<string, Session>();
+  const onError = deps.onError ?? (() => {});
+  const live = createLiveSessions({
+    ttl: deps.ttl === undefined ? DEFAULT_SESSION_TTL : (deps.ttl ?? 0),
+    monotonic,
+    onError,
+    async release({ id, persistent }) {
+      // A log that lives in memory goes with its session.
+      if (!persistent) await ephemeral.delete(id);
+      deps.snapshots?.release(id);
+      await deps.onUnload?.(id);
+    },
+  });
   const loading = new Map<string, Promise<Session>>();
-  const unloading = new Map<string, Promise<void>>();
   const loadListeners = new Set<(session: Session) => void>();
 
   const depsOf = (store: EventStore<SessionEvent, Summary>, birth: Omit<SessionBirth, "history">): SessionDeps => ({
@@ -124,19 +133,19 @@ export function createSessions(deps: SessionsDeps): Sessions {
     permissionTimeout: deps.permissionTimeout ?? 0,
     coalesce: deps.coalesce ?? true,
     owner: deps.owner ?? (() => UNTRACED),
-    onError: deps.onError ?? (() => {}),
+    onError,
   });
 
   const admit = (store: EventStore<SessionEvent, Summary>, birth: SessionBirth): Session => {
     const session = createSession(depsOf(store, birth), birth);
-    live.set(session.id, session);
+    live.add(session);
     deps.onLoad?.(session);
     for (const listener of loadListeners) listener(session);
     return session;
   };
 
   async function bring(id: string): Promise<Session> {
-    await unloading.get(id);
+    await live.gone(id);
     const naming = (error: unknown): never => {
       throw namedError(error, id);
     };
@@ -177,37 +186,17 @@ export function createSessions(deps: SessionsDeps): Sessions {
     return admit(store, { ...facts, writer, history, settings, persistent: persist, mcpServers });
   }
 
-  /** Takes a session out of memory; the log stays. */
-  const unload = async (id: string, by: "cancel" | "eviction"): Promise<void> => {
-    const session = live.get(id);
-    if (!session) return;
-    live.delete(id);
-    const left = session.close(by).then(async () => {
-      // A log that lives in memory goes with its session.
-      if (!session.persistent) await ephemeral.delete(id);
-      deps.snapshots?.release(id);
-      await deps.onUnload?.(id);
-    });
-    // Whoever loads it again meanwhile waits until the log is let go.
-    const settled = left.then(
-      () => void unloading.delete(id),
-      () => void unloading.delete(id),
-    );
-    unloading.set(id, settled);
-    await left;
-  };
-
   const sessions: Sessions = {
     prefix: deps.prefix,
     defaults,
     store: deps.store,
-    find: (id) => live.get(id),
+    find: live.find,
     onLoad(listener) {
       loadListeners.add(listener);
       return () => void loadListeners.delete(listener);
     },
-    live: () => [...live.values()].sort((a, b) => b.touchedAt - a.touchedAt),
-    storeOf: (id) => (live.get(id)?.persistent === false ? ephemeral : deps.store),
+    live: () => live.all().sort((a, b) => b.touchedAt - a.touchedAt),
+    storeOf: (id) => (live.find(id)?.persistent === false ? ephemeral : deps.store),
     async create(options) {
       if (options.settings?.model !== undefined) requireModelName(options.settings.model);
       sessions.evictIdle();
@@ -225,7 +214,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     async load(id) {
       sessions.evictIdle();
-      const present = live.get(id);
+      const present = live.find(id);
       if (present) {
         present.touch();
         return present;
@@ -238,7 +227,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       sessions.evictIdle();
       const page = await deps.store.list({ prefixes: [deps.prefix], order: "touched", ...options });
       const rows = page.sessions.map(({ id, summary, touched }) => {
-        const session = live.get(id);
+        const session = live.find(id);
         return { id, touched: session?.touchedAt ?? touched, summary: session?.summary() ?? summary };
       });
       return { sessions: rows.filter((row) => row.summary.prompt !== "" && !row.summary.closed), next: page.next };
@@ -275,7 +264,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       child.markForked(id, at);
       return child;
     },
-    close: (id) => unload(id, "cancel"),
+    close: (id) => live.unload(id, "cancel"),
     async tearDown(id) {
       const store = sessions.storeOf(id);
       const known = await store.readSummary(id).catch(() => null);
@@ -287,25 +276,15 @@ export function createSessions(deps: SessionsDeps): Sessions {
       await deps.snapshots?.clear(id);
     },
     async delete(id) {
-      await Promise.all([unload(id, "cancel"), unloading.get(id)]);
+      await Promise.all([live.unload(id, "cancel"), live.gone(id)]);
       await ephemeral.delete(id);
       await deps.store.delete(id);
       await deps.snapshots?.clear(id);
     },
-    evictIdle() {
-      const now = monotonic();
-      if (!ttl || now < nextEviction) return;
-      // Every operation asks; looking at each session every time would make them dearer the more there are.
-      nextEviction = now + Math.min(1000, ttl * 100);
-      for (const session of live.values()) {
-        if (session.idleMs < ttl * 1000 || (session.state !== "idle" && session.attended)) continue;
-        unload(session.id, "eviction").catch((error) => deps.onError?.(error, session.id));
-      }
-    },
+    evictIdle: live.evictIdle,
     async shutdown() {
       await Promise.allSettled(loading.values());
-      await Promise.allSettled([...live.keys()].map((id) => sessions.close(id)));
-      await Promise.allSettled(unloading.values());
+      await live.unloadAll();
     },
   };
   return sessions;

@@ -5,7 +5,7 @@ import type { SessionState } from "./session.js";
 export interface QueuedTurn {
   readonly turn: number;
   readonly prompt: Turn["prompt"];
-  readonly origin?: string;
+  readonly origin?: string | undefined;
 }
 
 export interface TurnQueue {

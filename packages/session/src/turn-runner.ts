@@ -80,7 +80,7 @@ export function createTurnRunner(deps: {
   };
 
   return async (next, signal) => {
-    const place: Place = { turn: next.turn, ...(next.origin !== undefined && { origin: next.origin }) };
+    const place: Place = { turn: next.turn, origin: next.origin };
     turnSignal = signal;
     journal.settle(queue().busy());
     const command = await commandOf(next.prompt.text);

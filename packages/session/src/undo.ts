@@ -5,12 +5,12 @@ import type { History, TurnState } from "./history.js";
 
 export interface RewindOptions {
   /** How many turns. @defaultValue 1 */
-  readonly steps?: number;
+  readonly steps?: number | undefined;
   /** Overwrite files that somebody else has changed since. */
-  readonly force?: boolean;
+  readonly force?: boolean | undefined;
   /** Tell what would happen; change nothing. */
-  readonly dryRun?: boolean;
-  readonly origin?: string;
+  readonly dryRun?: boolean | undefined;
+  readonly origin?: string | undefined;
 }
 
 export interface RewindReport {

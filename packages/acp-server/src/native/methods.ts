@@ -132,7 +132,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     },
     "session/fork": async ({ sessionId, turn }) => {
       const { engine } = await load(sessionId);
-      const child = await engine.sessions.fork(sessionId, turn === undefined ? {} : { turn });
+      const child = await engine.sessions.fork(sessionId, { turn });
       show(child);
       return { sessionId: child.id, parentId: sessionId };
     },

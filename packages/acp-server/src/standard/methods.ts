@@ -53,11 +53,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
   ) => {
     const { session } = await own.open(sessionId);
-    return session[direction]({
-      ...(steps !== undefined && { steps }),
-      ...(force !== undefined && { force }),
-      ...(dry_run !== undefined && { dryRun: dry_run }),
-    });
+    return session[direction]({ steps, force, dryRun: dry_run });
   };
 
   return rowsOf(SHAPES, {
@@ -99,8 +95,8 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     "session/fork": async ({ sessionId, mcpServers, _meta }) => {
       const engine = await context.engine();
       const index = _meta?.["chimera.dev/messageIndex"];
-      const turn = typeof index === "number" && Number.isInteger(index) ? { turn: index } : {};
-      const child = await engine.sessions.fork(sessionId, turn);
+      const turn = typeof index === "number" && Number.isInteger(index) ? index : undefined;
+      const child = await engine.sessions.fork(sessionId, { turn });
       own.lend(child, (mcpServers ?? []).map(mcpServer));
       const shown = await own.shownFor(engine, child);
       own.show(child, shown);

@@ -14,7 +14,7 @@ export function adminRoutes({ deps, openSession, tokens }: Parts) {
     "POST /sessions/{id}/fork": async (c) => {
       const parent_id = pathPart(c, "id");
       const { turn } = await readBody(c, "POST /sessions/{id}/fork");
-      const child = openSession.admit(await deps.sessions.fork(parent_id, turn === undefined ? {} : { turn }));
+      const child = openSession.admit(await deps.sessions.fork(parent_id, { turn }));
       return c.json({ session_id: child.id, parent_id, session_token: tokens.issue(child) } satisfies ForkReply, 201);
     },
   } satisfies Handlers;

@@ -11,11 +11,7 @@ export function undoRoutes({ openSession }: Parts) {
     async (c) => {
       const { steps, force, dry_run } = await readBody(c, `POST /sessions/{id}/${direction}`);
       const session = await openSession(pathPart(c, "id"));
-      const report = await session[direction]({
-        ...(steps !== undefined && { steps }),
-        ...(force !== undefined && { force }),
-        ...(dry_run !== undefined && { dryRun: dry_run }),
-      });
+      const report = await session[direction]({ steps, force, dryRun: dry_run });
       const { turns, remaining, files, conflicts, message } = report;
       return c.json({ turns, remaining, files: [...files], conflicts: [...conflicts], message } satisfies RewindReply);
     };

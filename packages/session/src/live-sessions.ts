@@ -1,0 +1,64 @@
+/** The sessions in memory: found, and taken out again on request, when idle for too long, or all at once. */
+import type { Session } from "./session.js";
+
+export interface LiveSessions {
+  find(id: string): Session | undefined;
+  all(): Session[];
+  add(session: Session): void;
+  /** Takes a session out of memory; the log stays. Resolves when everything of it is let go. */
+  unload(id: string, by: "cancel" | "eviction"): Promise<void>;
+  /** Resolves when a session of this id that is on its way out has let go of its log. */
+  gone(id: string): Promise<void>;
+  /** Unloads what has been idle for the time to live. */
+  evictIdle(): void;
+  unloadAll(): Promise<void>;
+}
+
+export function createLiveSessions(deps: {
+  /** Seconds; 0 keeps sessions loaded. */
+  readonly ttl: number;
+  readonly monotonic: () => number;
+  /** Lets go of what was kept for a session that has closed. */
+  readonly release: (session: Session) => Promise<void>;
+  readonly onError: (error: unknown, sessionId: string) => void;
+}): LiveSessions {
+  const { ttl, monotonic } = deps;
+  const live = new Map<string, Session>();
+  const unloading = new Map<string, Promise<void>>();
+  let nextEviction = 0;
+
+  const unload = async (id: string, by: "cancel" | "eviction"): Promise<void> => {
+    const session = live.get(id);
+    if (!session) return;
+    live.delete(id);
+    const left = session.close(by).then(() => deps.release(session));
+    const settled = left.then(
+      () => void unloading.delete(id),
+      () => void unloading.delete(id),
+    );
+    unloading.set(id, settled);
+    await left;
+  };
+
+  return {
+    find: (id) => live.get(id),
+    all: () => [...live.values()],
+    add: (session) => void live.set(session.id, session),
+    unload,
+    gone: (id) => unloading.get(id) ?? Promise.resolve(),
+    evictIdle() {
+      const now = monotonic();
+      if (!ttl || now < nextEviction) return;
+      // Every operation asks; looking at each session every time would make them dearer the more there are.
+      nextEviction = now + Math.min(1000, ttl * 100);
+      for (const session of live.values()) {
+        if (session.idleMs < ttl * 1000 || (session.state !== "idle" && session.attended)) continue;
+        unload(session.id, "eviction").catch((error) => deps.onError(error, session.id));
+      }
+    },
+    async unloadAll() {
+      await Promise.allSettled([...live.keys()].map((id) => unload(id, "cancel")));
+      await Promise.allSettled(unloading.values());
+    },
+  };
+}
