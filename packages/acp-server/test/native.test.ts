@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
@@ -186,7 +186,8 @@ describe("session/resume", () => {
     expect(await resume(475)).toMatchObject({ replayed: 1024, truncated: true });
   });
 
-  test("ids are the same after a restart, and new updates go on from there", async () => {
+  /** Starts engines on one directory, one after the other. */
+  const onDisk = () => {
     const root = mkdtempSync(join(tmpdir(), "acp-native-"));
     onTestFinished(() => rmSync(root, { recursive: true, force: true }));
     const start = () => {
@@ -194,6 +195,11 @@ describe("session/resume", () => {
       const engine = makeEngine(yielding(...rows.map(([event]) => event)), { store });
       return { engine, stop: () => engine.sessions.shutdown().then(() => store.close()) };
     };
+    return { root, start };
+  };
+
+  test("ids are the same after a restart, and new updates go on from there", async () => {
+    const { start } = onDisk();
     const first = start();
     const { sessionId, message, frames } = await nativeClient(first.engine);
     await message("go");
@@ -207,6 +213,42 @@ describe("session/resume", () => {
     await client.call("session/message", { sessionId, message: "more" });
     expect(paramsOf(client).map(({ eventId }) => eventId)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     await second.stop();
+  });
+
+  test("ids behind a record that cannot be read any more are those they were, also in a fork", async () => {
+    const { root, start } = onDisk();
+    const first = start();
+    const { sessionId, message, frames } = await nativeClient(first.engine);
+    await message("go");
+    const live = frames.filter((frame) => frame.method === "session/update");
+    expect(live[1]?.params?.update.sessionUpdate).toBe("tool_call");
+    await first.stop();
+    const directory = join(root, "eventlog", sessionId);
+    const segment = join(directory, readdirSync(directory).find((name) => name.endsWith(".ndjson"))!);
+    const text = readFileSync(segment, "utf8");
+    writeFileSync(segment, text.replace('"call_id":"c1","tool"', '"call_id":"c1","tolo"'));
+
+    const second = start();
+    const client = connect(second.engine, { forced: "otter" });
+    expect((await client.call("session/load", { sessionId })).result).toMatchObject({ lastEventId: live.length });
+    await client.call("session/resume", { sessionId, sinceEventId: 0 });
+    expect(client.frames.filter((frame) => frame.method === "session/update")).toEqual(
+      live.filter((_, index) => index !== 1),
+    );
+    const before = client.frames.length;
+    await client.call("session/resume", { sessionId, sinceEventId: 2 });
+    // What was lost is none of the news of a client that had it.
+    expect(client.frames.slice(before, -1).map((frame) => frame.params?.eventId)).toEqual([3, 4]);
+    const fork = (await client.call("session/fork", { sessionId })).result as unknown as { sessionId: string };
+    await second.stop();
+
+    const third = start();
+    const again = connect(third.engine, { forced: "otter" });
+    const loaded = await again.call("session/load", { sessionId: fork.sessionId });
+    expect(loaded.result).toMatchObject({ lastEventId: live.length });
+    await again.call("session/resume", { sessionId: fork.sessionId, sinceEventId: 0 });
+    expect(paramsOf(again).map(({ eventId }) => eventId)).toEqual([1, 3, 4]);
+    await third.stop();
   });
 
   test("in the middle of a turn misses and doubles nothing", async () => {

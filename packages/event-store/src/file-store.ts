@@ -147,7 +147,12 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       try {
         const segments = continueLog(directory, held, EMPTY_LOG);
         let lastTs = "";
-        for await (const batch of readLog<E>(source, { from: 0, to: upTo }, openFiles)) {
+        let isWhole = true;
+        const skip = ({ types = {} }: Damage): void => {
+          segments.lose(types);
+          isWhole = false;
+        };
+        for await (const batch of readLog<E>(source, { from: 0, to: upTo, onDamage: skip }, openFiles)) {
           const lines = batch.map((entry) => withChecksum(entry));
           const bytes = Buffer.from(lines.map((entry) => `${entry.line}\n`).join(""));
           if (segments.write(lines, bytes) < lines.length) {
@@ -155,6 +160,8 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
           }
           lastTs = batch[batch.length - 1]?.event.ts ?? lastTs;
         }
+        // What is missing has no line in the copy: the next header says what it was.
+        if (!isWhole) segments.roll();
         return openWriter(to, held, segments, lastTs, unsynced);
       } catch (error) {
         held.release();

@@ -88,7 +88,7 @@ export function createMemoryStore<E extends EventBody, S extends object>(
     async *read(id, { from = 0, to = Number.POSITIVE_INFINITY, onDamage } = {}) {
       const log = find(id);
       const last = Math.min(to, log.dropped + log.entries.length);
-      if (from < log.dropped) onDamage?.(forgotten(id, from, log.dropped));
+      if (from < log.dropped) onDamage?.(forgotten(id, from, log));
       for (let seq = Math.max(from, log.dropped) + 1; seq <= last; seq++) {
         const entry = log.entries[seq - 1 - log.dropped];
         if (entry !== undefined) yield entry;
@@ -150,8 +150,13 @@ export function createMemoryStore<E extends EventBody, S extends object>(
 type Contents<E extends EventBody> = Pick<MemoryLog<E, unknown>, "entries" | "dropped" | "bytes" | "droppedCounts">;
 
 /** The report of entries that a session no longer keeps. */
-function forgotten(id: string, from: number, last: number): Damage {
-  return { seq: from + 1, last, where: `memory:${id}`, reason: "truncated" };
+function forgotten(
+  id: string,
+  from: number,
+  { dropped, droppedCounts }: Pick<Contents<EventBody>, "dropped" | "droppedCounts">,
+): Damage {
+  const types = from === 0 ? createCounts(droppedCounts) : {};
+  return { seq: from + 1, last: dropped, where: `memory:${id}`, reason: "truncated", types };
 }
 
 function createLog<E extends EventBody, S>(
@@ -173,7 +178,7 @@ function createLog<E extends EventBody, S>(
       head: contents.dropped + contents.entries.length,
       lastSeq: () => log.dropped + log.entries.length,
       source: async function* ({ from, to, onDamage }) {
-        if (from < log.dropped) onDamage(forgotten(id, from, log.dropped));
+        if (from < log.dropped) onDamage(forgotten(id, from, log));
         yield* batches(log.entries.slice(Math.max(0, from - log.dropped), Math.max(0, to - log.dropped)));
       },
     }),

@@ -29,6 +29,8 @@ export interface Damage {
   readonly last: number | null;
   readonly where: string;
   readonly reason: string;
+  /** Of which types those records were, as far as what is left of the log tells. */
+  readonly types?: TypeCounts;
 }
 
 /** `turn`: acknowledgements wait for the disk. `event`: every delivery does. `none`: nothing does. */
@@ -56,7 +58,10 @@ export interface LogWriter<E extends EventBody> {
   close(): Promise<void>;
 }
 
-/** How many records of each type precede a place in the log: what makes dialect event ids a pure function of it. */
+/**
+ * How many records of each type precede a place in the log, lost ones included as far as is known: what makes dialect event ids a
+ * pure function of it.
+ */
 export type TypeCounts = Readonly<Record<string, number>>;
 
 /** A reader's position and its flow control. A reader is a cursor: pushed to while it keeps up, re-reading when it did not. */

@@ -131,6 +131,36 @@ describe("a damaged record", () => {
     }
   });
 
+  it("is counted as what it was, wherever the bit is, once a segment behind it says how many there were", async () => {
+    const writer = await store.open(ID);
+    writer.append([{ type: "last", text: "" }]);
+    await writer.close();
+    const breaks = lineBreaks();
+    for (let at = breaks[4]! + 1; at < breaks[5]!; at++) {
+      const bytes = Buffer.from(sound);
+      bytes[at]! ^= 1 << (at % 8);
+      bytes[breaks[7]! - 3]! ^= 1;
+      await writeFile(segment, bytes);
+      const lost: Damage[] = [];
+      for await (const _ of store.read(ID, { onDamage: (one) => lost.push(one) }));
+      expect(
+        lost.map(({ seq, types }) => ({ seq, types })),
+        `byte ${at}`,
+      ).toEqual([5, 7].map((seq) => ({ seq, types: { note: 1 } })));
+      expect(await store.counts(ID, 8), `byte ${at}`).toEqual({ note: 8 });
+    }
+  });
+
+  it("at the end of a log is counted as what its line still says, also by whoever continues", async () => {
+    await damageRecords(4, 5);
+    expect(await store.counts(ID, RECORDS)).toEqual({ note: RECORDS });
+    const writer = await store.open(ID);
+    writer.append([{ type: "last", text: "" }]);
+    await writer.close();
+    await damageRecords();
+    expect(await store.counts(ID, RECORDS + 1)).toEqual({ note: RECORDS, last: 1 });
+  });
+
   /** What a reader is told, in order: a number for a record, a pair for a run it will never get. */
   function follow(from: number, by = store): (number | number[])[] {
     const told: (number | number[])[] = [];
@@ -177,7 +207,9 @@ describe("a damaged record", () => {
     await rm(segment);
     const { seqs, damage } = await readBack();
     expect(seqs).toEqual([RECORDS + 1]);
-    expect(damage).toEqual([{ seq: 1, last: RECORDS, where: expect.any(String), reason: "missing" }]);
+    expect(damage).toEqual([
+      { seq: 1, last: RECORDS, where: expect.any(String), reason: "missing", types: { note: RECORDS } },
+    ]);
     expect(await store.lastSeq(ID)).toBe(RECORDS + 1);
   });
 

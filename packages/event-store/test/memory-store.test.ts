@@ -45,7 +45,9 @@ describe("the memory store", () => {
       return held;
     });
     await expect.poll(() => seqs.length).toBeGreaterThan(0);
-    expect(missing).toEqual([{ seq: 1, last: seqs[0]! - 1, where: `memory:${ID}`, reason: "truncated" }]);
+    const last = seqs[0]! - 1;
+    const types = { note: last };
+    expect(missing).toEqual([{ seq: 1, last, where: `memory:${ID}`, reason: "truncated", types }]);
 
     // It stands still while the log outgrows its bound, and the recent lines theirs.
     for (let i = 0; i < 10; i++) await appendMany();

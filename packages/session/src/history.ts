@@ -4,6 +4,7 @@
  * from.
  */
 import type { Message, Metadata, SessionEvent, StopReason, ToolUse } from "@chimera/acp-schema/events";
+import type { Damage } from "@chimera/event-store";
 import { createGrowingText } from "./growing-text.js";
 
 export interface TurnState {
@@ -49,6 +50,8 @@ export interface Usage {
 export interface History {
   /** The next record, in the order of the log; its number is not asked for. */
   apply(record: SessionEvent): void;
+  /** Records that cannot be read back: nothing is known of them but of which types they were. */
+  lost(records: Pick<Damage, "types">): void;
   /** Turns in order, undone ones too. */
   readonly turns: readonly TurnState[];
   /** What the model sees before the given turn. */
@@ -59,7 +62,7 @@ export interface History {
   redoable(): TurnState[];
   /** Turn numbers hidden from `session/load`. */
   hidden(): Set<number>;
-  /** How many records of the given types there are: what a dialect's event ids are counted from. */
+  /** How many records of the given types there are, lost ones too: what a dialect's event ids are counted from. */
   count(types: ReadonlySet<string>): number;
   readonly openCalls: ReadonlyMap<string, Metadata<"tool_call">>;
   readonly openPermissions: ReadonlySet<string>;
@@ -129,6 +132,9 @@ export function createHistory(): History {
       let sum = 0;
       for (const type of types) sum += counts.get(type) ?? 0;
       return sum;
+    },
+    lost({ types = {} }) {
+      for (const [type, count] of Object.entries(types)) counts.set(type, (counts.get(type) ?? 0) + count);
     },
     apply(record) {
       counts.set(record.type, (counts.get(record.type) ?? 0) + 1);

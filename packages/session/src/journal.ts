@@ -63,7 +63,7 @@ export function createJournal(deps: {
   const readBack = async () => {
     await deps.quiet();
     const read = createHistory();
-    for await (const { event } of store.read(writer.id)) read.apply(event);
+    for await (const { event } of store.read(writer.id, { onDamage: read.lost })) read.apply(event);
     recorder.reset();
     history = read;
     fault = null;

@@ -154,7 +154,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const writer = await deps.store.open(id).catch(naming);
     try {
       const history = createHistory();
-      for await (const entry of deps.store.read(id)) history.apply(entry.event);
+      for await (const { event } of deps.store.read(id, { onDamage: history.lost })) history.apply(event);
       return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, defaults) });
     } catch (error) {
       await writer.close().catch(() => {});
@@ -244,7 +244,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const store = sessions.storeOf(id);
       const history = createHistory();
       let at = 0;
-      for await (const { event } of store.read(id)) {
+      for await (const { event } of store.read(id, { onDamage: history.lost })) {
         history.apply(event);
         at = event.seq;
         if (event.turn === turn && (event.type === "agent_result" || event.type === "cancelled")) break;

@@ -5,7 +5,7 @@ import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session, Summary } from "@chimera/session";
 import { lossFrames } from "../project/loss.js";
 import type { NativeProjection } from "../project/native.js";
-import { frameHead, nativeFrame } from "./view.js";
+import { frameHead, nativeFrame, notifying } from "./view.js";
 
 export interface ResumeReply {
   readonly sessionId: string;
@@ -32,7 +32,10 @@ export async function replayNative(options: {
   let eventId = 0;
   let replayed = 0;
   const onDamage = (damage: Damage) => {
-    if (eventId < from) return;
+    const lost = notifying(damage, projection);
+    eventId += lost;
+    // The client had them before they were lost, or, of those that notified nobody, is past their place.
+    if (lost > 0 ? eventId <= from : eventId < from) return;
     for (const line of lossFrames(session.id, damage, false)) connection.notifyEncoded(line);
   };
   for await (const entry of store.read(session.id, { to: head, onDamage })) {

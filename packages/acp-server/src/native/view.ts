@@ -1,5 +1,6 @@
 /** One session as a native dialect shows it: counted updates, or bare records for clients of `session/turn`. */
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { Damage } from "@chimera/event-store";
 import type { Session } from "@chimera/session";
 import { lossFrames } from "../project/loss.js";
 import type { NativeProjection } from "../project/native.js";
@@ -45,7 +46,10 @@ export function nativeView(session: Session, projection: NativeProjection, shown
       }
       return projection.types.has(entry.type) ? [nativeFrame(head, eventId, projection, entry.event)] : [];
     },
-    lost: (damage) => lossFrames(session.id, damage, false),
+    lost(damage) {
+      eventId += notifying(damage, projection);
+      return lossFrames(session.id, damage, false);
+    },
     answer(turn) {
       const state = session.history.turns[turn];
       const stopReason = stopReasonOf(state);
@@ -53,6 +57,13 @@ export function nativeView(session: Session, projection: NativeProjection, shown
       return { result: { sessionId: session.id, stopReason, output: state?.result?.output ?? "" } };
     },
   };
+}
+
+/** How many updates the client was sent of records that are lost: their ids are not given to others. */
+export function notifying({ types = {} }: Damage, projection: NativeProjection): number {
+  let count = 0;
+  for (const type of projection.types) count += Object.hasOwn(types, type) ? (types[type] ?? 0) : 0;
+  return count;
 }
 
 export function frameHead(sessionId: string): string {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Counts, countType, createCounts } from "../record/counts.js";
+import { addCounts, type Counts, countType, createCounts } from "../record/counts.js";
 import { lineTs } from "../record/line.js";
 import type { Damage, Entry, EventBody } from "../types.js";
 import { type Chain, type ChainSegment, loadChain } from "./chain.js";
@@ -40,14 +40,19 @@ export function inspectLog(directory: string, onDamage?: (damage: Damage) => voi
     lastTs = lineTs(entry.line);
   };
   if (start < 0) for (const item of readEventFiles(directory, files, EVERYTHING)) if ("line" in item) note(item);
+  const lose = ({ types }: Damage): void => addCounts(counts, types);
   const last = segments[segments.length - 1];
   if (last === undefined) return { chain, lastSeq: files[files.length - 1]?.seq ?? 0, lastTs, counts, prev: null };
 
   for (let i = Math.max(0, start); i < segments.length - 1; i++) {
-    const parser = scan(directory, segments[i]!, undefined, note);
+    const parser = scan(directory, segments[i]!, lose, note);
     for (const entry of parser.finishBefore(segments[i + 1]!.first)) note(entry);
   }
-  const parser = scan(directory, last, onDamage, note);
+  const report = (damage: Damage): void => {
+    lose(damage);
+    onDamage?.(damage);
+  };
+  const parser = scan(directory, last, report, note);
   const { entries, torn } = parser.finishLog();
   for (const entry of entries) note(entry);
   const prev = { name: last.name, bytes: parser.validBytes };

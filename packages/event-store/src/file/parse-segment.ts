@@ -1,5 +1,6 @@
 import { isAscii } from "node:buffer";
 import { LIMITS } from "../limits.js";
+import { type Counts, countType, createCounts } from "../record/counts.js";
 import { ReplayedEntry } from "../record/entry.js";
 import { verifiedSeq } from "../record/line.js";
 import type { Damage, Entry, EventBody } from "../types.js";
@@ -48,11 +49,15 @@ interface BadLines {
   endsRecord: boolean;
   /** A line came that stands for no number; what is behind it does not count. */
   isOver: boolean;
+  /** The types that can still be read in them. */
+  readonly types: Counts;
 }
 
 const LF = 10;
-/** Enough of a line to see which record it was. */
-const HEAD_BYTES = 48;
+/** Enough of a line to see which record it was, and of which type. */
+const HEAD_BYTES = 128;
+/** Where the type stands behind the digits of the checksum. */
+const TYPE = /^.{8}","type":"([^"\\]+)"/s;
 const RECORD_START = '{"seq":';
 const RECORD_END = 'Z"}';
 /** No whole record has fewer bytes. */
@@ -74,8 +79,13 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
   /** Reports the numbers from `expected` up to `next`, or unreadable bytes that stand for no number. */
   const settleBad = (next: number, at: number): void => {
     const where = `${name}@${bad?.at ?? at}`;
-    if (next > expected) onDamage?.({ seq: expected, last: next - 1, where, reason: "damaged" });
-    else if (bad !== null) onDamage?.({ seq: null, last: null, where, reason: "unreadable bytes between records" });
+    if (next > expected) {
+      // Lines that stand for more numbers than are missing were none of the log's.
+      const types = bad !== null && bad.places <= next - expected ? bad.types : {};
+      onDamage?.({ seq: expected, last: next - 1, where, reason: "damaged", types });
+    }
+    if (next <= expected && bad !== null)
+      onDamage?.({ seq: null, last: null, where, reason: "unreadable bytes between records" });
     bad = null;
     expected = next;
   };
@@ -104,7 +114,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       validBytes = at + (end - start) + 1;
       return;
     }
-    bad ??= { at, places: 0, end: at, endsRecord: true, isOver: false };
+    bad ??= { at, places: 0, end: at, endsRecord: true, isOver: false, types: createCounts() };
     if (!bad.isOver) passOver(bad, expected, bytes.subarray(start, end), at + (end - start) + 1);
   };
 
@@ -148,7 +158,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     carryBytes += rest.length;
     if (carryBytes <= LIMITS.recordBytes * 4) return;
     overlong = true;
-    bad ??= { at: offset - carryBytes, places: 0, end: offset, endsRecord: true, isOver: true };
+    bad ??= { at: offset - carryBytes, places: 0, end: offset, endsRecord: true, isOver: true, types: createCounts() };
     bad.isOver = true;
     dropCarried();
   };
@@ -240,7 +250,12 @@ function recordStarts(bytes: Buffer, start: number, end: number): number[] {
 function passOver(bad: BadLines, expected: number, line: Buffer, end: number): void {
   const head = line.toString("latin1", 0, HEAD_BYTES);
   const endsRecord = line.toString("latin1", Math.max(0, line.length - RECORD_END.length)) === RECORD_END;
-  if (isNearly(head, `${RECORD_START}${expected + bad.places},"id":"evt-`)) bad.places++;
+  const start = `${RECORD_START}${expected + bad.places},"id":"evt-`;
+  if (isNearly(head, start)) {
+    bad.places++;
+    const type = TYPE.exec(head.slice(start.length))?.[1];
+    if (type !== undefined) countType(bad.types, type);
+  }
   // A flipped bit that looks like a line break makes two lines of one record.
   else if (bad.places === 0 || bad.endsRecord || !endsRecord) {
     bad.isOver = true;

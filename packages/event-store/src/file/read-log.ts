@@ -2,15 +2,15 @@ import { type FileHandle, open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { storageError } from "../errors.js";
-import { LIMITS } from "../limits.js";
 import { batches } from "../record/batches.js";
-import { type Counts, countType, createCounts } from "../record/counts.js";
+import { addCounts, type Counts, countType, createCounts } from "../record/counts.js";
 import type { Damage, Entry, EventBody } from "../types.js";
 import { type ChainSegment, loadChain } from "./chain.js";
 import { readEventFiles } from "./event-files.js";
+import { nameLost } from "./name-lost.js";
 import type { OpenFiles } from "./open-files.js";
 import { createSegmentParser } from "./parse-segment.js";
-import { lendChunks, takeChunkBack } from "./read-chunk.js";
+import { readAhead } from "./read-ahead.js";
 
 export interface ReadRange {
   readonly from: number;
@@ -37,7 +37,8 @@ export async function countTypes(directory: string, upTo: number, openFiles: Ope
   const base = segments.findLast((segment) => segment.header !== null && segment.first <= upTo + 1);
   const counts = createCounts(base?.header?.counts);
   const from = base === undefined ? 0 : base.first - 1;
-  for await (const batch of readLog(directory, { from, to: upTo }, openFiles)) {
+  const onDamage = ({ types }: Damage): void => addCounts(counts, types);
+  for await (const batch of readLog(directory, { from, to: upTo, onDamage }, openFiles)) {
     for (const entry of batch) countType(counts, entry.type);
   }
   return counts;
@@ -98,12 +99,13 @@ async function* readChain<E extends EventBody>(
   const first = segments[begin];
   const last = files.at(-1)?.seq ?? 0;
   if (first !== undefined && first.first > last + 1) {
-    report({ seq: last + 1, last: first.first - 1, where: first.name, reason: "missing" });
+    const types = files.length === 0 ? (first.header?.counts ?? {}) : {};
+    report({ seq: last + 1, last: first.first - 1, where: first.name, reason: "missing", types });
   }
   for (let i = begin; i < segments.length; i++) {
     const segment = segments[i]!;
     if (segment.first > range.to) return;
-    const next = segments[i + 1]?.first ?? null;
+    const next = segments[i + 1] ?? null;
     yield* readSegment<E>(directory, segment, next, range, report, openFiles);
   }
 }
@@ -111,7 +113,7 @@ async function* readChain<E extends EventBody>(
 async function* readSegment<E extends EventBody>(
   directory: string,
   segment: ChainSegment,
-  next: number | null,
+  next: ChainSegment | null,
   range: ReadRange,
   report: (damage: Damage) => void,
   openFiles: OpenFiles,
@@ -122,28 +124,30 @@ async function* readSegment<E extends EventBody>(
     first: segment.first,
     onDamage: (one) => damage.push(one),
   });
-  const inOrder = (entries: Entry<E>[]): Iterable<readonly Entry<E>[]> => {
+  let named: ((lost: Damage) => Damage) | null = null;
+  const inOrder = async (file: FileHandle, entries: Entry<E>[]): Promise<Iterable<readonly Entry<E>[]>> => {
     const batch = clip(entries, range);
     if (damage.length === 0) return batch.length === 0 ? [] : [batch];
     const found = damage;
     damage = [];
-    return batches(merge(batch, found), report);
+    named ??= await nameLost(file, segment, next);
+    return batches(merge(batch, found.map(named)), report);
   };
   const leave = await openFiles.replays.enter();
   try {
     const file = await openFiles.withRoomAsync(() => open(join(directory, segment.name), "r"));
     try {
       for await (const bytes of readAhead(file, segment.limit ?? Number.POSITIVE_INFINITY)) {
-        yield* inOrder(parser.push(bytes));
+        yield* await inOrder(file, parser.push(bytes));
         if (parser.expected > range.to) return;
       }
+      yield* await inOrder(file, next === null ? parser.finishLog().entries : parser.finishBefore(next.first));
     } finally {
       await file.close();
     }
   } finally {
     leave();
   }
-  yield* inOrder(next === null ? parser.finishLog().entries : parser.finishBefore(next));
 }
 
 /** Each damage before the first entry behind it. Both are in order already. */
@@ -163,38 +167,9 @@ function* merge<E extends EventBody>(
 function within(damage: Damage, { from, to }: ReadRange): Damage | null {
   if (damage.seq === null || damage.last === null) return from === 0 ? damage : null;
   if (damage.last <= from || damage.seq > to) return null;
-  return { ...damage, seq: Math.max(damage.seq, from + 1), last: Math.min(damage.last, to) };
-}
-
-/** The bytes of a file up to `limit`, in pieces that hold until the next one is asked for; with memory for it the file is read ahead of them. */
-async function* readAhead(file: FileHandle, limit: number): AsyncGenerator<Buffer> {
-  let offset = 0;
-  const read = async (into: Buffer): Promise<Buffer> => {
-    const want = Math.min(into.length, limit - offset);
-    const { bytesRead } = want > 0 ? await file.read(into, 0, want, offset) : { bytesRead: 0 };
-    offset += bytesRead;
-    return into.subarray(0, bytesRead);
-  };
-  const memory = lendChunks();
-  const isAhead = memory.length > 1;
-  let coming = read(memory[0]!);
-  const proceed = (count: number): void => {
-    coming = read(memory[count % memory.length]!);
-    // It may fail while nobody waits for it.
-    coming.catch(() => {});
-  };
-  try {
-    for (let count = 1; ; count++) {
-      const chunk = await coming;
-      if (chunk.length === 0) return;
-      if (isAhead) proceed(count);
-      for (let at = 0; at < chunk.length; at += LIMITS.batchBytes) yield chunk.subarray(at, at + LIMITS.batchBytes);
-      if (!isAhead) proceed(count);
-    }
-  } finally {
-    await coming.catch(() => {});
-    memory.forEach(takeChunkBack);
-  }
+  if (damage.seq > from && damage.last <= to) return damage;
+  // Which of its types are in the part is not known.
+  return { ...damage, seq: Math.max(damage.seq, from + 1), last: Math.min(damage.last, to), types: {} };
 }
 
 function clip<E extends EventBody>(entries: Entry<E>[], { from, to }: ReadRange): readonly Entry<E>[] {

@@ -1,5 +1,5 @@
 import { LIMITS } from "../limits.js";
-import { type Counts, countType, createCounts } from "../record/counts.js";
+import { addCounts, type Counts, countType, createCounts } from "../record/counts.js";
 import type { Entry, EventBody } from "../types.js";
 import type { LogEnd } from "./inspect.js";
 import type { OpenFiles } from "./open-files.js";
@@ -27,6 +27,10 @@ export interface SegmentLog {
   start(): void;
   /** Writes the entries' lines and returns how many of them are now written: fewer on a full disk. Throws on errors. */
   write(entries: readonly Entry<EventBody>[], lines: Buffer): number;
+  /** Counts records that are lost: their numbers stay free. */
+  lose(types: Readonly<Counts>): void;
+  /** The next write starts a segment, whose header tells the counts so far. */
+  roll(): void;
   /** What the next sync has to cover. Throws when that must be written anew first, and cannot be. */
   syncPoint(): SyncPoint;
   synced(point: SyncPoint): void;
@@ -145,6 +149,8 @@ export function createSegmentLog(options: {
       if (file.size >= LIMITS.segmentBytes) roll();
       return entries.length;
     },
+    lose: (types) => addCounts(counts, types),
+    roll,
     syncPoint() {
       if (distrusted) rewrite();
       const point: SyncPoint = {
