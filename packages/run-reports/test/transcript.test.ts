@@ -264,11 +264,21 @@ describe("the story", () => {
     ]);
   });
 
-  it("says where records are missing", async () => {
+  it.each(["md", "html", "json"] as const)("says in %s where records are missing", async (format) => {
     const [first, , third] = recordsOf([prompt("a"), prompt("b"), prompt("c")]);
     const source = { id: ID, summary: {}, count: 5, events: stream([first!, third!]) };
-    const notes = (await render(source, { format: "md" })).match(/records? .* cannot be read/g);
+    const text = await render(source, { format });
+    const notes = text.match(/records? [^<"\n]* cannot be read/g);
     expect(notes).toEqual(["record 2 cannot be read", "records 4 to 5 cannot be read"]);
+    if (format !== "json") return;
+    const { events } = JSON.parse(text);
+    expect(events.map(({ seq }: { seq?: number }) => seq ?? "notice")).toEqual([1, "notice", 3, "notice"]);
+    expect(events[3]).toEqual({
+      type: "notice",
+      turn: null,
+      metadata: { level: "error", text: "records 4 to 5 cannot be read" },
+      missing: { first: 4, last: 5 },
+    });
   });
 
   it("reads what older programs wrote", async () => {

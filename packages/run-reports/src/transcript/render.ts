@@ -43,7 +43,7 @@ export function renderTranscript(source: TranscriptSource, { format, secrets }: 
   const records = redactRecords(source.events, redactor);
   switch (parseFormat(format)) {
     case "json":
-      return renderJson(source.id, summary, records);
+      return renderJson(source.id, summary, records, source.count);
     case "md":
       return renderMarkdown(headingOf(source.id, summary), narrate(records, source.count), source.count);
     case "html":
