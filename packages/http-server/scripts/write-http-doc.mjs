@@ -98,7 +98,8 @@ families, after a reconnect and after a restart. A stream replays what follows \
 whole number: everything; past the end: nothing), then goes on live; \`?from=live\` replays nothing. A comment comes every
 ${LIMITS.keepAliveMs / 1000} s. A peer that takes nothing for ${LIMITS.stallMs / 1000} s is dropped, and resumes where it was.
 Where records are damaged on disk stands a notice of the level \`error\` without an id, once, with their numbers in \`missing: {first, last}\`:
-\`event: notice\`, or a \`loop_event\` of that type. \`GET /sessions/{id}\` has it among its events, and a run's events have it as \`generic\`.
+\`event: notice\`, or a \`loop_event\` of that type. \`GET /sessions/{id}\` and a JSON transcript have it among their events, and a run's events have it as \`generic\`. A stream
+that waits for a record which is lost ends as if it had come.
 
 - \`/sessions/{id}/events\`: records as they are in the log, \`event\` being their type. After the last record of a turn, when
   nothing runs or waits: \`event: end\` with \`{session_id, success}\`, without an id, and the stream closes. Opened at the head of

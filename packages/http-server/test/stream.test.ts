@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
@@ -83,6 +83,58 @@ test("a record is its number, its type, and the line of the log", async () => {
   const records = stream.frames.slice(0, -1);
   expect(records.map((frame) => frame.data)).toEqual(body.events);
   for (const { id: number, event, data } of records) expect(data).toMatchObject({ seq: number, type: event });
+});
+
+describe("a turn whose last record is damaged on disk", () => {
+  /** The same log with the last record of the given type made unreadable. */
+  const damage = (root: string, id: string, type: string) => {
+    const directory = join(root, "eventlog", id);
+    const segment = join(directory, readdirSync(directory).find((name) => name.endsWith(".ndjson"))!);
+    const bytes = readFileSync(segment);
+    const at = bytes.lastIndexOf(`"type":"${type}"`);
+    bytes[bytes.indexOf('"metadata"', at) + 12]! ^= 1;
+    writeFileSync(segment, bytes);
+  };
+
+  test.each([
+    ["in a live session ends the stream as it ended", "say hello", true],
+    ["in a live session ends the stream as a failure that it was", "fail", false],
+  ])("%s", async (_, text, success) => {
+    const root = scratch();
+    const served = await serve({ root });
+    const { id } = await newSession(served);
+    await runTurn(served, id, text);
+    damage(root, id, "agent_result");
+    const stream = await openStream(served, `/sessions/${id}/events`);
+    await stream.ended;
+    expect(stream.frames.at(-1)).toMatchObject({ event: "end", data: { session_id: id, success } });
+    expect(stream.frames.at(-2)).toMatchObject({ id: null, event: "notice" });
+  });
+
+  test("in a log that nobody has loaded ends the stream too", async () => {
+    const root = scratch();
+    const first = await serve({ root });
+    const { id } = await newSession(first);
+    await runTurn(first, id, "say hello");
+    await first.stop();
+    damage(root, id, "agent_result");
+    const served = await serve({ root });
+    const stream = await openStream(served, `/sessions/${id}/events`);
+    await stream.ended;
+    expect(stream.frames.at(-1)).toMatchObject({ event: "end", data: { session_id: id } });
+  });
+
+  test("leaves a stream open where no turn has ended", async () => {
+    const root = scratch();
+    const served = await serve({ root });
+    const { id } = await newSession(served);
+    await served.call("POST", `/sessions/${id}/title`, { body: { title: "t" } });
+    damage(root, id, "title_changed");
+    const stream = await openStream(served, `/sessions/${id}/events`);
+    await eventually(() => stream.frames.some((frame) => frame.event === "notice"));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(stream.frames.map((frame) => frame.event)).not.toContain("end");
+  });
 });
 
 test("the end waits for queued turns, and says how the last one ended", async () => {

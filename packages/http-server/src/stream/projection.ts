@@ -2,6 +2,7 @@
 import { endsTurn, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss, sessionStream } from "@chimera/acp-schema/http";
 import { type Damage, describeLoss, type Entry } from "@chimera/event-store";
+import type { Session } from "@chimera/session";
 import type * as v from "valibot";
 import { createEncoder, type Encode, frame } from "./frame.js";
 
@@ -40,10 +41,25 @@ export function lossOf({ seq, last }: Damage): Loss {
   return { type: "notice", turn: null, metadata, missing: { first, last: end } };
 }
 
+export interface Outcome {
+  readonly success: boolean;
+}
+
 /** Whether the turn that ended last in a batch was a success; null when none ended in it. */
-export function outcomeOf(batch: readonly Entry<SessionEvent>[]): { readonly success: boolean } | null {
+export function outcomeOf(batch: readonly Entry<SessionEvent>[]): Outcome | null {
   const last = batch.findLast((entry) => endsTurn(entry.type))?.event;
   return last ? { success: last.type === "agent_result" && last.metadata.success } : null;
+}
+
+/**
+ * The same where a turn's last record is among those that are lost: a stream that waited for it would never end. A live session
+ * remembers how its last turn ended; a log says at most that one did.
+ */
+export function lostOutcome(missing: readonly Damage[], session: Session | undefined): Outcome | null {
+  if (missing.length === 0) return null;
+  const { lastResult } = session?.history.facts ?? { lastResult: null };
+  if (lastResult) return { success: lastResult.success };
+  return missing.some(({ types = {} }) => Object.keys(types).some(endsTurn)) ? { success: false } : null;
 }
 
 // --- internal ---

@@ -2,7 +2,7 @@
 import type { Session, Sessions } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 import { frame } from "./frame.js";
-import { type Family, lossOf, outcomeOf } from "./projection.js";
+import { type Family, lossOf, lostOutcome, outcomeOf } from "./projection.js";
 import type { Sink } from "./sink.js";
 
 export interface StreamRequest {
@@ -90,7 +90,7 @@ export function createStreams(sessions: Sessions): Streams {
           { from, signal: stop.signal, maxBytes: LIMITS.streamWindowBytes },
           (batch, { live, missing }) => {
             cursor = batch.at(-1)?.seq ?? missing.at(-1)?.last ?? cursor;
-            outcome = outcomeOf(batch) ?? outcome;
+            outcome = outcomeOf(batch) ?? lostOutcome(missing, sessions.find(id)) ?? outcome;
             const records = family.encode(batch);
             const losses = missing.map((damage) => family.lost(lossOf(damage)));
             const behind = sink.write(
