@@ -42,7 +42,7 @@ describe("a prompt", () => {
     const { result } = await client.prompt("hi");
     expect(result).toEqual({
       stopReason: "end_turn",
-      usage: { totalTokens: 10, inputTokens: 7, outputTokens: 3, thoughtTokens: 1, cachedReadTokens: 2 },
+      usage: { totalTokens: 12, inputTokens: 7, outputTokens: 3, thoughtTokens: 1, cachedReadTokens: 2 },
     });
     const seen = client.frames.length;
     expect(client.updates().map((update) => update.sessionUpdate)).toEqual([

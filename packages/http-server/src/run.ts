@@ -47,7 +47,8 @@ export function createRunFold(id: string, program: string): RunFold {
         case "text_delta":
           return { type: "message_created", message: message(record.metadata.text) };
         case "agent_result": {
-          const { output, success, error } = record.metadata;
+          // A log of another program may not say.
+          const { output = "", success, error = null } = record.metadata;
           const status = success ? "completed" : "failed";
           const change = { status, output: said(output), error, finished_at: record.ts } as const;
           return become(success ? "run_completed" : "run_failed", change);

@@ -6,6 +6,7 @@
 import type { Message, Metadata, SessionEvent, StopReason, ToolUse } from "@chimera/acp-schema/events";
 import type { Damage } from "@chimera/event-store";
 import { createGrowingText } from "./growing-text.js";
+import { createOlderReader } from "./older-log.js";
 
 export interface TurnState {
   readonly number: number;
@@ -99,6 +100,7 @@ export function createHistory(): History {
   let summaries: { text: string; fromTurn: number; by: TurnState | undefined }[] = [];
   const draft = createDraft();
   const counts = new Map<string, number>();
+  const older = createOlderReader();
 
   const turnOf = (record: SessionEvent): TurnState | undefined =>
     record.turn === null ? undefined : turns[record.turn];
@@ -136,8 +138,10 @@ export function createHistory(): History {
     lost({ types = {} }) {
       for (const [type, count] of Object.entries(types)) counts.set(type, (counts.get(type) ?? 0) + count);
     },
-    apply(record) {
-      counts.set(record.type, (counts.get(record.type) ?? 0) + 1);
+    apply(logged) {
+      counts.set(logged.type, (counts.get(logged.type) ?? 0) + 1);
+      const record = older(logged);
+      if (!record) return;
       const turn = turnOf(record);
       switch (record.type) {
         case "user_message": {
@@ -260,6 +264,9 @@ export function createHistory(): History {
     const rest = draft.seal();
     if (!turn) return;
     turn.messages.push(...rest);
+    // What was never streamed was said all the same.
+    if (result.output !== "" && !turn.messages.some((message) => message.role === "assistant" && message.text !== ""))
+      turn.messages.push({ role: "assistant", text: result.output, tools: [] });
     turn.result = result;
     turn.ended = true;
   }

@@ -13,7 +13,7 @@ import type { OwnTurn, TurnOwner } from "./run-turn.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import { DEFAULT_SETTINGS, ownBounds, requireModelName, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
-import { type Summary, summarize } from "./summary.js";
+import { readSummary, type Summary, summarize } from "./summary.js";
 import type { Rewind } from "./undo.js";
 import { type Files, plainFiles } from "./workspace.js";
 
@@ -149,8 +149,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const naming = (error: unknown): never => {
       throw namedError(error, id);
     };
-    const summary = await deps.store.readSummary(id).catch(naming);
-    if (!summary || summary.closed) throw notFound(id);
+    const stored = await deps.store.readSummary(id).catch(naming);
+    if (!stored || stored.closed) throw notFound(id);
+    const summary = readSummary(id, stored);
+    if (summary.cwd === "") throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
     const writer = await deps.store.open(id).catch(naming);
     try {
       const history = createHistory();
@@ -228,7 +230,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const page = await deps.store.list({ prefixes: [deps.prefix], order: "touched", ...options });
       const rows = page.sessions.map(({ id, summary, touched }) => {
         const session = live.find(id);
-        return { id, touched: session?.touchedAt ?? touched, summary: session?.summary() ?? summary };
+        return { id, touched: session?.touchedAt ?? touched, summary: session?.summary() ?? readSummary(id, summary) };
       });
       return { sessions: rows.filter((row) => row.summary.prompt !== "" && !row.summary.closed), next: page.next };
     },

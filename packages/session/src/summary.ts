@@ -1,4 +1,5 @@
 /** `summary.json`: what lists and rollups read without opening a log. Rebuilt from the session at every turn end. */
+import { sessionPrefix, sessionTime } from "@chimera/event-store";
 import type { History } from "./history.js";
 import type { Bounds } from "./settings.js";
 
@@ -51,6 +52,7 @@ export function summarize(facts: SummaryFacts, history: History, endedAt: number
   const { usage, lastResult, title, firstPrompt, steps, toolCalls } = history.facts;
   const input = usage?.input ?? 0;
   const output = usage?.output ?? 0;
+  const cache = usage?.cache ?? 0;
   return {
     v: SUMMARY_VERSION,
     session_id: facts.id,
@@ -67,14 +69,62 @@ export function summarize(facts: SummaryFacts, history: History, endedAt: number
     turns: history.turns.length,
     success: lastResult?.success ?? false,
     cost_usd: usage?.total_usd ?? 0,
-    total_tokens: input + output,
+    total_tokens: input + output + cache,
     input_tokens: input,
     output_tokens: output,
-    cache_tokens: usage?.cache ?? 0,
+    cache_tokens: cache,
     error: lastResult?.error ?? null,
     title,
     ...(facts.parentId !== undefined && { parent_id: facts.parentId, forked_at: isoSeconds(facts.createdAt) }),
     ...(Object.keys(facts.bounds).length > 0 && { bounds: facts.bounds }),
+  };
+}
+
+/**
+ * A summary as a store has it: ours as it stands, another program's with every field of the type it must have and the id it
+ * is filed under. Where it does not say where it worked, `cwd` is empty.
+ */
+export function readSummary(id: string, stored: object): Summary {
+  const given = stored as Readonly<Record<string, unknown>>;
+  if (given["v"] === SUMMARY_VERSION) return stored as Summary;
+  const text = (name: string): string | null => {
+    const value = given[name];
+    return typeof value === "string" ? value : null;
+  };
+  const number = (name: string): number => {
+    const value = given[name];
+    return typeof value === "number" && Number.isFinite(value) ? value : 0;
+  };
+  const time = (name: string): string | null => (Number.isNaN(Date.parse(text(name) ?? "")) ? null : text(name));
+  const parent = text("parent_id");
+  const forked = time("forked_at");
+  return {
+    v: SUMMARY_VERSION,
+    session_id: id,
+    run_id: id,
+    started_at: time("started_at") ?? isoSeconds(sessionTime(id) || 0),
+    ended_at: time("ended_at"),
+    model: text("model") ?? "",
+    prompt: text("prompt") ?? "",
+    cwd: text("cwd") ?? "",
+    directories: Array.isArray(given["directories"])
+      ? given["directories"].filter((path): path is string => typeof path === "string")
+      : [],
+    agent: text("agent") ?? sessionPrefix(id),
+    steps: number("steps"),
+    tool_calls_total: number("tool_calls_total"),
+    turns: number("turns"),
+    success: given["success"] === true,
+    cost_usd: number("cost_usd"),
+    total_tokens: number("total_tokens"),
+    input_tokens: number("input_tokens"),
+    output_tokens: number("output_tokens"),
+    cache_tokens: number("cache_tokens"),
+    error: text("error"),
+    title: text("title"),
+    ...(parent !== null && { parent_id: parent }),
+    ...(forked !== null && { forked_at: forked }),
+    ...(given["closed"] === true && { closed: true }),
   };
 }
 

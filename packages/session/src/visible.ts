@@ -1,9 +1,10 @@
 /**
- * The visible conversation as records: what `session/load` replays. Undone and cleared turns are left out and the deltas of
- * one block are one record again; everything else is as it was logged.
+ * The visible conversation as records: what `session/load` replays. Undone and cleared turns are left out, the deltas of one
+ * block are one record again, and an answer that was never streamed comes with its result; everything else is as it was logged.
  */
 import type { RecordOf, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
+import { createOlderReader } from "./older-log.js";
 
 /** A block longer than this comes as several records, so that no reader gets a frame of megabytes. */
 const BLOCK_CHARS = 128 * 1024;
@@ -16,8 +17,13 @@ export async function* visibleRecords(
 ): AsyncIterable<SessionRecord> {
   let block: Delta[] = [];
   let size = 0;
-  for await (const { event } of entries) {
-    if (event.turn !== null && hidden.has(event.turn)) continue;
+  let spoken = false;
+  const older = createOlderReader();
+  for await (const entry of entries) {
+    const event = older(entry.event);
+    if (!event || (event.turn !== null && hidden.has(event.turn))) continue;
+    if (event.type === "user_message") spoken = false;
+    if (event.type === "text_delta") spoken = true;
     const open = block[0];
     if (isDelta(event)) {
       const { length } = event.metadata.text;
@@ -33,6 +39,8 @@ export async function* visibleRecords(
     if (open) yield join(block);
     block = [];
     size = 0;
+    if (event.type === "agent_result" && !spoken && event.metadata.output !== "")
+      yield { ...event, type: "text_delta", metadata: { text: event.metadata.output } };
     yield event;
   }
   if (block.length > 0) yield join(block);

@@ -283,3 +283,18 @@ describe("files that a client lends", () => {
     expect([before, after, later].map((records) => said(records, "notice").length)).toEqual([0, 1, 0]);
   });
 });
+
+it("a summary's total counts every token, those read from a cache too", async () => {
+  const usage = { reasoning: 0, total_usd: 0.07, priced: true, used: 1200, size: 200_000 };
+  const sessions = makeSessions(async function* () {
+    yield { type: "usage", metadata: { input: 800, output: 350, cache: 50, ...usage } };
+  });
+  const session = await sessions.create({ cwd: "/" });
+  await runPrompt(sessions, session.id, "count");
+  expect(session.summary()).toMatchObject({
+    total_tokens: 1200,
+    input_tokens: 800,
+    output_tokens: 350,
+    cache_tokens: 50,
+  });
+});

@@ -2,7 +2,7 @@
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Damage, EventStore } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
-import type { Session, Summary } from "@chimera/session";
+import { createOlderReader, type Session, type Summary } from "@chimera/session";
 import { lossFrames } from "../project/loss.js";
 import type { NativeProjection } from "../project/native.js";
 import { frameHead, nativeFrame, notifying } from "./view.js";
@@ -29,6 +29,7 @@ export async function replayNative(options: {
   const oldest = Math.max(1, lastEventId - options.historyLimit + 1);
   const from = Math.max(since, oldest - 1);
   const prefix = frameHead(session.id);
+  const older = createOlderReader();
   let eventId = 0;
   let replayed = 0;
   const onDamage = (damage: Damage) => {
@@ -43,7 +44,7 @@ export async function replayNative(options: {
     if (!projection.types.has(entry.type)) continue;
     eventId++;
     if (eventId <= from) continue;
-    connection.notifyEncoded(nativeFrame(prefix, eventId, projection, entry.event));
+    connection.notifyEncoded(nativeFrame(prefix, eventId, projection, older(entry.event) ?? entry.event));
     replayed++;
     await connection.drained();
   }

@@ -14,7 +14,7 @@ export async function listSessions(
   let after = cursor;
   do {
     const page = await engine.sessions.list({ limit: PAGE, ...(after !== null && { after }) });
-    rows.push(...page.sessions.filter((item) => cwd === null || item.summary.cwd === cwd));
+    rows.push(...page.sessions.filter(({ summary }) => (cwd === null ? summary.cwd !== "" : summary.cwd === cwd)));
     after = page.next;
   } while (rows.length < PAGE && after !== null);
   const sessions = rows.map(({ id, summary, touched }) => ({

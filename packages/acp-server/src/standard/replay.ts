@@ -2,7 +2,7 @@
 import type { ClientCapabilities } from "@chimera/acp-schema";
 import type { Damage } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
-import { type Session, type Sessions, visibleRecords } from "@chimera/session";
+import { createOlderReader, type Session, type Sessions, visibleRecords } from "@chimera/session";
 import { lossFrames } from "../project/loss.js";
 import { clientShows, replayFrames } from "./view.js";
 
@@ -32,8 +32,10 @@ export async function replayRaw(
 ): Promise<number> {
   let replayed = 0;
   const onDamage = tellLoss(connection, session, capabilities);
-  for await (const { event } of sessions.storeOf(session.id).read(session.id, { ...range, onDamage })) {
-    for (const line of replayFrames(session.id, event, capabilities)) {
+  const older = createOlderReader();
+  for await (const entry of sessions.storeOf(session.id).read(session.id, { ...range, onDamage })) {
+    const record = older(entry.event);
+    for (const line of record ? replayFrames(session.id, record, capabilities) : []) {
       connection.notifyEncoded(line);
       replayed++;
     }

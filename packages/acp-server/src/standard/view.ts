@@ -62,7 +62,7 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
       if (!STOP_REASONS.has(stopReason)) return { error: turnFailure(state) };
       const { input = 0, output = 0, cache = 0, reasoning = 0 } = state?.usage ?? {};
       const usage = {
-        totalTokens: input + output,
+        totalTokens: input + output + cache,
         inputTokens: input,
         outputTokens: output,
         thoughtTokens: reasoning,

@@ -3,14 +3,13 @@ import { resolve } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import { type Invocation, resolvePaths } from "@chimera/host";
-import type { Summary } from "@chimera/session";
+import { readSummary, type Summary } from "@chimera/session";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { isSet } from "../flags.js";
 import { printJson, printLines } from "../output.js";
 import { createProgress } from "../terminal/progress.js";
 import { createEventReader, type ImportedEvent } from "./imported-event.js";
-import { importedSummary } from "./imported-summary.js";
 import { type Bundle, readBundle } from "./read-bundle.js";
 
 /** Written at once, then waited for: a log of any length in bounded memory. */
@@ -24,9 +23,10 @@ export async function importSession(invocation: Invocation): Promise<number> {
   const read = createEventReader();
   const events = bundle.events.map(read).filter((event): event is ImportedEvent => event !== null);
   const turns = events.filter(({ event }) => event.type === "user_message").length;
-  const now = new Date();
-  const summary = importedSummary(bundle.summary, id, { turns, cwd: process.cwd(), now: now.toISOString() });
-  let clock = now.getTime();
+  // Whoever wrote it, and whatever version it says: nothing of it is taken on trust.
+  const given = readSummary(id, { ...bundle.summary, v: undefined, closed: undefined });
+  const summary = { ...given, turns, cwd: given.cwd || process.cwd() };
+  let clock = Date.now();
   const store = createFileStore<SessionEvent, Summary>({ root: resolvePaths(process.env).root, now: () => clock });
   try {
     if (isSet(flags, "overwrite") || isSet(flags, "import-overwrite")) await store.delete(id);

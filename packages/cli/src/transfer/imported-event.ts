@@ -1,5 +1,6 @@
 /** An event from outside -> one of ours, or null. What is not understood must not get into a log that others fold. */
 import { type SessionEvent, type SessionRecord, SessionRecordSchema } from "@chimera/acp-schema/events";
+import { OLDER_METADATA } from "@chimera/session";
 
 export interface ImportedEvent {
   readonly event: SessionEvent;
@@ -17,7 +18,7 @@ export function createEventReader(): (value: unknown) => ImportedEvent | null {
     if (type === "user_message") turns++;
     const place = "turn" in value && type !== "user_message" ? turn : Math.max(0, turns - 1);
     if (place !== null && (typeof place !== "number" || place >= Math.max(1, turns))) return null;
-    const translate = Object.hasOwn(TRANSLATIONS, type) ? TRANSLATIONS[type] : undefined;
+    const translate = !("turn" in value) && Object.hasOwn(OLDER_METADATA, type) ? OLDER_METADATA[type] : undefined;
     const candidate = {
       type,
       turn: place,
@@ -31,13 +32,6 @@ export function createEventReader(): (value: unknown) => ImportedEvent | null {
 }
 
 // --- internal ---
-
-/** What older logs called things. */
-const TRANSLATIONS: Readonly<Record<string, (old: Record<string, unknown>, turn: number) => unknown>> = {
-  user_message: (old, turn) =>
-    "text" in old ? old : { prompt: `msg-${turn}`, text: typeof old["content"] === "string" ? old["content"] : "" },
-  text_delta: (old) => ("text" in old ? old : { text: old["content"] }),
-};
 
 function validated(candidate: object): SessionEvent | null {
   const record = { seq: 1, id: "evt-00000000", ts: "2000-01-01T00:00:00.000Z", ...candidate };

@@ -66,7 +66,12 @@ export function sessionRoutes(parts: Parts) {
       const summary = session?.summary() ?? (await store.readSummary(id));
       if (!summary) throw new SessionError("session_not_found", `there is no session ${id}`);
       const event_count = await store.lastSeq(id);
-      const facts = { session_id: id, state: session?.state ?? "persisted", step_count: summary.steps, event_count };
+      const facts = {
+        session_id: id,
+        state: session?.state ?? "persisted",
+        step_count: summary.steps ?? 0,
+        event_count,
+      };
       const head = `${JSON.stringify({ ...facts, summary }).slice(0, -1)},"events":[`;
       const lines = async function* () {
         for await (const found of readLog(sessions, id, event_count))
@@ -121,13 +126,13 @@ function rowOf(summary: Summary, touched: number, session: Session | null): Sess
   return {
     session_id: summary.session_id,
     state: session ? "live" : "persisted",
-    working_dir: summary.cwd,
+    working_dir: summary.cwd || null,
     created_at: session ? session.createdAt / 1000 : Date.parse(summary.started_at) / 1000,
     last_touched: touched / 1000,
     event_count: session?.lastSeq ?? null,
     started_at: summary.started_at,
     ended_at: summary.ended_at,
-    model: summary.model,
+    model: summary.model || null,
     prompt: summary.prompt,
     title: summary.title,
     success: summary.ended_at === null ? null : summary.success,
