@@ -97,6 +97,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     agent: deps.agent,
     resolve: (text) => deps.resolveCommand(session, text, rewind),
     journal,
+    written: () => writer.written(),
     broker,
     queue: () => queue,
     settings: () => settings.now,

@@ -21,6 +21,8 @@ export function createTurnRunner(deps: {
   /** Undefined when the text is no command. */
   readonly resolve: (text: string) => Promise<ResolvedCommand | undefined>;
   readonly journal: Journal;
+  /** Resolves when the log holds what it was given so far, and its readers are told. */
+  readonly written: () => Promise<void>;
   readonly broker: PermissionBroker;
   readonly queue: () => Pick<TurnQueue, "current" | "busy" | "abort">;
   readonly settings: () => Settings;
@@ -106,6 +108,8 @@ export function createTurnRunner(deps: {
       abort: () => queue().abort(),
       settle: async () => {
         broker.release("cancel");
+        // What was said goes out before the work of ending the turn.
+        await deps.written();
         if (!answering) await keepSnapshot(place);
       },
     });

@@ -17,6 +17,15 @@ function fileStore() {
   return store;
 }
 
+test("a turn on disk is heard before it is ended, though all of it came at once", async () => {
+  const sessions = makeSessions(speaking("Hello"), { store: fileStore() });
+  const session = await sessions.create({ cwd: "/" });
+  const heard: string[][] = [];
+  session.subscribe({ from: 0 }, (batch) => void heard.push(batch.map(({ type }) => type)));
+  await runPrompt(sessions, session.id, "hi");
+  expect(heard.map((batch) => batch.at(-1))).toEqual(["step_end", "agent_result"]);
+});
+
 describe("the time to live", () => {
   const clocked = (ttl?: number | null) => {
     let now = 0;
