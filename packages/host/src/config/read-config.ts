@@ -26,8 +26,11 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
   const user = readConfigFile(join(paths.root, FILE));
   const { env } = process;
   const layers = { program: profile.name, rows: profile.settings, flags, env, cwd: started, user, defaults };
-  const under = (directory: string | null) =>
-    resolveConfig({ ...layers, project: directory === null ? null : readProject(directory, paths) });
+  const plain = resolveConfig({ ...layers, project: null });
+  const under = (directory: string | null) => {
+    const project = directory === null ? null : readProject(directory, paths);
+    return project === null ? plain : resolveConfig({ ...layers, project });
+  };
   return { ...under(cwd), paths, cwd, under };
 }
 
