@@ -9,6 +9,8 @@ export function createCommandList(connection: Connection) {
   const texts = new Map<string, string>();
   return {
     async tell(engine: Engine, session: Session): Promise<void> {
+      // A later prompt goes to the model first.
+      if (told.has(session.id)) await new Promise((resolve) => setImmediate(resolve));
       const custom = await engine.palette.custom(session.cwd);
       const rows = new Map<string, { name: string; description: string; hint?: string }>();
       for (const row of [...engine.palette.commands, ...custom]) rows.set(row.name, row);
