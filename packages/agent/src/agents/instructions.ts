@@ -8,17 +8,36 @@ export const MAX_INSTRUCTIONS = 10_000;
 
 const MARKER = "\n[...truncated]";
 
-/** Empty when there are none; what does not fit is cut, and the cut is marked. */
-export async function loadInstructions({ home, cwd }: { home: string; cwd: string }): Promise<string> {
-  const places: (readonly [root: string, path: string])[] = [
-    [home, join(".opencode", "AGENTS.md")],
-    [home, join(".config", "opencode", "AGENTS.md")],
-    [cwd, "AGENTS.md"],
-    ...(await listBeneath(cwd, join(".cursor", "rules"), ".mdc")).map((path) => [cwd, path] as const),
-    [cwd, join(".opencode", "rules.md")],
+interface InstructionPlace {
+  readonly root: string;
+  readonly path: string;
+  /** Of the files, where `path` is a directory. */
+  readonly ending?: string;
+}
+
+type Roots = { readonly home: string; readonly cwd: string };
+
+/** Where they are, in the order in which they are told; a directory stands for the rule files in it. */
+export function instructionPlaces({ home, cwd }: Roots): readonly InstructionPlace[] {
+  return [
+    { root: home, path: join(".opencode", "AGENTS.md") },
+    { root: home, path: join(".config", "opencode", "AGENTS.md") },
+    { root: cwd, path: "AGENTS.md" },
+    { root: cwd, path: join(".cursor", "rules"), ending: ".mdc" },
+    { root: cwd, path: join(".opencode", "rules.md") },
   ];
+}
+
+/** Empty when there are none; what does not fit is cut, and the cut is marked. */
+export async function loadInstructions(roots: Roots): Promise<string> {
+  const files = await Promise.all(
+    instructionPlaces(roots).map(async ({ root, path, ending }) => {
+      const paths = ending === undefined ? [path] : await listBeneath(root, path, ending);
+      return paths.map((file) => [root, file] as const);
+    }),
+  );
   const texts = await Promise.all(
-    places.map(async ([root, path]) => {
+    files.flat().map(async ([root, path]) => {
       const text = await readTextBeneath(root, path);
       const { body } = await parseFrontMatter(text ?? "");
       return body === "" ? [] : [`<!-- source: ${join(root, path)} -->\n${body}`];

@@ -22,7 +22,7 @@ export async function loadAgents({ home, cwd }: { home: string; cwd: string }): 
     [home, "user"],
     [cwd, "project"],
   ] as const) {
-    const files = await Promise.all(FOLDERS.map((folder) => listBeneath(root, join(".opencode", folder), ".md")));
+    const files = await Promise.all(FOLDERS.map((folder) => listBeneath(root, folder, ".md")));
     for (const path of files.flat()) {
       const text = await readTextBeneath(root, path);
       if (text === null || text.trim() === "") continue;
@@ -35,21 +35,25 @@ export async function loadAgents({ home, cwd }: { home: string; cwd: string }): 
   return { agents: [...agents.values()], problems };
 }
 
+/** Where agents are defined below the home or a project. */
+export function agentFolders(root: string): string[] {
+  return FOLDERS.map((folder) => join(root, folder));
+}
+
 /** The same for any directory, read again when the files change. */
 export function createAgentList(home: string): (cwd: string) => Promise<LoadedAgents> {
   const kept = whileUnchanged<LoadedAgents>();
-  const foldersIn = (root: string) => FOLDERS.map((folder) => join(root, ".opencode", folder));
   return (cwd) =>
     kept(
       cwd,
-      () => [home, cwd].flatMap(foldersIn),
+      () => [home, cwd].flatMap(agentFolders),
       () => loadAgents({ home, cwd }),
     );
 }
 
 // --- internal ---
 
-const FOLDERS = ["agent", "agents"] as const;
+const FOLDERS = ["agent", "agents"].map((folder) => join(".opencode", folder));
 
 type Source = "user" | "project";
 

@@ -1,11 +1,11 @@
 /** Everything that files around a session say about it: agents, rules, instructions, MCP servers. Read again when they change. */
 import { join } from "node:path";
 import { whileUnchanged } from "../files/while-unchanged.js";
-import { loadMcpConfig, type McpConfig } from "../mcp/config.js";
-import { loadProjectRules } from "../policy/project-rules.js";
+import { loadMcpConfig, type McpConfig, mcpConfigFiles } from "../mcp/config.js";
+import { loadProjectRules, PROJECT_RULE_FILES } from "../policy/project-rules.js";
 import { loadRuleset, type Ruleset } from "../policy/ruleset.js";
-import { loadInstructions } from "./instructions.js";
-import { type LoadedAgents, loadAgents } from "./load-agents.js";
+import { instructionPlaces, loadInstructions } from "./instructions.js";
+import { agentFolders, type LoadedAgents, loadAgents } from "./load-agents.js";
 
 export interface Surroundings {
   readonly agents: LoadedAgents["agents"];
@@ -55,22 +55,16 @@ async function load({ home, permissionsFile, mcpFile, trustProject = false }: Su
   };
 }
 
+/** What each part is read from. */
 function watched({ home, permissionsFile, mcpFile }: SurroundingsOptions, cwd: string): string[] {
-  const shared = [".opencode/agent", ".opencode/agents", ".opencode/config.json"];
-  const user = [...shared, ".opencode/AGENTS.md", ".config/opencode/AGENTS.md"];
-  const project = [
-    ...shared,
-    "AGENTS.md",
-    ".cursor/rules",
-    ".opencode/rules.md",
-    ".opencode/permissions.json",
-    ".chimera/permissions.json",
-    ".opencode/mcp.json",
-  ];
+  const mcp = mcpConfigFiles(home, cwd);
   return [
-    ...user.map((path) => join(home, path)),
-    ...project.map((path) => join(cwd, path)),
+    ...[home, cwd].flatMap(agentFolders),
     permissionsFile,
+    ...PROJECT_RULE_FILES.map((path) => join(cwd, path)),
+    ...instructionPlaces({ home, cwd }).map(({ root, path }) => join(root, path)),
+    mcp.user,
+    ...mcp.project,
     ...(mcpFile === undefined ? [] : [mcpFile]),
   ];
 }

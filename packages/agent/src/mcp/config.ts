@@ -24,12 +24,23 @@ export interface McpConfigOptions {
   readonly trustProject?: boolean;
 }
 
+/** Where servers are named besides the file given by hand. Of the project's files the first that is there counts. */
+export function mcpConfigFiles(
+  home: string,
+  cwd: string,
+): { readonly user: string; readonly project: readonly string[] } {
+  return {
+    user: join(home, ".opencode", "config.json"),
+    project: ["mcp.json", "config.json"].map((name) => join(cwd, ".opencode", name)),
+  };
+}
+
 /** Later files win over earlier ones by name; a bad entry is reported and costs only itself. */
 export async function loadMcpConfig({ home, cwd, file, trustProject = false }: McpConfigOptions): Promise<McpConfig> {
-  const user = await readServers(join(home, ".opencode", "config.json"));
-  const project =
-    (await readServers(join(cwd, ".opencode", "mcp.json"))) ??
-    (await readServers(join(cwd, ".opencode", "config.json")));
+  const files = mcpConfigFiles(home, cwd);
+  const user = await readServers(files.user);
+  let project: McpConfig | null = null;
+  for (const path of files.project) project ??= await readServers(path);
   const named = file === undefined ? null : await readServers(file, true);
   const notices = [user, project, named].flatMap((config) => config?.notices ?? []);
   const untrusted = trustProject ? [] : (project?.servers ?? []);

@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { readTextBeneath } from "../files/project-file.js";
 import { parseRuleset, type Ruleset } from "./ruleset.js";
 
-const FILES = [join(".opencode", "permissions.json"), join(".chimera", "permissions.json")];
+/** Below the project. */
+export const PROJECT_RULE_FILES = [join(".opencode", "permissions.json"), join(".chimera", "permissions.json")];
 
 export async function loadProjectRules(cwd: string): Promise<Ruleset> {
   const found = await Promise.all(
-    FILES.map(async (path) => {
+    PROJECT_RULE_FILES.map(async (path) => {
       const text = await readTextBeneath(cwd, path);
       return text === null ? null : parseRuleset(text, path);
     }),
