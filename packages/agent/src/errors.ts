@@ -39,9 +39,9 @@ export type AgentErrorCode =
   | "mcp_closed"
   | "mcp_call";
 
-const brand = Symbol.for("@chimera/agent/error");
+const BRAND = Symbol.for("@chimera/agent/error");
 
-const retryable: ReadonlySet<AgentErrorCode> = new Set([
+const RETRYABLE: ReadonlySet<AgentErrorCode> = new Set([
   "rate_limited",
   "provider_failed",
   "connection_lost",
@@ -54,19 +54,20 @@ export class AgentError extends Error {
   readonly retryable: boolean;
   /** How long the provider asked to be left alone. */
   readonly retryAfterMs: number | undefined;
-  readonly [brand] = true;
+  readonly [BRAND] = true;
 
   constructor(code: AgentErrorCode, message: string, options?: { cause?: unknown; retryAfterMs?: number | undefined }) {
     super(message, options);
     this.name = "AgentError";
     this.code = code;
-    this.retryable = retryable.has(code);
+    this.retryable = RETRYABLE.has(code);
     this.retryAfterMs = options?.retryAfterMs;
   }
 }
 
+/** True for an AgentError of any installed copy of this package. */
 export function isAgentError(value: unknown): value is AgentError {
-  return typeof value === "object" && value !== null && (value as { [brand]?: unknown })[brand] === true;
+  return typeof value === "object" && value !== null && BRAND in value;
 }
 
 /** Whatever was thrown, as an agent error: what is unknown counts as a bug of ours or of a tool's. */

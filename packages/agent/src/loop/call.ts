@@ -65,7 +65,7 @@ export function uniqueId(wanted: string, used: Set<string>, turn: number): strin
 // --- internal ---
 
 /** A document, as an editor's tool may take it, nests four levels for each one that a person sees. */
-const deepestArgs = 64;
+const DEEPEST_ARGS = 64;
 
 /** A name nobody has goes back to the provider with the next request, which refuses what it would not call a name. */
 function sendableName(name: string): string {
@@ -79,7 +79,7 @@ function parseArgs(text: string): { args: Record<string, unknown>; problem?: str
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       return { args: {}, problem: "The arguments must be a JSON object." };
     }
-    if (isDeeperThan(deepestArgs, value)) return { args: {}, problem: "The arguments are nested too deeply." };
+    if (isDeeperThan(DEEPEST_ARGS, value)) return { args: {}, problem: "The arguments are nested too deeply." };
     return { args: value as Record<string, unknown> };
   } catch (error) {
     return {

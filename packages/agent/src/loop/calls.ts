@@ -7,13 +7,13 @@ import type { Call } from "./call.js";
 import { refusalOf } from "./permission.js";
 import type { Run } from "./run.js";
 
-const sideBySide = 8;
+const SIDE_BY_SIDE = 8;
 /** How long a cancelled tool may take to stop before it is left behind: a cancelled turn ends within two seconds. */
-const graceMs = 1_500;
+const GRACE_MS = 1_500;
 /** More than any model wants to read; tools keep shorter limits of their own. */
-const longestOutput = 200_000;
+const LONGEST_OUTPUT = 200_000;
 /** Progress nobody has taken yet; more than this many events of it are dropped. */
-const progressWindow = 4_096;
+const PROGRESS_WINDOW = 4_096;
 
 /** Runs the calls and returns their results as messages, in the order of the calls. Never throws. */
 export async function runCalls(run: Run, calls: readonly Call[]): Promise<ModelMessage[]> {
@@ -38,7 +38,7 @@ function groupsOf(calls: readonly Call[]): Call[][] {
   let open: Call[] | undefined;
   for (const call of calls) {
     const parallel = "problem" in call.plan || call.plan.tool.parallel;
-    if (parallel && open && open.length < sideBySide) open.push(call);
+    if (parallel && open && open.length < SIDE_BY_SIDE) open.push(call);
     else {
       const group = [call];
       groups.push(group);
@@ -54,7 +54,7 @@ async function runCall(run: Run, call: Call): Promise<ModelMessage> {
   // A tool that was left behind may go on, but its turn no longer listens.
   let listening = true;
   const emit = (event: AgentEvent): void => {
-    if (!listening || (event.type === "tool_progress" && run.pending() > progressWindow)) return;
+    if (!listening || (event.type === "tool_progress" && run.pending() > PROGRESS_WINDOW)) return;
     if (event.type === "plan") run.plan.yieldToTodo();
     run.emit(event);
   };
@@ -91,7 +91,7 @@ async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void
     const { workspace, signal, spill } = run;
     const context = { callId: call.id, workspace, signal, permitted: touches, emit, ...(spill ? { spill } : {}) };
     const running = run.own(async () => tool.run(input, context));
-    return await abortable(running, signal, graceMs);
+    return await abortable(running, signal, GRACE_MS);
   } catch (error) {
     if (run.signal.aborted) return failed("The call was cancelled.", "cancelled");
     const message = error instanceof Error ? error.message : String(error);
@@ -105,7 +105,7 @@ function failed(output: string, error: string): ToolOutcome {
 
 function limited(outcome: ToolOutcome): ToolOutcome {
   const output = String(outcome.output ?? "");
-  if (output.length <= longestOutput) return outcome;
-  const left = output.length - longestOutput;
-  return { ...outcome, output: `${output.slice(0, longestOutput)}\n[${left} more characters were left out]` };
+  if (output.length <= LONGEST_OUTPUT) return outcome;
+  const left = output.length - LONGEST_OUTPUT;
+  return { ...outcome, output: `${output.slice(0, LONGEST_OUTPUT)}\n[${left} more characters were left out]` };
 }

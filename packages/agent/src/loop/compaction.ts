@@ -5,11 +5,11 @@ import type { Run } from "./run.js";
 import { createDraft, streamStep } from "./step.js";
 
 /** Turns before this one that stay word for word beside the summary, while they are small. */
-const keptTurns = 2;
+const KEPT_TURNS = 2;
 /** Results of this turn that stay whole when older ones must go. */
-const keptResults = 4;
-const shortResult = 400;
-const elided = "[This output was left out to make room. Call the tool again if you need it.]";
+const KEPT_RESULTS = 4;
+const SHORT_RESULT = 400;
+const ELIDED = "[This output was left out to make room. Call the tool again if you need it.]";
 
 /** Whether the next request should not be sent as it is. */
 export function isCrowded({ model, context, system, spending }: Run): boolean {
@@ -47,7 +47,7 @@ function said(message: ModelMessage): boolean {
 
 function lastTurns(history: readonly ModelMessage[]): readonly ModelMessage[] {
   let start = history.length;
-  for (let turns = 0; start > 0 && turns < keptTurns; start--) if (history[start - 1]?.role === "user") turns++;
+  for (let turns = 0; start > 0 && turns < KEPT_TURNS; start--) if (history[start - 1]?.role === "user") turns++;
   return history.slice(start);
 }
 
@@ -103,10 +103,10 @@ function cut(text: string, length: number): string {
 function elideResults(run: Run): boolean {
   const { context } = run;
   const results = context.messages.filter((message) => message.role === "tool");
-  const old = new Set(results.slice(0, -keptResults).filter((message) => message.output.length > shortResult));
+  const old = new Set(results.slice(0, -KEPT_RESULTS).filter((message) => message.output.length > SHORT_RESULT));
   if (old.size === 0) return false;
   context.messages = context.messages.map((message) =>
-    message.role === "tool" && old.has(message) ? { ...message, output: elided, images: [] } : message,
+    message.role === "tool" && old.has(message) ? { ...message, output: ELIDED, images: [] } : message,
   );
   const text = `The context window is full: the output of ${old.size} earlier calls is no longer shown to the model.`;
   run.emit({ type: "notice", metadata: { level: "info", text } });

@@ -42,7 +42,7 @@ export async function refusalOf(run: Run, call: Call, { tool, touches }: Runnabl
     why,
   });
   if (allowed) return null;
-  if (!violation) return { why: refusals[by](why), error: "permission_denied" };
+  if (!violation) return { why: REFUSALS[by](why), error: "permission_denied" };
   run.emit({ type: "sandbox_violation", metadata: { tool: tool.name, ...violation, reason: why } });
   return { why, error: "sandbox_violation" };
 }
@@ -53,7 +53,7 @@ function isLasting(decision: Decision): decision is "always" | "never" {
   return decision === "always" || decision === "never";
 }
 
-const refusals: Readonly<Record<ResolvedBy, (why: string) => string>> = {
+const REFUSALS: Readonly<Record<ResolvedBy, (why: string) => string>> = {
   rule: (why) => `Not permitted: ${why}`,
   client: () => "The user denied this call. Do not try it again; ask what to do instead, or go on without it.",
   timeout: () => "Nobody answered the permission request, so the call was denied.",

@@ -2,7 +2,7 @@
 import type { AgentEvent, PlanEntry } from "@chimera/acp-schema/events";
 
 /** Only the latest entries are shown, so that a long turn's plans stay small. */
-const longest = 50;
+const LONGEST = 50;
 
 export interface Plan {
   /** A call starts; the returned function is told how it ended. */
@@ -21,7 +21,7 @@ export function createPlan(emit: (event: AgentEvent) => void, hasTodo: boolean):
     start(title) {
       const entry: PlanEntry = { content: title, priority: "medium", status: "in_progress" };
       entries.push(entry);
-      if (entries.length > longest) entries.shift();
+      if (entries.length > LONGEST) entries.shift();
       show();
       return (success) => {
         // What failed was not completed: it stays in progress until the model deals with it.

@@ -22,15 +22,15 @@ export interface RawCall {
   readonly args: string;
 }
 
-const attempts = 5;
-const firstWaitMs = 1_000;
-const longestWaitMs = 30_000;
+const ATTEMPTS = 5;
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
 /** A provider that asks for more patience than this is reported instead of waited for. */
-const longestRetryAfterMs = 60_000;
+const LONGEST_RETRY_AFTER_MS = 60_000;
 /** Events that may wait for the consumer before the provider is read further. */
-const window = 512;
+const WINDOW = 512;
 /** Characters of text and thought; no model says as much in one reply. */
-const longestReply = 8 * 1024 * 1024;
+const LONGEST_REPLY = 8 * 1024 * 1024;
 
 export function createDraft(): Draft {
   return { text: "", thought: "", sealed: [], calls: [], usage: null, stop: null };
@@ -49,11 +49,11 @@ export async function streamStep(
     } catch (thrown) {
       request.signal.throwIfAborted();
       const error = asAgentError(thrown);
-      const patience = (error.retryAfterMs ?? 0) <= longestRetryAfterMs;
-      if (started(draft) || !error.retryable || !patience || attempt === attempts) throw error;
+      const patience = (error.retryAfterMs ?? 0) <= LONGEST_RETRY_AFTER_MS;
+      if (started(draft) || !error.retryable || !patience || attempt === ATTEMPTS) throw error;
       const wait = error.retryAfterMs ?? backoff(attempt, run.random());
       run.emit(
-        notice(`${error.message}; trying again in ${(wait / 1000).toFixed(1)} s (${attempt} of ${attempts - 1})`),
+        notice(`${error.message}; trying again in ${(wait / 1000).toFixed(1)} s (${attempt} of ${ATTEMPTS - 1})`),
       );
       await run.clock.sleep(wait, request.signal);
     }
@@ -75,8 +75,8 @@ async function streamOnce(
       draft.text += joined(batch, "text");
       draft.thought += joined(batch, "thought");
       for (const event of batch) take(event, draft, run.emit);
-      if (draft.text.length + draft.thought.length > longestReply) throw endless();
-      if (run.pending() > window) await run.taken();
+      if (draft.text.length + draft.thought.length > LONGEST_REPLY) throw endless();
+      if (run.pending() > WINDOW) await run.taken();
       if (draft.stop) return;
     }
   } finally {
@@ -122,7 +122,7 @@ function started(draft: Draft): boolean {
 }
 
 function backoff(attempt: number, random: number): number {
-  const full = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
+  const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
   return full / 2 + (full / 2) * random;
 }
 

@@ -24,11 +24,11 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
     const known = opened.get(name);
     if (known) return known;
     const address = resolveModel(name, env, chain);
-    const { open, keep } = openers[address.wire];
+    const { open, keep } = OPENERS[address.wire];
     const model = open(address, env, sharedPost);
     if (!keep) return model;
     // Names come from clients: a picker gone wild must not fill the memory.
-    if (opened.size >= mostKept) opened.delete(opened.keys().next().value as string);
+    if (opened.size >= MOST_KEPT) opened.delete(opened.keys().next().value as string);
     opened.set(name, model);
     model.catch(() => opened.delete(name));
     return model;
@@ -37,7 +37,7 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
 
 // --- internal ---
 
-const mostKept = 64;
+const MOST_KEPT = 64;
 
 interface Opener {
   open(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model>;
@@ -45,7 +45,7 @@ interface Opener {
   readonly keep: boolean;
 }
 
-const openers: Readonly<Record<ModelAddress["wire"], Opener>> = {
+const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
   anthropic: { open: openAnthropic, keep: true },
   chat: { open: openChat, keep: true },
   offline: { open: async () => (await import("./offline/model.js")).createOfflineModel(), keep: true },
@@ -85,7 +85,7 @@ async function listing({
 }
 
 /** Anthropic wants to be told how long a reply may get; asking an older model for more than it can is an error. */
-const outputLimits: readonly (readonly [prefix: string, tokens: number])[] = [
+const OUTPUT_LIMITS: readonly (readonly [prefix: string, tokens: number])[] = [
   ["claude-3-haiku", 4_096],
   ["claude-3-opus", 4_096],
   ["claude-3-sonnet", 4_096],
@@ -93,10 +93,10 @@ const outputLimits: readonly (readonly [prefix: string, tokens: number])[] = [
 ];
 
 function outputLimit(model: string): number {
-  return outputLimits.find(([prefix]) => model.startsWith(prefix))?.[1] ?? 32_000;
+  return OUTPUT_LIMITS.find(([prefix]) => model.startsWith(prefix))?.[1] ?? 32_000;
 }
 
-const thinkingLevels: Readonly<Record<string, { effort: string; budget: number }>> = {
+const THINKING_LEVELS: Readonly<Record<string, { effort: string; budget: number }>> = {
   low: { effort: "low", budget: 4_096 },
   medium: { effort: "medium", budget: 12_288 },
   high: { effort: "high", budget: 24_576 },
@@ -104,5 +104,5 @@ const thinkingLevels: Readonly<Record<string, { effort: string; budget: number }
 
 function thinking(env: Env): { effort: string | null; budget: number } {
   const level = env["CHIMERA_THINKING_LEVEL"]?.toLowerCase() ?? "";
-  return (Object.hasOwn(thinkingLevels, level) && thinkingLevels[level]) || { effort: null, budget: 0 };
+  return (Object.hasOwn(THINKING_LEVELS, level) && THINKING_LEVELS[level]) || { effort: null, budget: 0 };
 }

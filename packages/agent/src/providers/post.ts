@@ -49,7 +49,7 @@ export function createPost({ idleMs = 120_000 }: PostOptions = {}): Post {
 
 // --- internal ---
 
-const lingerMs = 250;
+const LINGER_MS = 250;
 
 interface Transport {
   request(url: URL, options: RequestOptions): ClientRequest;
@@ -135,7 +135,7 @@ async function* read(reply: IncomingMessage, watch: Watch): AsyncGenerator<strin
 
 /** Whoever has read enough does not wait for the last bytes, but a connection is only kept once they have arrived. */
 function linger(reply: IncomingMessage): void {
-  const timer = setTimeout(() => reply.destroy(), lingerMs);
+  const timer = setTimeout(() => reply.destroy(), LINGER_MS);
   timer.unref();
   reply.once("close", () => clearTimeout(timer));
   reply.on("error", () => {});

@@ -7,11 +7,11 @@ import type { Post, PostReply, PostRequest } from "./post.js";
  * The longest single event, and the longest reply, that are still taken for one, in characters. Each token of a reply may come in
  * half a kilobyte of event, and models think for more than a hundred thousand.
  */
-const longestEvent = 16 * 1024 * 1024;
-const longestReply = 128 * 1024 * 1024;
-const longestErrorBody = 64 * 1024;
-const longestMessage = 2_000;
-const shownOfBody = 200;
+const LONGEST_EVENT = 16 * 1024 * 1024;
+const LONGEST_REPLY = 128 * 1024 * 1024;
+const LONGEST_ERROR_BODY = 64 * 1024;
+const LONGEST_MESSAGE = 2_000;
+const SHOWN_OF_BODY = 200;
 
 /**
  * Posts, checks the status, and hands the parsed JSON of each `data:` field to `take` as it is found; yields after each chunk of
@@ -31,7 +31,7 @@ export async function* postForEvents(
   let done = false;
   let heard = false;
   const parser = createParser({
-    maxBufferSize: longestEvent,
+    maxBufferSize: LONGEST_EVENT,
     onEvent: ({ data }) => {
       heard = true;
       if (failure || done) return;
@@ -53,10 +53,10 @@ export async function* postForEvents(
   let opening = "";
   let length = 0;
   for await (const chunk of reply.chunks) {
-    if (opening.length < shownOfBody) opening = (opening + chunk).slice(0, shownOfBody);
+    if (opening.length < SHOWN_OF_BODY) opening = (opening + chunk).slice(0, SHOWN_OF_BODY);
     parser.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
     length += chunk.length;
-    if (length > longestReply) failure ??= { error: new AgentError("bad_reply", "the model's reply has no end") };
+    if (length > LONGEST_REPLY) failure ??= { error: new AgentError("bad_reply", "the model's reply has no end") };
     yield;
     if (failure) throw failure.error;
     if (done) return;
@@ -67,7 +67,7 @@ export async function* postForEvents(
 
 /** The error a provider reported in the middle of a stream, or instead of one. */
 export function providerError(status: number, type: string, message: string, retryAfterMs?: number): AgentError {
-  const said = message.slice(0, longestMessage) || `the provider answered ${status || type}`;
+  const said = message.slice(0, LONGEST_MESSAGE) || `the provider answered ${status || type}`;
   return new AgentError(codeOf(status, type, said), said, { retryAfterMs });
 }
 
@@ -81,10 +81,10 @@ function parseData(data: string): unknown {
   }
 }
 
-const overflow =
+const OVERFLOW =
   /context.{0,20}(length|window|size)|prompt is too long|too many (input )?tokens|maximum context|exceeds? the (available )?context/i;
 
-const byType: ReadonlyMap<string, AgentErrorCode> = new Map([
+const BY_TYPE: ReadonlyMap<string, AgentErrorCode> = new Map([
   ["overloaded_error", "provider_failed"],
   ["api_error", "provider_failed"],
   ["server_error", "provider_failed"],
@@ -103,8 +103,8 @@ const byType: ReadonlyMap<string, AgentErrorCode> = new Map([
 ]);
 
 function codeOf(status: number, type: string, message: string): AgentErrorCode {
-  const named = byType.get(type);
-  if ((named ?? "bad_request") === "bad_request" && (status === 413 || overflow.test(message)))
+  const named = BY_TYPE.get(type);
+  if ((named ?? "bad_request") === "bad_request" && (status === 413 || OVERFLOW.test(message)))
     return "context_overflow";
   if (named) return named;
   if (status === 401 || status === 403 || status === 402) return "unauthorized";
@@ -122,7 +122,7 @@ function isEncoded(reply: PostReply): boolean {
 }
 
 function notStreamed(body: string): AgentError {
-  return new AgentError("bad_reply", `the provider did not stream: ${body.slice(0, shownOfBody)}`);
+  return new AgentError("bad_reply", `the provider did not stream: ${body.slice(0, SHOWN_OF_BODY)}`);
 }
 
 function isJson(reply: PostReply): boolean {
@@ -134,7 +134,7 @@ async function statusError(reply: PostReply): Promise<AgentError> {
   const { type, message } = describeBody(body);
   if (reply.status === 200 && !type) return notStreamed(body);
   const { location } = reply.headers;
-  const text = message || body.slice(0, shownOfBody).trim() || (location ? `it points to ${location}` : "");
+  const text = message || body.slice(0, SHOWN_OF_BODY).trim() || (location ? `it points to ${location}` : "");
   return providerError(
     reply.status,
     type,
@@ -147,7 +147,7 @@ async function readBody(reply: PostReply): Promise<string> {
   let body = "";
   for await (const chunk of reply.chunks) {
     body += chunk;
-    if (body.length > longestErrorBody) break;
+    if (body.length > LONGEST_ERROR_BODY) break;
   }
   return body;
 }
@@ -159,7 +159,7 @@ function describeBody(body: string): { type: string; message: string } {
     if (typeof error === "string") return { type: "error", message: error };
     const { type, code, message } = error as { type?: unknown; code?: unknown; message?: unknown };
     const names = [code, type].filter((name) => typeof name === "string");
-    return { type: names.find((name) => byType.has(name)) ?? names[0] ?? "error", message: String(message ?? "") };
+    return { type: names.find((name) => BY_TYPE.has(name)) ?? names[0] ?? "error", message: String(message ?? "") };
   } catch {
     return { type: "", message: "" };
   }

@@ -37,7 +37,7 @@ interface OpenBlock {
   readonly whole: unknown;
 }
 
-const stops: ReadonlyMap<string, ModelStop> = new Map([
+const STOPS: ReadonlyMap<string, ModelStop> = new Map([
   ["tool_use", "calls"],
   ["max_tokens", "max_tokens"],
   ["model_context_window_exceeded", "max_tokens"],
@@ -95,7 +95,7 @@ export function createAnthropicReader(): WireReader {
     },
     message_delta(event, out) {
       const said = event.delta?.stop_reason;
-      if (said) stop = stops.get(said) ?? "end";
+      if (said) stop = STOPS.get(said) ?? "end";
       usage = merge(usage, event.usage);
       out.push({ type: "usage", usage });
     },

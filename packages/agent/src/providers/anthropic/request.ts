@@ -15,18 +15,18 @@ interface WireMessage {
   content: Block[];
 }
 
-const cached = { type: "ephemeral" };
+const CACHED = { type: "ephemeral" };
 
 export function anthropicBody({ model, maxOutput, thinkingBudget }: AnthropicSettings, request: ModelRequest): string {
   const messages = wireMessages(request.messages);
   // Two breakpoints: what never changes, and the conversation so far. Each step then re-reads all but its own news.
   const last = messages.at(-1)?.content.at(-1);
-  if (last) last["cache_control"] = cached;
+  if (last) last["cache_control"] = CACHED;
   return JSON.stringify({
     model,
     max_tokens: maxOutput,
     stream: true,
-    ...(request.system ? { system: [{ type: "text", text: request.system, cache_control: cached }] } : {}),
+    ...(request.system ? { system: [{ type: "text", text: request.system, cache_control: CACHED }] } : {}),
     ...(thinkingBudget > 0 ? { thinking: { type: "enabled", budget_tokens: thinkingBudget } } : {}),
     ...(request.tools.length > 0
       ? { tools: request.tools.map((t) => ({ name: t.name, description: t.description, input_schema: t.inputSchema })) }

@@ -37,7 +37,7 @@ interface WireUsage {
   completion_tokens_details?: { reasoning_tokens?: number } | null;
 }
 
-const stops: ReadonlyMap<string, ModelStop> = new Map([
+const STOPS: ReadonlyMap<string, ModelStop> = new Map([
   ["tool_calls", "calls"],
   ["function_call", "calls"],
   ["length", "max_tokens"],
@@ -84,7 +84,7 @@ export function createChatReader(): WireReader {
           }
           if (Array.isArray(delta.tool_calls)) delta.tool_calls.forEach(addCall);
         }
-        if (choice.finish_reason) stop = stops.get(choice.finish_reason) ?? "end";
+        if (choice.finish_reason) stop = STOPS.get(choice.finish_reason) ?? "end";
       }
       if (usage) out.push({ type: "usage", usage: usageOf(usage) });
     },

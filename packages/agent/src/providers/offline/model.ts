@@ -16,10 +16,10 @@ export function createOfflineModel(): Model {
 
 // --- internal ---
 
-const whoami =
+const WHOAMI =
   "I am the offline interpreter, not a language model: no API key is set. Set ANTHROPIC_API_KEY, OPENAI_API_KEY, " +
   "OPENROUTER_API_KEY or XAI_API_KEY (or run Ollama and choose one of its models) to talk to one.";
-const abilities =
+const ABILITIES =
   "Until then I can do plain things: `list files`, `read FILE`, `search TEXT`, `write FILE: TEXT`, " +
   "`edit FILE replace A with B`, run `COMMAND`, and several of these joined by `and` or `then`.";
 
@@ -35,7 +35,7 @@ function reply(messages: readonly ModelMessage[], tools: readonly ModelTool[]): 
 
   const failed = results.findIndex((result) => !result.success);
   const retry = failed === results.length - 1 ? secondTry(actions[failed], results[failed]) : null;
-  if (actions.length === 0) return say(`${whoami}\n\n${abilities}`);
+  if (actions.length === 0) return say(`${WHOAMI}\n\n${ABILITIES}`);
   if (failed >= 0 && !retry) return say(report(actions, results, unknown));
   const next = retry ?? actions[results.filter((result) => result.success).length];
   if (!next) return say(report(actions, results, unknown));
@@ -88,19 +88,20 @@ function withoutRetried(actions: readonly Action[], results: readonly Result[]):
   return settled;
 }
 
-const longestShown = 4_000;
+const LONGEST_SHOWN = 4_000;
 
 function report(actions: readonly Action[], results: readonly Result[], unknown: string | null): string {
   const settled = withoutRetried(actions, results);
   const parts = settled.map((result, index) => {
     const action = actions[Math.min(index, actions.length - 1)] as Action;
-    const output = result.output.length > longestShown ? `${result.output.slice(0, longestShown)}\n[…]` : result.output;
+    const output =
+      result.output.length > LONGEST_SHOWN ? `${result.output.slice(0, LONGEST_SHOWN)}\n[…]` : result.output;
     return `${result.success ? "Done" : "Failed"}: ${describe(action)}\n\n${fenced(output)}`;
   });
   const left = actions.slice(settled.length).map(describe);
   if (left.length > 0) parts.push(`Not done: ${left.join(", ")}.`);
-  if (unknown) parts.push(`Not understood: ${JSON.stringify(unknown.slice(0, 200))}. ${abilities}`);
-  parts.push(whoami);
+  if (unknown) parts.push(`Not understood: ${JSON.stringify(unknown.slice(0, 200))}. ${ABILITIES}`);
+  parts.push(WHOAMI);
   return parts.join("\n\n");
 }
 

@@ -22,16 +22,16 @@ export function readRequest(prompt: string): { actions: Action[]; unknown: strin
 
 // --- internal ---
 
-const verbs =
+const VERBS =
   "list|show|read|open|cat|print|search|grep|find|look|write|create|edit|change|replace|run|execute|call|use";
 /** Steps are joined by "and", "then", a comma, a full stop or a new line, and only where the next one starts with a verb. */
-const joint = new RegExp(
-  String.raw`(?:[,;\n]|\.(?=\s)|\b(?:and|then)\b)(?:[\s,]|\b(?:and|then|also|please)\b)*(?=(?:${verbs})\b)`,
+const JOINT = new RegExp(
+  String.raw`(?:[,;\n]|\.(?=\s)|\b(?:and|then)\b)(?:[\s,]|\b(?:and|then|also|please)\b)*(?=(?:${VERBS})\b)`,
   "iy",
 );
 /** What is written may hold any of these words; only a "then" ends it. */
-const jointAfterWrite = new RegExp(String.raw`(?:,\s*)?\b(?:and\s+)?then\s+(?=(?:${verbs})\b)`, "iy");
-const writing = /^(?:please\s+)?(?:write|create)\b/i;
+const JOINT_AFTER_WRITE = new RegExp(String.raw`(?:,\s*)?\b(?:and\s+)?then\s+(?=(?:${VERBS})\b)`, "iy");
+const WRITING = /^(?:please\s+)?(?:write|create)\b/i;
 
 /** Quoted text is passed over whole; each character is looked at once. */
 function splitSteps(prompt: string): string[] {
@@ -43,7 +43,7 @@ function splitSteps(prompt: string): string[] {
       at = closing;
       continue;
     }
-    const pattern = writing.test(prompt.slice(start, start + 40)) ? jointAfterWrite : joint;
+    const pattern = WRITING.test(prompt.slice(start, start + 40)) ? JOINT_AFTER_WRITE : JOINT;
     pattern.lastIndex = at;
     const found = at > start && pattern.exec(prompt);
     if (!found) continue;
@@ -64,31 +64,31 @@ function closingQuote(text: string, at: number): number {
   return -1;
 }
 
-const name = String.raw`[\x60"']?([^\s\x60"',:;]+)[\x60"']?`;
-const polite = /^(?:(?:please|can you|could you|would you|now|first|finally)\b[\s,]*)+/i;
-const here = /^(?:here|\.|(?:this|the|current)\s+(?:directory|folder|project|workspace|repo(?:sitory)?))$/i;
+const NAME = String.raw`[\x60"']?([^\s\x60"',:;]+)[\x60"']?`;
+const POLITE = /^(?:(?:please|can you|could you|would you|now|first|finally)\b[\s,]*)+/i;
+const HERE = /^(?:here|\.|(?:this|the|current)\s+(?:directory|folder|project|workspace|repo(?:sitory)?))$/i;
 
-const rows: readonly { readonly pattern: RegExp; action(words: readonly string[]): Action }[] = [
+const ROWS: readonly { readonly pattern: RegExp; action(words: readonly string[]): Action }[] = [
   {
     pattern: /^(?:list|show)(?: me)?(?: all)?(?: the)? files(?: (?:in|under|of) (.+))?$/i,
-    action: ([path = "."]) => ({ do: "list", path: here.test(path) ? "." : unquote(path) }),
+    action: ([path = "."]) => ({ do: "list", path: HERE.test(path) ? "." : unquote(path) }),
   },
   {
     pattern: new RegExp(
-      String.raw`^(?:write|create)(?: an?| the)?(?: new)?(?: file)? ${name}(?:\s*:|\s+with(?: the)?(?: contents?| text)?:?|\s+containing:?)\s+([\s\S]+)$`,
+      String.raw`^(?:write|create)(?: an?| the)?(?: new)?(?: file)? ${NAME}(?:\s*:|\s+with(?: the)?(?: contents?| text)?:?|\s+containing:?)\s+([\s\S]+)$`,
       "i",
     ),
     action: ([path = "", content = ""]) => ({ do: "write", path, content: unquote(content) }),
   },
   {
     pattern: new RegExp(
-      String.raw`^edit(?: the)?(?: file)? ${name}[,:]?\s+(?:(?:replace|change)\s+)?(.+?) (?:with|to|by|->) (.+)$`,
+      String.raw`^edit(?: the)?(?: file)? ${NAME}[,:]?\s+(?:(?:replace|change)\s+)?(.+?) (?:with|to|by|->) (.+)$`,
       "i",
     ),
     action: ([path = "", from = "", to = ""]) => ({ do: "edit", path, from: unquote(from), to: unquote(to) }),
   },
   {
-    pattern: new RegExp(`^(?:replace|change) (.+?) (?:with|to|by) (.+) in(?: the)?(?: file)? ${name}$`, "i"),
+    pattern: new RegExp(`^(?:replace|change) (.+?) (?:with|to|by) (.+) in(?: the)?(?: file)? ${NAME}$`, "i"),
     action: ([from = "", to = "", path = ""]) => ({ do: "edit", path, from: unquote(from), to: unquote(to) }),
   },
   {
@@ -100,7 +100,7 @@ const rows: readonly { readonly pattern: RegExp; action(words: readonly string[]
     action: ([command = ""]) => ({ do: "run", command: unquote(command) }),
   },
   {
-    pattern: new RegExp(String.raw`^(?:call|use)(?: the)?(?: tool)? ${name}(?: with)?\s*(\{[\s\S]*\})?$`, "i"),
+    pattern: new RegExp(String.raw`^(?:call|use)(?: the)?(?: tool)? ${NAME}(?: with)?\s*(\{[\s\S]*\})?$`, "i"),
     action: ([tool = "", args = "{}"]) => ({ do: "call", tool, args }),
   },
   {
@@ -110,13 +110,13 @@ const rows: readonly { readonly pattern: RegExp; action(words: readonly string[]
 ];
 
 /** Steps longer than this are only read as something to write. */
-const longestStep = 2_000;
+const LONGEST_STEP = 2_000;
 
 function readStep(step: string): Action | null {
-  const plain = step.replace(polite, "");
-  if (plain.length > longestStep && !writing.test(plain)) return null;
-  const ended = writing.test(plain) ? plain : plain.replace(/[.?!\s]+$/, "");
-  for (const { pattern, action } of rows) {
+  const plain = step.replace(POLITE, "");
+  if (plain.length > LONGEST_STEP && !WRITING.test(plain)) return null;
+  const ended = WRITING.test(plain) ? plain : plain.replace(/[.?!\s]+$/, "");
+  for (const { pattern, action } of ROWS) {
     const match = pattern.exec(ended);
     if (match) return action(match.slice(1).map((word) => word?.trim()) as string[]);
   }
