@@ -1,6 +1,7 @@
 /** Slash commands that need to know the program: its tools and its permission rules. */
 import type { Tool } from "@chimera/agent";
 import { loadRuleset } from "@chimera/agent/policy";
+import { allowedTools } from "@chimera/agent/tools";
 import type { SlashCommand } from "@chimera/session";
 
 export function programCommands(deps: {
@@ -12,11 +13,7 @@ export function programCommands(deps: {
       name: "tools",
       description: "List the tools",
       async run({ session }) {
-        const allowed = session.settings.allowedTools?.map((name) => name.toLowerCase());
-        const offered = (await deps.tools()).filter(
-          ({ name, aliases }) =>
-            !allowed || [name, ...aliases].some((candidate) => allowed.includes(candidate.toLowerCase())),
-        );
+        const offered = allowedTools(await deps.tools(), session.settings.allowedTools);
         return offered.map(({ name, description }) => `${name}: ${description.split("\n", 1)[0]}`).join("\n");
       },
     },

@@ -2,6 +2,7 @@
 import type { AgentPermission } from "../policy/decide.js";
 import { compileGlob } from "../policy/glob.js";
 import type { Tool } from "../tool.js";
+import { namesOf } from "../tool-names.js";
 
 export interface AgentDefinition {
   readonly name: string;
@@ -85,9 +86,7 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
 export function toolsOf({ tools }: AgentDefinition, offered: readonly Tool[]): Tool[] {
   if (tools === null) return [...offered];
   const wanted = tools.map((name) => compileGlob(name.toLowerCase(), "rule"));
-  return offered.filter((tool) =>
-    [tool.name, ...tool.aliases].some((name) => wanted.some((matches) => matches(name.toLowerCase()))),
-  );
+  return offered.filter((tool) => namesOf(tool).some((name) => wanted.some((matches) => matches(name))));
 }
 
 /** What the policy needs to know of it. */

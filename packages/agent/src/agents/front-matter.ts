@@ -1,4 +1,6 @@
 /** Markdown with a YAML head between two lines of dashes. */
+import { isJsonObject } from "../json.js";
+
 export interface FrontMatter {
   readonly head: Readonly<Record<string, unknown>>;
   readonly body: string;
@@ -14,8 +16,8 @@ export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   try {
     const { parse } = await import("./yaml.js");
     const head: unknown = parse(plain.slice(4, end + 1), { maxAliasCount: 0 }) ?? {};
-    if (typeof head !== "object" || head === null || Array.isArray(head)) throw new Error("it is not a map");
-    return { head: head as Record<string, unknown>, body: after.replace(/^[ \t]*\n/, "").trim(), problem: null };
+    if (!isJsonObject(head)) throw new Error("it is not a map");
+    return { head, body: after.replace(/^[ \t]*\n/, "").trim(), problem: null };
   } catch (error) {
     return { head: {}, body: plain.trim(), problem: (error as Error).message.split("\n", 1)[0] ?? "it cannot be read" };
   }

@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
 import { listBeneath, readTextBeneath } from "../files/project-file.js";
 import { whileUnchanged } from "../files/while-unchanged.js";
+import { isJsonObject } from "../json.js";
 import type { Rule } from "../policy/rule.js";
 import { actionOf } from "../policy/ruleset.js";
 import { type AgentDefinition, BUILTIN_AGENTS } from "./definition.js";
@@ -62,7 +63,7 @@ async function parseAgent(text: string, stem: string, source: Source) {
   const complaints = problem === null ? [] : [`its head was not read: ${problem}`];
   const name = textOf(head["name"]) ?? stem;
   const permission = permissionWord(head["permissions"]) ?? permissionWord(head["permission"]);
-  const map = [head["permission"], head["permissions"]].find(isObject);
+  const map = [head["permission"], head["permissions"]].find(isJsonObject);
   const { rules, unknown } = rulesOf(map ?? {}, name);
   complaints.push(...unknown);
   const agent: AgentDefinition = {
@@ -121,7 +122,7 @@ function rulesOf(map: Readonly<Record<string, unknown>>, agent: string): { rules
       ...(category && { kinds: category.kinds }),
     };
     const patterns =
-      isObject(value) && category?.argKey !== undefined ? Object.entries(value) : [[null, value] as const];
+      isJsonObject(value) && category?.argKey !== undefined ? Object.entries(value) : [[null, value] as const];
     return patterns.flatMap(([pattern, word]): Rule[] => {
       const action = actionOf(word);
       if (!action) unknown.push(`permission ${key} has the unknown action ${JSON.stringify(word)}`);
@@ -141,7 +142,7 @@ function toolNames(value: unknown): string[] | null {
 
 /** `tools: {write: false}` switches tools off. */
 function disabledTools(value: unknown, agent: string): Rule[] {
-  if (!isObject(value)) return [];
+  if (!isJsonObject(value)) return [];
   const off = Object.keys(value).filter((tool) => value[tool] === false);
   return off.map((tool) => ({ tool, action: "deny", source: `agent ${agent} tools` }));
 }
@@ -152,8 +153,4 @@ function stepsOf(value: unknown): number | null {
 
 function textOf(value: unknown): string | null {
   return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 /** From what the model wrote to a call that can run: found, parsed, validated, described; or why it cannot. */
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
-import { isDeeperThan } from "../json-depth.js";
+import { isDeeperThan, isJsonObject } from "../json.js";
 import type { Workspace } from "../port.js";
 import type { InputResult, Tool, Touches } from "../tool.js";
 import type { RawCall } from "./step.js";
@@ -76,11 +76,9 @@ function parseArgs(text: string): { args: Record<string, unknown>; problem?: str
   if (text.trim() === "") return { args: {} };
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      return { args: {}, problem: "The arguments must be a JSON object." };
-    }
+    if (!isJsonObject(value)) return { args: {}, problem: "The arguments must be a JSON object." };
     if (isDeeperThan(DEEPEST_ARGS, value)) return { args: {}, problem: "The arguments are nested too deeply." };
-    return { args: value as Record<string, unknown> };
+    return { args: value };
   } catch (error) {
     return {
       args: {},

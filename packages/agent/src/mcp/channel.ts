@@ -1,5 +1,5 @@
 /** How messages travel between us and one MCP server. */
-export type JsonObject = Record<string, unknown>;
+import { isJsonObject, type JsonObject } from "../json.js";
 
 export interface ChannelEvents {
   readonly onMessage: (message: JsonObject) => void;
@@ -26,6 +26,6 @@ export function deliver(text: string, onMessage: ChannelEvents["onMessage"]): vo
     return;
   }
   for (const message of Array.isArray(value) ? value : [value]) {
-    if (typeof message === "object" && message !== null && !Array.isArray(message)) onMessage(message as JsonObject);
+    if (isJsonObject(message)) onMessage(message);
   }
 }

@@ -6,7 +6,8 @@
 import { pathToFileURL } from "node:url";
 import type { Bounds, Confine } from "../confine-port.js";
 import { AgentError } from "../errors.js";
-import type { Channel, ChannelEvents, JsonObject } from "./channel.js";
+import { isJsonObject, type JsonObject } from "../json.js";
+import type { Channel, ChannelEvents } from "./channel.js";
 import type { ConfiguredServer } from "./config.js";
 import { withDeadline } from "./deadline.js";
 import { openHttpChannel } from "./http-channel.js";
@@ -190,13 +191,14 @@ function settle(pending: ReadonlyMap<number, Pending>, message: JsonObject, name
   const waiting = pending.get(message["id"] as number);
   if (!waiting) return;
   const { error, result } = message;
-  if (isObject(error)) waiting.reject(new AgentError("mcp_call", `${name}: ${String(error["message"] ?? "error")}`));
-  else if (isObject(result)) waiting.resolve(result);
+  if (isJsonObject(error))
+    waiting.reject(new AgentError("mcp_call", `${name}: ${String(error["message"] ?? "error")}`));
+  else if (isJsonObject(result)) waiting.resolve(result);
   else waiting.reject(new AgentError("mcp_call", `${name} sent an answer without a result.`));
 }
 
 function reportProgress(pending: ReadonlyMap<number, Pending>, params: unknown): void {
-  if (!isObject(params) || typeof params["message"] !== "string") return;
+  if (!isJsonObject(params) || typeof params["message"] !== "string") return;
   pending.get(params["progressToken"] as number)?.onProgress?.(`${params["message"]}\n`);
 }
 
@@ -229,9 +231,5 @@ async function listTools(peer: Peer, signal: AbortSignal): Promise<McpTool[]> {
 }
 
 function isTool(value: unknown): value is McpTool {
-  return isObject(value) && typeof value["name"] === "string" && value["name"] !== "";
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isJsonObject(value) && typeof value["name"] === "string" && value["name"] !== "";
 }

@@ -1,6 +1,7 @@
 /** Which MCP servers there are: the files of the user, of the project, and one named by hand. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isJsonObject } from "../json.js";
 import type { McpServer } from "../port.js";
 
 /** A server as configured; the time limit is for connecting and for each call. */
@@ -64,7 +65,7 @@ export function parseMcpConfig(text: string, source: string): McpConfig {
   const servers: ConfiguredServer[] = [];
   const notices: string[] = [];
   for (const [name, entry] of Object.entries(serverMap(document))) {
-    if (isObject(entry) && entry["enabled"] === false) continue;
+    if (isJsonObject(entry) && entry["enabled"] === false) continue;
     const server = parseServer(name, entry);
     if (typeof server === "string") notices.push(`${source}: the MCP server ${JSON.stringify(name)} ${server}`);
     else servers.push(server);
@@ -85,16 +86,16 @@ async function readServers(path: string, required = false): Promise<McpConfig | 
 
 /** Under one of three keys, or the document itself when everything in it looks like a server. */
 function serverMap(document: unknown): Record<string, unknown> {
-  if (!isObject(document)) return {};
-  for (const key of ["mcp", "mcpServers", "servers"]) if (isObject(document[key])) return document[key];
+  if (!isJsonObject(document)) return {};
+  for (const key of ["mcp", "mcpServers", "servers"]) if (isJsonObject(document[key])) return document[key];
   const entries = Object.entries(document).filter(
-    ([, entry]) => isObject(entry) && ("command" in entry || "url" in entry),
+    ([, entry]) => isJsonObject(entry) && ("command" in entry || "url" in entry),
   );
   return Object.fromEntries(entries);
 }
 
 function parseServer(name: string, entry: unknown): ConfiguredServer | string {
-  if (!isObject(entry)) return "is not an object";
+  if (!isJsonObject(entry)) return "is not an object";
   const timeout = entry["timeout_ms"] ?? entry["timeout"];
   const limit = typeof timeout === "number" && timeout > 0 && timeout < 2 ** 31 ? { timeoutMs: timeout } : {};
   if (entry["url"] !== undefined) {
@@ -126,12 +127,8 @@ function httpUrl(value: unknown): string | null {
 }
 
 function stringMap(value: unknown): Record<string, string> {
-  if (!isObject(value)) return {};
+  if (!isJsonObject(value)) return {};
   return Object.fromEntries(
     Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,9 @@
 /** An MCP server over streamable HTTP: every message is a POST, answered by JSON or by a stream of events. */
 import { createParser } from "eventsource-parser";
 import { AgentError } from "../errors.js";
+import { isJsonObject, type JsonObject } from "../json.js";
 import type { McpServer } from "../port.js";
-import { type Channel, type ChannelEvents, deliver, type JsonObject, MAX_MESSAGE } from "./channel.js";
+import { type Channel, type ChannelEvents, deliver, MAX_MESSAGE } from "./channel.js";
 import { link } from "./deadline.js";
 
 export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse" }>, events: ChannelEvents): Channel {
@@ -97,7 +98,7 @@ async function requireOk(name: string, response: Response): Promise<void> {
 
 /** The reply to the handshake names the version that every later request must carry. */
 function agreedVersion({ result }: JsonObject): string | null {
-  const version = (result as JsonObject | undefined)?.["protocolVersion"];
+  const version = isJsonObject(result) ? result["protocolVersion"] : undefined;
   return typeof version === "string" ? version : null;
 }
 

@@ -1,11 +1,10 @@
 /** A tool of an MCP server as a tool of ours. */
 import { createHash } from "node:crypto";
-import { isDeeperThan } from "../json-depth.js";
+import { isDeeperThan, isJsonObject, type JsonObject } from "../json.js";
 import { isPicture } from "../picture.js";
 import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";
 import { capOutput } from "../tools/cap-output.js";
 import { progress } from "../tools/define.js";
-import type { JsonObject } from "./channel.js";
 import type { McpClient, McpTool } from "./client.js";
 
 const MAX_NAME = 64;
@@ -53,10 +52,7 @@ const anyObject: InputSchema<Record<string, unknown>> = {
   "~standard": {
     version: 1,
     vendor: "chimera",
-    validate: (value) =>
-      typeof value === "object" && value !== null && !Array.isArray(value)
-        ? { value: value as Record<string, unknown> }
-        : { issues: [{ message: "expected an object" }] },
+    validate: (value) => (isJsonObject(value) ? { value } : { issues: [{ message: "expected an object" }] }),
   },
 };
 
@@ -66,9 +62,9 @@ function clean(name: string): string {
 
 /** It goes into every request: one that no provider would take is worth less than none. */
 function schemaOf(schema: unknown): JsonSchema {
-  const isSchema = typeof schema === "object" && schema !== null && (schema as JsonSchema)["type"] === "object";
-  if (!isSchema || isDeeperThan(MAX_SCHEMA_DEPTH, schema)) return { type: "object" };
-  return JSON.stringify(schema).length > MAX_SCHEMA ? { type: "object" } : (schema as JsonSchema);
+  const any = { type: "object" };
+  if (!isJsonObject(schema) || schema["type"] !== "object" || isDeeperThan(MAX_SCHEMA_DEPTH, schema)) return any;
+  return JSON.stringify(schema).length > MAX_SCHEMA ? any : schema;
 }
 
 function asText(value: unknown): string {
@@ -76,7 +72,7 @@ function asText(value: unknown): string {
 }
 
 async function outcomeOf(result: JsonObject, context: ToolContext): Promise<ToolOutcome> {
-  const blocks = Array.isArray(result["content"]) ? (result["content"] as unknown[]).filter(isBlock) : [];
+  const blocks = Array.isArray(result["content"]) ? result["content"].filter(isBlock) : [];
   const structured = result["structuredContent"];
   const text =
     blocks.length === 0 && structured !== undefined ? JSON.stringify(structured) : blocks.map(textOf).join("\n");
@@ -90,13 +86,13 @@ async function outcomeOf(result: JsonObject, context: ToolContext): Promise<Tool
 type Block = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 function isBlock(value: unknown): value is Block {
-  return typeof value === "object" && value !== null && typeof (value as Block).type === "string";
+  return isJsonObject(value) && typeof value["type"] === "string";
 }
 
 function textOf(block: Block): string {
   if (block.type === "text") return String(block["text"] ?? "");
   if (block.type === "resource") {
-    const { uri, text } = (block["resource"] ?? {}) as Record<string, unknown>;
+    const { uri, text } = isJsonObject(block["resource"]) ? block["resource"] : {};
     return typeof text === "string" ? text : `[resource: ${String(uri)}]`;
   }
   return block.type === "resource_link" ? `[resource: ${String(block["uri"])}]` : `[${block.type}]`;

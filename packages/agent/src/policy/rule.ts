@@ -4,6 +4,7 @@ import { relative } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
 import { isBeneath } from "../files/real-path.js";
 import type { PolicyCall } from "../policy-port.js";
+import { namesOf } from "../tool-names.js";
 import { compileGlob } from "./glob.js";
 
 export type Action = "allow" | "deny" | "ask";
@@ -27,7 +28,7 @@ export interface Rule {
 export function isAbout(rule: Rule, { tool }: PolicyCall): boolean {
   if (rule.kinds && !rule.kinds.includes(tool.kind)) return false;
   const matches = compileGlob(rule.tool.toLowerCase(), "rule");
-  return [tool.name, ...tool.aliases].some((name) => matches(name.toLowerCase()));
+  return namesOf(tool).some(matches);
 }
 
 /** Whether the rule names the command line as its argument. */

@@ -1,5 +1,6 @@
 /** `permissions.json`: rules in order, the last that matches wins. */
 import { readFile } from "node:fs/promises";
+import { isJsonObject } from "../json.js";
 import type { Action, Rule } from "./rule.js";
 
 export interface Ruleset {
@@ -81,14 +82,14 @@ export function actionOf(word: unknown): Action | undefined {
 function parseObject(text: string): Record<string, unknown> | string {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : "not a JSON object";
+    return isJsonObject(value) ? value : "not a JSON object";
   } catch (error) {
     return `not valid JSON (${(error as Error).message})`;
   }
 }
 
 function parseRule(entry: unknown, source: string): Rule | string {
-  if (!isObject(entry)) return "is not an object";
+  if (!isJsonObject(entry)) return "is not an object";
   const { tool, action, arg_key: argKey, arg_pattern: argPattern, description } = entry;
   if (typeof tool !== "string" || tool === "") return "has no tool";
   const meant = actionOf(action);
@@ -110,8 +111,4 @@ function parseRule(entry: unknown, source: string): Rule | string {
 
 function unknownAction(action: unknown): string {
   return `has the unknown action ${JSON.stringify(action) ?? "(none)"}: allow, deny or ask`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 /** `@chimera/agent/tools`: the built-in tools, one by one and together. */
+export { allowedTools, findTool } from "../tool-names.js";
 export { localWorkspace } from "../workspace.js";
 export { acpTerminalTool } from "./acp-terminal.js";
 export { type BashOptions, createBashTool } from "./bash.js";
@@ -9,7 +10,7 @@ export { cleanEnvironment } from "./environment.js";
 export { listFilesTool } from "./list-files.js";
 export { readTool } from "./read.js";
 export { replaceInFileTool } from "./replace-in-file.js";
-export { findTool, resolveTools } from "./resolve-tools.js";
+export { resolveTools } from "./resolve-tools.js";
 export { createSearchTool, type SearchOptions } from "./search.js";
 export { thinkTool } from "./think.js";
 export { todoTool } from "./todo.js";

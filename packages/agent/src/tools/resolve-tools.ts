@@ -1,6 +1,7 @@
 /** From the names a person types to tools. */
 import { AgentError } from "../errors.js";
 import type { Tool } from "../tool.js";
+import { findTool } from "../tool-names.js";
 
 /**
  * The tools named, each once, in the order of `tools`; either name, in any case. `unknown_tool` lists the valid names. The
@@ -18,13 +19,4 @@ export function resolveTools(names: readonly string[], tools: readonly Tool[]): 
   }
   const chosen = new Set(wanted.map((name) => findTool(name, tools)));
   return tools.filter((tool) => chosen.has(tool));
-}
-
-/** The tool that answers to a name, its own or an alias, in any case. */
-export function findTool(name: string, tools: readonly Tool[]): Tool | undefined {
-  const key = name.toLowerCase();
-  return (
-    tools.find((tool) => tool.name.toLowerCase() === key) ??
-    tools.find((tool) => tool.aliases.some((alias) => alias.toLowerCase() === key))
-  );
 }
