@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { crc32 } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   createFileStore,
@@ -422,5 +423,28 @@ describe("time stamps and lists", () => {
     expect(await titles()).toBe(299);
     await rm(join(root, "eventlog", ids[1]!), { recursive: true });
     expect(await titles()).toBe(298);
+  });
+
+  it("keep an index that is many reads long, without the one row that is longer than a read", async () => {
+    const ids = Array.from({ length: 300 }, (_, i) => `otter-20260425T120300-${String(i).padStart(8, "0")}`);
+    // Of three bytes each, so that reads end in the middle of one.
+    const title = (i: number): string => "獺".repeat(i === 7 ? LIMITS.readBytes : 1500 + i);
+    for (const [i, id] of ids.entries()) {
+      await mkdir(join(root, "eventlog", id), { recursive: true });
+      await writeFile(join(root, "eventlog", id, "summary.json"), JSON.stringify({ title: title(i) }));
+    }
+    const listed = async (): Promise<Map<string, unknown>> =>
+      new Map((await openStore().list()).sessions.map(({ id, summary }) => [id, summary]));
+    const summaries = new Map<string, unknown>(ids.map((id, i) => [id, { title: title(i) }]));
+    expect(await listed()).toEqual(summaries);
+
+    const index = join(root, "eventlog", "index.ndjson");
+    const lines = (await readFile(index, "utf8")).slice("00000000\n".length);
+    expect(lines.split("\n").length - 1).toBe(299);
+    expect(lines.length).toBeGreaterThan(LIMITS.readBytes);
+    // A title that only the index has shows that the next store takes it from there.
+    const marked = lines.replace(`"${title(299)}"`, '"from the index"');
+    await writeFile(index, `${crc32(marked).toString(16).padStart(8, "0")}\n${marked}`);
+    expect(await listed()).toEqual(summaries.set(ids[299]!, { title: "from the index" }));
   });
 });

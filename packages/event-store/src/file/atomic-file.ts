@@ -24,11 +24,16 @@ export async function replaceFile(path: string, text: string, disk: DiskSync): P
   await disk.path(dirname(path));
 }
 
-/** The same at once, without waiting for the disk: the caller syncs the file and its directory later. */
-export function replaceFileSync(path: string, text: string): void {
+/** The same at once, without waiting for the disk, with what `write` puts into it. */
+export function replaceFileSync(path: string, write: (fd: number) => void): void {
   const temp = tempName(path);
   try {
-    writeFileSync(temp, text, { mode: 0o600, flag: "wx" });
+    const fd = openSync(temp, "wx", 0o600);
+    try {
+      write(fd);
+    } finally {
+      closeSync(fd);
+    }
     renameSync(temp, path);
   } catch (error) {
     rmSync(temp, { force: true });

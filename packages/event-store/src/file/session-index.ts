@@ -1,14 +1,12 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { crc32 } from "node:zlib";
 import { LIMITS } from "../limits.js";
-import { hex8 } from "../record/crc32.js";
 import { isStorableId } from "../session-id.js";
 import type { Damage, ListedSession } from "../types.js";
-import { replaceFileSync } from "./atomic-file.js";
 import { loadChain } from "./chain.js";
 import { createDirectoryView } from "./directory-view.js";
+import { readIndexFile, writeIndexFile } from "./index-file.js";
 import { readRegular } from "./regular-file.js";
 import { asSummary, parseSummary } from "./summaries.js";
 
@@ -36,8 +34,6 @@ interface Row<S> {
 }
 
 const INDEX_NAME = "index.ndjson";
-/** The checksum of the index, and a line break. */
-const CHECK_CHARS = 9;
 /** Rows checked between two turns of the event loop: about a millisecond of work. */
 const SLICE = 200;
 
@@ -70,7 +66,7 @@ export function createSessionIndex<S extends object>(directory: string): Session
   const save = (): void => {
     if (changed < Math.max(SLICE, loaded().size / 20)) return;
     try {
-      replaceFileSync(path, formatRows(loaded()));
+      writeIndexFile(path, linesOf(loaded()));
       changed = 0;
     } catch {
       // Without the file the next process reads the summaries once more.
@@ -154,32 +150,23 @@ function summaryOf<S extends object>(row: Row<S>): S | null {
   return row.summary;
 }
 
-/** One line per session, below the checksum of them all. */
-function formatRows<S extends object>(rows: ReadonlyMap<string, Row<S>>): string {
-  let lines = "";
-  for (const [id, row] of rows) lines += `${JSON.stringify([id, row.ino, row.size, row.mtimeMs, summaryOf(row)])}\n`;
-  return `${hex8(crc32(lines))}\n${lines}`;
+function* linesOf<S extends object>(rows: ReadonlyMap<string, Row<S>>): Iterable<string> {
+  for (const [id, row] of rows) yield JSON.stringify([id, row.ino, row.size, row.mtimeMs, summaryOf(row)]);
 }
 
 /** None when the file cannot be read, or is not as it was written. */
 function loadRows<S extends object>(path: string): Map<string, Row<S>> {
   const rows = new Map<string, Row<S>>();
   try {
-    const text = readRegular(path, LIMITS.indexBytes) ?? "";
-    const lines = text.slice(CHECK_CHARS);
-    if (text.slice(0, CHECK_CHARS) !== `${hex8(crc32(lines))}\n`) return rows;
-    // All at once: ten thousand small texts take twice as long.
-    const saved = JSON.parse(`[${lines.slice(0, -1).replaceAll("\n", ",")}]`) as [
-      string,
-      number,
-      number,
-      number,
-      unknown,
-    ][];
-    for (const [id, ino, size, mtimeMs, summary] of saved)
-      rows.set(id, { ino, size, mtimeMs, summary: asSummary<S>(summary) });
+    const isWhole = readIndexFile(path, (lines) => {
+      // Many at once: ten thousand small texts take twice as long.
+      const saved = JSON.parse(`[${lines.replaceAll("\n", ",")}]`) as [string, number, number, number, unknown][];
+      for (const [id, ino, size, mtimeMs, summary] of saved)
+        rows.set(id, { ino, size, mtimeMs, summary: asSummary<S>(summary) });
+    });
+    if (isWhole) return rows;
   } catch {
     // The summaries are read once more.
   }
-  return rows;
+  return new Map();
 }
