@@ -2,6 +2,13 @@
 import { type Flag, type Flags, type FlagValues, UsageError } from "@chimera/host";
 
 export const JSON_FLAG: Flags = { json: { type: "boolean", help: "Print JSON" } };
+export const NO_COLOR_FLAG: Flags = { "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" } };
+export const SINCE_FLAG: Flags = {
+  since: { type: "string", value: "<when>", help: "Not older than 30m, 24h, 7d, or an ISO date" },
+};
+export const ALL_PROGRAMS_FLAG: Flags = {
+  "all-clis": { type: "boolean", help: "Sessions of the other programs too" },
+};
 
 /** The same flag under a second name, as older scripts spell it. */
 export function alsoSpelled(flags: Flags, prefix: string): Flags {

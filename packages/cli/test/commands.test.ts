@@ -108,6 +108,10 @@ test("sessions: list, show, cost, rename, search, gc", async () => {
     "otter-YYYYMMDDTHHMMSS-xxxxxxxx is now called Second thoughts
     "
   `);
+  const colourless = await person.type(["sessions", "search", "one* FILE", "--no-color"], {
+    env: { FORCE_COLOR: "1" },
+  });
+  expect(ok(colourless)).not.toContain("\u001b");
   expect(await shown("sessions", "search", "one* FILE")).toMatchInlineSnapshot(`
     "otter-YYYYMMDDTHHMMSS-xxxxxxxx  turn 0  There is *one* file.
     "

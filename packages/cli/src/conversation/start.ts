@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { type Invocation, resolvePaths } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
-import { isSet } from "../flags.js";
-import { createStyle, type Style, wantsColor } from "../terminal/style.js";
+import { styleFor } from "../output.js";
+import type { Style } from "../terminal/style.js";
 import { type ConversationOptions, converse } from "./converse.js";
 import { openInputHistory } from "./input-history.js";
 import { createLineScreen, createLineSource } from "./line-screen.js";
@@ -27,8 +27,8 @@ export function hasTerminal({ process }: Invocation): boolean {
 }
 
 export async function startConversation(invocation: Invocation, opener: Opener): Promise<number> {
-  const { flags, process, profile } = invocation;
-  const style = createStyle(!isSet(flags, "no-color") && wantsColor(process.env, process.stdout));
+  const { process, profile } = invocation;
+  const style = styleFor(invocation);
   const path = join(resolvePaths(process.env).root, "history", `${profile.name}.jsonl`);
   const history = openInputHistory(opener.remembers ? path : null);
   const gone = new AbortController();

@@ -5,10 +5,10 @@ import { type Invocation, openEngine, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
 import { openSession } from "../open-session.js";
+import { styleFor } from "../output.js";
 import { complain } from "../reported.js";
 import { type RunFlags, readRunFlags } from "../run-flags.js";
 import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
-import { createStyle, wantsColor } from "../terminal/style.js";
 import { type OutputFormat, parseFormat } from "./formats.js";
 import { createOutcomeFold, type Outcome } from "./outcome.js";
 import { hasInput, pipedInput } from "./piped-input.js";
@@ -107,18 +107,19 @@ async function ask(
 
 /** Asks the person at the terminal. Without one the answer is no; a session of this process has said so already. */
 async function answerAt(
-  { process }: Invocation,
+  invocation: Invocation,
   client: SessionClient,
   request: Metadata<"permission_request">,
   signal: AbortSignal,
 ): Promise<void> {
+  const { process } = invocation;
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
     if (client.server !== null) await client.answer(request.permission_id, "deny");
     return;
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   terminal.on("SIGINT", () => process.emit("SIGINT"));
-  const style = createStyle(wantsColor(process.env, process.stderr));
+  const style = styleFor(invocation, process.stderr);
   try {
     let decision: ReturnType<typeof parseAnswer>;
     while (!decision) {

@@ -1,5 +1,6 @@
 /** Conversations: with a session of this process, one answer with -p, or with a running server's. */
 import type { Command, Invocation } from "@chimera/host";
+import { NO_COLOR_FLAG } from "../flags.js";
 import { loaded } from "./loaded.js";
 import { RUN_FLAGS } from "./run-flags.js";
 
@@ -26,7 +27,7 @@ export function attachCommand(name: string): Command {
         value: "<file>",
         help: `File with the server's token (default: $${name.toUpperCase()}_SERVER_TOKEN)`,
       },
-      "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" },
+      ...NO_COLOR_FLAG,
     },
     example: `${name} attach http://127.0.0.1:5173`,
     load: loaded(async () => (await import("../conversation/attach.js")).attach),

@@ -1,6 +1,6 @@
 /** `stats`, `share`, `export`, `import`: what was run, for others. */
 import type { Command } from "@chimera/host";
-import { alsoSpelled, JSON_FLAG } from "../flags.js";
+import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, SINCE_FLAG } from "../flags.js";
 import { loaded } from "./loaded.js";
 
 export function reportCommands(name: string): Command[] {
@@ -11,7 +11,7 @@ export function reportCommands(name: string): Command[] {
       flags: {
         ...alsoSpelled(
           {
-            since: { type: "string", value: "<when>", help: "Not older than 30m, 24h, 7d, or an ISO date" },
+            ...SINCE_FLAG,
             model: { type: "string", value: "<part>", help: "Only models whose name has this part" },
             format: { type: "string", value: "<format>", help: "text (default) or json" },
           },
@@ -19,7 +19,7 @@ export function reportCommands(name: string): Command[] {
         ),
         "sessions-model": { type: "string", value: "<part>", help: "The same as --model" },
         "output-format": { type: "string", value: "<format>", help: "The same as --format" },
-        "all-clis": { type: "boolean", help: "Sessions of the other programs too" },
+        ...ALL_PROGRAMS_FLAG,
         ...JSON_FLAG,
       },
       example: `${name} stats --since 30d`,

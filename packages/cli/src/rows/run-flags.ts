@@ -1,5 +1,6 @@
 /** The flags of a run, for `-p` and for the conversation. What they mean is read when one starts. */
 import { type Flags, SESSION_FLAGS } from "@chimera/host";
+import { NO_COLOR_FLAG } from "../flags.js";
 
 export const RUN_FLAGS: Flags = {
   print: { type: "string", short: "p", value: "<prompt>", help: "Answer one prompt and exit; - reads it from stdin" },
@@ -15,5 +16,5 @@ export const RUN_FLAGS: Flags = {
   continue: { type: "boolean", short: "c", help: "Go on with the last session of this directory" },
   title: { type: "string", value: "<title>", help: "Name the session" },
   ...SESSION_FLAGS,
-  "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" },
+  ...NO_COLOR_FLAG,
 };

@@ -1,14 +1,14 @@
 /** `sessions`: what was run, and what it cost. */
 import type { Command, Flags } from "@chimera/host";
 import type { Action } from "../actions.js";
-import { alsoSpelled } from "../flags.js";
+import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, NO_COLOR_FLAG, SINCE_FLAG } from "../flags.js";
 import { loaded } from "./loaded.js";
 
 const TWICE: Flags = alsoSpelled(
   {
     limit: { type: "string", value: "<n>", help: "At most so many rows (list: 50; 0 for all)" },
     model: { type: "string", value: "<name>", help: "Only this model (cost: a part of its name)" },
-    json: { type: "boolean", help: "Print JSON" },
+    ...JSON_FLAG,
   },
   "sessions",
 );
@@ -21,11 +21,11 @@ export function sessionsCommand(name: string): Command {
     maxOperands: Number.POSITIVE_INFINITY,
     flags: {
       ...TWICE,
-      since: { type: "string", value: "<when>", help: "Not older than 30m, 24h, 7d, or an ISO date" },
+      ...SINCE_FLAG,
       format: { type: "string", value: "<format>", help: "cost: text (default), json or csv" },
       full: { type: "boolean", help: "show: every event, not the first thirty" },
-      "all-clis": { type: "boolean", help: "Sessions of the other programs too" },
-      "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" },
+      ...ALL_PROGRAMS_FLAG,
+      ...NO_COLOR_FLAG,
     },
     example: `${name} sessions list --since 7d`,
     load: loaded(async () => {

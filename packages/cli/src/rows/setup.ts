@@ -1,11 +1,10 @@
 /** What there is and how it is set up: models, tools, agents, commands, config, doctor, audit, completions. */
 import { type Command, configFlags, type Flags } from "@chimera/host";
 import type { Action } from "../actions.js";
-import { JSON_FLAG } from "../flags.js";
+import { JSON_FLAG, NO_COLOR_FLAG } from "../flags.js";
 import { loaded } from "./loaded.js";
 
 const CWD: Flags = { cwd: { type: "string", value: "<dir>", help: "As seen from there (default: this directory)" } };
-const NO_COLOR: Flags = { "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" } };
 
 export function setupCommands(name: string): Command[] {
   return [
@@ -56,7 +55,7 @@ export function setupCommands(name: string): Command[] {
     {
       name: "doctor",
       summary: "Check that everything is in place",
-      flags: { ...CWD, ...configFlags("model", "port", "host"), ...NO_COLOR, ...JSON_FLAG },
+      flags: { ...CWD, ...configFlags("model", "port", "host"), ...NO_COLOR_FLAG, ...JSON_FLAG },
       example: `${name} doctor`,
       load: loaded(async () => (await import("../setup/doctor.js")).examine),
     },

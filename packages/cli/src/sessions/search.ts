@@ -3,11 +3,10 @@ import type { SessionRecord } from "@chimera/acp-schema/events";
 import { type Invocation, UsageError } from "@chimera/host";
 import { parseSince } from "@chimera/run-reports";
 import { isSet, limitFlag, textFlag } from "../flags.js";
-import { printJson, printLines } from "../output.js";
+import { printJson, printLines, styleFor } from "../output.js";
 import { openStore } from "../store.js";
 import { plainLine } from "../terminal/plain.js";
 import { createProgress } from "../terminal/progress.js";
-import { createStyle, wantsColor } from "../terminal/style.js";
 import { selectSessions } from "./select.js";
 
 const DEFAULT_LIMIT = 20;
@@ -45,7 +44,7 @@ export async function searchSessions(invocation: Invocation): Promise<number> {
   progress.end();
   if (isSet(flags, "json", "sessions")) printJson(invocation, hits);
   else {
-    const style = createStyle(wantsColor(process.env, process.stdout));
+    const style = styleFor(invocation);
     printLines(
       invocation,
       hits.map((hit) => `${style.cyan(hit.session_id)}  ${style.dim(`turn ${hit.turn ?? "-"}`)}  ${hit.excerpt}`),

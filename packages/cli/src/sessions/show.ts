@@ -5,17 +5,16 @@ import { type Damage, describeLoss } from "@chimera/event-store";
 import type { Invocation } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { isSet } from "../flags.js";
-import { printJson, printLines } from "../output.js";
+import { printJson, printLines, styleFor } from "../output.js";
 import { openStore, requireSummary } from "../store.js";
 import { plainLine } from "../terminal/plain.js";
-import { createStyle, wantsColor } from "../terminal/style.js";
 import { eventLine } from "./event-line.js";
 
 /** More are told by their number, unless all are asked for. */
 const FEW_EVENTS = 30;
 
 export async function showSession(invocation: Invocation): Promise<number> {
-  const { flags, process } = invocation;
+  const { flags } = invocation;
   const id = requireOperand(invocation, "a session: sessions show <id>");
   const { store, paths } = openStore(invocation);
   const summary = await requireSummary(store, id);
@@ -26,7 +25,7 @@ export async function showSession(invocation: Invocation): Promise<number> {
     printJson(invocation, { session_id: id, path, summary, events });
     return 0;
   }
-  const style = createStyle(!isSet(flags, "no-color") && wantsColor(process.env, process.stdout));
+  const style = styleFor(invocation);
   printLines(invocation, describeSummary({ ...summary, session_id: id, path }, style.dim));
   const most = isSet(flags, "full") ? Number.POSITIVE_INFINITY : FEW_EVENTS;
   let count = 0;

@@ -1,13 +1,13 @@
 /** `doctor`: looks at what has to be in place, and says what to do where it is not. */
 import type { Invocation } from "@chimera/host";
 import { isSet } from "../flags.js";
-import { printJson, printLines } from "../output.js";
+import { printJson, printLines, styleFor } from "../output.js";
 import { plain } from "../terminal/plain.js";
-import { createStyle, type Style, wantsColor } from "../terminal/style.js";
+import type { Style } from "../terminal/style.js";
 import { CHECKS, type Finding } from "./checks.js";
 
 export async function examine(invocation: Invocation): Promise<number> {
-  const { flags, process } = invocation;
+  const { flags } = invocation;
   const findings: (Finding & { readonly check: string })[] = [];
   for (const [check, look] of Object.entries(CHECKS)) {
     const found = await look(invocation).catch((error: Error): Finding => ({ state: "fail", found: error.message }));
@@ -15,7 +15,7 @@ export async function examine(invocation: Invocation): Promise<number> {
   }
   if (isSet(flags, "json")) printJson(invocation, findings);
   else {
-    const style = createStyle(!isSet(flags, "no-color") && wantsColor(process.env, process.stdout));
+    const style = styleFor(invocation);
     const marks = marksOf(style);
     const width = Math.max(...findings.map(({ check }) => check.length)) + 2;
     for (const { check, state, found, remedy } of findings) {
