@@ -12,7 +12,7 @@ import { type CaptureContext, captureAfter, captureBefore, captureRun } from "./
 import { createHistory } from "./turn/history.js";
 import { type Manifest, snapshotOf } from "./turn/manifest.js";
 import type { OpenTurn } from "./turn/open-turn.js";
-import { type Direction, next, take } from "./turn/stack.js";
+import { type Direction, next, type Step, take } from "./turn/stack.js";
 import type { RestoreOptions, RestoreReport, SessionSnapshots, TurnSnapshot } from "./types.js";
 import type { Roots } from "./workspace/roots.js";
 
@@ -128,8 +128,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     const before = history.stack();
     const taken = next(before, direction, steps);
     const after = take(before, direction, taken.length);
-    const manifests = taken.flatMap(({ snap }) => (snap === null ? [] : [history.manifest(snap)]));
-    const plan = await makePlan(manifests, direction, force, place);
+    const plan = await makePlan(manifestsOf(taken), direction, force, place);
     let files = plan.outcomes;
     if (!dryRun && taken.length > 0) {
       try {
@@ -147,9 +146,12 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     };
   }
 
-  function undone(): Manifest[] {
-    return history.stack().undo.flatMap(({ snap }) => (snap === null ? [] : [history.manifest(snap)]));
+  function manifestsOf(steps: readonly Step[]): Manifest[] {
+    return steps.flatMap(({ snap }) => (snap === null ? [] : [history.manifest(snap)]));
   }
+
+  /** Of what can be undone, oldest first. */
+  const undoable = () => manifestsOf(history.stack().undo);
 
   function positionOf(snapId: string, manifests: readonly Manifest[]): number {
     const at = manifests.findIndex((manifest) => manifest.snap_id === snapId);
@@ -158,7 +160,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   }
 
   function diffBetween(from: string | null, to: string | null): Promise<string> {
-    const manifests = undone();
+    const manifests = undoable();
     const first = from === null ? 0 : positionOf(from, manifests) + 1;
     const last = to === null ? manifests.length : positionOf(to, manifests) + 1;
     const now = to === null ? (path: string) => lookAt(path, place).bytes : null;
@@ -200,7 +202,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     },
     undo: (options = {}) => enqueue("undoing", () => go("undo", options)),
     redo: (options = {}) => enqueue("redoing", () => go("redo", options)),
-    list: () => enqueue("listing snapshots", () => undone().map(snapshotOf)),
+    list: () => enqueue("listing snapshots", () => undoable().map(snapshotOf)),
     depth: () =>
       enqueue("reading the undo stack", () => {
         const { undo, redo } = history.stack();
