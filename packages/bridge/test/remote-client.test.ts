@@ -14,10 +14,12 @@ test("a remote prompts and answers; its records carry its origin, and it sees it
   await expect(connection.request("session/prompt", ask(program.session.id))).resolves.toMatchObject({
     stopReason: "end_turn",
   });
+  await connection.request("_chimera.dev/session/undo", { sessionId: program.session.id });
   const records = await recordsOf(program);
   const origins = new Map(records.map(({ type, origin }) => [type, origin]));
   expect(origins.get("user_message")).toBe("bridge");
   expect(origins.get("permission_resolved")).toBe("bridge");
+  expect(origins.get("undo")).toBe("bridge");
   expect(receiver.updates.find(({ update }) => update.sessionUpdate === "user_message_chunk")).toMatchObject({
     origin: "bridge",
     update: { content: { text: "do it" } },

@@ -53,7 +53,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
   ) => {
     const { session } = await own.open(sessionId);
-    return session[direction]({ steps, force, dryRun: dry_run });
+    return session[direction]({ steps, force, dryRun: dry_run, origin });
   };
 
   return rowsOf(SHAPES, {
