@@ -71,6 +71,19 @@ describe("an editor's files", () => {
     },
   );
 
+  test("that never come are not waited for when the turn is cancelled", async () => {
+    const client = await standardClient(makeEngine(reading, { disk }), { fs: { readTextFile: true } });
+    const { sessionId } = client;
+    const { answer } = client.start("session/prompt", { sessionId, prompt: [{ type: "text", text: "go" }] });
+    const asked = await client.until((frame) => frame.method === "fs/read_text_file");
+    const since = performance.now();
+    client.notify("session/cancel", { sessionId });
+    expect((await answer).result).toMatchObject({ stopReason: "cancelled" });
+    expect(performance.now() - since).toBeLessThan(1000);
+    const withdrawn = client.frames.filter((frame) => frame.method === "$/cancel_request");
+    expect(withdrawn.map((frame) => frame.params)).toEqual([{ requestId: asked.id }]);
+  });
+
   test("of one that left are the disk's again", async () => {
     const engine = makeEngine(
       doing(async ({ workspace }) => {

@@ -46,6 +46,7 @@ export function createTurnRunner(deps: {
     directories: deps.directories,
     disk: deps.disk,
     client: deps.effects,
+    signal: () => turnSignal,
     onClientLost() {
       const now = "files are read from and written to the disk now";
       warn(`the editor that answered for unsaved files is gone: ${now}`, { turn: queue().current });

@@ -19,7 +19,8 @@ export const plainFiles: Files = {
 
 /** What a connected client does in the place of this machine. It goes when the connection does. */
 export interface ClientEffects {
-  readonly readText?: Files["readText"];
+  /** Ends with the signal, whether the client answers or not. A write does not: what it did to the file is part of the turn. */
+  readonly readText?: (path: string, signal?: AbortSignal) => Promise<string>;
   readonly writeText?: Files["writeText"];
   readonly terminal?: ClientTerminal;
   /** True once the client cannot be reached: the call that found out fails, later ones run here. */
@@ -41,10 +42,12 @@ export function composeWorkspace(parts: {
   /** Told when a file is about to be looked for here that a client answered for before. */
   readonly onClientLost: () => void;
   readonly watch: ChangeWatch;
+  /** Of the turn that runs. */
+  readonly signal: () => AbortSignal | undefined;
 }): Workspace {
   const { cwd, directories, disk, client, watch } = parts;
   let lent = false;
-  const files = (): Partial<Files> => {
+  const files = (): Pick<ClientEffects, "readText" | "writeText"> => {
     const effects = client();
     const lends = Boolean(effects?.readText ?? effects?.writeText);
     if (lent && !lends) parts.onClientLost();
@@ -54,7 +57,7 @@ export function composeWorkspace(parts: {
   return {
     cwd,
     directories,
-    readText: async (path) => (files().readText ?? disk.readText)(path),
+    readText: async (path) => (files().readText ?? disk.readText)(path, parts.signal()),
     writeText: async (path, text) => (files().writeText ?? disk.writeText)(path, text),
     willWrite: watch.willWrite,
     willRun: watch.willRun,

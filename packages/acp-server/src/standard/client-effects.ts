@@ -30,7 +30,10 @@ export function clientEffects(
     return output;
   };
   if (fs?.readTextFile) {
-    effects.readText = async (path) => (await ask("fs/read_text_file", ReadTextFileResponse, { path })).content;
+    effects.readText = async (path, signal) => {
+      const { content } = await ask("fs/read_text_file", ReadTextFileResponse, { path }, signal && { signal });
+      return content;
+    };
   }
   if (fs?.writeTextFile) {
     effects.writeText = async (path, content) => {
