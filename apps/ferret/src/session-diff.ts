@@ -1,4 +1,5 @@
 /** What the file tools changed in a session, as unified diffs; turns that were undone are left out. */
+import { startOf } from "@chimera/acp-schema/events";
 import type { Session, Sessions } from "@chimera/session";
 
 const MAX_CHARS = 64 * 1024;
@@ -9,7 +10,7 @@ export async function sessionDiff(sessions: Sessions, session: Session): Promise
   for await (const { type, event } of sessions.storeOf(session.id).read(session.id)) {
     if (type !== "file_edit" || event.type !== "file_edit" || (event.turn !== null && hidden.has(event.turn))) continue;
     text += event.metadata.diff.endsWith("\n") ? event.metadata.diff : `${event.metadata.diff}\n`;
-    if (text.length > MAX_CHARS) return `${text.slice(0, MAX_CHARS)}\n[more changes are not shown]`;
+    if (text.length > MAX_CHARS) return `${startOf(text, MAX_CHARS)}\n[more changes are not shown]`;
   }
   return text || "/diff: no file was changed";
 }

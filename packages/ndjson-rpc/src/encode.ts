@@ -1,3 +1,4 @@
+import { startOf } from "./cut.js";
 import { ErrorCode } from "./error-codes.js";
 import { ConnectionError, type RpcErrorObject } from "./errors.js";
 
@@ -27,15 +28,16 @@ export function encodeError(idText: string, error: RpcErrorObject): string {
 // --- internal ---
 
 const LONGEST_MESSAGE = 500;
-const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
 /**
- * JSON-RPC asks for a concise single sentence, and what a handler quotes of its input may be anything: its first line. Cut between
- * characters, since half of one makes the frame one that strict parsers refuse.
+ * JSON-RPC asks for a concise single sentence, and what a handler quotes of its input may be anything: its first line.
  */
 function sentence(message: string): string {
-  const start = String(message).slice(0, LONGEST_MESSAGE).replace(HALF_CHARACTER, "");
-  return start.trim().split(/[\r\n]/, 1)[0] || "Error";
+  return (
+    startOf(String(message), LONGEST_MESSAGE)
+      .trim()
+      .split(/[\r\n]/, 1)[0] || "Error"
+  );
 }
 
 function encodeParams(params: unknown): string {

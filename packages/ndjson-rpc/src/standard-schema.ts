@@ -1,4 +1,6 @@
 /** The Standard Schema interface (standardschema.dev), version 1: valibot, zod, arktype and others implement it. */
+import { startOf } from "./cut.js";
+
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": {
     readonly version: 1;
@@ -39,6 +41,6 @@ export function invalidPaths(issues: readonly SchemaIssue[]): InvalidPath[] {
     path: (issue.path ?? [])
       .map((segment) => `/${String(typeof segment === "object" ? segment.key : segment)}`)
       .join(""),
-    message: issue.message.slice(0, MAX_MESSAGE),
+    message: startOf(issue.message, MAX_MESSAGE),
   }));
 }

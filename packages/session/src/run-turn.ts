@@ -2,7 +2,7 @@
  * One turn: what an agent yields goes into the log as it comes; whatever the agent does, the turn ends with exactly one last
  * record, and everything that belongs to the turn stands before it.
  */
-import type { AgentEvent, RecordOf } from "@chimera/acp-schema/events";
+import { type AgentEvent, endOf, type RecordOf } from "@chimera/acp-schema/events";
 import type { Agent, AgentContext, Turn } from "./agent-port.js";
 import { createGrowingText } from "./growing-text.js";
 import type { History } from "./history.js";
@@ -180,9 +180,7 @@ function resultOf(
 function withinBounds(ending: Ending): Ending {
   const { output } = ending.metadata;
   if (output.length <= limits.outputChars) return ending;
-  // Half a character at the beginning would make a record that strict parsers refuse.
-  const end = output.slice(-limits.outputChars).replace(/^[\udc00-\udfff]/, "");
-  return { ...ending, metadata: { ...ending.metadata, output: end } } as Ending;
+  return { ...ending, metadata: { ...ending.metadata, output: endOf(output, limits.outputChars) } } as Ending;
 }
 
 /** Usage records carry the session's totals; an agent knows only its own turn's tokens. */

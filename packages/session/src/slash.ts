@@ -2,7 +2,7 @@
  * The built-in slash commands, the same on every transport: a row each. A command answers in the agent's place, as a turn
  * that takes no model step, so that its answer is read from the log like any other.
  */
-import type { AgentEvent } from "@chimera/acp-schema/events";
+import { type AgentEvent, startOf } from "@chimera/acp-schema/events";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
 import { compacting } from "./compact.js";
 import { isSessionError } from "./errors.js";
@@ -162,7 +162,7 @@ const BUILT_IN: readonly SlashCommand[] = [
     async run({ sessions }) {
       const { sessions: rows } = await sessions.list({ limit: 10 });
       if (rows.length === 0) return "no sessions yet";
-      return rows.map(({ id, summary }) => `${id}  ${summary.title ?? summary.prompt.slice(0, 60)}`).join("\n");
+      return rows.map(({ id, summary }) => `${id}  ${summary.title || startOf(summary.prompt, 60)}`).join("\n");
     },
   },
   {

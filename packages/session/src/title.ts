@@ -1,4 +1,6 @@
 /** A session's title: the first line of its first answer, without Markdown's marks, cut at a word. */
+import { startOf } from "@chimera/acp-schema/events";
+
 const LENGTH = 60;
 
 export function titleFrom(answer: string): string | null {
@@ -13,8 +15,7 @@ export function titleFrom(answer: string): string | null {
     .find((text) => text.length > 0);
   if (!line) return null;
   if (line.length <= LENGTH) return line;
-  // Half a character at the end would make a record that strict parsers refuse.
-  const cut = line.slice(0, LENGTH).replace(/[\ud800-\udbff]$/, "");
+  const cut = startOf(line, LENGTH);
   const space = cut.lastIndexOf(" ");
   return `${(space > LENGTH / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
 }

@@ -82,6 +82,15 @@ describe("a built-in command", () => {
     expect((await say(text)).output).toEqual(answer);
   });
 
+  test("/sessions cuts no character of a prompt in two", async () => {
+    const { sessions, session } = await say(`${"x".repeat(59)}😀`);
+    session.setTitle("");
+    const listed = outputOf(await runPrompt(sessions, session.id, "/sessions"));
+    expect(listed).toMatch(/x{59}$/m);
+    // Throws where half a character is left.
+    encodeURIComponent(listed);
+  });
+
   test("/clear hides what came before from the model, not from the log", async () => {
     const { sessions, session } = await say("first");
     await runPrompt(sessions, session.id, "/clear");

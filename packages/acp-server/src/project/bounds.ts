@@ -1,15 +1,13 @@
+import { startOf } from "@chimera/acp-schema/events";
+
 /**
  * What one frame may carry. Editors choke on frames of megabytes, and the log keeps the whole: with every character escaped
  * the parts of an update still stay under one MiB together.
  */
+
 const TEXT_CHARS = 48 * 1024;
 const DIFF_CHARS = 128 * 1024;
 const ARGS_CHARS = 128 * 1024;
-
-/** The beginning of a text, cut between characters: half of one makes a frame that strict parsers refuse. */
-export function startOf(text: string, chars: number): string {
-  return text.slice(0, chars).replace(/[\ud800-\udbff]$/, "");
-}
 
 export function cutText(text: string): string {
   return text.length <= TEXT_CHARS ? text : `${startOf(text, TEXT_CHARS)}\n[cut here; the session's log has the rest]`;

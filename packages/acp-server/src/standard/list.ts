@@ -1,7 +1,7 @@
 /** `session/list`: pages of stored sessions, newest touched first. */
 import type { ListSessionsResponse } from "@chimera/acp-schema";
+import { startOf } from "@chimera/acp-schema/events";
 import type { Engine } from "../context.js";
-import { startOf } from "../project/bounds.js";
 
 const PAGE = 50;
 

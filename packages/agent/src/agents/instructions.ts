@@ -1,5 +1,6 @@
 /** Project instructions: AGENTS.md and rule files, joined for the system prompt. */
 import { join } from "node:path";
+import { startOf } from "@chimera/acp-schema/events";
 import { listBeneath, readTextBeneath } from "../files/project-file.js";
 import { parseFrontMatter } from "./front-matter.js";
 
@@ -45,5 +46,5 @@ export async function loadInstructions(roots: Roots): Promise<string> {
   );
   const joined = texts.flat().join("\n\n");
   if (joined.length <= MAX_INSTRUCTIONS) return joined;
-  return joined.slice(0, MAX_INSTRUCTIONS - MARKER.length).replace(/[\ud800-\udbff]$/, "") + MARKER;
+  return startOf(joined, MAX_INSTRUCTIONS - MARKER.length) + MARKER;
 }

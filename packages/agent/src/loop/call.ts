@@ -1,5 +1,5 @@
 /** From what the model wrote to a call that can run: found, parsed, validated, described; or why it cannot. */
-import type { Location, ToolKind } from "@chimera/acp-schema/events";
+import { type Location, startOf, type ToolKind } from "@chimera/acp-schema/events";
 import { isDeeperThan, isJsonObject } from "../json.js";
 import type { Workspace } from "../port.js";
 import type { InputResult, Tool, Touches } from "../tool.js";
@@ -36,7 +36,7 @@ export async function prepareCall(raw: RawCall, id: string, toolbox: Toolbox, wo
     name: tool?.name ?? sendableName(raw.name),
     args: parsed.args,
     kind: tool?.kind ?? ("other" as const),
-    title: tool?.name ?? (raw.name.slice(0, 120) || "unknown tool"),
+    title: tool?.name ?? (startOf(raw.name, 120) || "unknown tool"),
     locations: [],
   };
   if (!tool) return { ...shown, plan: { problem: unknownTool(raw.name, toolbox) } };
@@ -88,7 +88,7 @@ function parseArgs(text: string): { args: Record<string, unknown>; problem?: str
 }
 
 function unknownTool(name: string, toolbox: Toolbox): string {
-  return `There is no tool named ${JSON.stringify(name.slice(0, 120))}. The tools are: ${toolbox.tools.map((t) => t.name).join(", ") || "none"}.`;
+  return `There is no tool named ${JSON.stringify(startOf(name, 120))}. The tools are: ${toolbox.tools.map((t) => t.name).join(", ") || "none"}.`;
 }
 
 function invalid(tool: Tool, issues: NonNullable<InputResult<unknown>["issues"]>): string {

@@ -1,5 +1,5 @@
 /** The tool calls of a step: announced together, reads run side by side, the rest in order; one result for each. */
-import type { AgentEvent, Metadata } from "@chimera/acp-schema/events";
+import { type AgentEvent, type Metadata, startOf } from "@chimera/acp-schema/events";
 import type { ModelMessage } from "../providers/model.js";
 import type { ToolOutcome } from "../tool.js";
 import { abortable } from "./abortable.js";
@@ -107,5 +107,5 @@ function limited(outcome: ToolOutcome): ToolOutcome {
   const output = String(outcome.output ?? "");
   if (output.length <= LONGEST_OUTPUT) return outcome;
   const left = output.length - LONGEST_OUTPUT;
-  return { ...outcome, output: `${output.slice(0, LONGEST_OUTPUT)}\n[${left} more characters were left out]` };
+  return { ...outcome, output: `${startOf(output, LONGEST_OUTPUT)}\n[${left} more characters were left out]` };
 }

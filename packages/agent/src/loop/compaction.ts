@@ -1,4 +1,5 @@
 /** Making room when the conversation outgrows the model's context window. */
+import { endOf, startOf } from "@chimera/acp-schema/events";
 import type { ModelMessage } from "../providers/model.js";
 import { estimatedTokens } from "./model-context.js";
 import type { Run } from "./run.js";
@@ -63,7 +64,7 @@ async function summaryOf(run: Run, history: readonly ModelMessage[]): Promise<st
   if (draft.usage) run.spending.add(draft.usage);
   return (
     cut(draft.text.trim(), run.model.contextWindow) ||
-    `(The model could not summarise; this is the shortened transcript.)\n${transcript.slice(-8_000)}`
+    `(The model could not summarise; this is the shortened transcript.)\n${endOf(transcript, 8_000)}`
   );
 }
 
@@ -93,11 +94,11 @@ function transcriptOf(history: readonly ModelMessage[], contextWindow: number): 
     const calls = uses.map((use) => `\n[calls ${use.name} ${cut(JSON.stringify(use.args), 200)}]`);
     return `${message.role}: ${cut(message.text, share)}${calls.join("")}`;
   });
-  return lines.join("\n").slice(-room);
+  return endOf(lines.join("\n"), room);
 }
 
 function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length)} […]`;
+  return text.length <= length ? text : `${startOf(text, length)} […]`;
 }
 
 function elideResults(run: Run): boolean {

@@ -1,5 +1,6 @@
 /** A tool of an MCP server as a tool of ours. */
 import { createHash } from "node:crypto";
+import { startOf } from "@chimera/acp-schema/events";
 import { isDeeperThan, isJsonObject, type JsonObject } from "../json.js";
 import { isPicture } from "../picture.js";
 import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";
@@ -14,11 +15,11 @@ const MAX_SCHEMA_DEPTH = 32;
 
 /** What a server says about its own tools is not trusted: every one of them asks. */
 export function adaptTool(server: string, tool: McpTool, client: McpClient): Tool<Record<string, unknown>> {
-  const title = `${server}: ${asText(tool.title) || tool.name}`.slice(0, 120);
+  const title = startOf(`${server}: ${asText(tool.title) || tool.name}`, 120);
   return {
     name: mcpToolName(server, tool.name),
     aliases: [],
-    description: (asText(tool.description) || `${tool.name} of the MCP server ${server}`).slice(0, MAX_DESCRIPTION),
+    description: startOf(asText(tool.description) || `${tool.name} of the MCP server ${server}`, MAX_DESCRIPTION),
     input: anyObject,
     inputSchema: schemaOf(tool.inputSchema),
     kind: "other",
@@ -80,7 +81,7 @@ async function outcomeOf(result: JsonObject, context: ToolContext): Promise<Tool
   const images = blocks.flatMap(pictureOf);
   const shown = images.length > 0 ? { images } : {};
   if (result["isError"] !== true) return { success: true, output, ...shown };
-  return { success: false, output, error: output.slice(0, 500) || "The tool failed.", ...shown };
+  return { success: false, output, error: startOf(output, 500) || "The tool failed.", ...shown };
 }
 
 type Block = { readonly type: string } & Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** A person's prompt as the two things models take: text and pictures. */
-import type { PromptBlock } from "@chimera/acp-schema/events";
+import { type PromptBlock, startOf } from "@chimera/acp-schema/events";
 import { isPicture } from "../picture.js";
 import type { ToolImage } from "../tool.js";
 
@@ -23,7 +23,7 @@ function partOf(block: PromptBlock): PromptPart {
   if (type === "image") {
     const image = { mimeType, data };
     if (isPicture(image)) return { type, ...image };
-    return { type: "text", text: `[a picture that cannot be shown: ${String(mimeType).slice(0, 80)}]` };
+    return { type: "text", text: `[a picture that cannot be shown: ${startOf(String(mimeType), 80)}]` };
   }
   if (type === "resource" && typeof resource === "object" && resource !== null) {
     const embedded = resource as Record<string, unknown>;

@@ -1,4 +1,5 @@
 /** Server-sent events out of a posted reply, as they arrive; errors of the HTTP layer become typed ones. */
+import { startOf } from "@chimera/acp-schema/events";
 import { createParser } from "eventsource-parser";
 import { AgentError, type AgentErrorCode } from "../errors.js";
 import type { Post, PostReply, PostRequest } from "./post.js";
@@ -67,7 +68,7 @@ export async function* postForEvents(
 
 /** The error a provider reported in the middle of a stream, or instead of one. */
 export function providerError(status: number, type: string, message: string, retryAfterMs?: number): AgentError {
-  const said = message.slice(0, LONGEST_MESSAGE) || `the provider answered ${status || type}`;
+  const said = startOf(message, LONGEST_MESSAGE) || `the provider answered ${status || type}`;
   return new AgentError(codeOf(status, type, said), said, { retryAfterMs });
 }
 
@@ -77,7 +78,7 @@ function parseData(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch (cause) {
-    throw new AgentError("bad_reply", `the model sent an event that is not JSON: ${data.slice(0, 200)}`, { cause });
+    throw new AgentError("bad_reply", `the model sent an event that is not JSON: ${startOf(data, 200)}`, { cause });
   }
 }
 
@@ -122,7 +123,7 @@ function isEncoded(reply: PostReply): boolean {
 }
 
 function notStreamed(body: string): AgentError {
-  return new AgentError("bad_reply", `the provider did not stream: ${body.slice(0, SHOWN_OF_BODY)}`);
+  return new AgentError("bad_reply", `the provider did not stream: ${startOf(body, SHOWN_OF_BODY)}`);
 }
 
 function isJson(reply: PostReply): boolean {
@@ -134,7 +135,7 @@ async function statusError(reply: PostReply): Promise<AgentError> {
   const { type, message } = describeBody(body);
   if (reply.status === 200 && !type) return notStreamed(body);
   const { location } = reply.headers;
-  const text = message || body.slice(0, SHOWN_OF_BODY).trim() || (location ? `it points to ${location}` : "");
+  const text = message || startOf(body, SHOWN_OF_BODY).trim() || (location ? `it points to ${location}` : "");
   return providerError(
     reply.status,
     type,

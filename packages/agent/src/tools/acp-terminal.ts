@@ -1,4 +1,5 @@
 /** acp_terminal: a command in the terminal of the editor, where the person watches it. */
+import { startOf } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import { resolvePath } from "../files/real-path.js";
 import type { ClientTerminal, Workspace } from "../port.js";
@@ -29,7 +30,7 @@ export const acpTerminalTool = defineTool({
     const line = [command, ...args.map(quoted)].join(" ");
     const reads = [resolvePath(cwd, workspace).path];
     return {
-      title: line.split("\n", 1)[0]?.slice(0, 120) ?? "",
+      title: startOf(line.split("\n", 1)[0] ?? "", 120),
       locations: [],
       touches: { reads, writes: [], command: line },
     };

@@ -1,6 +1,7 @@
 /** Bash: a command in a shell of its own, with a time limit, no input and no secrets. */
 import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
+import { startOf } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import type { Bounds, Confine } from "../confine-port.js";
 import { resolvePath } from "../files/real-path.js";
@@ -51,7 +52,7 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
     describe: ({ command, cwd }, workspace) => {
       const reads = [resolvePath(cwd, workspace).path];
       const firstLine = command.trim().split("\n", 1)[0] ?? "";
-      return { title: firstLine.slice(0, 120), locations: [], touches: { reads, writes: [], command } };
+      return { title: startOf(firstLine, 120), locations: [], touches: { reads, writes: [], command } };
     },
     run: async ({ command, timeout, cwd }, context) => {
       if (command.includes("\0")) return failure("The command holds a NUL character.");

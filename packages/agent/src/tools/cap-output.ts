@@ -1,4 +1,5 @@
 /** Keeps what a model reads within bounds: the beginning and the end, and a notice of what lies between. */
+import { endOf, startOf } from "@chimera/acp-schema/events";
 import type { ToolContext } from "../tool.js";
 
 /** Characters of one result that reach the model. */
@@ -12,16 +13,5 @@ export async function capOutput(text: string, context: ToolContext, name: string
   const kept = await context.spill?.(name, text).catch(() => undefined);
   const where = kept === undefined ? "" : `; the full text is in ${kept}`;
   const notice = `\n\n[output truncated: ${text.length} characters, the middle left out${where}]\n\n`;
-  return (
-    whole(text.slice(0, HEAD)) +
-    notice +
-    text.slice(-(MAX_OUTPUT - HEAD - notice.length)).replace(/^[\udc00-\udfff]/, "")
-  );
-}
-
-// --- internal ---
-
-/** A cut must not leave half of a surrogate pair. */
-function whole(text: string): string {
-  return text.replace(/[\ud800-\udbff]$/, "");
+  return startOf(text, HEAD) + notice + endOf(text, MAX_OUTPUT - HEAD - notice.length);
 }

@@ -1,4 +1,5 @@
 /** Read: a text file or a part of it; a picture where the model takes pictures. */
+import { startOf } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import { readCanonical, readHead } from "../files/canonical-file.js";
 import type { RealPath } from "../files/real-path.js";
@@ -85,5 +86,5 @@ function fit(lines: readonly string[], start: number, wanted: number): { end: nu
     end += 1;
   }
   if (end > start) return { end, body: lines.slice(start, end).join("\n") };
-  return { end: start + 1, body: `${lines[start]?.slice(0, MAX_OUTPUT)} [line cut]` };
+  return { end: start + 1, body: `${startOf(lines[start] ?? "", MAX_OUTPUT)} [line cut]` };
 }

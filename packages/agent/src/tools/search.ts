@@ -1,4 +1,5 @@
 /** search: which lines of which files match; ripgrep where it is installed, a walk of our own where it is not. */
+import { startOf } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import type { Tool } from "../tool.js";
 import { MAX_OUTPUT } from "./cap-output.js";
@@ -34,7 +35,7 @@ export function createSearchTool({ ripgrep = true }: SearchOptions = {}): Tool<S
     parallel: true,
     describe: (input, workspace) => {
       const described = describeFile("Search", input.path, workspace, "reads");
-      return { ...described, title: `Search ${JSON.stringify(input.pattern.slice(0, 80))}` };
+      return { ...described, title: `Search ${JSON.stringify(startOf(input.pattern, 80))}` };
     },
     run: async ({ pattern, path, glob, ignore_case: ignoreCase }, context) => {
       const { path: root, shown } = locate(path, context, "reads");
@@ -61,7 +62,7 @@ async function firstLines(matches: AsyncGenerator<Match>, shown: string): Promis
   let size = 0;
   for await (const { path, line, text } of matches) {
     const place = [shown === "." ? "" : shown, path].filter((part) => part !== "").join("/");
-    const entry = `${place}:${line}:${text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)} […]` : text}`;
+    const entry = `${place}:${line}:${text.length > MAX_LINE ? `${startOf(text, MAX_LINE)} […]` : text}`;
     size += entry.length + 1;
     if (size > MAX_OUTPUT - MARGIN) return `${lines.join("\n")}\n[more matches: narrow it with path or glob]`;
     lines.push(entry);

@@ -36,6 +36,17 @@ describe("tool calls", () => {
     ]);
   });
 
+  it("give no half of a character to the log, whatever is cut short", async () => {
+    const long = toolNamed("long", async () => ({ success: true, output: `x${"😀".repeat(150_000)}` }));
+    const named = `${"n".repeat(119)}😀`;
+    const events = await takeTurn(calling([{ call: "long" }, { call: named }], [long]));
+    const outputs = of(events, "tool_result").map((result) => result.output);
+    expect(outputs.join()).toContain("more characters were left out");
+    expect(outputs.join()).toContain("no tool named");
+    // Throws where half a character is left.
+    for (const event of events) encodeURIComponent(Object.values(event.metadata).join(""));
+  });
+
   it("of reading tools run side by side, those that change things one after the other and in order", async () => {
     const log: string[] = [];
     const timed = async (name: string) => {

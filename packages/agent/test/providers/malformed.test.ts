@@ -32,6 +32,19 @@ describe("a server that does not keep to its protocol", () => {
   });
 
   it.each([
+    [chat, data({ error: { message: `x${"😀".repeat(2000)}` } })],
+    [anthropic, data({ type: "error", error: { message: `x${"😀".repeat(2000)}` } })],
+    [chat, `data: {x${"😀".repeat(200)}\n\n`],
+    [chat, `${"x".repeat(11)}${"😀".repeat(200)}`],
+  ])("is quoted without half a character", async (wire, stream) => {
+    const server = await serveWire([{ writes: [stream] }]);
+    const [error] = of(await takeTurn(agentOn(wire, server.url)), "error");
+    expect(error?.message).toContain("😀");
+    // Throws where half a character is left.
+    encodeURIComponent(error?.message ?? "");
+  });
+
+  it.each([
     [chat, data(choice({ tool_calls: [{ index: "x", id: 5, function: { name: 7, arguments: { a: 1 } } }] }))],
     [
       anthropic,

@@ -1,4 +1,5 @@
 /** A running server as this package talks to it: JSON requests that fail with words, and its event streams. */
+import { startOf } from "@chimera/acp-schema/events";
 import { CliError } from "../errors.js";
 import { plainLine } from "../terminal/plain.js";
 
@@ -48,7 +49,7 @@ export function createServer(url: string, token: string | undefined): Server {
 async function refusal(url: string, response: Response): Promise<CliError> {
   const { status } = response;
   const reply = (await response.json().catch(() => ({}))) as { error?: unknown; message?: unknown };
-  const said = plainLine(String(reply.message ?? reply.error ?? response.statusText)).slice(0, 300);
+  const said = startOf(plainLine(String(reply.message ?? reply.error ?? response.statusText)), 300);
   if (status === 401 || status === 403) return new CliError("unauthorized", `${url} refuses the token: ${said}`);
   if (status === 404) return new CliError("not_found", said);
   if (status === 409) return new CliError("conflict", said);

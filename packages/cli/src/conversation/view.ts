@@ -1,5 +1,5 @@
 /** Records of a session -> what a person sees of them. Prints whole lines, and says what to show while something runs. */
-import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
+import { type RecordOf, type SessionRecord, startOf } from "@chimera/acp-schema/events";
 import { renderDiff } from "../terminal/diff.js";
 import { formatDuration } from "../terminal/duration.js";
 import { createMarkdownStream } from "../terminal/markdown.js";
@@ -68,7 +68,7 @@ export function createView({ style, print, width, clock }: ViewOptions): View {
     if (metadata.success) line(`${style.green("✓")} ${title} ${took}`);
     else
       line(
-        `${style.red("✗")} ${title} ${took} ${style.red(plainLine(metadata.error ?? metadata.output).slice(0, 200))}`,
+        `${style.red("✗")} ${title} ${took} ${style.red(startOf(plainLine(metadata.error ?? metadata.output), 200))}`,
       );
     for (const diff of diffs) for (const shown of renderDiff(diff, style)) line(`  ${shown}`);
     diffs = [];

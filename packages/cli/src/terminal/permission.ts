@@ -1,5 +1,5 @@
 /** A permission request in words, and the answers a person can type. */
-import type { Decision, Metadata } from "@chimera/acp-schema/events";
+import { type Decision, type Metadata, startOf } from "@chimera/acp-schema/events";
 import { plainLine } from "./plain.js";
 import type { Style } from "./style.js";
 
@@ -20,7 +20,7 @@ const WORDS: Readonly<Record<Decision, string>> = { allow: "[y]es", deny: "[n]o"
 export function permissionQuestion(request: Metadata<"permission_request">, style: Style): string {
   const subject = plainLine(String(request.args["command"] ?? request.args["path"] ?? JSON.stringify(request.args)));
   const risk = request.risk === "low" ? "" : ` ${style.yellow(`(${request.risk} risk)`)}`;
-  return `${style.yellow("?")} ${style.bold(plainLine(request.tool))} ${subject.slice(0, 500)}${risk}`;
+  return `${style.yellow("?")} ${style.bold(plainLine(request.tool))} ${startOf(subject, 500)}${risk}`;
 }
 
 /** The answers it takes: `[y]es / [n]o / [a]lways / never`. */

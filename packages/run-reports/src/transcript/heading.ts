@@ -1,3 +1,4 @@
+import { startOf } from "@chimera/acp-schema/events";
 import { sessionPrefix } from "@chimera/event-store";
 import { fieldsOf, numberOr, textOf } from "./fields.js";
 
@@ -40,5 +41,5 @@ export function headingOf(id: string, summary: unknown): Heading {
 // --- internal ---
 
 function shorten(text: string): string {
-  return text.length <= LONGEST_TITLE ? text : `${text.slice(0, LONGEST_TITLE - 1).trimEnd()}…`;
+  return text.length <= LONGEST_TITLE ? text : `${startOf(text, LONGEST_TITLE - 1).trimEnd()}…`;
 }

@@ -1,4 +1,5 @@
 /** The model that is always there: it takes plain requests literally, calls the tools, and says that it is no model. */
+import { startOf } from "@chimera/acp-schema/events";
 import type { Model, ModelEvent, ModelMessage, ModelTool } from "../model.js";
 import { type Action, readRequest } from "./request.js";
 
@@ -95,12 +96,12 @@ function report(actions: readonly Action[], results: readonly Result[], unknown:
   const parts = settled.map((result, index) => {
     const action = actions[Math.min(index, actions.length - 1)] as Action;
     const output =
-      result.output.length > LONGEST_SHOWN ? `${result.output.slice(0, LONGEST_SHOWN)}\n[…]` : result.output;
+      result.output.length > LONGEST_SHOWN ? `${startOf(result.output, LONGEST_SHOWN)}\n[…]` : result.output;
     return `${result.success ? "Done" : "Failed"}: ${describe(action)}\n\n${fenced(output)}`;
   });
   const left = actions.slice(settled.length).map(describe);
   if (left.length > 0) parts.push(`Not done: ${left.join(", ")}.`);
-  if (unknown) parts.push(`Not understood: ${JSON.stringify(unknown.slice(0, 200))}. ${ABILITIES}`);
+  if (unknown) parts.push(`Not understood: ${JSON.stringify(startOf(unknown, 200))}. ${ABILITIES}`);
   parts.push(WHOAMI);
   return parts.join("\n\n");
 }
