@@ -19,7 +19,7 @@ export function isCliError(error: unknown): error is CliError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-/** An id nobody knows is a mistake in what was typed; everything else is a failure of the work. */
+/** An id or a path that is not there is a mistake in what was typed; everything else is a failure of the work. */
 export const EXIT_CODES: Readonly<Record<CliErrorCode, number>> = {
   failed: 1,
   not_found: 2,

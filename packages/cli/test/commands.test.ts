@@ -233,7 +233,7 @@ test.each([
   [["share", "nope"], 2],
   [["share"], 2],
   [["export", "nope"], 2],
-  [["import", "missing.json"], 1],
+  [["import", "missing.json"], 2],
   [["import", "bad.json"], 1],
   [["import", "other.json"], 1],
   [["undo", "nope"], 2],

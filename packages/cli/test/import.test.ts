@@ -73,3 +73,12 @@ test.each([
   const run = await person.type(["import", "x.json", ...more]);
   expect(run).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(message) });
 });
+
+test("what is not there is a mistake in what was typed; what is there and no session is a failure", async () => {
+  const person = await createPerson();
+  await mkdir(join(person.cwd, "empty"));
+  const missing = await person.type(["import", "missing.json"]);
+  expect(missing).toMatchObject({ code: 2, stderr: `otter import: there is no ${join(person.cwd, "missing.json")}\n` });
+  const empty = await person.type(["import", "empty"]);
+  expect(empty).toMatchObject({ code: 1, stderr: expect.stringContaining("cannot read") });
+});

@@ -13,7 +13,8 @@ const MOST_BYTES = 512 * 1024 * 1024;
 const EVENT_FILE = /^event-(\d{6,15})(?:-[0-9a-f]{8})?\.json$/;
 
 export async function readBundle(path: string): Promise<Bundle> {
-  const found = await stat(path).catch((cause: Error) => {
+  const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === "ENOENT") throw new CliError("not_found", `there is no ${path}`, { cause });
     throw new CliError("failed", `cannot read ${path}: ${cause.message}`, { cause });
   });
   return found.isDirectory() ? readDirectory(path) : parseBundle(path, await readJson(path, found.size));
@@ -23,8 +24,11 @@ export async function readBundle(path: string): Promise<Bundle> {
 
 async function readJson(path: string, size: number): Promise<unknown> {
   if (size > MOST_BYTES) throw new CliError("failed", `${path} is larger than ${MOST_BYTES / 1024 / 1024} MiB`);
+  const text = await readFile(path, "utf8").catch((cause: Error) => {
+    throw new CliError("failed", `cannot read ${path}: ${cause.message}`, { cause });
+  });
   try {
-    return JSON.parse((await readFile(path, "utf8")).replace(/^\uFEFF/, ""));
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (cause) {
     throw new CliError("failed", `${path} is not JSON: ${(cause as Error).message.split("\n", 1)[0]}`, { cause });
   }
