@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
-import { createFileStore } from "@chimera/event-store";
+import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import type { Agent, Summary } from "@chimera/session";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Client, connect, type Frame, makeEngine, nativeClient, saying, yielding } from "./harness.js";
@@ -409,7 +409,35 @@ describe("a conversation", () => {
       summary: { prompt: "hi" },
       events: expect.arrayContaining([expect.objectContaining({ seq: 1, type: "user_message" })]),
     });
+    expect((await client.call("session/get", { sessionId })).result).toMatchObject({ truncated: false });
     const fork = await client.call("session/fork", { sessionId, turn: 0 });
     expect(fork.result).toEqual({ sessionId: expect.not.stringMatching(sessionId), parentId: sessionId });
   });
+});
+
+test("session/get of a log too long for a frame has the newest of it, and says so", async () => {
+  const text = "x".repeat(60_000);
+  const engine = makeEngine(
+    async function* () {
+      for (let i = 0; i < 300; i++) {
+        yield { type: "text_delta", metadata: { text } };
+        if (i % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+    { coalesce: false, store: createMemoryStore<SessionEvent, Summary>({ maxSessionBytes: 64 * 1024 * 1024 }) },
+  );
+  const client = await nativeClient(engine);
+  await client.message("go");
+  const { result } = await client.call("session/get", { sessionId: client.sessionId });
+  const { events, truncated, event_count } = result as unknown as {
+    events: { seq: number }[];
+    truncated: boolean;
+    event_count: number;
+  };
+  expect(truncated).toBe(true);
+  expect(events.at(-1)?.seq).toBe(event_count);
+  expect(events).toHaveLength(event_count - events[0]!.seq + 1);
+  const size = JSON.stringify(result).length;
+  expect(size).toBeGreaterThan(15 * 1024 * 1024);
+  expect(size).toBeLessThan(17 * 1024 * 1024);
 });

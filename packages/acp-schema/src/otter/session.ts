@@ -52,8 +52,11 @@ export type ListedSession = v.InferOutput<typeof ListedSession>;
 export const ListSessionsResponse = plain(() => ({ sessions: v.array(ListedSession) }));
 export type ListSessionsResponse = v.InferOutput<typeof ListSessionsResponse>;
 
-/** The body of `GET /sessions/{id}` under this dialect's name for the id as well. */
-export const GetSessionResponse = plain(() => ({ sessionId, ...SessionDetail.entries }));
+/**
+ * The body of `GET /sessions/{id}` under this dialect's name for the id as well. It is one frame: of a log too long for one the
+ * newest events are there, and `truncated` is true.
+ */
+export const GetSessionResponse = plain(() => ({ sessionId, ...SessionDetail.entries, truncated: v.boolean() }));
 export type GetSessionResponse = v.InferOutput<typeof GetSessionResponse>;
 
 /** `mode` names an agent: build, plan, explore, review, general or a file's. Answered with what is now set. */

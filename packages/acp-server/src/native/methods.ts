@@ -12,6 +12,7 @@ import { requireDirectories } from "../directory.js";
 import type { NativeProjection } from "../project/native.js";
 import { promptInput } from "../prompt-content.js";
 import { rowsOf } from "../rows.js";
+import { newestEvents } from "./newest-events.js";
 import { replayNative } from "./resume.js";
 import { type NativeView, nativeView } from "./view.js";
 
@@ -99,8 +100,8 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     },
     "session/get": async ({ sessionId }) => {
       const { engine, session } = await load(sessionId);
-      const events = [];
-      for await (const { event } of engine.sessions.storeOf(sessionId).read(sessionId)) events.push(event);
+      const event_count = session.lastSeq;
+      const { events, truncated } = await newestEvents(engine.sessions.storeOf(sessionId), sessionId, event_count);
       const { state } = session;
       const step_count = session.history.facts.steps;
       return {
@@ -110,7 +111,8 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
         events,
         state,
         step_count,
-        event_count: session.lastSeq,
+        event_count,
+        truncated,
       };
     },
     "session/message": (params, request) => prompt(params.sessionId, messageInput(params), request, false),
