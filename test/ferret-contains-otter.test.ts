@@ -56,6 +56,21 @@ test("in its sandbox ferret lists no tool that cannot be confined", async () => 
   expect(free).toContain("acp_terminal");
 });
 
+test("in its sandbox ferret says of such a tool that allowing it is of no use", async () => {
+  const said = (mode: string, tools: string) => {
+    const { child } = startProgram("ferret", ["serve", "--sandbox", mode, "--allowed-tools", tools]);
+    child.stdin.end();
+    return text(child.stderr);
+  };
+  const [confined, free, other] = await Promise.all([
+    said("read-only", "Read,ACP_terminal"),
+    said("off", "Read,acp_terminal"),
+    said("read-only", "Read"),
+  ]);
+  expect(confined).toContain("acp_terminal is allowed and not offered");
+  expect([free, other].join()).not.toContain("acp_terminal");
+});
+
 test("routes", async () => {
   const [otter, ferret] = await both(async (name) => {
     const server = await startServer([], {}, { name });

@@ -25,7 +25,7 @@ export const sandboxExtension: ProgramExtension = {
     const restart = ({ cwd }: Pick<Session, "cwd">, requested: string) =>
       `restart required: sandbox mode ${modeIn(cwd)} is fixed while the program runs; start it with --sandbox ${requested}`;
     return {
-      warnings: warningsOf(mode, osSandbox),
+      warnings: [...warningsOf(mode, osSandbox), ...uselessTools(mode, context)],
       directories: readDirectories(context),
       protocol: {
         name: "sandbox",
@@ -82,5 +82,13 @@ function warningsOf(mode: SandboxMode, osSandbox: OsSandbox): string[] {
   }
   return osSandbox === "off"
     ? [`WARNING: sandbox mode ${mode} without the operating system's wall: commands are judged by their text alone`]
+    : [];
+}
+
+/** What is asked for by name and never offered: an editor's terminal cannot be confined. */
+function uselessTools(mode: SandboxMode, { values }: ExtensionContext): string[] {
+  const named = (values.allowed_tools ?? []).some((name) => name.trim().toLowerCase() === "acp_terminal");
+  return named && SANDBOX_MODES[mode].confined
+    ? ["WARNING: acp_terminal is allowed and not offered: the sandbox cannot confine what runs in an editor's terminal"]
     : [];
 }
