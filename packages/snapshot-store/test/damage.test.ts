@@ -110,6 +110,67 @@ test("half a row, as a full disk or a crash leaves it, costs only what it was to
   expect(existsSync(f.path("a"))).toBe(false);
 });
 
+test("rows that somebody made up are passed over, whatever they hold", async () => {
+  const f = fixture();
+  const history = join(f.root, "otter-1/history.ndjson");
+  await f.toolTurn(0, { a: "1" });
+  f.session.beginTurn(1);
+  await f.session.willWrite(f.path("a"));
+  f.write("a", "2");
+  const sha = "0".repeat(64);
+  const odd = [0, -1, 1.5, 1e300, "", "x", null, true, [], [[]], {}, { kind: "file" }];
+  const rows = [
+    ...odd.flatMap((value) => [
+      { path: value, state: { kind: "absent" } },
+      { path: f.path("b"), state: value },
+      { path: f.path("b"), state: { kind: "file", sha: value, mode: 420 } },
+      { path: f.path("b"), state: { kind: "file", sha, mode: value === 0 ? -1 : value } },
+      { path: f.path("b"), state: { kind: "link", sha, mode: 511, target: typeof value === "string" ? 1 : value } },
+      { dir: value, mode: 493 },
+      { dir: f.path("d"), mode: value === 0 || value === null ? "0" : value },
+      { skipped: value, reason: typeof value === "string" ? 1 : value },
+      { run: value, at: 1 },
+      { run: f.ws, at: typeof value === "number" || value === null ? "1" : value },
+      { ended: value },
+    ]),
+    { path: join(f.out, "canary"), state: { kind: "absent" } },
+    { path: `${f.ws}/../out/canary`, state: { kind: "absent" } },
+    { path: `${f.ws}/a\0b`, state: { kind: "absent" } },
+    { path: f.ws, state: { kind: "absent" } },
+    { dir: f.out, mode: null },
+    { dir: `${f.ws}/../out`, mode: null },
+    { run: "/", at: 1 },
+    { path: f.path("b"), state: { kind: "absent" }, ended: { turn: 9, snap: null } },
+  ];
+  appendFileSync(history, rows.map((row) => `\n${JSON.stringify(row)}`).join(""));
+  const session = f.reopened();
+  expect(await session.depth()).toEqual({ undo: 2, redo: 0 });
+  expect((await session.list()).at(-1)?.files.map(({ path }) => path)).toEqual([f.path("a")]);
+  expect(await session.undo({ steps: 9 })).toMatchObject({ turnNumbers: [1, 0], conflicts: [] });
+  expect(f.tree()).toEqual({});
+  expect(readFileSync(join(f.out, "canary"), "utf8")).toBe("canary");
+});
+
+test("what a command left is kept as far as it was found when the rest could not be", async () => {
+  const f = fixture();
+  f.write("b", "old");
+  await f.toolTurn(0, { z: "1" });
+  f.session.beginTurn(1);
+  const ended = await f.session.willRun();
+  f.write("a", "new");
+  f.write("b", "changed");
+  const blobs = join(f.root, "otter-1/blobs");
+  renameSync(blobs, `${blobs}.away`);
+  writeFileSync(blobs, "");
+  await expect(ended()).rejects.toBeInstanceOf(SnapshotError);
+  rmSync(blobs);
+  renameSync(`${blobs}.away`, blobs);
+  await (await f.session.willRun())();
+  // As after a crash: another process has only what was written.
+  await f.reopened().undo();
+  expect(existsSync(f.path("a"))).toBe(false);
+});
+
 test.each(["", "\0\0\0"])(
   "a history of which a power cut left nothing (%j) costs the earlier steps alone",
   async (left) => {

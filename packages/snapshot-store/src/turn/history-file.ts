@@ -8,6 +8,7 @@ import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type StoredState } from "../content/file-state.js";
 import { errnoOf, SnapshotError } from "../errors.js";
+import { isModeOrNull, isPlainPath } from "./manifest.js";
 import { checkStack, EMPTY_STACK, isStep, push, type Stack, type Step } from "./stack.js";
 
 export interface Row {
@@ -101,23 +102,36 @@ function parseHead(text: string): Stack {
   return checkStack(value);
 }
 
-/** Nothing for what is not a whole row. */
+/** Nothing for what is not a whole row: half of one, one of a later version, or one that somebody made up. */
 function parseRow(text: string): Row[] {
   try {
-    const row = JSON.parse(text) as Row | null;
+    const row: unknown = JSON.parse(text);
     return typeof row === "object" && row !== null && isWhole(row) ? [row] : [];
   } catch {
     return [];
   }
 }
 
-function isWhole({ turn, path, state, ended }: Row): boolean {
-  if (turn !== undefined) return Number.isSafeInteger(turn);
-  if (ended !== undefined) return isStep(ended);
-  return path === undefined || isStored(state);
+type Loose = Readonly<Record<string, unknown>>;
+
+/** By the key that says what a row is: whether the rest of it is there. */
+const WHOLE: Readonly<Record<string, (row: Loose) => boolean>> = {
+  turn: ({ turn }) => Number.isSafeInteger(turn),
+  ended: ({ ended }) => isStep(ended),
+  path: ({ path, state }) => isPlainPath(path) && isStored(state),
+  dir: ({ dir, mode }) => isPlainPath(dir) && isModeOrNull(mode),
+  skipped: ({ skipped, reason }) => typeof skipped === "string" && typeof reason === "string",
+  run: ({ run, at }) => typeof run === "string" && (at === null || Number.isFinite(at)),
+};
+
+function isWhole(row: object): row is Row {
+  const [kind, ...more] = Object.keys(WHOLE).filter((key) => Object.hasOwn(row, key));
+  return kind !== undefined && more.length === 0 && WHOLE[kind]!(row as Loose);
 }
 
-function isStored(state: StoredState | undefined): boolean {
-  if (state?.kind === ABSENT.kind) return true;
-  return (state?.kind === "file" || state?.kind === "link") && isSha256(state.sha) && Number.isInteger(state.mode);
+function isStored(value: unknown): value is StoredState {
+  const { kind, sha, mode, target } = (value ?? {}) as Loose;
+  if (kind === ABSENT.kind) return true;
+  if ((kind !== "file" && kind !== "link") || !isSha256(sha) || mode === null || !isModeOrNull(mode)) return false;
+  return kind === "file" || typeof target === "string";
 }

@@ -88,6 +88,12 @@ export function createHistory(directory: string, blobs: Blobs, roots: Roots, lim
     collect();
   }
 
+  /** The file may be anybody's work: what it says of other places is nothing that a turn of this session found. */
+  function isInWorkspace({ path, dir }: Row): boolean {
+    const place = path ?? dir;
+    return place === undefined || roots.locate(place) !== null;
+  }
+
   function write(rows: readonly Row[]): void {
     if (appendToHistory(directory, rows) === null) replaceHistory(directory, current(), { rows });
   }
@@ -104,7 +110,7 @@ export function createHistory(directory: string, blobs: Blobs, roots: Roots, lim
   return {
     stack: current,
     manifest,
-    interrupted: () => reopenTurn(load().open, write),
+    interrupted: () => reopenTurn(load().open.filter(isInWorkspace), write),
     begin(turn) {
       discard();
       return openTurn(turn, write);

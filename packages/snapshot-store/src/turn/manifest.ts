@@ -116,6 +116,21 @@ export function shasOf(manifest: Manifest): string[] {
   return [...Object.values(manifest.files), ...Object.values(manifest.before)].filter((sha) => sha !== null);
 }
 
+/** Absolute and without detours: the only spelling of a path that is stored. */
+export function isPlainPath(path: unknown): path is string {
+  return (
+    typeof path === "string" &&
+    isAbsolute(path) &&
+    !path.includes("\0") &&
+    normalize(path) === path &&
+    !path.endsWith("/")
+  );
+}
+
+export function isModeOrNull(value: unknown): value is number | null {
+  return value === null || (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0o7777);
+}
+
 // --- internal ---
 
 /** Without a prototype: a path may be called `__proto__`. */
@@ -171,18 +186,10 @@ function problemOf(value: unknown, snapId: string, roots: Roots): string | null 
   return Object.values(maps["skipped"]!).every((reason) => typeof reason === "string") ? null : "bad reason";
 }
 
-function isPlainPath(path: string): boolean {
-  return isAbsolute(path) && !path.includes("\0") && normalize(path) === path && !path.endsWith("/");
-}
-
 function isMeta(value: unknown): boolean {
   if (!isRecord(value) || !isModeOrNull(value["mode"]) || value["mode"] === null) return false;
   if (value["link"] !== undefined && typeof value["link"] !== "string") return false;
   return value["before"] === undefined || isMeta(value["before"]);
-}
-
-function isModeOrNull(value: unknown): boolean {
-  return value === null || (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0o7777);
 }
 
 function isShaOrNull(value: unknown): boolean {

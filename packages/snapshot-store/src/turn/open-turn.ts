@@ -76,9 +76,11 @@ function withState(turn: number, state: ReturnType<typeof emptyTurn>, write: (ro
       waiting = [];
       try {
         await work();
-        if (waiting.length > 0) write(waiting);
       } finally {
+        // Also when it failed midway: what it found by then is not found again.
+        const rows = waiting;
         waiting = null;
+        if (rows.length > 0) write(rows);
       }
     },
   };
