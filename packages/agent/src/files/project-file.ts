@@ -1,4 +1,8 @@
-/** Files that steer an agent, read from a project that may be hostile: never through a link that leaves it. */
+/**
+ * Files that steer an agent, read from a project that may be hostile: never through a link that leaves it. Most are not there,
+ * and asking at once costs less than waiting for a thread to say so.
+ */
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { readCanonical } from "./canonical-file.js";
@@ -10,6 +14,7 @@ const MAX_FILES = 200;
 
 /** Null when it is not there, leads out of `root`, is too large or is no text. */
 export async function readTextBeneath(root: string, path: string): Promise<string | null> {
+  if (!existsSync(join(root, path))) return null;
   try {
     const found = resolvePath(path, { cwd: root, directories: [] });
     return found.inside ? decodeText(await readCanonical(found.path, MAX_BYTES), path) : null;
@@ -20,7 +25,8 @@ export async function readTextBeneath(root: string, path: string): Promise<strin
 
 /** The files of a directory with that ending, in order of name. */
 export async function listBeneath(root: string, directory: string, ending: string): Promise<string[]> {
-  const names = await readdir(join(root, directory)).catch(() => []);
+  const path = join(root, directory);
+  const names = existsSync(path) ? await readdir(path).catch(() => []) : [];
   return names
     .filter((name) => name.endsWith(ending))
     .sort()
