@@ -1,4 +1,4 @@
-/** Standard ACP v1: what editors speak. The rows are loaded when the first of them is called. */
+/** Standard ACP v1: what editors speak. The rows are loaded behind the answer to `initialize`. */
 import type { Dialect, DialectContext } from "../dialect.js";
 import { lazyMethods } from "../lazy-methods.js";
 import { standardError } from "../wire-error.js";
@@ -28,14 +28,18 @@ const EXTENSION_METHODS = ["session/replay", "session/undo", "session/redo"].map
 export const standardDialect: Dialect = {
   name: "acp",
   methodNames: METHODS,
-  open: (context, hello) => ({
-    welcome: welcome(context),
-    methods: lazyMethods([...METHODS, ...EXTENSION_METHODS], async () => {
-      const { standardMethods } = await import("./methods.js");
-      return standardMethods(context, hello);
-    }),
-    mapError: standardError,
-  }),
+  open(context, hello) {
+    // Whoever says hello asks for a session next. Should this fail, that call says why.
+    setImmediate(() => void import("./methods.js").catch(() => {}));
+    return {
+      welcome: welcome(context),
+      methods: lazyMethods([...METHODS, ...EXTENSION_METHODS], async () => {
+        const { standardMethods } = await import("./methods.js");
+        return standardMethods(context, hello);
+      }),
+      mapError: standardError,
+    };
+  },
 };
 
 // --- internal ---
