@@ -18,11 +18,14 @@ export const CommandsReply = plain(() => ({
 }));
 export type CommandsReply = v.InferOutput<typeof CommandsReply>;
 
+/** What can stand in a prompt as it is written. */
+const word = v.union([text, v.number(), v.boolean()]);
+
 /** `POST /commands/{name}/invoke`: `args` fill `$1`, `$2` …, `kwargs` fill `$NAME` whatever its case. */
 export const InvokeCommandBody = plain(() => ({
-  session_id: text,
-  args: v.optional(v.array(text)),
-  kwargs: v.optional(record(text)),
+  session_id: v.pipe(text, v.minLength(1)),
+  args: v.optional(v.array(word)),
+  kwargs: v.optional(record(word)),
 }));
 export type InvokeCommandBody = v.InferOutput<typeof InvokeCommandBody>;
 

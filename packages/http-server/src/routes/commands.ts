@@ -40,10 +40,13 @@ export function commandRoutes({ deps, openSession }: Parts) {
 
 // --- internal ---
 
+type Word = string | number | boolean;
+
 /** Arguments that are too many, or make too long a prompt, are the caller's mistake; whatever else goes wrong is ours. */
-function render(command: CustomCommand, args: readonly string[], kwargs: Readonly<Record<string, string>>): string {
+function render(command: CustomCommand, args: readonly Word[], kwargs: Readonly<Record<string, Word>>): string {
   try {
-    return renderCommand(command, { positional: args, named: new Map(Object.entries(kwargs)) });
+    const named = new Map(Object.entries(kwargs).map(([name, value]) => [name, String(value)]));
+    return renderCommand(command, { positional: args.map(String), named });
   } catch (cause) {
     const [status, detail] =
       cause instanceof RangeError

@@ -3,8 +3,8 @@
  * plural directory the singular.
  */
 import { existsSync } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
 import type { CustomCommand } from "./command.js";
 import { parseCommand } from "./parse.js";
 
@@ -16,12 +16,14 @@ export async function discoverCommands(places: {
   readonly home: string;
   readonly cwd: string;
 }): Promise<CustomCommand[]> {
-  const folders = [places.home, places.cwd].flatMap((root) =>
-    ["command", "commands"].map((folder) => join(root, ".opencode", folder)),
+  // The user may link to files anywhere; a project came from somewhere, and what it links to must be its own.
+  const scopes = [{ root: places.home }, { root: places.cwd, within: places.cwd }];
+  const folders = scopes.flatMap(({ root, within }) =>
+    ["command", "commands"].map((folder) => ({ folder: join(root, ".opencode", folder), within })),
   );
   const found = new Map<string, CustomCommand>();
   // Read side by side: this stands between a prompt and its first word.
-  for (const commands of await Promise.all(folders.map(readFolder))) {
+  for (const commands of await Promise.all(folders.map(({ folder, within }) => readFolder(folder, within)))) {
     for (const command of commands) found.set(command.name, command);
   }
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -29,22 +31,26 @@ export async function discoverCommands(places: {
 
 // --- internal ---
 
-async function readFolder(folder: string): Promise<CustomCommand[]> {
+async function readFolder(folder: string, within: string | undefined): Promise<CustomCommand[]> {
   // Most are not there, and asking at once costs less than waiting to be told so.
   if (!existsSync(folder)) return [];
   const names = await readdir(folder).catch(() => []);
   const files = names
-    .filter((name) => name.endsWith(".md"))
+    // Hidden ones are drafts and locks of editors.
+    .filter((name) => name.endsWith(".md") && !name.startsWith("."))
     .sort()
     .slice(0, MAX_FILES);
-  const commands = await Promise.all(files.map((name) => readCommand(join(folder, name))));
+  const root = within && files.length > 0 ? await realpath(within).catch(() => within) : undefined;
+  const commands = await Promise.all(files.map((name) => readCommand(join(folder, name), root)));
   return commands.filter((command) => command !== null);
 }
 
-async function readCommand(path: string): Promise<CustomCommand | null> {
+async function readCommand(path: string, root: string | undefined): Promise<CustomCommand | null> {
   try {
-    const { size } = await stat(path);
-    return size > MAX_BYTES ? null : await parseCommand(await readFile(path, "utf8"), path);
+    const real = await realpath(path);
+    if (root !== undefined && !real.startsWith(root.endsWith(sep) ? root : root + sep)) return null;
+    const found = await stat(real);
+    return found.isFile() && found.size <= MAX_BYTES ? await parseCommand(await readFile(real, "utf8"), path) : null;
   } catch {
     // A file that vanished or cannot be read hides only itself.
     return null;

@@ -22,16 +22,12 @@ export function renderCommand(command: CustomCommand, { positional, named }: Com
   const values = new Map<string, string>([["ARGUMENTS", positional.join(" ")]]);
   for (const [index, value] of positional.entries()) values.set(String(index + 1), value);
   const keys = new Map([...named].map(([key, value]) => [key.toLowerCase(), value]));
-  for (const name of [...command.args.map((arg) => arg.name), ...named.keys()]) {
-    const value = keys.get(name.toLowerCase());
-    if (value === undefined) continue;
-    for (const spelling of [name, name.toUpperCase()]) if (!values.has(spelling)) values.set(spelling, value);
-  }
+  keys.delete("");
   // The longest placeholder wins: $target2 before $target, $12 before $1.
-  const names = [...values.keys()].sort((a, b) => b.length - a.length).map(escapeRegExp);
+  const names = [...values.keys(), ...keys.keys()].sort((a, b) => b.length - a.length).map(escapeRegExp);
   let size = command.body.length;
-  return command.body.replace(new RegExp(`\\$(${names.join("|")})`, "g"), (_, name: string) => {
-    const value = values.get(name) ?? "";
+  return command.body.replace(new RegExp(`\\$(${names.join("|")})`, "gi"), (placeholder, name: string) => {
+    const value = values.get(name) ?? keys.get(name.toLowerCase()) ?? placeholder;
     size += value.length;
     if (size > MAX_CHARS) throw new RangeError(`the prompt of /${command.name} would exceed ${MAX_CHARS} characters`);
     return value;

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -48,7 +49,22 @@ test("what cannot be a command hides only itself", async () => {
     ".opencode/command/folder.md/inner.md": "no",
   });
   symlinkSync("/nonexistent", join(cwd, ".opencode/command/dangling.md"));
+  writeFileSync(join(cwd, ".opencode/command/.#good.md"), "an editor's lock");
+  execFileSync("mkfifo", [join(cwd, ".opencode/command/fifo.md")]);
   expect((await discoverCommands({ home: "/nonexistent", cwd })).map(({ name }) => name)).toEqual(["good"]);
+});
+
+test("a project's command is a file of the project; the user's own may be kept elsewhere", async () => {
+  const elsewhere = tree({ "canary.md": "not yours", "folder/inner.md": "not yours" });
+  const cwd = tree({ ".opencode/command/own.md": "own", "docs/shared.md": "shared" });
+  const home = tree({ ".opencode/command/kept.md": "kept" });
+  symlinkSync("../../docs/shared.md", join(cwd, ".opencode/command/inside.md"));
+  symlinkSync(join(elsewhere, "canary.md"), join(cwd, ".opencode/command/outside.md"));
+  symlinkSync(join(elsewhere, "folder"), join(cwd, ".opencode/commands"));
+  symlinkSync(join(elsewhere, "canary.md"), join(home, ".opencode/command/linked.md"));
+  const names = async (at: string) => (await discoverCommands({ home, cwd: at })).map(({ name }) => name);
+  expect(await names(cwd)).toEqual(["inside", "kept", "linked", "own"]);
+  expect(await names(home)).toEqual(["kept", "linked"]);
 });
 
 test("no directories, no commands", async () => {

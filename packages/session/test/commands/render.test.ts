@@ -31,6 +31,9 @@ describe("rendering", () => {
     ["$TARGET now", { target: "main" }, [], "main now"],
     ["$target2 $target", { target: "a", target2: "b" }, [], "b a"],
     ["$Name", { name: "x" }, ["Name"], "x"],
+    ["$Name $naMe $NAME", { nAME: "x" }, [], "x x x"],
+    ["$arguments", { other: "x" }, [], "$arguments"],
+    ["$ 5$", { "": "x" }, [], "$ 5$"],
     ["$unfilled", {}, ["unfilled"], "$unfilled"],
   ])("%j with %j", (body, named, declared, expected) => {
     expect(render(body, [], named, ...declared)).toBe(expected);
