@@ -115,7 +115,7 @@ describe("the record of a running server", () => {
     const before = readFileSync(recordOf(server), "utf8");
     const { code, stderr } = await ended(["serve", "--port", portOf(server)], beside());
     expect(code).toBe(2);
-    expect(stderr).toContain(`already running (pid=${server.program.child.pid}) on port=${portOf(server)}`);
+    expect(stderr).toContain(`already running on port ${portOf(server)}, PID ${server.program.child.pid}`);
     expect(readFileSync(recordOf(server), "utf8")).toBe(before);
   });
 

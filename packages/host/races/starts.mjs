@@ -34,7 +34,7 @@ function startServer(args, env, tally) {
   });
   const settled = Promise.race([listening, gone]).then((how) => {
     if (how === "listening") tally.winners++;
-    else if (how === 2 && said.includes("already running (pid=")) tally.refused++;
+    else if (how === 2 && said.includes("already running on port")) tally.refused++;
     else tally.other.push(`exit ${how}: ${said.trim()}`);
   });
   return { child, gone, settled };

@@ -135,7 +135,7 @@ describe("a port that is taken", () => {
     const second = await run(home, ["serve", "--port", String(port)]);
     expect(second.code).toBe(2);
     expect(second.stderr).toBe(
-      `ERROR: otter serve already running (pid=${server.child.pid}) on port=${port}. Stop it first or use a different --port.\n`,
+      `ERROR: otter serve already running on port ${port}, PID ${server.child.pid}. Stop it first or use a different --port.\n`,
     );
     expect((await run(home, ["serve", "status"])).stdout).toContain(`pid=${server.child.pid} alive=yes`);
   });

@@ -76,7 +76,7 @@ export function parseMode(name: string): Mode {
 /** A name goes into the summary, and so into every list. Who serves it is the agent's to find out. */
 export function requireModelName(name: string): void {
   if (name.trim() !== "" && name.length <= limits.modelChars) return;
-  throw new SessionError("invalid_setting", `a model has a name of at most ${limits.modelChars} characters`);
+  throw new SessionError("invalid_setting", `a model's name has 1 to ${limits.modelChars} characters`);
 }
 
 export function isFlagOption(id: string): id is FlagOption {

@@ -158,7 +158,7 @@ function failureOf(work: Promise<unknown>, log: Log): Promise<number> {
 
 function whyNot(program: string, where: string, { host, port }: ServeSettings, error: unknown): string {
   if (isHostError(error)) {
-    return `ERROR: ${program} serve already running (pid=${error.pid}) on port=${port}. Stop it first or use a different --port.`;
+    return `ERROR: ${program} serve ${error.message}. Stop it first or use a different --port.`;
   }
   const { code, message } = error as NodeJS.ErrnoException;
   const reason =
