@@ -39,7 +39,7 @@ This page is generated from the schemas that validate requests, by \`packages/ht
 describes itself in the same way at \`GET /openapi.json\`.
 
 Bodies are JSON objects, of at most ${LIMITS.bodyBytes / 1024 / 1024} MiB; a POST with a body says \`Content-Type: application/json\`. A field with
-\`?\` may be left out; no body at all reads as \`{}\`. Times are UTC.
+\`?\` may be left out, or be null; no body at all reads as \`{}\`. Times are UTC.
 
 ## Who may call
 

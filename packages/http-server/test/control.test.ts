@@ -191,7 +191,11 @@ describe("a run", () => {
     expectError(await served.call("GET", "/agents/nobody"), 404, "agent_not_found");
     const body = { agent_name: "nobody", input: input("x") };
     expectError(await served.call("POST", "/runs", { body }), 404, "agent_not_found");
-    expectError(await served.call("GET", "/runs/otter-20260101T000000-00000000"), 404, "session_not_found");
+    for (const id of ["otter-20260101T000000-00000000", "nope", "..%2f..", "%00"]) {
+      expectError(await served.call("GET", `/runs/${id}`), 404, "run_not_found");
+      expectError(await served.call("GET", `/runs/${id}/events`), 404, "run_not_found");
+      expectError(await served.call("POST", `/runs/${id}/cancel`), 404, "run_not_found");
+    }
   });
 });
 

@@ -228,12 +228,51 @@ test.each(IDS)("the id %j is no session, on any route", async (id) => {
   expect(served.logged).toEqual([]);
 });
 
-test("a working directory must be absolute", async () => {
+test("a working directory must be absolute, and a directory that is there", async () => {
   const served = await serve();
-  for (const working_dir of ["relative", "../up", "", "/nul\0byte"]) {
+  const file = join(scratch(), "file");
+  writeFileSync(file, "");
+  for (const working_dir of ["relative", "../up", "", "/nul\0byte", "/no/such/place", file]) {
     expectError(await served.call("POST", "/session", { body: { working_dir } }), 400, "invalid_working_dir");
   }
-  expectError(await served.call("POST", "/sessions", { body: { prompt: "x", cwd: "." } }), 400, "invalid_cwd");
+  for (const cwd of [".", "/no/such/place", file]) {
+    expectError(await served.call("POST", "/sessions", { body: { prompt: "x", cwd } }), 400, "invalid_cwd");
+  }
+});
+
+test("a field that is null is as good as left out", async () => {
+  const served = await serve();
+  const optional = { model: null, max_steps: null, cwd: null, allowed_tools: null, persist: null };
+  expectReply("POST /sessions", await served.call("POST", "/sessions", { body: { prompt: "say hello", ...optional } }));
+  expectReply("POST /session", await served.call("POST", "/session", { body: { working_dir: null } }));
+  expectError(await served.call("POST", "/sessions", { body: { prompt: null } }), 400, "missing_prompt");
+});
+
+test("what says that it is idle has the last record of its last turn", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  const session = served.sessions.find(id)!;
+  const store = served.sessions.storeOf(id);
+  // The turn ends between two questions to the store.
+  const busy = {
+    ...served.sessions,
+    storeOf: () => ({
+      ...store,
+      async lastSeq() {
+        const seq = await store.lastSeq(id);
+        session.cancel();
+        await session.idle();
+        return seq;
+      },
+    }),
+  } as unknown as Sessions;
+  const asked = await serve({ sessions: busy });
+  session.prompt({ text: "wait" });
+  await eventually(() => session.state === "running");
+  const { body } = await asked.call("GET", `/sessions/${id}`);
+  expect(session.state).toBe("idle");
+  expect(body.events.at(-1).type).not.toBe("cancelled");
+  expect(body.state).toBe("running");
 });
 
 describe("custom commands", () => {
@@ -273,11 +312,25 @@ describe("custom commands", () => {
     expect(detail.events.at(-1).metadata.output).toBe("echo: Summarize chapter 7, mind the end.");
   });
 
+  test("take numbers and truth values as they are written", async () => {
+    const served = await withCommand();
+    const { id } = await newSession(served);
+    const body = { session_id: id, args: [7], kwargs: { Target: true } };
+    const invoked = await served.call("POST", "/commands/summarize/invoke", { body });
+    expect(invoked.body).toMatchObject({ rendered: "Summarize 7, mind true." });
+    for (const args of [[null], [{}], [[]]]) {
+      const refused = await served.call("POST", "/commands/summarize/invoke", { body: { session_id: id, args } });
+      expectError(refused, 400, "args_must_be_list");
+    }
+  });
+
   test("say what is wrong with an invocation", async () => {
     const served = await withCommand();
     const { id } = await newSession(served);
     const invoke = (name: string, body: unknown) => served.call("POST", `/commands/${name}/invoke`, { body });
-    expectError(await invoke("summarize", {}), 400, "missing_session_id");
+    for (const session_id of [undefined, "", 5, null]) {
+      expectError(await invoke("summarize", { session_id }), 400, "missing_session_id");
+    }
     expectError(await invoke("summarize", { session_id: id, args: "x" }), 400, "args_must_be_list");
     expectError(await invoke("summarize", { session_id: id, kwargs: [] }), 400, "kwargs_must_be_object");
     expectError(await invoke("summarize", { session_id: "nope" }), 404, "session_not_found");

@@ -100,20 +100,12 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     },
     "session/get": async ({ sessionId }) => {
       const { engine, session } = await load(sessionId);
-      const event_count = session.lastSeq;
-      const { events, truncated } = await newestEvents(engine.sessions.storeOf(sessionId), sessionId, event_count);
-      const { state } = session;
+      // All as of one moment; the log may go on while it is read.
+      const { state, lastSeq: event_count } = session;
+      const summary = { ...session.summary() };
       const step_count = session.history.facts.steps;
-      return {
-        sessionId,
-        session_id: sessionId,
-        summary: { ...session.summary() },
-        events,
-        state,
-        step_count,
-        event_count,
-        truncated,
-      };
+      const { events, truncated } = await newestEvents(engine.sessions.storeOf(sessionId), sessionId, event_count);
+      return { sessionId, session_id: sessionId, summary, events, state, step_count, event_count, truncated };
     },
     "session/message": (params, request) => prompt(params.sessionId, messageInput(params), request, false),
     "session/turn": ({ sessionId, prompt: text }, request) => prompt(sessionId, { text }, request, true),

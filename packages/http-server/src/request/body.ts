@@ -10,13 +10,17 @@ import { LIMITS } from "../limits.js";
 type WithBody = { [K in RouteName]: (typeof routes)[K] extends { body: v.GenericSchema } ? K : never }[RouteName];
 type BodyOf<K extends WithBody> = v.InferOutput<(typeof routes)[K]["body"]>;
 
-/** `codes` names the error of a missing or malformed field; any other is `invalid_body`. No body at all reads as `{}`. */
+/**
+ * `codes` names the error of a missing or malformed field; any other is `invalid_body`. No body at all reads as `{}`, and a field
+ * that is null as left out.
+ */
 export async function readBody<K extends WithBody>(
   c: Context<AppEnv>,
   route: K,
   codes: Readonly<Record<string, string>> = {},
 ): Promise<BodyOf<K>> {
-  const body = await readJson(c);
+  const given = Object.entries(await readJson(c)).filter(([, value]) => value !== null);
+  const body = Object.fromEntries(given);
   const parsed = v.safeParse(routes[route].body, body, { abortEarly: true });
   if (parsed.success) return parsed.output as BodyOf<K>;
   const [issue] = parsed.issues;

@@ -12,10 +12,21 @@ import { openSink } from "../stream/sink.js";
 import { streamArray } from "../stream/text-body.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
-export function agentRunRoutes({ deps, openSession }: Parts) {
+export function agentRunRoutes({ deps }: Parts) {
   const { sessions } = deps;
 
+  const requireRun = async (id: string): Promise<void> => {
+    const known =
+      sessions.find(id) ??
+      (await sessions
+        .storeOf(id)
+        .has(id)
+        .catch(() => false));
+    if (!known) throw new HttpError(404, "run_not_found", `there is no run ${id}`);
+  };
+
   const readRun = async (id: string): Promise<Run> => {
+    await requireRun(id);
     const fold = createRunFold(id, deps.name);
     for await (const entry of sessions.storeOf(id).read(id)) {
       if (entry.type !== "text_delta" && RUN_TYPES.has(entry.type)) fold.apply(entry.event);
@@ -92,7 +103,7 @@ export function agentRunRoutes({ deps, openSession }: Parts) {
 
     "GET /runs/{run_id}/events": async (c) => {
       const id = pathPart(c, "run_id");
-      await openSession.requireLog(id);
+      await requireRun(id);
       const events = async function* () {
         const fold = createRunFold(id, deps.name);
         for await (const found of readLog(sessions, id)) {

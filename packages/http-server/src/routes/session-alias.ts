@@ -1,7 +1,7 @@
 /** The singular family: the same sessions in the shapes of the older API. */
 import type { CreateSessionReply, LiveSessionsReply, SessionSnapshot } from "@chimera/acp-schema/http";
 import { readBody } from "../request/body.js";
-import { absoluteDirectory } from "../request/directory.js";
+import { existingDirectory } from "../request/directory.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
 export function sessionAliasRoutes({ deps, openSession, tokens, streams }: Parts) {
@@ -13,8 +13,9 @@ export function sessionAliasRoutes({ deps, openSession, tokens, streams }: Parts
       return c.json({ sessions: ids.map((session) => session.id) } satisfies LiveSessionsReply);
     },
     "POST /session": async (c) => {
-      const { working_dir = deps.defaultCwd } = await readBody(c, "POST /session");
-      const session = openSession.admit(await sessions.create({ cwd: absoluteDirectory(working_dir, "working_dir") }));
+      const { working_dir } = await readBody(c, "POST /session");
+      const given = working_dir === undefined ? deps.defaultCwd : await existingDirectory(working_dir, "working_dir");
+      const session = openSession.admit(await sessions.create({ cwd: given }));
       const { id, cwd, createdAt } = session;
       const session_token = tokens.issue(session);
       const reply = { session_id: id, working_dir: cwd, created_at: createdAt / 1000, session_token };

@@ -3,7 +3,7 @@ import type { CreateRunningSessionReply, ListSessionsReply, SessionRow, TitleRep
 import { type ListedSummary, type Session, SessionError, type Summary } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
-import { absoluteDirectory } from "../request/directory.js";
+import { existingDirectory } from "../request/directory.js";
 import { readQuery } from "../request/query.js";
 import { isLoss, readLog } from "../stream/read-log.js";
 import { streamArray } from "../stream/text-body.js";
@@ -40,10 +40,10 @@ export function sessionRoutes(parts: Parts) {
 
     "POST /sessions": async (c) => {
       const body = await readBody(c, "POST /sessions", { prompt: "missing_prompt" });
-      const { prompt, model, max_steps, allowed_tools, cwd = deps.defaultCwd, persist = true } = body;
+      const { prompt, model, max_steps, allowed_tools, cwd, persist = true } = body;
       const session = openSession.admit(
         await sessions.create({
-          cwd: absoluteDirectory(cwd, "cwd"),
+          cwd: cwd === undefined ? deps.defaultCwd : await existingDirectory(cwd, "cwd"),
           persist,
           settings: {
             ...(model !== undefined && { model }),
@@ -62,13 +62,15 @@ export function sessionRoutes(parts: Parts) {
       const id = pathPart(c, "id");
       const session = sessions.find(id);
       session?.touch();
+      // Asked before the log is: what is idle here has its last record in what follows.
+      const state = session?.state ?? "persisted";
       const store = sessions.storeOf(id);
       const summary = session?.summary() ?? (await store.readSummary(id));
       if (!summary) throw new SessionError("session_not_found", `there is no session ${id}`);
       const event_count = await store.lastSeq(id);
       const facts = {
         session_id: id,
-        state: session?.state ?? "persisted",
+        state,
         step_count: summary.steps ?? 0,
         event_count,
       };
