@@ -90,7 +90,8 @@ describe.each(["otter", "ferret"] as const)("%s", (program) => {
     expect((await editor.request("session/set_model", { sessionId, modelId: value })).result).toEqual({});
     const prompt = [
       { type: "text", text: "make a page" },
-      { type: "resource_link", name: "README.md", uri: join(editor.cwd, "README.md") },
+      // The client sends a bare path, and no name.
+      { type: "resource_link", uri: join(editor.cwd, "README.md"), mimeType: "text/markdown" },
     ];
     const { result } = await editor.request("session/prompt", { sessionId, prompt });
     expect(result.usage).toMatchObject({

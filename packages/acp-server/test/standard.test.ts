@@ -503,6 +503,28 @@ describe("the life of a session", () => {
     expect((await client.call("session/new", { mcpServers: [], ...params })).error?.code).toBe(-32602);
   });
 
+  test("what clients leave out and can mean one thing only is understood", async () => {
+    const { agent, turns } = listening("ok");
+    const client = await standardClient(makeEngine(agent), everything);
+    const { sessionId } = client;
+    const prompt = [
+      { type: "text", text: "look" },
+      { type: "resource_link", uri: "/work/notes/a.md" },
+      { type: "resource_link", uri: "file:///work/b/", name: "kept" },
+    ];
+    expect((await client.call("session/prompt", { sessionId, prompt })).result).toMatchObject({
+      stopReason: "end_turn",
+    });
+    expect(turns[0]?.prompt.text).toBe("look\n[a.md](/work/notes/a.md)\n[kept](file:///work/b/)");
+    const chosen = await client.call("session/set_config_option", { sessionId, configId: "read_only", value: true });
+    expect(chosen.result?.["configOptions"]).toContainEqual(
+      expect.objectContaining({ id: "read_only", currentValue: true }),
+    );
+    expect((await client.call("session/load", { sessionId, cwd: "/" })).error).toBeUndefined();
+    const unnamed = await client.call("session/prompt", { sessionId, prompt: [{ type: "resource_link" }] });
+    expect(unnamed.error?.code).toBe(-32602);
+  });
+
   test("set_title names a session for everybody; one that is too long is -32602", async () => {
     const client = await standardClient(makeEngine(saying("ok")));
     const { sessionId } = client;

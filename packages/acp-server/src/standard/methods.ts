@@ -10,9 +10,10 @@ import { promptInput } from "../prompt-content.js";
 import { rowsOf } from "../rows.js";
 import { createConnectionSessions } from "./connection-sessions.js";
 import { listSessions } from "./list.js";
-import { mcpServer, withPlainServers } from "./mcp-servers.js";
+import { mcpServer } from "./mcp-servers.js";
 import { replayRaw, replayVisible } from "./replay.js";
 import { configOptions, setConfigOption } from "./settings.js";
+import { loadedServers, namedLinks, plainServers, tolerate, typedValue } from "./tolerated.js";
 
 const Rewinding = v.object({
   sessionId: v.string(),
@@ -21,19 +22,24 @@ const Rewinding = v.object({
   dry_run: v.optional(v.boolean()),
 });
 
-/** What each method takes: as the specification says, with servers in any form clients send, and our own beside it. */
+/** What each method takes: as the specification says, with what else clients are known to send, and our own beside it. */
 const SHAPES = {
   ...agentMethods,
-  "session/new": withPlainServers(agentMethods["session/new"]),
-  "session/load": withPlainServers(agentMethods["session/load"]),
-  "session/resume": withPlainServers(agentMethods["session/resume"]),
-  "session/fork": withPlainServers({
-    params: v.object({
-      sessionId: v.string(),
-      mcpServers: v.nullish(v.array(McpServer)),
-      _meta: v.nullish(v.record(v.string(), v.unknown())),
-    }),
-  }),
+  "session/new": tolerate(agentMethods["session/new"], plainServers),
+  "session/load": tolerate(agentMethods["session/load"], loadedServers),
+  "session/resume": tolerate(agentMethods["session/resume"], plainServers),
+  "session/fork": tolerate(
+    {
+      params: v.object({
+        sessionId: v.string(),
+        mcpServers: v.nullish(v.array(McpServer)),
+        _meta: v.nullish(v.record(v.string(), v.unknown())),
+      }),
+    },
+    plainServers,
+  ),
+  "session/prompt": tolerate(agentMethods["session/prompt"], namedLinks),
+  "session/set_config_option": tolerate(agentMethods["session/set_config_option"], typedValue),
   "session/set_model": { params: v.object({ sessionId: v.string(), modelId: v.string() }) },
   "session/set_title": { params: v.object({ sessionId: v.string(), title: v.string() }) },
   "_chimera.dev/session/replay": { params: v.object({ sessionId: v.string(), sinceEventId: v.optional(v.unknown()) }) },

@@ -1,0 +1,59 @@
+/** What clients send that the specification does not allow and that means one thing only, brought into its form. */
+import type { Shape } from "../rows.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The method, for params that were changed first. */
+export function tolerate<S extends Shape>(shape: S, change: (params: Fields) => Fields): S {
+  const standard = shape.params["~standard"];
+  const validate = (value: unknown) => standard.validate(isObject(value) ? change(value) : value);
+  return { ...shape, params: { "~standard": { ...standard, validate } } };
+}
+
+/** Some write variables and headers of MCP servers as a map, or leave out what is empty. */
+export function plainServers(params: Fields): Fields {
+  const { mcpServers } = params;
+  return Array.isArray(mcpServers) ? { ...params, mcpServers: mcpServers.map(plainServer) } : params;
+}
+
+/** Some load a session without a word about servers when they have none. */
+export function loadedServers(params: Fields): Fields {
+  return plainServers({ ...params, mcpServers: params["mcpServers"] ?? [] });
+}
+
+/** Some link to a file by its path alone: its name is the end of that. */
+export function namedLinks(params: Fields): Fields {
+  const { prompt } = params;
+  return Array.isArray(prompt) ? { ...params, prompt: prompt.map(namedLink) } : params;
+}
+
+/** A truth value says what type it is. */
+export function typedValue(params: Fields): Fields {
+  return typeof params["value"] === "boolean" ? { type: "boolean", ...params } : params;
+}
+
+// --- internal ---
+
+function plainServer(server: unknown): unknown {
+  if (!isObject(server)) return server;
+  return "command" in server
+    ? { ...server, args: server["args"] ?? [], env: asList(server["env"]) }
+    : { ...server, headers: asList(server["headers"]) };
+}
+
+function asList(value: unknown): unknown {
+  if (value === undefined || value === null) return [];
+  return isObject(value) ? Object.entries(value).map(([name, one]) => ({ name, value: one })) : value;
+}
+
+function namedLink(block: unknown): unknown {
+  if (!isObject(block) || block["type"] !== "resource_link" || typeof block["name"] === "string") return block;
+  const { uri } = block;
+  return typeof uri === "string"
+    ? { ...block, name: uri.split(/[/\\]/).findLast((part) => part !== "") ?? uri }
+    : block;
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
