@@ -26,6 +26,12 @@ describe("what is a secret", () => {
     ["authorization: Basic dXNlcjpwYXNz", "authorization: Basic [redacted]"],
     ["-H 'Authorization: token abcdef'", "-H 'Authorization: token [redacted]'"],
     ["a Bearer 0a1b2c3d4e5f", "a Bearer [redacted]"],
+    ["Cookie: session=abcdef; theme=dark\nAccept: x", "Cookie: [redacted]\nAccept: x"],
+    ["-H 'set-cookie: sid=0123456789'", "-H 'set-cookie: [redacted]'"],
+    ["curl -u admin:hunter2 http://x", "curl -u admin:[redacted] http://x"],
+    ["curl -s --user='me:correct-horse' x", "curl -s --user='me:[redacted]' x"],
+    ["AccountName=a;AccountKey=abcd1234efgh5678==;X", "AccountName=a;AccountKey=[redacted];X"],
+    ["AGE-SECRET-KEY-1QQPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", "[redacted]"],
     ['{"api_key":"a1b2c3d4"}', '{"api_key":"[redacted]"}'],
     ['{\\"api_key\\":\\"a1b2c3d4\\"}', '{\\"api_key\\":\\"[redacted]\\"}'],
     ["OPENAI_API_KEY=plainvalue1", "OPENAI_API_KEY=[redacted]"],
@@ -50,6 +56,8 @@ describe("what is a secret", () => {
     "short",
     "see https://example.com:8080/a@b",
     "AKIA is a prefix, eyJ too",
+    "a cookie: what a browser keeps",
+    "docker run -u 1000:1000 x, ls -u a:b, -u root:wheel",
     "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
   ])("leaves %j alone", (plain) => {
     expect(redact(plain)).toBe(plain);
@@ -126,6 +134,9 @@ describe("hostile text", () => {
     ["a://b:".repeat(30_000)],
     [`api_key="${"x".repeat(200_000)}`],
     ["SG.aaaaaaaaaaaaaaaaaaaa.".repeat(8_000)],
+    ["curl -u a ".repeat(20_000)],
+    ["curl -u a:".repeat(20_000)],
+    ["cookie: a=".repeat(20_000)],
   ])("costs no more than its length deserves (%#)", (hostile) => {
     const started = performance.now();
     redact(hostile);

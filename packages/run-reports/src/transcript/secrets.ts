@@ -81,12 +81,15 @@ const PATTERNS: readonly RegExp[] = [
   // A private key, whole or cut off.
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN )[\s\S]){0,16384}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:\s|\\[nr]|[A-Za-z0-9+/=]{16,})*)/g,
   // Keys that tell by their first letters whose they are: model providers, code hosts, clouds, chat, payment, registries.
-  /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[rs]k_(?:live|test)_\w{16,}|xai-\w{20,}|gsk_\w{20,}|hf_\w{20,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|npm_\w{30,}|pypi-[\w-]{30,}|dop_v1_\w{40,}|SG\.[\w-]{16,}\.[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,})/g,
+  /(?<![A-Za-z0-9])(?:sk-[\w-]{16,}|[rs]k_(?:live|test)_\w{16,}|xai-\w{20,}|gsk_\w{20,}|hf_\w{20,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|npm_\w{30,}|pypi-[\w-]{30,}|dop_v1_\w{40,}|AGE-SECRET-KEY-1\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,})/g,
   // Credentials in a header, in any spelling of one.
   /(\bauthorization["']?\s{0,4}[:=]\s{0,4}["']?(?:(?:bearer|basic|token|digest)\s{1,4})?)[^\s"'`,;<>\\]{4,}/gi,
+  /(\b(?:set-)?cookie["']?\s{0,4}:\s{0,4}["']?)[\w-]{1,64}=[^\r\n"'`<>\\]{4,4096}/gi,
   /(\bbearer\s{1,4})(?=[\w.~+/=-]*\d|[\w.~+/=-]{24})[\w.~+/=-]{8,}/gi,
   // A value given to a name that says what it is. A digit tells it from `password: string`.
-  /((?:api[_-]?key|secret[_-]?(?:access[_-]?)?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|client[_-]?secret|password|passwd|passphrase)\\?["']?\s{0,4}(?:=|:)\s{0,4}\\?["']?)(?=[^\s"'`,;&<>\\]{0,200}\d)[\w+/=.~!@#%^*-][^\s"'`,;&<>\\]{5,}/gi,
+  /((?:(?:api|account)[_-]?key|secret[_-]?(?:access[_-]?)?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|client[_-]?secret|password|passwd|passphrase)\\?["']?\s{0,4}(?:=|:)\s{0,4}\\?["']?)(?=[^\s"'`,;&<>\\]{0,200}\d)[\w+/=.~!@#%^*-][^\s"'`,;&<>\\]{5,}/gi,
+  // What curl is given to log in with.
+  /(\bcurl\b[^\r\n]{0,400}?\s(?:-u\s{0,4}|--user[=\s]\s{0,4})["']?[^\s:"'/]{1,64}:)[^\s"']{1,256}/g,
   // The password of an address.
   /(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,64}:)[^\s/@"']{1,256}(?=@)/gi,
 ];
