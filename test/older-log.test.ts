@@ -53,7 +53,7 @@ function older() {
       event_id: "aaaaaaac",
       type: "agent_result",
       timestamp: 13.5,
-      metadata: { output: "did it", steps: 4, success: true },
+      metadata: { output: "did it", steps: 4, tool_calls_total: 3, cost: 0.07, success: true },
     },
   });
   put(BARE, { "summary.json": { prompt: "who knows" } });
@@ -134,7 +134,14 @@ test("an editor lists it, gets the conversation, and goes on with it; nothing is
     "turn_start",
   ]);
   expect(body.events[3]).toMatchObject({ turn: 1, metadata: { prompt: "msg-1" } });
-  expect(body.summary).toMatchObject({ prompt: "do the thing", turns: 2 });
+  expect(body.summary).toMatchObject({
+    prompt: "do the thing",
+    turns: 2,
+    steps: 6,
+    tool_calls_total: 4,
+    cost_usd: 0.07,
+    success: true,
+  });
 });
 
 test("the native dialect lists, loads and resumes it", async () => {

@@ -240,6 +240,12 @@ export function createHistory(): History {
             turn.steps = record.metadata.steps;
             facts.steps += record.metadata.steps;
           }
+          // An older log says only here what the turn cost and called.
+          if (record !== logged) {
+            facts.toolCalls += record.metadata.tool_calls_total;
+            const { total_usd, ...tokens } = facts.usage ?? NOTHING_USED;
+            facts.usage = { ...tokens, total_usd: total_usd + record.metadata.cost };
+          }
           facts.lastResult = { success: record.metadata.success, error: record.metadata.error };
           endTurn(turn, { ...record.metadata, cancelled: false });
           break;
@@ -275,6 +281,17 @@ export function createHistory(): History {
 }
 
 // --- internal ---
+
+const NOTHING_USED: Usage = {
+  input: 0,
+  output: 0,
+  cache: 0,
+  reasoning: 0,
+  total_usd: 0,
+  priced: true,
+  used: 0,
+  size: 0,
+};
 
 /** Usage records carry session totals; what a turn used is how far they moved while it ran. */
 function addTokens(turn: TurnUsage, now: Usage, before: Usage | null): void {
