@@ -51,6 +51,17 @@ describe("what the server says about itself", () => {
       });
     }
   });
+
+  test("[http.tools] [http.info] both name the tools that a session gets: no editor's terminal, and what --allowed-tools leaves", async () => {
+    const narrow = await startServer(["--allowed-tools", "Read,Grep,bash,acp_terminal"]);
+    const named = async ({ ask }: typeof narrow) => {
+      const { tools } = (await ask("GET /tools")).body;
+      expect((await ask("GET /info")).body.tools).toEqual(tools.map((tool: { name: string }) => tool.name));
+      return (await ask("GET /info")).body.tools;
+    };
+    expect(await named(server)).not.toContain("acp_terminal");
+    expect(await named(narrow)).toEqual(["Read", "Bash", "search"]);
+  });
 });
 
 describe("one session", () => {

@@ -4,7 +4,7 @@ import type { Engine } from "@chimera/acp-server";
 import type { Tool } from "@chimera/agent";
 import { createAgentList } from "@chimera/agent/agents";
 import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
-import { localWorkspace } from "@chimera/agent/tools";
+import { allowedTools, localWorkspace } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette, type OwnTurn, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
@@ -22,8 +22,10 @@ export interface EngineOptions extends AgentSources {
 }
 
 export interface RunningEngine extends Engine {
-  /** What a session is offered, but for the tools of its MCP servers. */
+  /** Every tool of the program, but for those of MCP servers. */
   tools(): Promise<readonly Tool[]>;
+  /** Those that a session without an editor gets, unless it asks for fewer. */
+  offered(): Promise<readonly Tool[]>;
   /** What `GET /providers` says. */
   providers(): {
     active: { provider: string; model: string };
@@ -102,6 +104,11 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
         ...(description && { description }),
       })),
     tools: turns.tools,
+    offered: async () => {
+      const workspace = localWorkspace(config.cwd);
+      const tools = allowedTools(await turns.tools(), sessions.defaults.allowedTools);
+      return tools.filter((tool) => tool.available?.(workspace) ?? true);
+    },
     providers: () => ({ active: activeProvider(sessions.defaults.model, env, chain), available: listProviders(env) }),
     async close() {
       await sessions.shutdown();

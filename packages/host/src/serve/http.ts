@@ -57,7 +57,7 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
     ...(access.authToken !== undefined && { authToken: access.authToken }),
     agents: engine.agents,
     tools: async () =>
-      (await engine.tools()).map(({ name, description, inputSchema }) => ({
+      (await engine.offered()).map(({ name, description, inputSchema }) => ({
         name,
         description,
         input_schema: { ...inputSchema },
