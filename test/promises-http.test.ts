@@ -150,6 +150,16 @@ describe("creation", () => {
     },
   );
 
+  test("[http.session-create-options] a tool that nobody has is refused by name", async () => {
+    const make = (...allowed_tools: string[]) => server.ask("POST /sessions", { body: { prompt: "x", allowed_tools } });
+    expect(await make("Read", "Nope")).toMatchObject({
+      status: 400,
+      body: { error: "invalid_setting", message: expect.stringMatching(/^Unknown tool "Nope"\. Valid: Read/) },
+    });
+    for (const known of ["read_file", "BASH", "Grep", "mcp__any__tool"])
+      expect(await make(known)).toMatchObject({ status: 201 });
+  });
+
   test("[http.session-create-options] cwd, model, max_steps and allowed_tools hold for that session alone", async () => {
     const cwd = scratchTree({ "elsewhere.txt": "found me\n" });
     const script = scratchTree({ "hello.json": { turns: [{ steps: [{ reply: [{ text: "Scripted." }] }] }] } });

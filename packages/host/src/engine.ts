@@ -4,9 +4,9 @@ import type { Engine } from "@chimera/acp-server";
 import type { Tool } from "@chimera/agent";
 import { createAgentList } from "@chimera/agent/agents";
 import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
-import { allowedTools, localWorkspace } from "@chimera/agent/tools";
+import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import { createSessions, createSlashPalette, type OwnTurn, type Summary } from "@chimera/session";
+import { createSessions, createSlashPalette, type OwnTurn, SessionError, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import type { AgentSources } from "./coding-agent.js";
 import { holdSession } from "./hold-session.js";
@@ -94,7 +94,13 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     log.warn(said, { session: sessionId, result, message });
   }
   const engine: RunningEngine = {
-    sessions: { ...sessions, create: async (asked) => sessions.create(await projects.settle(asked)) },
+    sessions: {
+      ...sessions,
+      async create(asked) {
+        if (asked.settings?.allowedTools) requireTools(asked.settings.allowedTools, await turns.tools());
+        return sessions.create(await projects.settle(asked));
+      },
+    },
     palette,
     models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
     agents: async (cwd) =>
@@ -124,6 +130,15 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
 }
 
 // --- internal ---
+
+/** A session held to a tool that nobody has would have none at all, and not say why. */
+function requireTools(names: readonly string[], tools: readonly Tool[]): void {
+  try {
+    resolveTools(names, tools);
+  } catch (cause) {
+    throw new SessionError("invalid_setting", (cause as Error).message, { cause });
+  }
+}
 
 function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
   try {
