@@ -1,4 +1,4 @@
-// Sessions that another program left in the same directory, a file per event: listed, shown, and gone on with.
+// Sessions that another program left in the same directory, a file per event, or that lost most of their summary.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { startServer } from "./server.js";
 const WHOLE = "otter-20260425T120300-aaaa1111";
 const BARE = "otter-20260425T130300-bbbb2222";
 
-/** As written by others: no `session_id`, no title, times that are not wall time; the second says hardly anything. */
+/** The first as written by others: no `session_id`, no title, times that are not wall time; the second says hardly anything. */
 function older() {
   const home = scratchTree({});
   const cwd = scratchTree({ "README.md": "hello" });
@@ -56,7 +56,7 @@ function older() {
       metadata: { output: "did it", steps: 4, tool_calls_total: 3, cost: 0.07, success: true },
     },
   });
-  put(BARE, { "summary.json": { prompt: "who knows" } });
+  put(BARE, { "summary.json": { v: 1, prompt: "who knows" } });
   return { cwd, home };
 }
 

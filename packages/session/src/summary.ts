@@ -81,12 +81,13 @@ export function summarize(facts: SummaryFacts, history: History, endedAt: number
 }
 
 /**
- * A summary as a store has it: ours as it stands, another program's with every field of the type it must have and the id it
- * is filed under. Where it does not say where it worked, `cwd` is empty.
+ * A summary as a store has it: ours as it stands, another program's or a damaged one with every field of the type it must have
+ * and the id it is filed under. Where it does not say where it worked, `cwd` is empty.
  */
 export function readSummary(id: string, stored: object): Summary {
   const given = stored as Readonly<Record<string, unknown>>;
-  if (given["v"] === SUMMARY_VERSION) return stored as Summary;
+  if (given["v"] === SUMMARY_VERSION && given["session_id"] === id && typeof given["cwd"] === "string")
+    return stored as Summary;
   const text = (name: string): string | null => {
     const value = given[name];
     return typeof value === "string" ? value : null;
@@ -96,6 +97,7 @@ export function readSummary(id: string, stored: object): Summary {
     return typeof value === "number" && Number.isFinite(value) ? value : 0;
   };
   const time = (name: string): string | null => (Number.isNaN(Date.parse(text(name) ?? "")) ? null : text(name));
+  const { bounds } = given;
   const parent = text("parent_id");
   const forked = time("forked_at");
   return {
@@ -124,6 +126,7 @@ export function readSummary(id: string, stored: object): Summary {
     title: text("title"),
     ...(parent !== null && { parent_id: parent }),
     ...(forked !== null && { forked_at: forked }),
+    ...(typeof bounds === "object" && bounds !== null && { bounds }),
     ...(given["closed"] === true && { closed: true }),
   };
 }

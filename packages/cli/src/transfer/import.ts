@@ -24,7 +24,7 @@ export async function importSession(invocation: Invocation): Promise<number> {
   const events = bundle.events.map(read).filter((event): event is ImportedEvent => event !== null);
   const turns = events.filter(({ event }) => event.type === "user_message").length;
   // Whoever wrote it, and whatever version it says: nothing of it is taken on trust.
-  const given = readSummary(id, { ...bundle.summary, v: undefined, closed: undefined });
+  const given = readSummary(id, { ...bundle.summary, v: undefined, closed: undefined, bounds: undefined });
   const summary = { ...given, turns, cwd: given.cwd || process.cwd() };
   let clock = Date.now();
   const store = createFileStore<SessionEvent, Summary>({ root: resolvePaths(process.env).root, now: () => clock });
