@@ -28,10 +28,12 @@ test("a remote prompts and answers; its records carry its origin, and it sees it
 
 test("a question goes to both sides; the first answer counts and takes it back from the other", async () => {
   const program = await startProgram(asking);
+  let asked = false;
   let withdrawn = false;
   const receiver = await receive({
     onPermission: (_params, signal) =>
       new Promise((_, reject) => {
+        asked = true;
         signal.addEventListener("abort", () => {
           withdrawn = true;
           reject(new Error("withdrawn"));
@@ -41,9 +43,8 @@ test("a question goes to both sides; the first answer counts and takes it back f
   run(program, receiver);
   await receiver.attached();
   program.session.prompt({ text: "do it" });
-  await until(() => program.session.openPermissions.size === 1);
+  await until(() => asked);
   const [permissionId] = program.session.openPermissions.keys();
-  await new Promise((resolve) => setTimeout(resolve, 50));
   await program.session.answer(permissionId!, "allow");
   await program.session.idle();
   await until(() => withdrawn);

@@ -8,7 +8,7 @@ import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore, createMemoryStore, type EventStore } from "@chimera/event-store";
 import { type Agent, createSessions, createSlashPalette, type Sessions, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { type App, type AppDeps, createApp } from "../src/index.js";
 import { listen } from "../src/node.js";
 
@@ -193,11 +193,7 @@ export async function openStream(
 }
 
 export async function eventually(condition: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error("it did not happen in time");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  await vi.waitUntil(condition, { interval: 10, timeout: ms });
 }
 
 /** Sends bytes as they are and reads what comes until the server closes, or until the headers and a moment have passed. */

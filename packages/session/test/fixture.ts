@@ -1,10 +1,12 @@
 /** A session engine over a memory store, with agents written on the spot. */
 import type { AgentEvent, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import { createMemoryStore } from "@chimera/event-store";
+import { vi } from "vitest";
 import {
   type Agent,
   createSessions,
   createSlashPalette,
+  type Session,
   type Sessions,
   type SessionsDeps,
   type Summary,
@@ -31,6 +33,16 @@ export function speaking(...texts: string[]): Agent {
     for (const text of texts) yield { type: "text_delta", metadata: { text } } satisfies AgentEvent;
     yield { type: "step_end", metadata: { step: 0 } } satisfies AgentEvent;
   };
+}
+
+/** Waits for what another turn of the event loop brings about. */
+export async function until(condition: () => boolean): Promise<void> {
+  await vi.waitUntil(condition, { interval: 2, timeout: 10_000 });
+}
+
+/** Waits until a turn of the session has said something. */
+export function untilHeard(session: Session): Promise<void> {
+  return until(() => session.history.count(new Set(["text_delta"])) > 0);
 }
 
 /** Says the text, and goes on until somebody cancels it. */

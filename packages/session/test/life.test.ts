@@ -5,7 +5,7 @@ import type { SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { DEFAULT_SESSION_TTL, MODE_FLAGS, MODES, modeOf, parseMode, type Summary } from "../src/index.js";
-import { makeSessions, recordsOf, runPrompt, speaking, typesOf, untilCancelled } from "./fixture.js";
+import { makeSessions, recordsOf, runPrompt, speaking, typesOf, untilCancelled, untilHeard } from "./fixture.js";
 
 function fileStore() {
   const root = mkdtempSync(join(tmpdir(), "session-life-"));
@@ -123,7 +123,7 @@ describe("a session", () => {
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "one" });
     session.prompt({ text: "two" });
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await untilHeard(session);
     await sessions.close(session.id);
     const ends = (await recordsOf(sessions, session.id)).filter((record) => record.type === "cancelled");
     expect(ends.map(({ turn, metadata }) => [turn, metadata])).toEqual([
@@ -140,18 +140,18 @@ describe("a session", () => {
     expect(session.cancelTurn(1)).toBe(true);
     expect(session.cancelTurn(1)).toBe(false);
     expect([session.state, session.queued]).toEqual(["running", 0]);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await untilHeard(session);
     expect(session.cancelTurn(0)).toBe(true);
     await session.idle();
     expect(session.history.turns.map((turn) => turn.result?.cancelled)).toEqual([true, true]);
   });
 
   test("is listed once it had a prompt, newest touched first, and gone when deleted", async () => {
-    const sessions = makeSessions(speaking("hello"));
+    let now = Date.now();
+    const sessions = makeSessions(speaking("hello"), { clock: () => now++ });
     const [first, second] = [await sessions.create({ cwd: "/" }), await sessions.create({ cwd: "/" })];
     expect((await sessions.list()).sessions).toEqual([]);
     await runPrompt(sessions, first.id, "a");
-    await new Promise((resolve) => setTimeout(resolve, 5));
     await runPrompt(sessions, second.id, "b");
     expect((await sessions.list()).sessions.map((row) => row.id)).toEqual([second.id, first.id]);
     await sessions.delete(first.id);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Agent } from "../src/index.js";
-import { makeSessions, recordsOf } from "./fixture.js";
+import { makeSessions, recordsOf, until } from "./fixture.js";
 
 const asking: Agent = async function* (_turn, { ask }) {
   const { decision, by } = await ask({ call_id: "c", tool: "Bash", args: { command: "ls" }, risk: "low" });
@@ -13,7 +13,7 @@ async function asked() {
   const clients = [1, 2].map(() => session.attach({ approves: true }));
   session.attach({ approves: false });
   session.prompt({ text: "go" });
-  for (let i = 0; i < 200 && session.openPermissions.size === 0; i++) await new Promise((r) => setTimeout(r, 5));
+  await until(() => session.openPermissions.size > 0);
   const [id] = session.openPermissions.keys();
   return { sessions, session, clients, id: id! };
 }

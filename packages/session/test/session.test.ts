@@ -1,12 +1,7 @@
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../src/index.js";
-import { defaults, makeSessions, recordsOf, runPrompt, speaking, typesOf } from "./fixture.js";
-
-const until = async (condition: () => boolean) => {
-  for (let i = 0; i < 500 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
-  expect(condition()).toBe(true);
-};
+import { defaults, makeSessions, recordsOf, runPrompt, speaking, typesOf, until } from "./fixture.js";
 
 describe("a turn", () => {
   it("is accepted, started, streamed and ended by exactly one last record", async () => {
@@ -136,7 +131,7 @@ describe("cancel", () => {
     const sessions = makeSessions(hanging);
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "x" });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => session.history.turns[0]?.started === true);
     session.cancel();
     expect(session.state).toBe("cancelled");
     await session.idle();

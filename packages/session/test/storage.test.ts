@@ -8,7 +8,7 @@ import type { SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore, createMemoryStore, type EventStore, type LogWriter, StoreError } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Agent, Session, Summary } from "../src/index.js";
-import { makeSessions, recordsOf, speaking, typesOf } from "./fixture.js";
+import { makeSessions, recordsOf, speaking, typesOf, untilHeard } from "./fixture.js";
 
 type Store = EventStore<SessionEvent, Summary>;
 
@@ -71,7 +71,7 @@ async function fillDuringTurn() {
   const lost: unknown[] = [];
   session.attach({ approves: false, onTurnsLost: (error) => void lost.push(error) });
   session.prompt({ text: "one" });
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await untilHeard(session);
   disk.full = true;
   await session.idle();
   return { sessions, session, disk, lost, records: () => recordsOf(sessions, session.id) };
@@ -120,7 +120,7 @@ describe("a log that cannot be written", () => {
     const busy: ReadonlySet<number>[] = [];
     session.attach({ approves: false, onTurnsLost: (_, still) => void busy.push(still) });
     session.prompt({ text: "one" });
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await untilHeard(session);
     disk.full = true;
     const accept = () => session.prompt({ text: "two" });
     // Numbered before the disk said no, or refused at once: either way it must not run later.

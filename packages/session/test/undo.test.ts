@@ -6,7 +6,7 @@ import { createFileStore } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Agent, Summary } from "../src/index.js";
-import { makeSessions, recordsOf, runPrompt } from "./fixture.js";
+import { makeSessions, recordsOf, runPrompt, until } from "./fixture.js";
 
 /** Writes its prompt into the file of its turn; a prompt `stop` waits to be cancelled before its first step. */
 const writing: Agent = async function* ({ prompt, number }, { workspace, signal }) {
@@ -150,7 +150,7 @@ describe("undo", () => {
     await runPrompt(sessions, session.id, "both one");
     await runPrompt(sessions, session.id, "both two");
     session.prompt({ text: "stop" });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => session.history.turns[2]?.started === true);
     session.cancel();
     await session.idle();
     await session.undo();

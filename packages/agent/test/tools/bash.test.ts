@@ -14,13 +14,8 @@ async function alive(pid: number): Promise<boolean> {
   return status !== "" && !/^State:\s+Z/m.test(status);
 }
 
-async function eventually(check: () => Promise<boolean>): Promise<boolean> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    if (await check()) return true;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return false;
-}
+/** What the system brings about in its own time. */
+const soon = { interval: 20, timeout: 10_000 };
 
 describe("Bash", () => {
   test("output, errors and exit code", async () => {
@@ -83,7 +78,7 @@ describe("Bash", () => {
   test("what it leaves in the background ends with it", async () => {
     const { run } = await bench();
     const { output } = await run(bashTool, { command: "sleep 60 & echo $!" });
-    expect(await eventually(async () => !(await alive(Number(output))))).toBe(true);
+    await expect.poll(() => alive(Number(output)), soon).toBe(false);
   });
 
   test.each([
@@ -99,13 +94,13 @@ describe("Bash", () => {
     const running = run(bashTool, { command }, { signal: controller.signal });
     const printed = () => events.map((event) => (event.type === "tool_progress" ? event.metadata.chunk : "")).join("");
     const wanted = command.split("echo").length - 1;
-    expect(await eventually(async () => (printed().match(/\n/g)?.length ?? 0) >= wanted)).toBe(true);
+    await expect.poll(() => printed().match(/\n/g)?.length ?? 0, soon).toBeGreaterThanOrEqual(wanted);
     const pids = printed().trim().split("\n").map(Number);
     const started = performance.now();
     controller.abort();
     await expect(running).rejects.toThrow();
     expect(performance.now() - started).toBeLessThan(2000);
-    for (const pid of pids) expect(await eventually(async () => !(await alive(pid)))).toBe(true);
+    for (const pid of pids) await expect.poll(() => alive(pid), soon).toBe(false);
   });
 
   test("an abort takes no memory for each process of the machine", async () => {
@@ -114,7 +109,7 @@ describe("Bash", () => {
     const { run, events } = await bench();
     const controller = new AbortController();
     const running = run(bashTool, { command: "echo up; sleep 60" }, { signal: controller.signal });
-    expect(await eventually(async () => events.some((event) => event.type === "tool_progress"))).toBe(true);
+    await expect.poll(() => events.map(({ type }) => type), soon).toContain("tool_progress");
     const before = process.memoryUsage().external;
     let peak = before;
     let isOver = false;
