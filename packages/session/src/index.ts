@@ -37,7 +37,7 @@ export {
   type Settings,
 } from "./settings.js";
 export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
-export { readSummary, SUMMARY_VERSION, type Summary } from "./summary.js";
+export { readSummary, type Summary } from "./summary.js";
 export type { Rewind, RewindOptions, RewindReport } from "./undo.js";
 export { visibleRecords } from "./visible.js";
 export type { ClientEffects, Files } from "./workspace.js";

@@ -4,54 +4,25 @@ import type { Decision } from "@chimera/acp-schema/events";
 import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
-import { ErrorCode, type Methods, type RequestContext, RpcError } from "@chimera/ndjson-rpc";
-import type { PromptInput, Session } from "@chimera/session";
+import { ErrorCode, type Methods, RpcError } from "@chimera/ndjson-rpc";
+import type { PromptInput } from "@chimera/session";
 import type { Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
 import type { NativeProjection } from "../project/native.js";
 import { promptInput } from "../prompt-content.js";
 import { rowsOf } from "../rows.js";
+import { createConnectionSessions } from "./connection-sessions.js";
 import { newestEvents } from "./newest-events.js";
 import { replayNative } from "./resume.js";
-import { type NativeView, nativeView } from "./view.js";
 
 /** otter's, with the wider of the two forms in which a permission is answered. */
 const SHAPES = { ...otterMethods, "permission/respond": ferretMethods["permission/respond"] };
 
 export function nativeMethods(context: DialectContext, projection: NativeProjection, historyLimit: number): Methods {
   const { connection, open } = context;
-  const views = new WeakMap<Session, NativeView>();
+  const own = createConnectionSessions(context, projection);
 
-  /** `from` is a place in the log and how many updates are up to it; by default, the head. */
-  const show = (
-    session: Session,
-    from = { seq: session.lastSeq, shown: session.history.count(projection.types) },
-  ): void =>
-    open.open(
-      session,
-      (opened) => {
-        const view = nativeView(opened, projection, from.shown);
-        views.set(opened, view);
-        return view;
-      },
-      { from: from.seq, again: (reloaded) => show(reloaded) },
-    );
-  const load = async (id: string): Promise<{ engine: Engine; session: Session }> => {
-    const engine = await context.engine();
-    return { engine, session: await engine.sessions.load(id) };
-  };
-  const sessionOf = async (id: string) => {
-    const loaded = await load(id);
-    show(loaded.session);
-    return loaded;
-  };
-  const prompt = (id: string, input: PromptInput, request: RequestContext, turnClient: boolean) =>
-    open.prompt(id, request, async () => {
-      const { session } = await sessionOf(id);
-      if (turnClient) views.get(session)?.useTurnNotifications();
-      return { session, input };
-    });
   const requireAgent = async (engine: Engine, cwd: string, name: string) => {
     const agents = (await engine.agents(cwd)).map((agent) => agent.id);
     if (agents.includes(name)) return;
@@ -60,7 +31,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
   /** Native permission ids are answered without naming the session. */
   const respond = async (permissionId: string, decision: Decision, sessionId?: string): Promise<{ ok: true }> => {
     const engine = await context.engine();
-    const candidates = sessionId === undefined ? engine.sessions.live() : [(await load(sessionId)).session];
+    const candidates = sessionId === undefined ? engine.sessions.live() : [(await own.find(sessionId)).session];
     const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
     if (!session) throw new RpcError(ErrorCode.invalidParams, `no open permission ${permissionId}`, { permissionId });
     await session.answer(permissionId, decision, context.origin);
@@ -75,11 +46,11 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       if (mode !== undefined) await requireAgent(engine, directory, mode);
       const settings = { ...(model !== undefined && { model }), ...(mode !== undefined && { agent: mode }) };
       const session = await engine.sessions.create({ cwd: directory, settings });
-      show(session);
+      own.show(session);
       return { sessionId: session.id, cwd: directory };
     },
     "session/load": async ({ sessionId }) => {
-      const { session } = await sessionOf(sessionId);
+      const { session } = await own.open(sessionId);
       const { agent, model } = session.settings;
       const lastEventId = session.history.count(projection.types);
       return { sessionId, cwd: session.cwd, agent, model, state: session.state, lastEventId };
@@ -99,7 +70,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       };
     },
     "session/get": async ({ sessionId }) => {
-      const { engine, session } = await load(sessionId);
+      const { engine, session } = await own.find(sessionId);
       // All as of one moment; the log may go on while it is read.
       const { state, lastSeq: event_count } = session;
       const summary = { ...session.summary() };
@@ -107,36 +78,45 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       const { events, truncated } = await newestEvents(engine.sessions.storeOf(sessionId), sessionId, event_count);
       return { sessionId, session_id: sessionId, summary, events, state, step_count, event_count, truncated };
     },
-    "session/message": (params, request) => prompt(params.sessionId, messageInput(params), request, false),
-    "session/turn": ({ sessionId, prompt: text }, request) => prompt(sessionId, { text }, request, true),
+    "session/message": (params, request) =>
+      open.prompt(params.sessionId, request, async () => {
+        const { session } = await own.open(params.sessionId);
+        return { session, input: messageInput(params) };
+      }),
+    "session/turn": ({ sessionId, prompt: text }, request) =>
+      open.prompt(sessionId, request, async () => {
+        const { session } = await own.open(sessionId);
+        own.useTurnNotifications(session);
+        return { session, input: { text } };
+      }),
     "session/cancel": async ({ sessionId }) => {
       await open.arrived(sessionId);
-      const { session } = await load(sessionId);
+      const { session } = await own.find(sessionId);
       return { sessionId, cancelled: session.cancel() };
     },
     "session/setMode": async ({ sessionId, mode }) => {
-      const { engine, session } = await sessionOf(sessionId);
+      const { engine, session } = await own.open(sessionId);
       await requireAgent(engine, session.cwd, mode);
       session.setAgent(mode, context.origin);
       return { sessionId, mode };
     },
     "session/setModel": async ({ sessionId, model }) => {
-      (await sessionOf(sessionId)).session.setModel(model, context.origin);
+      (await own.open(sessionId)).session.setModel(model, context.origin);
       return { sessionId, model };
     },
     "session/fork": async ({ sessionId, turn }) => {
-      const { engine } = await load(sessionId);
+      const { engine } = await own.find(sessionId);
       const child = await engine.sessions.fork(sessionId, { turn });
-      show(child);
+      own.show(child);
       return { sessionId: child.id, parentId: sessionId };
     },
     "session/resume": async (params) => {
-      const { engine, session } = await load(params.sessionId);
+      const { engine, session } = await own.find(params.sessionId);
       const head = session.lastSeq;
       const since = parseCursor(params.sinceEventId);
       const store = engine.sessions.storeOf(session.id);
       const reply = await replayNative({ connection, store, session, projection, since, historyLimit, head });
-      show(session, { seq: head, shown: reply.lastEventId });
+      own.show(session, { seq: head, shown: reply.lastEventId });
       return reply;
     },
     "permission/respond": (answer) =>

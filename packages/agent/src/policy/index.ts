@@ -3,7 +3,6 @@ export { type Audit, type AuditOptions, createAudit } from "./audit.js";
 export { type AgentPermission, type Classified, decide, type Facts } from "./decide.js";
 export { type Circumstances, type Classify, createPolicy, type PolicyOptions } from "./policy.js";
 export { createRemembered, type LastingAnswer, type Remembered, type RememberedOptions } from "./remembered.js";
-export { riskOf } from "./risk.js";
 export type { Action, Rule } from "./rule.js";
-export { actionOf, formatRuleset, loadRuleset, NO_RULES, parseRuleset, type Ruleset } from "./ruleset.js";
+export { formatRuleset, loadRuleset, parseRuleset, type Ruleset } from "./ruleset.js";
 export { type AuditProblem, type AuditReport, verifyAudit } from "./verify-audit.js";

@@ -30,11 +30,11 @@ export function listOwned(
   const directory = runDirectory(options.directory);
   const { prefix } = options;
   return namesIn(directory)
-    .map((name) => portOf(name, prefix))
-    .filter((port) => port !== null && (options.port === undefined || port === options.port))
-    .sort((a, b) => a! - b!)
+    .flatMap((name) => portOf(name, prefix) ?? [])
+    .filter((port) => options.port === undefined || port === options.port)
+    .sort((a, b) => a - b)
     .flatMap((port) => {
-      const place = { directory, prefix, port: port! };
+      const place = { directory, prefix, port };
       const record = readRecord(place);
       return record === null ? [] : [{ entry: { ...record, path: pidfilePath(place) }, owner: ownerOf(place, record) }];
     });
