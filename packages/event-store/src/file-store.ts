@@ -28,14 +28,14 @@ export interface FileStoreOptions {
   /** @defaultValue "turn" */
   readonly durability?: Durability;
   /** @defaultValue Date.now */
-  readonly now?: () => number;
+  readonly clock?: () => number;
   /** Told of a torn tail or damaged records found when a session is opened for writing. */
   readonly onDamage?: (id: string, damage: Damage) => void;
 }
 
 /** Sessions as directories of append-only segments. Other processes may read and follow them, and claim them when free. */
 export function createFileStore<E extends EventBody, S extends object>(options: FileStoreOptions): EventStore<E, S> {
-  const { durability = "turn", now = Date.now, onDamage } = options;
+  const { durability = "turn", clock: now = Date.now, onDamage } = options;
   const root = resolve(options.root);
   const eventlog = join(root, "eventlog");
   const heartbeat = createHeartbeat(join(root, "run"));

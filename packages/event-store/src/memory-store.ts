@@ -13,7 +13,7 @@ import type { Damage, Entry, EventBody, EventStore, LogWriter, Subscription, Typ
 
 export interface MemoryStoreOptions {
   /** @defaultValue Date.now */
-  readonly now?: () => number;
+  readonly clock?: () => number;
   /** Bytes of lines a session keeps before it forgets the oldest. @defaultValue 16 MiB */
   readonly maxSessionBytes?: number;
 }
@@ -40,7 +40,7 @@ interface MemoryLog<E extends EventBody, S> {
 export function createMemoryStore<E extends EventBody, S extends object>(
   options: MemoryStoreOptions = {},
 ): EventStore<E, S> {
-  const { now = Date.now, maxSessionBytes = LIMITS.memorySessionBytes } = options;
+  const { clock: now = Date.now, maxSessionBytes = LIMITS.memorySessionBytes } = options;
   const logs = new Map<string, MemoryLog<E, S>>();
   const tick = createTick();
   const budget = createWindowBudget();

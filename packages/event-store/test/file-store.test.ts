@@ -335,7 +335,7 @@ describe("a summary", () => {
 describe("time stamps and lists", () => {
   it("never go back, whatever the clock does", async () => {
     const times = [1_000_000, 999_000, 1_000_500, 5, 1_000_501];
-    const store = openStore({ now: () => times.shift() ?? 0 });
+    const store = openStore({ clock: () => times.shift() ?? 0 });
     const writer = await store.create(ID, {});
     for (let i = 0; i < 5; i++) writer.append([{ type: "note" }]);
     await writer.close();

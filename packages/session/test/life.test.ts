@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
-import { createFileStore } from "@chimera/event-store";
+import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { DEFAULT_SESSION_TTL, MODE_FLAGS, MODES, modeOf, parseMode, type Summary } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf, untilCancelled, untilHeard } from "./fixture.js";
@@ -148,7 +148,8 @@ describe("a session", () => {
 
   test("is listed once it had a prompt, newest touched first, and gone when deleted", async () => {
     let now = Date.now();
-    const sessions = makeSessions(speaking("hello"), { clock: () => now++ });
+    const clock = () => now++;
+    const sessions = makeSessions(speaking("hello"), { clock, store: createMemoryStore({ clock }) });
     const [first, second] = [await sessions.create({ cwd: "/" }), await sessions.create({ cwd: "/" })];
     expect((await sessions.list()).sessions).toEqual([]);
     await runPrompt(sessions, first.id, "a");

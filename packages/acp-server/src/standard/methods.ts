@@ -83,7 +83,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       own.lend(session, mcpServers.map(mcpServer));
       const shown = await own.shownFor(engine, session);
       const head = session.lastSeq;
-      await replayVisible(connection, engine.sessions, session, capabilities, head);
+      await replayVisible({ connection, sessions: engine.sessions, session, capabilities }, head);
       // Live updates start after the reply, from where the replay ended.
       request.reply(own.settingsOf(session, shown));
       own.show(session, shown, head);
@@ -156,7 +156,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const { engine, session, shown } = await own.find(sessionId);
       const to = session.lastSeq;
       const from = parseCursor(sinceEventId);
-      const replayed = await replayRaw(connection, engine.sessions, session, capabilities, { from, to });
+      const replayed = await replayRaw({ connection, sessions: engine.sessions, session, capabilities }, { from, to });
       // Opened where the replay ended: a client that starts with this call sees every record once and in order.
       own.show(session, shown, to);
       return { sessionId, replayed, lastEventId: to, truncated: false };

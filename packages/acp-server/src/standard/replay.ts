@@ -3,52 +3,45 @@ import type { ClientCapabilities } from "@chimera/acp-schema";
 import type { Damage } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
 import { createOlderReader, type Session, type Sessions, visibleRecords } from "@chimera/session";
-import { lossFrames } from "../project/loss.js";
-import { clientShows, replayFrames } from "./view.js";
+import { createFrames } from "./frames.js";
 
-/** The visible conversation up to `upTo`, deltas joined. */
+export interface Replay {
+  readonly connection: Connection;
+  readonly sessions: Sessions;
+  readonly session: Session;
+  readonly capabilities: ClientCapabilities;
+}
+
+/** The visible conversation up to `to`, deltas joined. */
 export async function replayVisible(
-  connection: Connection,
-  sessions: Sessions,
-  session: Session,
-  capabilities: ClientCapabilities,
-  upTo: number,
+  { connection, sessions, session, capabilities }: Replay,
+  to: number,
 ): Promise<void> {
-  const onDamage = tellLoss(connection, session, capabilities);
-  const entries = sessions.storeOf(session.id).read(session.id, { to: upTo, onDamage });
+  const frames = createFrames(session.id, capabilities);
+  const onDamage = (damage: Damage) => frames.lost(damage).forEach(connection.notifyEncoded);
+  const entries = sessions.storeOf(session.id).read(session.id, { to, onDamage });
   for await (const record of visibleRecords(entries, session.history.hidden())) {
-    for (const line of replayFrames(session.id, record, capabilities)) connection.notifyEncoded(line);
+    frames.of(record).forEach(connection.notifyEncoded);
     await connection.drained();
   }
 }
 
 /** Every record after the cursor, raw; returns how many frames went out. */
 export async function replayRaw(
-  connection: Connection,
-  sessions: Sessions,
-  session: Session,
-  capabilities: ClientCapabilities,
+  { connection, sessions, session, capabilities }: Replay,
   range: { readonly from: number; readonly to: number },
 ): Promise<number> {
-  let replayed = 0;
-  const onDamage = tellLoss(connection, session, capabilities);
+  const frames = createFrames(session.id, capabilities);
+  const onDamage = (damage: Damage) => frames.lost(damage).forEach(connection.notifyEncoded);
   const older = createOlderReader();
+  let replayed = 0;
   for await (const entry of sessions.storeOf(session.id).read(session.id, { ...range, onDamage })) {
     const record = older(entry.event);
-    for (const line of record ? replayFrames(session.id, record, capabilities) : []) {
+    for (const line of record ? frames.of(record) : []) {
       connection.notifyEncoded(line);
       replayed++;
     }
     await connection.drained();
   }
   return replayed;
-}
-
-// --- internal ---
-
-function tellLoss(connection: Connection, session: Session, capabilities: ClientCapabilities) {
-  return (damage: Damage) => {
-    const frames = lossFrames(session.id, damage, clientShows(capabilities).notices);
-    for (const line of frames) connection.notifyEncoded(line);
-  };
 }

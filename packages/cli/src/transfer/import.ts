@@ -26,8 +26,8 @@ export async function importSession(invocation: Invocation): Promise<number> {
   // Whoever wrote it, and whatever version it says: nothing of it is taken on trust.
   const given = readSummary(id, { ...bundle.summary, v: undefined, closed: undefined, bounds: undefined });
   const summary = { ...given, turns, cwd: given.cwd || process.cwd() };
-  let clock = Date.now();
-  const store = createFileStore<SessionEvent, Summary>({ root: resolvePaths(process.env).root, now: () => clock });
+  let now = Date.now();
+  const store = createFileStore<SessionEvent, Summary>({ root: resolvePaths(process.env).root, clock: () => now });
   try {
     if (isSet(flags, "overwrite") || isSet(flags, "import-overwrite")) await store.delete(id);
     const writer = await store.create(id, summary).catch(explainExists);
@@ -35,7 +35,7 @@ export async function importSession(invocation: Invocation): Promise<number> {
     await writeAll(
       writer,
       events,
-      (at) => (clock = at ?? clock),
+      (at) => (now = at ?? now),
       (done) => progress.update(done, events.length),
     );
     progress.end();
