@@ -33,59 +33,8 @@ export function catastrophe(invocation: Invocation, directories: readonly string
   const name = programName(argv[0]);
   const args = argv.slice(1).map((word) => word ?? "");
   const vital = args.find((word) => isVital(word, directories));
-  const recursive = hasFlag(args, "rR", "recursive");
-  switch (name) {
-    case "rm":
-      if (args.includes("--no-preserve-root")) return "removes everything";
-      return recursive && vital ? `removes ${vital}` : undefined;
-    case "chmod":
-    case "chown":
-    case "chgrp":
-      return recursive && vital ? `changes the access of ${vital}` : undefined;
-    case "mv":
-      return vital ? `moves ${vital}` : undefined;
-    case "find":
-      return vital && args.some((word) => ["-delete", "rm", "shred"].includes(word))
-        ? `removes what is below ${vital}`
-        : undefined;
-    case "rsync":
-      return vital && args.some((word) => word.startsWith("--delete")) ? `removes what is below ${vital}` : undefined;
-    case "dd":
-      return args.some((word) => word.startsWith("of=") && DISK.test(word.slice(3))) ? "overwrites a disk" : undefined;
-    case "cp":
-      return DISK.test(args.at(-1) ?? "") ? "overwrites a disk" : undefined;
-    case "badblocks":
-    case "blkdiscard":
-    case "parted":
-    case "pvremove":
-    case "sfdisk":
-    case "sgdisk":
-    case "shred":
-    case "tee":
-    case "truncate":
-    case "wipefs":
-      return args.some((word) => DISK.test(word)) ? "overwrites a disk" : undefined;
-    case "kill":
-    case "pkill":
-      return args.includes("-1") && args.some((word) => /^-(9|KILL|SIGKILL|s)$/.test(word))
-        ? "ends every process"
-        : undefined;
-    case "shutdown":
-    case "reboot":
-    case "halt":
-    case "poweroff":
-      return "stops the machine";
-    case "init":
-    case "telinit":
-      return ["0", "6"].includes(args[0] ?? "") ? "stops the machine" : undefined;
-    case "systemctl":
-      return args.some((word) => ["poweroff", "reboot", "halt", "kexec"].includes(word))
-        ? "stops the machine"
-        : undefined;
-  }
-  return /^(mkfs|mke2fs|mkswap)(\.|$)/.test(name) && args.some((word) => word.startsWith("/dev/"))
-    ? "formats a disk"
-    : undefined;
+  const judge = /^(mkfs|mke2fs|mkswap)(\.|$)/.test(name) ? formatsDisk : CATASTROPHES.get(name);
+  return judge?.({ args, vital, recursive: hasFlag(args, "rR", "recursive") });
 }
 
 /** How bad it would be to say yes by mistake. */
@@ -120,6 +69,69 @@ export function riskOf(invocation: Invocation): Risk {
 }
 
 // --- internal ---
+
+/** The arguments of a program that can do the worst. */
+interface Arguments {
+  readonly args: readonly string[];
+  /** The first of them that names a vital directory. */
+  readonly vital: string | undefined;
+  readonly recursive: boolean;
+}
+
+/** Says what it would do, if that is the worst. */
+type Judge = (given: Arguments) => string | undefined;
+
+const changesAccess: Judge = ({ recursive, vital }) =>
+  recursive && vital ? `changes the access of ${vital}` : undefined;
+const overwritesDisk: Judge = ({ args }) => (args.some((word) => DISK.test(word)) ? "overwrites a disk" : undefined);
+const formatsDisk: Judge = ({ args }) => (args.some((word) => word.startsWith("/dev/")) ? "formats a disk" : undefined);
+const stopsMachine: Judge = () => "stops the machine";
+const changesRunlevel: Judge = ({ args }) => (["0", "6"].includes(args[0] ?? "") ? "stops the machine" : undefined);
+const endsEverything: Judge = ({ args }) =>
+  args.includes("-1") && args.some((word) => /^-(9|KILL|SIGKILL|s)$/.test(word)) ? "ends every process" : undefined;
+
+const CATASTROPHES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
+  [
+    "rm",
+    ({ args, recursive, vital }) => {
+      if (args.includes("--no-preserve-root")) return "removes everything";
+      return recursive && vital ? `removes ${vital}` : undefined;
+    },
+  ],
+  ["mv", ({ vital }) => (vital ? `moves ${vital}` : undefined)],
+  [
+    "find",
+    ({ args, vital }) =>
+      vital && args.some((word) => ["-delete", "rm", "shred"].includes(word))
+        ? `removes what is below ${vital}`
+        : undefined,
+  ],
+  [
+    "rsync",
+    ({ args, vital }) =>
+      vital && args.some((word) => word.startsWith("--delete")) ? `removes what is below ${vital}` : undefined,
+  ],
+  [
+    "dd",
+    ({ args }) =>
+      args.some((word) => word.startsWith("of=") && DISK.test(word.slice(3))) ? "overwrites a disk" : undefined,
+  ],
+  ["cp", ({ args }) => (DISK.test(args.at(-1) ?? "") ? "overwrites a disk" : undefined)],
+  [
+    "systemctl",
+    ({ args }) =>
+      args.some((word) => ["poweroff", "reboot", "halt", "kexec"].includes(word)) ? "stops the machine" : undefined,
+  ],
+  ...rowsFor("chmod chown chgrp", changesAccess),
+  ...rowsFor("badblocks blkdiscard parted pvremove sfdisk sgdisk shred tee truncate wipefs", overwritesDisk),
+  ...rowsFor("kill pkill", endsEverything),
+  ...rowsFor("shutdown reboot halt poweroff", stopsMachine),
+  ...rowsFor("init telinit", changesRunlevel),
+]);
+
+function rowsFor(programs: string, judge: Judge): [string, Judge][] {
+  return words(programs).map((name) => [name, judge]);
+}
 
 function isVital(word: string, directories: readonly string[]): boolean {
   if (word === "" || word.startsWith("-")) return false;
