@@ -38,7 +38,7 @@ export function createApp(deps: AppDeps): App {
     deps,
     tokens,
     openSession,
-    streams: createStreams(sessions),
+    streams: createStreams(sessions, deps.log),
     clock: deps.clock ?? Date.now,
   };
   const gate = createGate({ authToken: deps.authToken, tokens, refusals: createRefusals() });

@@ -314,3 +314,15 @@ test("a peer that left before it was answered leaves no timer running", async ()
   await eventually(async () => (await served.connections()) === 0);
   await eventually(() => timers() <= before + 2);
 });
+
+test("a stream whose log cannot be read any more ends, and the server's log says why", async () => {
+  const { served, id } = await finished();
+  const { sessions, store } = served;
+  const ended = () => Promise.reject(new Error("/secret/path is gone"));
+  const unreadable = { ...store, subscribe: () => ({ cursor: 0, ended: ended(), close() {} }) };
+  const broken = await serve({ sessions: { ...sessions, storeOf: () => unreadable } });
+  const stream = await openStream(broken, `/sessions/${id}/events`);
+  await stream.ended;
+  expect(stream.raw()).toBe("");
+  expect(broken.logged.join()).toContain("/secret/path is gone");
+});

@@ -88,7 +88,9 @@ export function agentRunRoutes({ deps }: Parts) {
         if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
       });
       void sink.gone.then(() => stop.abort());
-      void subscription.ended.catch(() => {}).finally(() => sink.end());
+      void subscription.ended
+        .catch((error: unknown) => deps.log?.("stream failed", { session: session.id, error: String(error) }))
+        .finally(() => sink.end());
       return sink.response;
     },
 

@@ -1,5 +1,6 @@
 /** Event streams of sessions: replay from a cursor, then live, from the log; each ends by one of a few causes, cleanly. */
 import type { Session, Sessions } from "@chimera/session";
+import type { AppDeps } from "../deps.js";
 import { LIMITS } from "../limits.js";
 import { frame } from "./frame.js";
 import { type Family, lossOf, lostOutcome, outcomeOf } from "./projection.js";
@@ -31,7 +32,7 @@ interface OpenStream {
   leave(): void;
 }
 
-export function createStreams(sessions: Sessions): Streams {
+export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams {
   const open = new Map<string, Set<OpenStream>>();
   const watched = new WeakSet<Session>();
 
@@ -107,7 +108,8 @@ export function createStreams(sessions: Sessions): Streams {
 
       void sink.gone.then(cut);
       void subscription.ended
-        .catch(() => {})
+        // The peer sees its stream end, and may come back; why it did is told here.
+        .catch((error: unknown) => log?.("stream failed", { session: id, error: String(error) }))
         .finally(() => {
           clearInterval(keepAlive);
           clearTimeout(leaving);
