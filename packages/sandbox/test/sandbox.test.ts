@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Confined, createSandbox, isSandboxError, type SandboxOptions } from "../src/index.js";
+import { probe } from "./probe.js";
 
 let base: string;
 let ws: string;
@@ -66,18 +67,7 @@ async function refusal(action: () => unknown): Promise<{ code: string; hint: str
   throw new Error("not refused");
 }
 
-const confines = (
-  await createSandbox({
-    mode: "read-only",
-    osSandbox: "auto",
-    workspace: { cwd: process.cwd() },
-    stateDir: "/nonexistent",
-    env: process.env,
-    log: () => {},
-  }).probe()
-).available;
-
-describe("without a program that confines", () => {
+describe("without a program that probe.available", () => {
   test.each(["read-only", "workspace-write", "workspace-write-network"] as const)(
     "%s refuses with a hint",
     async (mode) => {
@@ -144,7 +134,7 @@ describe("workspace", () => {
   });
 });
 
-describe.runIf(confines)("confined", () => {
+describe.runIf(probe.available)("confined", () => {
   test("protected paths that are links are refused where they cannot be sealed", async () => {
     symlinkSync(base, join(ws, ".codex"));
     const error = await refusal(() => sandbox().confine("true"));

@@ -1,5 +1,5 @@
 /** The provider port: one model, one streamed request. A provider is anything that yields these events. */
-import type { PromptBlock, ToolUse } from "@chimera/acp-schema/events";
+import type { Message } from "@chimera/acp-schema/events";
 import type { JsonSchema, ToolImage } from "../tool.js";
 
 export interface Model {
@@ -33,24 +33,12 @@ export interface ModelTool {
 
 /** The conversation as providers send it: the log's messages, plus what only lives as long as a turn. */
 export type ModelMessage =
-  | { readonly role: "user"; readonly text: string; readonly content?: readonly PromptBlock[] }
-  | {
-      readonly role: "assistant";
-      readonly text: string;
-      readonly thought?: string;
+  | Extract<Message, { role: "user" | "summary" }>
+  | (Extract<Message, { role: "assistant" }> & {
       /** Blocks the provider wants back untouched, in its own shape (signed thinking). */
       readonly sealed?: readonly unknown[];
-      readonly tools: readonly ToolUse[];
-    }
-  | {
-      readonly role: "tool";
-      readonly id: string;
-      readonly name: string;
-      readonly output: string;
-      readonly success: boolean;
-      readonly images?: readonly ToolImage[];
-    }
-  | { readonly role: "summary"; readonly text: string };
+    })
+  | (Extract<Message, { role: "tool" }> & { readonly images?: readonly ToolImage[] });
 
 export type ModelEvent =
   | { readonly type: "text"; readonly text: string }

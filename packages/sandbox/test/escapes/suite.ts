@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSandbox, isSandboxError, type SandboxMode } from "../../src/index.js";
+import { probe } from "../probe.js";
 import { type Attempt, CONTROLS } from "./attempts.js";
 import { type Actor, fill, type Ground, layGround, processesWith } from "./ground.js";
 
@@ -11,20 +12,12 @@ const ORDINARY_USER = 65534;
 /** Root plays both roles; anybody else only their own. */
 export const ACTORS: readonly Actor[] = process.getuid?.() === 0 ? ["self", ORDINARY_USER] : ["self"];
 
-const probe = await createSandbox({
-  mode: "read-only",
-  osSandbox: "auto",
-  workspace: { cwd: process.cwd() },
-  stateDir: "/nonexistent",
-  env: process.env,
-  log: () => {},
-}).probe();
-
 /** Runs the attempts as `actor`; where nothing can confine, proves that everything is refused instead. */
 export function escapeSuite(actor: Actor, attempts: readonly Attempt[]): void {
   const who = actor === "self" ? `uid ${process.getuid?.()}` : `uid ${actor}`;
   if (!probe.available) {
-    test(`every mode but off refuses (${who})`, () => refuses(probe.error.message));
+    const { message } = probe.error;
+    test(`every mode but off refuses (${who})`, () => refuses(message));
     return;
   }
   describe(`as ${who}`, () => {
