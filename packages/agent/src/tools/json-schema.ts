@@ -3,14 +3,13 @@ import type * as v from "valibot";
 import type { JsonSchema } from "../tool.js";
 
 /** Throws for a shape it does not know: a programmer's mistake, met when the tool is made. */
-export function jsonSchemaOf(schema: Shape): JsonSchema {
-  return { ...shapeOf(schema as Node), ...describing(schema as Node) };
+export function jsonSchemaOf(schema: v.GenericSchema): JsonSchema {
+  return documentOf(schema as Node);
 }
 
 // --- internal ---
 
-type Shape = v.BaseSchema<unknown, unknown, v.BaseIssue<unknown>>;
-
+/** What valibot keeps of a shape that was put together; which of it is there, the type tells. */
 interface Node {
   readonly type: string;
   readonly pipe?: readonly (Node & { readonly description?: string; readonly requirement?: number })[];
@@ -20,6 +19,10 @@ interface Node {
   readonly options?: readonly string[];
   readonly wrapped?: Node;
   readonly default?: unknown;
+}
+
+function documentOf(node: Node | undefined): JsonSchema {
+  return node ? { ...shapeOf(node), ...describing(node) } : {};
 }
 
 function shapeOf(node: Node): JsonSchema {
@@ -32,12 +35,12 @@ function shapeOf(node: Node): JsonSchema {
     case "picklist":
       return { type: "string", enum: node.options };
     case "array":
-      return { type: "array", items: jsonSchemaOf(node.item as never) };
+      return { type: "array", items: documentOf(node.item) };
     case "record":
-      return { type: "object", additionalProperties: jsonSchemaOf(node.value as never) };
+      return { type: "object", additionalProperties: documentOf(node.value) };
     case "optional":
       return {
-        ...jsonSchemaOf(node.wrapped as never),
+        ...documentOf(node.wrapped),
         ...(node.default === undefined ? {} : { default: node.default }),
       };
     case "object":
@@ -51,7 +54,7 @@ function objectOf(entries: Readonly<Record<string, Node>>): JsonSchema {
   const names = Object.keys(entries);
   return {
     type: "object",
-    properties: Object.fromEntries(names.map((name) => [name, jsonSchemaOf(entries[name] as never)])),
+    properties: Object.fromEntries(names.map((name) => [name, documentOf(entries[name])])),
     required: names.filter((name) => entries[name]?.type !== "optional"),
   };
 }
