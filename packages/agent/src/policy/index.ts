@@ -4,5 +4,5 @@ export { type AgentPermission, type Classified, decide, type Facts } from "./dec
 export { type Circumstances, type Classify, createPolicy, type PolicyOptions } from "./policy.js";
 export { createRemembered, type LastingAnswer, type Remembered, type RememberedOptions } from "./remembered.js";
 export type { Action, Rule } from "./rule.js";
-export { formatRuleset, loadRuleset, parseRuleset, type Ruleset } from "./ruleset.js";
+export { loadRuleset, parseRuleset, type Ruleset } from "./ruleset.js";
 export { type AuditProblem, type AuditReport, verifyAudit } from "./verify-audit.js";

@@ -58,18 +58,6 @@ export function parseRuleset(text: string, source: string): Ruleset {
   return { rules, problems, ...(standard && { default: standard }) };
 }
 
-/** As it is kept on disk. */
-export function formatRuleset({ rules, default: standard = "ask" }: Pick<Ruleset, "rules" | "default">): string {
-  const rows = rules.map(({ tool, action, argKey, argPattern, description }) => ({
-    tool,
-    action,
-    ...(argKey !== undefined && { arg_key: argKey }),
-    ...(argPattern !== undefined && { arg_pattern: argPattern }),
-    ...(description !== undefined && { description }),
-  }));
-  return `${JSON.stringify({ version: 1, default: standard, rules: rows }, null, 2)}\n`;
-}
-
 /** The action a word means, aliases included. */
 export function actionOf(word: unknown): Action | undefined {
   if (typeof word !== "string") return undefined;

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { formatRuleset, loadRuleset, parseRuleset } from "../../src/policy/index.js";
+import { loadRuleset, parseRuleset } from "../../src/policy/index.js";
 import { bench } from "../tools/bench.js";
 
 describe("permissions.json", () => {
@@ -34,18 +34,12 @@ describe("permissions.json", () => {
     expect(parseRuleset(text, "f")).toMatchObject({ rules: [], problems: [expect.stringContaining("f: ")] });
   });
 
-  test("what is written is read back", async () => {
+  test("a missing file has no rules; one that is there is read whole", async () => {
     const { cwd } = await bench();
     const file = join(cwd, "permissions.json");
     expect(await loadRuleset(file)).toEqual({ rules: [], problems: [] });
-    const text = formatRuleset(
-      parseRuleset(
-        '{"rules":[{"tool":"B*","action":"permit","arg_key":"path","arg_pattern":"x","description":"d"}]}',
-        file,
-      ),
-    );
-    await writeFile(file, text);
-    expect(text).toMatch(/^\{\n {2}"version": 1,\n {2}"default": "ask"/);
+    const rule = { tool: "B*", action: "permit", arg_key: "path", arg_pattern: "x", description: "d" };
+    await writeFile(file, JSON.stringify({ version: 1, default: "ask", rules: [rule] }));
     expect(await loadRuleset(file)).toEqual({
       rules: [
         { tool: "B*", action: "allow", argKey: "path", argPattern: "x", description: "d", source: `${file} rule 0` },
