@@ -1,5 +1,5 @@
 /** What holds in the directory of a session: what the user chose, and less where the project there wants less. */
-import type { ExtensionContext } from "@chimera/host";
+import { type ExtensionContext, settingOf } from "@chimera/host";
 import type { SandboxMode } from "@chimera/sandbox";
 import type { ApprovalPreset } from "./approval/preset.js";
 import { chosen, shorthand } from "./shorthand.js";
@@ -17,7 +17,7 @@ export function projectBounds({ flags, under }: Pick<ExtensionContext, "flags" |
     approval: (cwd) =>
       leastOnError(() => {
         if (shorthand(flags, "approval") !== undefined) return null;
-        const { limit = null } = under(cwd).settings.find(({ name }) => name === "approval") ?? {};
+        const { limit = null } = settingOf(under(cwd), "approval") ?? {};
         return limit as ApprovalPreset | null;
       }),
   };

@@ -13,6 +13,7 @@ export {
   type ResolvedConfig,
   resolveConfig,
   type Setting,
+  settingOf,
   variableOf,
 } from "./config/resolve.js";
 export type { RunningEngine } from "./engine.js";

@@ -3,7 +3,7 @@ import { type Agent, type CreateOptions, SessionError, type TurnSettings } from 
 import { isUsageError } from "./command/usage-error.js";
 import { type ConfigName, type ConfigValues, narrow } from "./config/keys.js";
 import type { Config } from "./config/read-config.js";
-import type { ResolvedConfig, Setting } from "./config/resolve.js";
+import { type ResolvedConfig, settingOf } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
 
 export interface ProjectRules {
@@ -27,7 +27,7 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
     async settle(asked) {
       const project = read(asked.cwd);
       const { model, save } = project.values;
-      const isTheirs = find(project, "model")?.layer === "project";
+      const isTheirs = settingOf(project, "model")?.layer === "project";
       return {
         ...asked,
         persist: save && asked.persist !== false,
@@ -52,13 +52,9 @@ function resolve(config: Config, cwd: string): ResolvedConfig {
   }
 }
 
-function find({ settings }: ResolvedConfig, name: ConfigName): Setting | undefined {
-  return settings.find((setting) => setting.name === name);
-}
-
 function limitsOf(project: ResolvedConfig, turn: TurnSettings): Partial<TurnSettings> {
   const within = <Name extends ConfigName>(name: Name, ours: ConfigValues[Name]): ConfigValues[Name] => {
-    const limit = find(project, name)?.limit;
+    const limit = settingOf(project, name)?.limit;
     return limit === undefined ? ours : narrow(name, ours, limit as ConfigValues[Name]);
   };
   return {

@@ -3,11 +3,11 @@ import { statSync } from "node:fs";
 import { UsageError } from "./command/usage-error.js";
 import type { ConfigName } from "./config/keys.js";
 import { readNamedFile } from "./config/named-file.js";
-import type { ResolvedConfig } from "./config/resolve.js";
+import { type ResolvedConfig, settingOf } from "./config/resolve.js";
 
-export async function requireNamed({ values, settings }: ResolvedConfig): Promise<void> {
-  const { allowed_tools, mcp } = values;
-  const sourceOf = (name: ConfigName) => settings.find((setting) => setting.name === name)?.from ?? name;
+export async function requireNamed(config: ResolvedConfig): Promise<void> {
+  const { allowed_tools, mcp } = config.values;
+  const sourceOf = (name: ConfigName) => settingOf(config, name)?.from ?? name;
   if (mcp !== null) requireJson(sourceOf("mcp"), mcp);
   if (allowed_tools !== null) await requireTools(sourceOf("allowed_tools"), allowed_tools);
 }

@@ -56,6 +56,11 @@ export function resolveConfig(layers: ConfigLayers): ResolvedConfig {
   };
 }
 
+/** Where a setting's value came from, and what bounds it. */
+export function settingOf({ settings }: Pick<ResolvedConfig, "settings">, name: string): Setting | undefined {
+  return settings.find((setting) => setting.name === name);
+}
+
 /** `*_MODEL` -> `OTTER_MODEL`. */
 export function variableOf(name: ConfigName, program: string): string {
   return variable(CONFIG_KEYS[name], program);

@@ -3,21 +3,20 @@ import { statSync } from "node:fs";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
 import { readNamedFile } from "../config/named-file.js";
-import type { ResolvedConfig } from "../config/resolve.js";
+import { type ResolvedConfig, settingOf } from "../config/resolve.js";
 import { envName } from "../profile.js";
 
 /** What was typed, then the variable, then the file that the environment or the user's config names. */
 export function readServerToken(
   { profile, flags, process }: Pick<Invocation, "profile" | "flags" | "process">,
-  { settings, values }: ResolvedConfig,
+  config: ResolvedConfig,
 ): string | undefined {
   const typed = flags["auth-token"] as string | undefined;
   const variable = envName(profile, "SERVER_TOKEN");
-  const named = settings.find(({ name }) => name === "auth_token_file");
+  const { auth_token_file: file } = config.values;
+  const named = settingOf(config, "auth_token_file");
   const fromFile = () =>
-    values.auth_token_file === null || named === undefined
-      ? undefined
-      : requireToken(named.from, readSecret(named.from, values.auth_token_file).trim());
+    file === null || named === undefined ? undefined : requireToken(named.from, readSecret(named.from, file).trim());
   if (named?.layer === "flag") {
     if (typed !== undefined) throw new UsageError("--auth-token and --auth-token-file exclude each other");
     return fromFile();
