@@ -88,6 +88,7 @@ describe("the plural family", () => {
     expect(new Set(await list("?state=persisted"))).toEqual(new Set(ids));
     expect(await list("?limit=1")).toHaveLength(2);
     expect(await list("?model=m-2")).toEqual([ids[1]]);
+    expect(await list("?model=&state=&since=&limit=%20")).toEqual(await list());
     expect(await list("?since=1h")).toHaveLength(4);
     expect(await list("?since=2100-01-01")).toEqual([]);
     for (const query of ["?limit=many", "?since=yesterday", "?since=1y", "?state=dead"]) {
