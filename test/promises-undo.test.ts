@@ -110,6 +110,14 @@ test("[undo.new-turn-drops-redo] a new turn after undo leaves nothing to redo, a
   expect(readdirSync(join(root, id, "snaps"))).toHaveLength(2);
 });
 
+test("[undo.teardown-wipes] /new wipes the snapshots of the session it was said to; the next turn has one again", async () => {
+  expect(existsSync(join(root, id))).toBe(true);
+  await say("/new");
+  expect(existsSync(join(root, id))).toBe(false);
+  await say("go on");
+  expect(readdirSync(join(root, id, "snaps"))).toHaveLength(1);
+});
+
 test("[undo.teardown-wipes] tearing the session down wipes its snapshots", async () => {
   expect(existsSync(join(root, id))).toBe(true);
   expect((await server.ask(`DELETE /session/${id}`)).status).toBe(204);

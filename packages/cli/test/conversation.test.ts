@@ -1,6 +1,6 @@
 /** The conversation through pipes: lines in, lines out, no colours, no cursor. What needs a terminal is in terminal.test.ts. */
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createPerson, ended } from "./person.js";
@@ -77,6 +77,19 @@ test("/new and /resume change the session; -c shows what came before", async () 
   const [firstId] = ids;
   const again = await person.type(["--resume", firstId ?? ""], { input: "two\n" });
   expect(again.stdout).toMatch(/> one\nfirst answer\n[\s\S]*second answer\n/);
+});
+
+test("/new forgets what undo would restore; leaving does not", async () => {
+  const person = await createPerson();
+  await mkdir(join(person.home, ".chimera"), { recursive: true });
+  const rules = { rules: [{ tool: "*", action: "allow" }] };
+  await writeFile(join(person.home, ".chimera/permissions.json"), JSON.stringify(rules));
+  const write = { call: "Write", args: { path: "x.txt", content: "x" } };
+  const model = await person.script([{ steps: [{ reply: [write] }, { reply: [{ text: "Done." }] }] }]);
+  const { stdout } = await person.type(["--model", model], { input: "go\n/new\ngo\n" });
+  const [first = "", second = ""] = new Set(stdout.match(/otter-\d{8}T\d{6}-[0-9a-f]{8}/g));
+  const kept = (id: string) => existsSync(join(person.home, ".chimera/snapshots", id));
+  expect([kept(first), kept(second)]).toEqual([false, true]);
 });
 
 test("a turn that is interrupted ends cancelled in the log", async () => {

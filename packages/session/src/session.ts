@@ -114,5 +114,5 @@ export interface Session {
   /** Resolves when the session has been closed, by whomever. */
   readonly ended: Promise<void>;
   /** What undo works from; null where files are not kept. */
-  readonly snapshots: Pick<SessionSnapshots, "list" | "edits"> | null;
+  readonly snapshots: Pick<SessionSnapshots, "drop" | "list" | "edits"> | null;
 }

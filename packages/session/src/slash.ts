@@ -167,9 +167,10 @@ const BUILT_IN: readonly SlashCommand[] = [
   },
   {
     name: "new",
-    description: "Open a new session in the same directory",
+    description: "Open a new session in the same directory; what this one did to files can then no longer be undone",
     async run({ sessions, session }) {
       const { id } = await sessions.create({ cwd: session.cwd, directories: session.directories });
+      await session.snapshots?.drop();
       return `new session ${id}`;
     },
   },

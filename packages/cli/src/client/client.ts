@@ -26,6 +26,8 @@ export interface SessionClient {
   answer(permissionId: string, decision: Decision): Promise<boolean>;
   /** Slash commands this session knows. */
   commands(): Promise<readonly PaletteRow[]>;
+  /** Forgets what undo would restore files from, unless somebody else may still be at work: a turn, a server's other clients. */
+  forgetFiles(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -44,6 +44,9 @@ export function localClient(engine: RunningEngine, session: Session, approves: b
       const custom = await engine.palette.custom(session.cwd);
       return [...engine.palette.commands, ...custom].map(({ name, description }) => ({ name, description }));
     },
+    async forgetFiles() {
+      if (session.state === "idle") await session.snapshots?.drop();
+    },
     async close() {
       attachment.detach();
     },

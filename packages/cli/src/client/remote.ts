@@ -41,6 +41,7 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
       }
     },
     commands: async () => [...createSlashPalette({ home: "" }).commands.map(rowOf), ...(await customCommands(server))],
+    async forgetFiles() {},
     async close() {},
   };
 }

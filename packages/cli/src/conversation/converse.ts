@@ -117,7 +117,11 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   const actions: LocalActions = {
     leave: () => leave({ exit: 0 }),
     help: () => screen.print(`${listCommands(commands)}\n`),
-    open: async (id) => leave({ next: await options.openOther(id) }),
+    open: async (id) => {
+      const next = await options.openOther(id);
+      if (id === null) await client.forgetFiles();
+      leave({ next });
+    },
   };
 
   function onRecord(raw: SessionRecord): void {

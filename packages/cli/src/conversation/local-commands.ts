@@ -25,7 +25,7 @@ const COMMANDS: readonly LocalCommand[] = [
   },
   {
     name: "new",
-    description: "Start a new session",
+    description: "Start a new session; what this one did to files can then no longer be undone",
     run: ({ open }) => open(null).then(() => true),
   },
   {
