@@ -12,6 +12,7 @@ import { createOpenSession } from "./open-session.js";
 import { refuseForeignBody } from "./request/body.js";
 import { adminRoutes } from "./routes/admin.js";
 import { agentRunRoutes } from "./routes/agent-runs.js";
+import { agentRoutes } from "./routes/agents.js";
 import { commandRoutes } from "./routes/commands.js";
 import { eventRoutes } from "./routes/events.js";
 import { healthRoutes } from "./routes/health.js";
@@ -85,6 +86,7 @@ function handlersOf(parts: Parts): Readonly<Record<RouteName, Handler>> {
     ...sessionAliasRoutes(parts),
     ...commandRoutes(parts),
     ...reportRoutes(parts),
+    ...agentRoutes(parts),
     ...agentRunRoutes(parts),
   };
 }

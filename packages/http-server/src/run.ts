@@ -1,6 +1,6 @@
 /** A run is a session seen from its last prompt: the fold of its records into a run, and the events it went through. */
 import type { SessionRecord } from "@chimera/acp-schema/events";
-import type { Run, RunEvent } from "@chimera/acp-schema/http";
+import type { Loss, Run, RunEvent } from "@chimera/acp-schema/http";
 
 export interface RunFold {
   /** The run as of the records seen; null before the first prompt. */
@@ -62,6 +62,11 @@ export function createRunFold(id: string, program: string): RunFold {
       }
     },
   };
+}
+
+/** Records that cannot be read: the run API has an event for whatever it does not name. */
+export function lossEvent(loss: Loss): RunEvent {
+  return { type: "generic", generic: loss };
 }
 
 /** Record types a run is folded from; the rest need not even be decoded. */

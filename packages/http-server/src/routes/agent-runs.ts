@@ -1,14 +1,13 @@
 /** The run API: one prompt, answered when it is done, at once, or as it goes. Nobody is there to approve, so what needs it is denied. */
-import { endsTurn } from "@chimera/acp-schema/events";
-import type { AgentManifest, AgentsReply, CreateRunBody, Loss, Run, RunEvent } from "@chimera/acp-schema/http";
+import type { CreateRunBody, Run } from "@chimera/acp-schema/http";
 import type { Session } from "@chimera/session";
+import { requireManifest } from "../agent-manifests.js";
 import { HttpError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
-import { createRunFold, RUN_TYPES } from "../run.js";
-import { lossOf } from "../stream/projection.js";
+import { createRunFold, lossEvent, RUN_TYPES } from "../run.js";
 import { isLoss, readLog } from "../stream/read-log.js";
-import { openSink } from "../stream/sink.js";
+import { streamRun } from "../stream/run-stream.js";
 import { streamArray } from "../stream/text-body.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
@@ -36,7 +35,7 @@ export function agentRunRoutes({ deps }: Parts) {
   };
 
   const start = async ({ agent_name, input }: CreateRunBody): Promise<Session> => {
-    await manifest(agent_name);
+    await requireManifest(deps, agent_name);
     const text = input.flatMap((message) => message.parts.map((part) => part.content)).join("\n");
     if (text.trim() === "") throw new HttpError(400, "missing_prompt", "input has no text");
     const session = await sessions.create({ cwd: deps.defaultCwd });
@@ -45,27 +44,7 @@ export function agentRunRoutes({ deps }: Parts) {
     return session;
   };
 
-  /** The program's name stands for its default agent. */
-  const manifests = async (): Promise<AgentManifest[]> => {
-    const agents = (await deps.agents?.(deps.defaultCwd)) ?? [];
-    return [{ id: deps.name, description: `${deps.name} with its default agent` }, ...agents].map((agent) => ({
-      name: agent.id,
-      description: agent.description ?? "",
-      input_content_types: ["text/plain"],
-      output_content_types: ["text/plain"],
-      metadata: {},
-    }));
-  };
-  const manifest = async (name: string): Promise<AgentManifest> => {
-    const found = (await manifests()).find((candidate) => candidate.name === name);
-    if (!found) throw new HttpError(404, "agent_not_found", "there is no agent of that name");
-    return found;
-  };
-
   return {
-    "GET /agents": async (c) => c.json({ agents: await manifests() } satisfies AgentsReply),
-    "GET /agents/{name}": async (c) => c.json(await manifest(pathPart(c, "name"))),
-
     "POST /runs": async (c) => {
       const body = await readBody(c, "POST /runs", { input: "invalid_input", agent_name: "missing_agent_name" });
       const session = await start(body);
@@ -74,24 +53,7 @@ export function agentRunRoutes({ deps }: Parts) {
         await session.idle();
         return c.json(await readRun(session.id));
       }
-      const sink = openSink(c);
-      const stop = new AbortController();
-      const fold = createRunFold(session.id, deps.name);
-      const subscription = session.subscribe({ from: 0, signal: stop.signal }, async (batch, { missing }) => {
-        let text = missing.map((damage) => line(lossEvent(lossOf(damage)))).join("");
-        for (const entry of batch) {
-          const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
-          // The reader of a stream knows that it made the run.
-          if (event && event.type !== "run_created") text += line(event);
-        }
-        if (text !== "") await sink.write(Buffer.from(text));
-        if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
-      });
-      void sink.gone.then(() => stop.abort());
-      void subscription.ended
-        .catch((error: unknown) => deps.log?.("stream failed", { session: session.id, error: String(error) }))
-        .finally(() => sink.end());
-      return sink.response;
+      return streamRun(c, session, deps);
     },
 
     "GET /runs/{run_id}": async (c) => c.json(await readRun(pathPart(c, "run_id"))),
@@ -119,15 +81,6 @@ export function agentRunRoutes({ deps }: Parts) {
 }
 
 // --- internal ---
-
-/** The run API has an event for whatever it does not name. */
-function lossEvent(loss: Loss): RunEvent {
-  return { type: "generic", generic: loss };
-}
-
-function line(event: RunEvent): string {
-  return `data: ${JSON.stringify(event)}\n\n`;
-}
 
 function settled(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());

@@ -1,0 +1,36 @@
+/** A run as it goes: its events as they happen, until its turn has ended or the peer has gone. */
+import { endsTurn } from "@chimera/acp-schema/events";
+import type { RunEvent } from "@chimera/acp-schema/http";
+import type { Session } from "@chimera/session";
+import type { Context } from "hono";
+import type { AppDeps, AppEnv } from "../deps.js";
+import { createRunFold, lossEvent, RUN_TYPES } from "../run.js";
+import { lossOf } from "./projection.js";
+import { openSink } from "./sink.js";
+
+export function streamRun(c: Context<AppEnv>, session: Session, deps: Pick<AppDeps, "name" | "log">): Response {
+  const sink = openSink(c);
+  const stop = new AbortController();
+  const fold = createRunFold(session.id, deps.name);
+  const subscription = session.subscribe({ from: 0, signal: stop.signal }, async (batch, { missing }) => {
+    let text = missing.map((damage) => line(lossEvent(lossOf(damage)))).join("");
+    for (const entry of batch) {
+      const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
+      // The reader of a stream knows that it made the run.
+      if (event && event.type !== "run_created") text += line(event);
+    }
+    if (text !== "") await sink.write(Buffer.from(text));
+    if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
+  });
+  void sink.gone.then(() => stop.abort());
+  void subscription.ended
+    .catch((error: unknown) => deps.log?.("stream failed", { session: session.id, error: String(error) }))
+    .finally(() => sink.end());
+  return sink.response;
+}
+
+// --- internal ---
+
+function line(event: RunEvent): string {
+  return `data: ${JSON.stringify(event)}\n\n`;
+}
