@@ -441,3 +441,12 @@ test("session/get of a log too long for a frame has the newest of it, and says s
   expect(size).toBeGreaterThan(15 * 1024 * 1024);
   expect(size).toBeLessThan(17 * 1024 * 1024);
 });
+
+test("the list shows a session behind any number that were opened and never spoken to", async () => {
+  const engine = makeEngine(saying("ok"));
+  const client = await nativeClient(engine);
+  await client.message("hi");
+  for (let i = 0; i < 120; i++) await engine.sessions.create({ cwd: "/" });
+  const { result } = await client.call("session/list", {});
+  expect(result).toMatchObject({ sessions: [{ sessionId: client.sessionId }] });
+});

@@ -12,6 +12,7 @@ export type {
 export { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
 export { createHistory, type Facts, type History, type TurnState, type Usage } from "./history.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
+export { type ListedOptions, listedSessions } from "./listed.js";
 export { createOlderReader, OLDER_METADATA } from "./older-log.js";
 export type { OpenPermission } from "./permissions.js";
 export type { OwnTurn, TurnOwner } from "./run-turn.js";

@@ -4,7 +4,16 @@ import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { DEFAULT_SESSION_TTL, MODE_FLAGS, MODES, modeOf, parseMode, type Summary } from "../src/index.js";
+import {
+  DEFAULT_SESSION_TTL,
+  type ListedOptions,
+  listedSessions,
+  MODE_FLAGS,
+  MODES,
+  modeOf,
+  parseMode,
+  type Summary,
+} from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf, untilCancelled, untilHeard } from "./fixture.js";
 
 function fileStore() {
@@ -258,4 +267,19 @@ describe("settings", () => {
     const session = await sessions.create({ cwd: "/" });
     expect(() => session.setModel(name)).toThrow(refused);
   });
+});
+
+test("sessions that were never prompted hide none that were, however many there are", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  const sessions = makeSessions(speaking("ok"), { clock: () => (now += 1000) });
+  const { id } = await sessions.create({ cwd: "/" });
+  await runPrompt(sessions, id, "remember me");
+  const asking = await sessions.create({ cwd: "/" });
+  for (let i = 0; i < 250; i++) await sessions.create({ cwd: "/" });
+  const ids = async (options?: ListedOptions) => (await listedSessions(sessions, options)).map((row) => row.id);
+  expect(await ids()).toEqual([id]);
+  expect(await ids({ most: 1 })).toEqual([id]);
+  expect(await ids({ passes: () => false })).toEqual([]);
+  const answer = (await runPrompt(sessions, asking.id, "/sessions")).find(({ type }) => type === "text_delta");
+  expect(answer?.metadata).toEqual({ text: expect.stringContaining(id) });
 });

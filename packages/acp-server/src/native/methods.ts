@@ -5,7 +5,7 @@ import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
 import { ErrorCode, type Methods, RpcError } from "@chimera/ndjson-rpc";
-import type { PromptInput } from "@chimera/session";
+import { listedSessions, type PromptInput } from "@chimera/session";
 import type { Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
@@ -15,6 +15,9 @@ import { rowsOf } from "../rows.js";
 import { createConnectionSessions } from "./connection-sessions.js";
 import { newestEvents } from "./newest-events.js";
 import { replayNative } from "./resume.js";
+
+/** This list has no pages: its answer is one frame. */
+const MOST_LISTED = 1000;
 
 /** otter's, with the wider of the two forms in which a permission is answered. */
 const SHAPES = { ...otterMethods, "permission/respond": ferretMethods["permission/respond"] };
@@ -57,7 +60,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     },
     "session/list": async () => {
       const { sessions } = await context.engine();
-      const { sessions: rows } = await sessions.list({ limit: 100 });
+      const rows = await listedSessions(sessions, { most: MOST_LISTED });
       return {
         sessions: rows.map(({ id, summary, touched }) => ({
           sessionId: id,

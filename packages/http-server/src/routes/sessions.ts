@@ -1,6 +1,6 @@
 /** Sessions: listed, made, read whole, named and deleted. */
 import type { CreateRunningSessionReply, ListSessionsReply, SessionRow, TitleReply } from "@chimera/acp-schema/http";
-import { type ListedSummary, type Session, SessionError, type Summary } from "@chimera/session";
+import { type ListedSummary, listedSessions, type Session, SessionError, type Summary } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
 import { existingDirectory } from "../request/directory.js";
@@ -31,7 +31,8 @@ export function sessionRoutes(parts: Parts) {
       }
       if (state !== "live") {
         const present = state === "all" ? new Set(live.map(({ session }) => session.id)) : new Set<string>();
-        const stored = await listStored(parts, cap, (row) => !present.has(row.id) && matches(row), from);
+        const passes = (row: ListedSummary) => !present.has(row.id) && matches(row);
+        const stored = await listedSessions(sessions, { most: cap, since: from, passes });
         for (const { summary, touched } of stored) rows.push({ touched, row: rowOf(summary, touched, null) });
       }
       rows.sort((a, b) => b.touched - a.touched);
@@ -102,27 +103,6 @@ export function sessionRoutes(parts: Parts) {
 }
 
 // --- internal ---
-
-/** The first `cap` stored sessions that pass; pages are read as far as that takes. */
-async function listStored(
-  { deps }: Parts,
-  cap: number | null,
-  passes: (row: ListedSummary) => boolean,
-  since: number | null,
-): Promise<ListedSummary[]> {
-  const found: ListedSummary[] = [];
-  let after: string | null = null;
-  do {
-    const page: Awaited<ReturnType<typeof deps.sessions.list>> = await deps.sessions.list({
-      limit: 200,
-      ...(since !== null && { since }),
-      ...(after !== null && { after }),
-    });
-    found.push(...page.sessions.filter(passes));
-    after = page.next;
-  } while (after !== null && (cap === null || found.length < cap));
-  return cap === null ? found : found.slice(0, cap);
-}
 
 function rowOf(summary: Summary, touched: number, session: Session | null): SessionRow {
   return {
