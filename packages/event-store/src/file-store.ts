@@ -6,9 +6,10 @@ import { type Claim, claim, claimUnseen } from "./file/claim.js";
 import { createHeartbeat } from "./file/heartbeat.js";
 import { EMPTY_LOG, inspectLog, type LogEnd } from "./file/inspect.js";
 import { createLiveLogs } from "./file/live-logs.js";
+import { createLogFiles } from "./file/log-files.js";
 import { createLogWriter, type FileLogWriter } from "./file/log-writer.js";
 import { createOpenFiles } from "./file/open-files.js";
-import { countTypes, readEntries, readLog } from "./file/read-log.js";
+import { countTypes, replayOf } from "./file/replay-log.js";
 import { createSegmentLog, type SegmentLog } from "./file/segment-log.js";
 import { isSessionDirectory, makeSessionDirectory, removeSessionDirectory } from "./file/session-directory.js";
 import { createSessionIndex } from "./file/session-index.js";
@@ -19,6 +20,7 @@ import { refused } from "./live/broadcast.js";
 import { createTick } from "./live/tick.js";
 import { withChecksum } from "./record/encode.js";
 import { createStamp } from "./record/stamp.js";
+import { readEntries } from "./replay.js";
 import { assertStorableId } from "./session-id.js";
 import type { Damage, Durability, EventBody, EventStore, LogWriter } from "./types.js";
 
@@ -44,7 +46,8 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
   const tick = createTick();
   const index = createSessionIndex<S>(eventlog);
   const directoryOf = (id: string): string => join(eventlog, id);
-  const live = createLiveLogs<E>(directoryOf, openFiles);
+  const filesOf = createLogFiles(openFiles);
+  const live = createLiveLogs<E>((id) => filesOf(directoryOf(id)));
   const summaries = createSummaries<S>(openFiles, disk);
   let closed = false;
 
@@ -148,18 +151,18 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
         const segments = continueLog(directory, held, EMPTY_LOG);
         let lastTs = "";
         let isWhole = true;
-        const skip = ({ types = {} }: Damage): void => {
+        const onDamage = ({ types = {} }: Damage): void => {
           segments.lose(types);
           isWhole = false;
         };
-        for await (const batch of readLog<E>(source, { from: 0, to: upTo, onDamage: skip }, openFiles)) {
+        await replayOf<E>(filesOf(source))({ from: 0, to: upTo, onDamage }, (batch) => {
           const lines = batch.map((entry) => withChecksum(entry));
           const bytes = Buffer.from(lines.map((entry) => `${entry.line}\n`).join(""));
           if (segments.write(lines, bytes) < lines.length) {
             throw new StoreError("storage_full", `session ${to}: short write, the disk is full`);
           }
           lastTs = batch[batch.length - 1]?.event.ts ?? lastTs;
-        }
+        });
         // What is missing has no line in the copy: the next header says what it was.
         if (!isWhole) segments.roll();
         return openWriter(to, held, segments, lastTs, unsynced);
@@ -171,7 +174,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     },
 
     read(id, { from = 0, to = Number.MAX_SAFE_INTEGER, onDamage: report } = {}) {
-      return readEntries<E>(() => readLog<E>(existing(id), { from, to, onDamage: report }, openFiles));
+      return readEntries<E>(() => replayOf<E>(filesOf(existing(id))), { from, to, onDamage: report });
     },
 
     subscribe(id, subscribeOptions, reader) {
@@ -184,7 +187,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     },
 
     async counts(id, upTo) {
-      return countTypes(existing(id), upTo, openFiles);
+      return countTypes(filesOf(existing(id)), upTo);
     },
 
     async lastSeq(id) {

@@ -15,17 +15,17 @@ export const LIMITS = {
   /** Read size of a replay: each read is a trip to another thread. */
   readBytes: 256 * 1024,
   /** About the size of the batches a replay hands out. Half of what the engine keeps among its small, cheap strings. */
-  batchBytes: 64 * 1024,
+  pageBytes: 64 * 1024,
+  /** Reads of replays under way; further ones wait. More would only wait for the same few threads. */
+  readsInFlight: 8,
   /** Recent lines kept in memory for readers of one session that are a little behind. */
   windowBytesPerSession: 1024 * 1024,
   /** The same, over all sessions of the process. */
   windowBytesPerProcess: 64 * 1024 * 1024,
   /** Lines a memory session keeps before it forgets the oldest. */
   memorySessionBytes: 16 * 1024 * 1024,
-  /** Files that idle and active writers hold open; the longest idle one is closed first. */
-  openWriterFiles: 192,
-  /** Files that replays hold open; further ones wait. Together with the writers: 256. */
-  openReaderFiles: 56,
+  /** Files that writers and replays hold open; the one that nobody used for longest is closed first. */
+  openFiles: 240,
   /** Summaries that are replaced at the same time. */
   replacements: 8,
   /** `fdatasync` calls in flight per process: more would only take threads from everybody else. */

@@ -177,9 +177,13 @@ function createLog<E extends EventBody, S>(
       budget,
       head: contents.dropped + contents.entries.length,
       lastSeq: () => log.dropped + log.entries.length,
-      source: async function* ({ from, to, onDamage }) {
-        if (from < log.dropped) onDamage(forgotten(id, from, log));
-        yield* batches(log.entries.slice(Math.max(0, from - log.dropped), Math.max(0, to - log.dropped)));
+      async source({ from, to, onDamage, isOver }, take) {
+        if (from < log.dropped) onDamage?.(forgotten(id, from, log));
+        const entries = log.entries.slice(Math.max(0, from - log.dropped), Math.max(0, to - log.dropped));
+        for (const batch of batches(entries)) {
+          if (isOver?.()) return;
+          await take(batch);
+        }
       },
     }),
   };

@@ -93,8 +93,6 @@ export type Reader<E extends EventBody> = (batch: readonly Entry<E>[], position:
 export interface SubscribeOptions {
   /** Deliver entries with `seq` greater than this. `"live"` starts at the head. */
   readonly from: number | "live";
-  /** Unread bytes held in memory before this reader falls back to re-reading the store. @defaultValue 1 MiB */
-  readonly maxBytes?: number;
   readonly signal?: AbortSignal;
 }
 

@@ -157,6 +157,36 @@ describe("replays", () => {
     // A chunk is 256 KiB.
     expect((peak - before) / 2 ** 20).toBeLessThan(4);
   });
+
+  it("keep nobody waiting while their readers stand still, however many there are", async () => {
+    const store = openStore();
+    const writer = await store.create(ID, {});
+    for (let i = 0; i < 100; i++) writer.append([{ type: "note", text: "x".repeat(40_000) }]);
+    await writer.durable();
+    const stop = new AbortController();
+    let begun = 0;
+    for (let i = 0; i < 300; i++) {
+      store.subscribe(ID, { from: 0, signal: stop.signal }, () => {
+        begun++;
+        return new Promise(() => {});
+      });
+    }
+    await expect.poll(() => begun, { timeout: 10_000 }).toBe(300);
+    expect(await texts(store)).toHaveLength(100);
+    expect((await readdir("/dev/fd")).length).toBeLessThan(300);
+    stop.abort();
+    await writer.close();
+  });
+
+  it("end when their reader fails, with its own error", async () => {
+    const store = openStore();
+    const writer = await store.create(ID, {});
+    writer.append([{ type: "note", text: "a" }]);
+    await writer.close();
+    const reason = new Error("enough");
+    const { ended } = store.subscribe(ID, { from: 0 }, () => Promise.reject(reason));
+    await expect(ended).rejects.toBe(reason);
+  });
 });
 
 describe("succession", () => {

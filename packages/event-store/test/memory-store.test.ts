@@ -39,7 +39,7 @@ describe("the memory store", () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    store.subscribe(ID, { from: 0, maxBytes: 1 }, (batch, position) => {
+    store.subscribe(ID, { from: 0 }, (batch, position) => {
       seqs.push(...batch.map((entry) => entry.seq));
       missing.push(...position.missing);
       return held;

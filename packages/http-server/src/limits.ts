@@ -17,8 +17,6 @@ export const LIMITS = {
   stallMs: 25_000,
   /** What a stream hands to a peer that is behind before it waits; also the unit in which its progress is measured. */
   streamChunkBytes: 32 * 1024,
-  /** Unread bytes of the log kept in memory for one stream; a peer further behind re-reads the store. */
-  streamWindowBytes: 64 * 1024,
   /** How long a closing session's streams may take to deliver its last records. */
   farewellMs: 2000,
   /** Rows of `GET /sessions` that are not live, when the query names no limit. */

@@ -72,7 +72,7 @@ export const replayCases: readonly ConformanceCase[] = [
       await new Promise(setImmediate);
       let seen = 0;
       let largest = 0;
-      const subscription = store.subscribe(ID, { from: 0, maxBytes: 64 * 1024 }, (batch) => {
+      const subscription = store.subscribe(ID, { from: 0 }, (batch) => {
         seen += batch.length;
         largest = Math.max(
           largest,
@@ -115,7 +115,7 @@ export const replayCases: readonly ConformanceCase[] = [
       const all = new Promise<void>((resolve) => {
         done = resolve;
       });
-      const subscription = store.subscribe(ID, { from: 0, maxBytes: 1024 }, (batch) => {
+      const subscription = store.subscribe(ID, { from: 0 }, (batch) => {
         for (const entry of batch) slow.push(entry.seq);
         if (slow.length >= 3000) done();
         return slow.length > 1 ? undefined : new Promise<void>((resolve) => (release = resolve));

@@ -3,9 +3,9 @@ import { type Broadcast, createBroadcast } from "../live/broadcast.js";
 import { createWindowBudget } from "../live/window.js";
 import type { EventBody } from "../types.js";
 import { openTail, type Tail } from "./follow.js";
+import type { LogFiles } from "./log-files.js";
 import type { FileLogWriter } from "./log-writer.js";
-import type { OpenFiles } from "./open-files.js";
-import { readLog } from "./read-log.js";
+import { replayOf } from "./replay-log.js";
 
 /** A log that somebody in this process reads live or writes. */
 export interface LiveLog<E extends EventBody> {
@@ -40,10 +40,7 @@ const POLLS_PER_LOOK = 8;
 /** The time between two looks is at least so many times what the last one took. */
 const PACE = 4;
 
-export function createLiveLogs<E extends EventBody>(
-  directoryOf: (id: string) => string,
-  openFiles: OpenFiles,
-): LiveLogs<E> {
+export function createLiveLogs<E extends EventBody>(filesOf: (id: string) => LogFiles): LiveLogs<E> {
   const logs = new Map<string, Followed<E>>();
   const budget = createWindowBudget();
   let timer: NodeJS.Timeout | null = null;
@@ -92,7 +89,7 @@ export function createLiveLogs<E extends EventBody>(
         budget,
         head,
         lastSeq: () => log.writer?.lastSeq ?? 0,
-        source: (range) => readLog<E>(directoryOf(id), range, openFiles),
+        source: replayOf<E>(filesOf(id)),
         onIdle: () => {
           if (log.writer === null) end(id);
         },
@@ -108,7 +105,7 @@ export function createLiveLogs<E extends EventBody>(
     forReading(id) {
       const known = logs.get(id);
       if (known !== undefined) return known;
-      const tail = openTail<E>(directoryOf(id));
+      const tail = openTail<E>(filesOf(id).directory);
       return add(id, tail.lastSeq, tail);
     },
     forWriting(id, head) {
@@ -124,7 +121,7 @@ export function createLiveLogs<E extends EventBody>(
       try {
         if (log.broadcast.readers === 0) end(id);
         else {
-          log.tail = openTail<E>(directoryOf(id));
+          log.tail = openTail<E>(filesOf(id).directory);
           watch();
         }
       } catch (error) {

@@ -1,31 +1,33 @@
-import type { FileHandle } from "node:fs/promises";
 import { type Counts, countType, createCounts } from "../record/counts.js";
-import type { Damage, Entry, EventBody } from "../types.js";
+import type { Damage, EventBody } from "../types.js";
 import type { ChainSegment } from "./chain.js";
-import { createSegmentParser } from "./parse-segment.js";
-import { readAhead } from "./read-ahead.js";
+import type { LogFiles } from "./log-files.js";
+import type { Page } from "./page.js";
 
 /**
  * Says of which types the records lost in a segment were: what is left of their lines tells it, and where those are silent the
  * counts in the headers before and behind them.
  */
 export async function nameLost(
-  file: FileHandle,
+  log: LogFiles,
   segment: ChainSegment,
   next: ChainSegment | null,
 ): Promise<(lost: Damage) => Damage> {
   if (segment.header === null || next === null || next.header === null) return (lost) => lost;
   const runs: Run[] = [];
-  const onDamage = ({ seq, last, types = {} }: Damage): void => {
-    if (seq !== null && last !== null) runs.push({ seq, room: last - seq + 1, told: types, types: createCounts() });
-  };
   const readable = createCounts(segment.header.counts);
-  const note = (entries: readonly Entry<EventBody>[]): void => {
+  const reader = log.open(segment, next);
+  const note = ({ entries, damage }: Page<EventBody>): void => {
     for (const entry of entries) countType(readable, entry.type);
+    for (const { seq, last, types = {} } of damage) {
+      if (seq !== null && last !== null) runs.push({ seq, room: last - seq + 1, told: types, types: createCounts() });
+    }
   };
-  const parser = createSegmentParser({ name: segment.name, first: segment.first, onDamage });
-  for await (const bytes of readAhead(file, segment.limit ?? Number.POSITIVE_INFINITY)) note(parser.push(bytes));
-  note(parser.finishBefore(next.first));
+  try {
+    while (reader.place !== null) await reader.next(note);
+  } finally {
+    await reader.close();
+  }
   shareOut(runs, next.header.counts, readable);
   const bySeq = new Map(runs.map((run) => [run.seq, run.types]));
   return (lost) => (lost.seq === null ? lost : { ...lost, types: bySeq.get(lost.seq) ?? {} });

@@ -14,8 +14,8 @@ export interface OpenFiles {
   /** Runs work that opens files of its own; when the process is out of descriptors, closes idle ones and tries again. */
   withRoom<T>(work: () => T): T;
   withRoomAsync<T>(work: () => Promise<T>): Promise<T>;
-  /** Places for replays, each of which holds one file open. */
-  readonly replays: Slots;
+  /** Places for reads of replays. */
+  readonly reads: Slots;
   /** Places for files that are being replaced. */
   readonly replacements: Slots;
 }
@@ -26,10 +26,7 @@ interface Held {
   dropped: boolean;
 }
 
-export function createOpenFiles(
-  writers: number = LIMITS.openWriterFiles,
-  readers: number = LIMITS.openReaderFiles,
-): OpenFiles {
+export function createOpenFiles(limit: number = LIMITS.openFiles): OpenFiles {
   // In order of last use: a Map iterates as it was filled.
   const held = new Map<object, Held>();
 
@@ -68,7 +65,7 @@ export function createOpenFiles(
       let file = held.get(key);
       if (file !== undefined) held.delete(key);
       else {
-        while (held.size >= writers && closeIdle()) {}
+        while (held.size >= limit && closeIdle()) {}
         file = { fd: withRoom(open), pins: 0, dropped: false };
       }
       held.set(key, file);
@@ -105,7 +102,7 @@ export function createOpenFiles(
         }
       }
     },
-    replays: createSlots(readers),
+    reads: createSlots(LIMITS.readsInFlight),
     replacements: createSlots(LIMITS.replacements),
   };
 }

@@ -14,6 +14,10 @@ export interface SegmentParser<E extends EventBody> {
   readonly validBytes: number;
   /** Bytes taken so far, an unfinished line included. */
   readonly offset: number;
+  /** Where the unfinished line begins. */
+  readonly lineStart: number;
+  /** False while it is still open what the lines before this one were. */
+  readonly isSound: boolean;
   push(bytes: Buffer): Entry<E>[];
   /** The segment ends here and the next one starts with `next`: every number that did not come is damaged. */
   finishBefore(next: number): Entry<E>[];
@@ -172,6 +176,12 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     },
     get offset() {
       return offset;
+    },
+    get lineStart() {
+      return offset - carryBytes;
+    },
+    get isSound() {
+      return bad === null && !overlong;
     },
     push(bytes) {
       const entries: Entry<E>[] = [];

@@ -1,14 +1,7 @@
 import { parseCursor } from "../cursor.js";
-import { LIMITS } from "../limits.js";
+import type { Replay } from "../replay.js";
 import type { Damage, Entry, EventBody, Position, Reader, SubscribeOptions, Subscription } from "../types.js";
 import { createWindow, type WindowBudget } from "./window.js";
-
-/** Where readers that are behind get their entries from. */
-export type BatchSource<E extends EventBody> = (range: {
-  readonly from: number;
-  readonly to: number;
-  readonly onDamage: (damage: Damage) => void;
-}) => AsyncIterable<readonly Entry<E>[]>;
 
 /** One log's readers in this process. Each is a cursor: pushed to while it keeps up, re-reading when it did not. */
 export interface Broadcast<E extends EventBody> {
@@ -31,13 +24,13 @@ interface Follower<E extends EventBody> {
   /** What it is to be told with its next batch. */
   missing: Damage[];
   readonly reader: Reader<E>;
-  readonly maxBytes: number;
   finish(reason?: unknown): void;
 }
 
 export interface BroadcastOptions<E extends EventBody> {
   readonly budget: WindowBudget;
-  readonly source: BatchSource<E>;
+  /** Where readers that are behind get their entries from. */
+  readonly source: Replay<E>;
   readonly head: number;
   /** The last number given out, which may be ahead of what readers may see already. */
   readonly lastSeq: () => number;
@@ -64,23 +57,27 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
     return follower.reader(batch, { live: last >= head, missing });
   };
 
+  /** By itself, so that nothing of it is held while the reader is waited for. False when it is further behind. */
+  const giveRecent = (follower: Follower<E>): { readonly given: void | Promise<void> } | null => {
+    const recent = window.after(follower.cursor);
+    return recent === null ? null : { given: give(follower, recent) };
+  };
+
   const catchUp = async (follower: Follower<E>): Promise<void> => {
+    const isOver = (): boolean => follower.closed;
+    const onDamage = (damage: Damage): void => {
+      if (damage.seq !== null) follower.missing.push(damage);
+    };
     while (!follower.closed && follower.cursor < head) {
-      const recent = window.after(follower.cursor, follower.maxBytes);
+      const recent = giveRecent(follower);
       if (recent !== null) {
-        await give(follower, recent);
+        await recent.given;
         continue;
       }
       const target = head;
-      const onDamage = (damage: Damage): void => {
-        if (damage.seq !== null) follower.missing.push(damage);
-      };
-      for await (const batch of source({ from: follower.cursor, to: target, onDamage })) {
-        if (follower.closed) return;
-        await give(follower, batch);
-      }
+      await source({ from: follower.cursor, to: target, onDamage, isOver }, (batch) => give(follower, batch));
       // What the store could not give back is not waited for.
-      follower.cursor = Math.max(follower.cursor, target);
+      if (!follower.closed) follower.cursor = Math.max(follower.cursor, target);
     }
     if (!follower.closed && follower.missing.length > 0) await give(follower, []);
   };
@@ -144,7 +141,7 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
       } else window.clear();
     },
     advance,
-    subscribe({ from, maxBytes = LIMITS.windowBytesPerSession, signal }, reader) {
+    subscribe({ from, signal }, reader) {
       let resolve!: () => void;
       let reject!: (reason: unknown) => void;
       const ended = new Promise<void>((yes, no) => {
@@ -159,7 +156,6 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
         closed: false,
         missing: [],
         reader,
-        maxBytes,
         finish(reason) {
           if (follower.closed) return;
           follower.closed = true;

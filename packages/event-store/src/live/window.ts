@@ -14,58 +14,65 @@ export function createWindowBudget(limit: number = LIMITS.windowBytesPerProcess)
 /** The most recent entries of one log, for readers that are a little behind; who is further behind re-reads the store. */
 export interface RecentWindow<E extends EventBody> {
   push(batch: readonly Entry<E>[]): void;
-  /** The entries after `cursor`, up to about `maxBytes`; null when they are no longer (or not yet) here. */
-  after(cursor: number, maxBytes: number): readonly Entry<E>[] | null;
+  /** The next entries after `cursor`, about 64 KiB of them; null when they are no longer (or not yet) here. */
+  after(cursor: number): readonly Entry<E>[] | null;
   clear(): void;
+}
+
+/** Handed out as it is once it is full: what one reader makes of it serves all the others that come to it. */
+interface RecentPage<E extends EventBody> {
+  readonly entries: Entry<E>[];
+  bytes: number;
 }
 
 export function createWindow<E extends EventBody>(
   budget: WindowBudget,
   limit: number = LIMITS.windowBytesPerSession,
 ): RecentWindow<E> {
-  let entries: Entry<E>[] = [];
-  let start = 0;
+  let pages: RecentPage<E>[] = [];
   let bytes = 0;
 
   const clear = (): void => {
     budget.used -= bytes;
-    entries = [];
-    start = 0;
+    pages = [];
     bytes = 0;
   };
 
-  const dropOldest = (): void => {
-    const size = entries[start++]!.line.length;
-    bytes -= size;
-    budget.used -= size;
-    if (start > 1024 && start * 2 > entries.length) {
-      entries = entries.slice(start);
-      start = 0;
-    }
+  const roomyPage = (): RecentPage<E> => {
+    const last = pages.at(-1);
+    if (last !== undefined && !isFull(last)) return last;
+    const page = { entries: [], bytes: 0 };
+    pages.push(page);
+    return page;
   };
 
   return {
     clear,
     push(batch) {
+      const before = bytes;
       for (const entry of batch) {
-        entries.push(entry);
+        const page = roomyPage();
+        page.entries.push(entry);
+        page.bytes += entry.line.length;
         bytes += entry.line.length;
-        budget.used += entry.line.length;
       }
-      while (bytes > limit && start < entries.length) dropOldest();
+      while (bytes > limit) bytes -= pages.shift()!.bytes;
+      budget.used += bytes - before;
       if (budget.used > budget.limit) clear();
     },
-    after(cursor, maxBytes) {
-      const first = entries[start];
-      if (first === undefined || cursor + 1 < first.seq) return null;
-      let at = start;
-      // Numbers are contiguous unless a record was damaged, so the guess is nearly always the place.
-      at = Math.min(start + (cursor + 1 - first.seq), entries.length);
-      while (at > start && entries[at - 1]!.seq > cursor) at--;
-      let end = at;
-      for (let size = 0; end < entries.length && (size < maxBytes || end === at); end++)
-        size += entries[end]!.line.length;
-      return at === end ? null : entries.slice(at, end);
+    after(cursor) {
+      const oldest = pages[0]?.entries[0];
+      if (oldest === undefined || cursor + 1 < oldest.seq) return null;
+      const page = pages.find(({ entries }) => entries.at(-1)!.seq > cursor);
+      if (page === undefined) return null;
+      const at = page.entries.findIndex((entry) => entry.seq > cursor);
+      return at === 0 && isFull(page) ? page.entries : page.entries.slice(at);
     },
   };
+}
+
+// --- internal ---
+
+function isFull(page: { readonly bytes: number }): boolean {
+  return page.bytes >= LIMITS.pageBytes;
 }

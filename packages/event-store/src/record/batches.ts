@@ -12,7 +12,7 @@ export function* batches<E extends EventBody>(
     if ("line" in item) {
       batch.push(item);
       bytes += item.line.length;
-      if (bytes < LIMITS.batchBytes) continue;
+      if (bytes < LIMITS.pageBytes) continue;
     }
     if (batch.length > 0) yield batch;
     batch = [];

@@ -1,25 +1,41 @@
-/** Entries -> SSE bytes, encoded once per batch however many readers it has. */
+/** Entries -> SSE bytes. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
 
 export type Batch = readonly Entry<SessionEvent>[];
-export type Encode = (batch: Batch) => Buffer;
+
+export interface Encoder {
+  /** Encoded once however many streams are given this batch, as all are that keep up. */
+  shared(batch: Batch): Buffer;
+  /** Encoded into the memory when it has room, else into more of it. */
+  into(memory: Buffer, batch: Batch): Buffer;
+}
 
 /** One record of a stream. A field never holds a line end, so no text of anybody can end a record or begin another. */
 export function frame(id: number | null, event: string, data: string): string {
   return `${id === null ? "" : `id: ${id}\n`}event: ${oneLine(event)}\ndata: ${oneLine(data)}\n\n`;
 }
 
-export function createEncoder(project: (entry: Entry<SessionEvent>) => string): Encode {
+export function createEncoder(project: (entry: Entry<SessionEvent>) => string): Encoder {
   const encoded = new WeakMap<Batch, Buffer>();
-  return (batch) => {
-    const known = encoded.get(batch);
-    if (known) return known;
-    let text = "";
-    for (const entry of batch) text += project(entry);
-    const bytes = Buffer.from(text);
-    encoded.set(batch, bytes);
-    return bytes;
+  return {
+    shared(batch) {
+      const known = encoded.get(batch);
+      if (known) return known;
+      let text = "";
+      for (const entry of batch) text += project(entry);
+      const bytes = Buffer.from(text);
+      encoded.set(batch, bytes);
+      return bytes;
+    },
+    into(memory, batch) {
+      const frames = batch.map(project);
+      const size = frames.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+      const bytes = size <= memory.length ? memory.subarray(0, size) : Buffer.allocUnsafeSlow(size);
+      let at = 0;
+      for (const text of frames) at += bytes.write(text, at);
+      return bytes;
+    },
   };
 }
 

@@ -4,10 +4,10 @@ import type { Loss, sessionStream } from "@chimera/acp-schema/http";
 import { type Damage, describeLoss, type Entry } from "@chimera/event-store";
 import type { Session } from "@chimera/session";
 import type * as v from "valibot";
-import { createEncoder, type Encode, frame } from "./frame.js";
+import { createEncoder, type Encoder, frame } from "./frame.js";
 
 export interface Family {
-  readonly encode: Encode;
+  readonly encoder: Encoder;
   /** The frame in place of records that cannot be read. Without an id: whoever resumes does so by records. */
   readonly lost: (loss: Loss) => string;
   /** Closes with `event: end` once a turn's last record has passed and nothing is left to run; otherwise it stays open. */
@@ -16,14 +16,14 @@ export interface Family {
 
 /** `/sessions/{id}/events`: records as they are in the log. */
 export const canonical: Family = {
-  encode: createEncoder(({ seq, type, line }) => frame(seq, type, line)),
+  encoder: createEncoder(({ seq, type, line }) => frame(seq, type, line)),
   lost: (loss) => frame(null, loss.type, JSON.stringify(loss)),
   ends: true,
 };
 
 /** `/session/{id}/events`: the older envelope. */
 export const envelope: Family = {
-  encode: createEncoder(({ seq, event }) => {
+  encoder: createEncoder(({ seq, event }) => {
     const [name, data] = envelopeOf(event);
     return frame(seq, name, JSON.stringify(data));
   }),

@@ -9,6 +9,8 @@ import { LIMITS } from "../limits.js";
 export interface Sink {
   /** A promise only when the peer is behind: it resolves when the peer has taken enough to go on, or is gone. */
   write(bytes: Buffer): void | Promise<void>;
+  /** Resolves when the memory may be used again: the peer has taken what is in it, or is gone. */
+  writeLent(memory: Buffer): Promise<void>;
   end(): void;
   /** Resolves when the peer has gone, or was dropped because it took nothing for too long. */
   readonly gone: Promise<void>;
@@ -38,7 +40,8 @@ function nodeSink(outgoing: ServerResponse, headers: Readonly<Record<string, str
   // A write after the peer went away is an error event, and no news: `close` tells.
   outgoing.on("error", () => {});
 
-  const drained = () =>
+  /** Resolves when the peer has gone on, or is gone: one that does not is dropped. */
+  const progress = (listen: (done: () => void) => void) =>
     new Promise<void>((resolve) => {
       const stalled = setTimeout(() => outgoing.destroy(), LIMITS.stallMs);
       const done = () => {
@@ -46,13 +49,17 @@ function nodeSink(outgoing: ServerResponse, headers: Readonly<Record<string, str
         outgoing.off("drain", done).off("close", done);
         resolve();
       };
-      outgoing.once("drain", done).once("close", done);
+      outgoing.once("close", done);
+      listen(done);
     });
   /** Piece by piece, so that a slow peer shows progress and a stalled one holds little. */
   const writeFrom = (bytes: Buffer, start: number): void | Promise<void> => {
     for (let at = start; at < bytes.length && !outgoing.destroyed; at += LIMITS.streamChunkBytes) {
       const taken = outgoing.write(bytes.subarray(at, at + LIMITS.streamChunkBytes));
-      if (!taken) return drained().then(() => writeFrom(bytes, at + LIMITS.streamChunkBytes));
+      if (taken) continue;
+      return progress((done) => outgoing.once("drain", done)).then(() =>
+        writeFrom(bytes, at + LIMITS.streamChunkBytes),
+      );
     }
   };
 
@@ -61,6 +68,12 @@ function nodeSink(outgoing: ServerResponse, headers: Readonly<Record<string, str
     // A peer may have left before anybody listened for it.
     gone: outgoing.destroyed ? Promise.resolve() : new Promise((resolve) => outgoing.once("close", resolve)),
     write: (bytes) => writeFrom(bytes, 0),
+    async writeLent(memory) {
+      for (let at = 0; at < memory.length && !outgoing.destroyed; at += LIMITS.streamChunkBytes) {
+        const piece = memory.subarray(at, at + LIMITS.streamChunkBytes);
+        await progress((done) => outgoing.write(piece, done));
+      }
+    },
     end() {
       if (outgoing.destroyed) return;
       outgoing.end();
@@ -81,15 +94,18 @@ function webSink(headers: Readonly<Record<string, string>>): Sink {
   });
   const writer = writable.getWriter();
   writer.closed.then(leave, leave);
+  const write = (bytes: Buffer): void | Promise<void> => {
+    writer.write(bytes).catch(leave);
+    if ((writer.desiredSize ?? 1) > 0) return;
+    const stalled = setTimeout(() => void writer.abort().catch(() => {}), LIMITS.stallMs);
+    return writer.ready.catch(() => {}).finally(() => clearTimeout(stalled));
+  };
   return {
     response: new Response(readable, { headers: { ...STREAM_HEADERS, ...headers } }),
     gone,
-    write(bytes) {
-      writer.write(bytes).catch(leave);
-      if ((writer.desiredSize ?? 1) > 0) return;
-      const stalled = setTimeout(() => void writer.abort().catch(() => {}), LIMITS.stallMs);
-      return writer.ready.catch(() => {}).finally(() => clearTimeout(stalled));
-    },
+    write,
+    // Whoever reads the other end keeps what it is given.
+    writeLent: async (memory) => write(Buffer.from(memory)),
     end: () => void writer.close().catch(leave),
   };
 }

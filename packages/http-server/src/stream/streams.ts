@@ -2,7 +2,7 @@
 import type { Session, Sessions } from "@chimera/session";
 import type { AppDeps } from "../deps.js";
 import { LIMITS } from "../limits.js";
-import { frame } from "./frame.js";
+import { type Batch, frame } from "./frame.js";
 import { type Family, lossOf, lostOutcome, outcomeOf } from "./projection.js";
 import type { Sink } from "./sink.js";
 
@@ -21,6 +21,7 @@ export interface Streams {
   cut(id: string): void;
 }
 
+const NO_MEMORY = Buffer.alloc(0);
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
 interface OpenStream {
@@ -65,6 +66,7 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams 
       let cursor = 0;
       let busy = false;
       let leaving: NodeJS.Timeout | undefined;
+      let memory: Buffer = NO_MEMORY;
       let outcome: ReturnType<typeof outcomeOf> = null;
 
       const unregister = register(id, {
@@ -84,24 +86,28 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams 
         void sink.write(Buffer.from(frame(null, "end", JSON.stringify({ session_id: id, ...outcome }))));
         cut();
       };
+      /** Streams that keep up are given the same bytes; one that is behind has memory of its own, the same for every batch. */
+      const deliver = (batch: Batch, live: boolean): void | Promise<void> => {
+        if (live) {
+          memory = NO_MEMORY;
+          return sink.write(family.encoder.shared(batch));
+        }
+        const bytes = family.encoder.into(memory, batch);
+        if (bytes.length > memory.length) memory = bytes;
+        return sink.writeLent(bytes);
+      };
       const subscription = sessions
         .storeOf(id)
-        .subscribe(
-          id,
-          { from, signal: stop.signal, maxBytes: LIMITS.streamWindowBytes },
-          (batch, { live, missing }) => {
-            cursor = batch.at(-1)?.seq ?? missing.at(-1)?.last ?? cursor;
-            outcome = outcomeOf(batch) ?? lostOutcome(missing, sessions.find(id)) ?? outcome;
-            const records = family.encode(batch);
-            const losses = missing.map((damage) => family.lost(lossOf(damage)));
-            const behind = sink.write(
-              losses.length === 0 ? records : Buffer.concat([Buffer.from(losses.join("")), records]),
-            );
-            if (!behind) return passed(live);
-            busy = true;
-            return behind.then(() => passed(live));
-          },
-        );
+        .subscribe(id, { from, signal: stop.signal }, (batch, { live, missing }) => {
+          cursor = batch.at(-1)?.seq ?? missing.at(-1)?.last ?? cursor;
+          outcome = outcomeOf(batch) ?? lostOutcome(missing, sessions.find(id)) ?? outcome;
+          const losses = missing.map((damage) => family.lost(lossOf(damage))).join("");
+          if (losses !== "") void sink.write(Buffer.from(losses));
+          const behind = deliver(batch, live);
+          if (!behind) return passed(live);
+          busy = true;
+          return behind.then(() => passed(live));
+        });
       const keepAlive = setInterval(() => {
         if (!busy) void sink.write(KEEP_ALIVE);
       }, LIMITS.keepAliveMs);

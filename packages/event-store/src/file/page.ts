@@ -1,0 +1,100 @@
+import { LIMITS } from "../limits.js";
+import type { Damage, Entry, EventBody } from "../types.js";
+import { createSegmentParser, type SegmentParser } from "./parse-segment.js";
+
+/** Where a page begins: between two records. */
+export interface Place {
+  readonly offset: number;
+  /** The number of the record that comes next. */
+  readonly first: number;
+}
+
+/** About 64 KiB of a segment's records, read without knowing what came before them. */
+export interface Page<E extends EventBody> {
+  readonly entries: readonly Entry<E>[];
+  readonly damage: readonly Damage[];
+  /** Null at the end of the segment. */
+  readonly next: Place | null;
+}
+
+export interface PagedSegment {
+  readonly name: string;
+  /** The first number of the segment after it; null when it is the last one. */
+  readonly next: number | null;
+  /** Fills memory with the bytes at an offset. Returns fewer only at the end. */
+  read(memory: Buffer, offset: number): Promise<Buffer>;
+}
+
+/**
+ * The page at a place, and those behind it that came along with its bytes. They are made when the bytes are there: what waits for
+ * the disk grows old meanwhile, and would make old of them.
+ */
+export async function readPages<E extends EventBody>(
+  segment: PagedSegment,
+  place: Place,
+  memory: Buffer,
+): Promise<Page<E>[]> {
+  const bytes = await segment.read(memory, place.offset);
+  const pages = cutPages<E>(segment, place, bytes, bytes.length < memory.length);
+  return pages.length > 0 ? pages : [await readLongPage<E>(segment, place, memory)];
+}
+
+// --- internal ---
+
+/** As many pages as the bytes at a place hold. */
+function cutPages<E extends EventBody>(segment: PagedSegment, place: Place, bytes: Buffer, isEnd: boolean): Page<E>[] {
+  const pages: Page<E>[] = [];
+  for (let at: Place | null = place; at !== null; at = pages[pages.length - 1]!.next) {
+    const open: OpenPage<E> = openPage(segment, at);
+    for (let page: Page<E> | null = null; page === null; ) {
+      const start = open.parser.offset - place.offset;
+      const piece = bytes.subarray(start, start + LIMITS.pageBytes);
+      if (piece.length < LIMITS.pageBytes && !isEnd) return pages;
+      page = takePiece(open, piece);
+      if (page !== null) pages.push(page);
+    }
+  }
+  return pages;
+}
+
+/** A page that does not fit into the memory: a long record, or much that is unreadable. */
+async function readLongPage<E extends EventBody>(
+  segment: PagedSegment,
+  place: Place,
+  memory: Buffer,
+): Promise<Page<E>> {
+  const open = openPage<E>(segment, place);
+  for (;;) {
+    const page = takePiece(open, await segment.read(memory, open.parser.offset));
+    if (page !== null) return page;
+  }
+}
+
+interface OpenPage<E extends EventBody> {
+  readonly segment: PagedSegment;
+  readonly parser: SegmentParser<E>;
+  entries: readonly Entry<E>[];
+  readonly damage: readonly Damage[];
+}
+
+function openPage<E extends EventBody>(segment: PagedSegment, place: Place): OpenPage<E> {
+  const damage: Damage[] = [];
+  const parser = createSegmentParser<E>({ ...place, name: segment.name, onDamage: (one) => damage.push(one) });
+  return { segment, parser, entries: [], damage };
+}
+
+/**
+ * Goes on with the next bytes; none are the end of the segment. A page is done when it holds a record and nothing behind that is
+ * unreadable, so that the next one can be read by itself.
+ */
+function takePiece<E extends EventBody>(open: OpenPage<E>, piece: Buffer): Page<E> | null {
+  const { segment, parser, damage } = open;
+  const isEnd = piece.length === 0;
+  const rest = (): Entry<E>[] =>
+    segment.next === null ? parser.finishLog().entries : parser.finishBefore(segment.next);
+  const found = isEnd ? rest() : parser.push(piece);
+  open.entries = open.entries.length === 0 ? found : open.entries.concat(found);
+  if (isEnd) return { entries: open.entries, damage, next: null };
+  if (open.entries.length === 0 || !parser.isSound) return null;
+  return { entries: open.entries, damage, next: { offset: parser.lineStart, first: parser.expected } };
+}

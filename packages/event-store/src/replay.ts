@@ -1,0 +1,87 @@
+import type { Damage, Entry, EventBody } from "./types.js";
+
+export interface ReplayRange {
+  readonly from: number;
+  readonly to: number;
+  /** Told between the batches before and behind it. */
+  readonly onDamage?: ((damage: Damage) => void) | undefined;
+  /** True when nobody wants the rest. */
+  readonly isOver?: () => boolean;
+}
+
+/**
+ * Hands over the entries with from < seq <= to in batches of about 64 KiB, each when the one before was taken. While it waits it
+ * holds nothing of a batch: what a slow reader does not keep is free again at once, and never grows old in memory.
+ */
+export type Replay<E extends EventBody> = (
+  range: ReplayRange,
+  take: (batch: readonly Entry<E>[]) => void | Promise<void>,
+) => Promise<void>;
+
+/** A replay's entries as they are asked for. Written out, since an async generator costs several times as much per entry. */
+export function readEntries<E extends EventBody>(
+  open: () => Replay<E>,
+  range: Omit<ReplayRange, "isOver">,
+): AsyncIterable<Entry<E>> {
+  return {
+    [Symbol.asyncIterator]() {
+      let source: AsyncIterator<readonly Entry<E>[]> | null = null;
+      let batch: readonly Entry<E>[] = [];
+      let at = 0;
+      const fetchNext = async (): Promise<IteratorResult<Entry<E>>> => {
+        source ??= pullBatches(open(), range);
+        const result = await source.next();
+        if (result.done === true) return { done: true, value: undefined };
+        batch = result.value;
+        at = 1;
+        return { done: false, value: batch[0]! };
+      };
+      return {
+        next: () => (at < batch.length ? Promise.resolve({ done: false, value: batch[at++]! }) : fetchNext()),
+        async return() {
+          batch = [];
+          await source?.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+// --- internal ---
+
+async function* pullBatches<E extends EventBody>(
+  replay: Replay<E>,
+  range: Omit<ReplayRange, "isOver">,
+): AsyncGenerator<readonly Entry<E>[]> {
+  let isOver = false;
+  let goOn = (): void => {};
+  let arrive!: (batch: readonly Entry<E>[] | null) => void;
+  let arrived = new Promise<readonly Entry<E>[] | null>((resolve) => {
+    arrive = resolve;
+  });
+  const ended = replay({ ...range, isOver: () => isOver }, (batch) => {
+    arrive(batch);
+    return new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+  });
+  ended.then(
+    () => arrive(null),
+    () => arrive(null),
+  );
+  try {
+    for (let batch = await arrived; batch !== null; batch = await arrived) {
+      arrived = new Promise((resolve) => {
+        arrive = resolve;
+      });
+      yield batch;
+      goOn();
+    }
+    await ended;
+  } finally {
+    isOver = true;
+    goOn();
+    await ended.catch(() => {});
+  }
+}
