@@ -174,7 +174,20 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     },
 
     read(id, { from = 0, to = Number.MAX_SAFE_INTEGER, onDamage: report } = {}) {
-      return readEntries<E>(() => replayOf<E>(filesOf(existing(id))), { from, to, onDamage: report });
+      return readEntries<E>(
+        () => {
+          const replay = replayOf<E>(filesOf(existing(id)));
+          return async (range, take) => {
+            // What this process appended it reads, though the tick is not over; what could not be written is not there.
+            await live
+              .get(id)
+              ?.writer?.written()
+              .catch(() => {});
+            await replay(range, take);
+          };
+        },
+        { from, to, onDamage: report },
+      );
     },
 
     subscribe(id, subscribeOptions, reader) {

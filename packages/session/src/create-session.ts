@@ -148,7 +148,10 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       throw new SessionError("turn_running", `cannot ${direction} while a turn runs; cancel it or wait for it`);
     }
     await queue.quiet();
-    return rewind(direction, options);
+    const report = await rewind(direction, options);
+    // The files are back: whoever is told so finds it in the log, too.
+    await writer.durable();
+    return report;
   };
 
   async function shut(by: "cancel" | "eviction"): Promise<void> {

@@ -91,6 +91,16 @@ export const replayCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "what was appended is read at once",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      writer.append([delta("a")]);
+      const seqs: number[] = [];
+      for await (const entry of store.read(ID)) seqs.push(entry.seq);
+      assert.deepEqual(seqs, [1]);
+    },
+  },
+  {
     name: "sessions are isolated",
     async run({ store }) {
       const one = await store.create(idAt(1), {});
