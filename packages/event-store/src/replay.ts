@@ -5,7 +5,7 @@ export interface ReplayRange {
   readonly to: number;
   /** Told between the batches before and behind it. */
   readonly onDamage?: ((damage: Damage) => void) | undefined;
-  /** True when nobody wants the rest. */
+  /** True when nobody wants the rest: from then on nothing is handed over, and nothing told. */
   readonly isOver?: () => boolean;
 }
 

@@ -188,6 +188,17 @@ describe("a damaged record", () => {
     expect(told).toEqual(all);
   });
 
+  it("keeps nobody who leaves before it, and is not told to them", async () => {
+    await damageRecords(4);
+    const told: Damage[] = [];
+    const leave = async (): Promise<number | undefined> => {
+      for await (const entry of store.read(ID, { onDamage: (one) => told.push(one) })) return entry.seq;
+      return undefined;
+    };
+    expect(await leave()).toBe(1);
+    expect(told).toEqual([]);
+  });
+
   it("is told live, too, to a follower that finds it among what another process wrote", async () => {
     await damageRecords(4);
     const bytes = await readFile(segment);

@@ -186,6 +186,31 @@ export const replayCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "a reader that leaves while its replay is under way gets nothing more",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      writer.append(upTo(5).map((n) => delta(String(n))));
+      await writer.durable();
+      await new Promise(setImmediate);
+      let late = 0;
+      for (const steps of upTo(8)) {
+        let hasLeft = false;
+        const subscription = store.subscribe(ID, { from: 0 }, () => {
+          if (hasLeft) late++;
+        });
+        for (let step = 1; step < steps; step++) await Promise.resolve();
+        subscription.close();
+        hasLeft = true;
+      }
+      // By then all eight replays would have handed over what they had begun to read.
+      const last = collect(store, ID, 0);
+      await last.until(5);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      last.subscription.close();
+      assert.equal(late, 0);
+    },
+  },
+  {
     name: "readers get the entries that append returned",
     async run({ store }) {
       const writer = await store.create(ID, {});

@@ -31,10 +31,12 @@ export async function countTypes(log: LogFiles, upTo: number): Promise<Counts> {
 type Take<E extends EventBody> = Parameters<Replay<E>>[1];
 
 /** The name of a segment tells where to begin. */
-async function replayChain<E extends EventBody>(log: LogFiles, range: ReplayRange, take: Take<E>): Promise<void> {
+async function replayChain<E extends EventBody>(log: LogFiles, range: ReplayRange, wanted: Take<E>): Promise<void> {
   const { files, segments, damage } = log.chain();
+  // A reader may leave while a page is read for it, or between the batches of one that damage has cut in pieces.
+  const take: Take<E> = (batch) => (range.isOver?.() ? undefined : wanted(batch));
   const report = (one: Damage): void => {
-    const seen = within(one, range);
+    const seen = range.isOver?.() ? null : within(one, range);
     if (seen !== null) range.onDamage?.(seen);
   };
   damage.forEach(report);
