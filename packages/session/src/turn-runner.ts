@@ -109,9 +109,13 @@ export function createTurnRunner(deps: {
       abort: () => queue().abort(),
       settle: async () => {
         broker.release("cancel");
-        // What was said goes out before the work of ending the turn.
-        await deps.written();
-        if (!answering) await keepSnapshot(place);
+        try {
+          // What was said goes out before the work of ending the turn.
+          await deps.written();
+        } finally {
+          // Also when the log cannot take it: the files are changed.
+          if (!answering) await keepSnapshot(place);
+        }
       },
     });
   };

@@ -17,13 +17,13 @@ export async function* visibleRecords(
 ): AsyncIterable<SessionRecord> {
   let block: Delta[] = [];
   let size = 0;
-  let spoken = false;
+  /** The turn that spoke last. Not since the last prompt: the next one may come while a turn still speaks. */
+  let spoken: number | null = null;
   const older = createOlderReader();
   for await (const entry of entries) {
     const event = older(entry.event);
     if (!event || (event.turn !== null && hidden.has(event.turn))) continue;
-    if (event.type === "user_message") spoken = false;
-    if (event.type === "text_delta") spoken = true;
+    if (event.type === "text_delta") spoken = event.turn;
     const open = block[0];
     if (isDelta(event)) {
       const { length } = event.metadata.text;
@@ -39,7 +39,7 @@ export async function* visibleRecords(
     if (open) yield join(block);
     block = [];
     size = 0;
-    if (event.type === "agent_result" && !spoken && event.metadata.output !== "")
+    if (event.type === "agent_result" && event.turn !== spoken && event.metadata.output !== "")
       yield { ...event, type: "text_delta", metadata: { text: event.metadata.output } };
     yield event;
   }

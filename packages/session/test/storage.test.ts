@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore, createMemoryStore, type EventStore, type LogWriter, StoreError } from "@chimera/event-store";
+import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Agent, Session, Summary } from "../src/index.js";
 import { makeSessions, recordsOf, speaking, typesOf, untilHeard } from "./fixture.js";
@@ -134,6 +135,29 @@ describe("a log that cannot be written", () => {
     expect(busy.at(-1)?.size).toBe(0);
     expect(session.history.turns).toHaveLength(1);
   });
+});
+
+test("a log that takes a turn's last words no more costs no undo of the files it changed", async () => {
+  const [root, cwd] = [mkdtempSync(join(tmpdir(), "session-undo-")), mkdtempSync(join(tmpdir(), "session-work-"))];
+  onTestFinished(() => {
+    for (const path of [root, cwd]) rmSync(path, { recursive: true, force: true });
+  });
+  const { store, disk } = await fillingStore();
+  const sessions = makeSessions(
+    async function* (_turn, { workspace }) {
+      yield { type: "step_start", metadata: { step: 0 } };
+      const path = join(workspace.cwd, "a.txt");
+      await workspace.willWrite(path);
+      writeFileSync(path, "changed");
+      disk.full = true;
+      yield { type: "step_end", metadata: { step: 0 } };
+    },
+    { store, snapshots: createSnapshotStore({ root }) },
+  );
+  const session = await sessions.create({ cwd });
+  session.prompt({ text: "go" });
+  await session.idle();
+  expect(await session.snapshots?.list()).toMatchObject([{ turn: 0 }]);
 });
 
 describe("a permission that cannot be recorded", () => {

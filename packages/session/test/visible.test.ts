@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Agent, visibleRecords } from "../src/index.js";
-import { makeSessions, runPrompt, typesOf } from "./fixture.js";
+import { makeSessions, runPrompt, typesOf, untilHeard } from "./fixture.js";
 
 /** Thinks and speaks in two words each, calls a tool between. */
 const chatty: Agent = async function* ({ prompt }) {
@@ -58,4 +58,31 @@ test("a block of megabytes comes in parts", async () => {
   expect(Math.max(...parts)).toBeLessThanOrEqual(128 * 1024);
   expect(parts.reduce((sum, length) => sum + length, 0)).toBe(1_000_000);
   expect(typesOf(records).at(-1)).toBe("agent_result");
+});
+
+test("what was streamed comes once, also when the next prompt came in the middle of it", async () => {
+  let goOn = () => {};
+  const asked = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const sessions = makeSessions(async function* () {
+    yield { type: "step_start", metadata: { step: 0 } };
+    yield { type: "text_delta", metadata: { text: "said" } };
+    await asked;
+    yield { type: "step_end", metadata: { step: 0 } };
+  });
+  const session = await sessions.create({ cwd: "/" });
+  session.prompt({ text: "one" });
+  await untilHeard(session);
+  session.prompt({ text: "two" });
+  goOn();
+  await session.idle();
+  const texts = [];
+  const entries = sessions.storeOf(session.id).read(session.id);
+  for await (const record of visibleRecords(entries, session.history.hidden()))
+    if (record.type === "text_delta") texts.push([record.turn, record.metadata.text]);
+  expect(texts).toEqual([
+    [0, "said"],
+    [1, "said"],
+  ]);
 });
