@@ -364,3 +364,27 @@ test("an answer that cannot be finished is cut short: nothing of the failure is 
   expect(broken.logged.join()).toContain("/secret/path is gone");
   expect((await broken.call("GET", "/health")).status).toBe(200);
 });
+
+test("an answer whose body nobody asked for reads no log", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  await runTurn(served, id, `say ${"x".repeat(200_000)}`);
+  const store = served.sessions.storeOf(id);
+  let open = 0;
+  const counting = {
+    ...served.sessions,
+    storeOf: () => ({
+      ...store,
+      async *read() {
+        open++;
+        yield* store.read(id);
+        open--;
+      },
+    }),
+  } as unknown as Sessions;
+  const counted = await serve({ sessions: counting });
+  const head = await counted.call("HEAD", `/sessions/${id}`);
+  expect([head.status, head.headers.get("content-type"), head.text]).toEqual([200, "application/json", ""]);
+  expect((await counted.call("GET", `/sessions/${id}`)).body.events.length).toBeGreaterThan(0);
+  expect(open).toBe(0);
+});

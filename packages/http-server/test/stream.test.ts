@@ -137,6 +137,24 @@ describe("a turn whose last record is damaged on disk", () => {
   });
 });
 
+test("what stands for lost records is told whole before the record behind them, however much that is", async () => {
+  const root = scratch();
+  const first = await serve({ root });
+  const { id } = await newSession(first);
+  await first.stop();
+  const lost = 1000;
+  const directory = join(root, "eventlog", id);
+  const write = (seq: number, text: string) =>
+    writeFileSync(join(directory, `event-${String(seq).padStart(6, "0")}-00000000.json`), text);
+  for (let seq = 1; seq <= lost; seq++) write(seq, "unreadable");
+  write(lost + 1, JSON.stringify({ type: "text_delta", metadata: { text: "behind" }, ts: "2026-04-25T12:00:00.000Z" }));
+  const served = await serve({ root });
+  const stream = await openStream(served, `/sessions/${id}/events`);
+  await stream.until((frames) => frames.length > lost);
+  expect(stream.frames.slice(0, lost).every(({ event, data }) => event === "notice" && data?.missing)).toBe(true);
+  expect(stream.frames[lost]).toMatchObject({ id: lost + 1, event: "text_delta" });
+});
+
 test("the end waits for queued turns, and says how the last one ended", async () => {
   const served = await serve();
   const { id } = await newSession(served);

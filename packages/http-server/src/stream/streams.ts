@@ -102,8 +102,8 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams 
           cursor = batch.at(-1)?.seq ?? missing.at(-1)?.last ?? cursor;
           outcome = outcomeOf(batch) ?? lostOutcome(missing, sessions.find(id)) ?? outcome;
           const losses = missing.map((damage) => family.lost(lossOf(damage))).join("");
-          if (losses !== "") void sink.write(Buffer.from(losses));
-          const behind = deliver(batch, live);
+          const told = losses === "" ? undefined : sink.write(Buffer.from(losses));
+          const behind = told ? told.then(() => deliver(batch, live)) : deliver(batch, live);
           if (!behind) return passed(live);
           busy = true;
           return behind.then(() => passed(live));
