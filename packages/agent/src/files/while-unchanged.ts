@@ -34,14 +34,26 @@ interface Kept<T> {
   readonly value: Promise<T>;
 }
 
+/** What cannot be looked at (a link to itself, a directory that is a file) is as good as not there. */
 function lookAt(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found) return "-";
-  if (!found.isDirectory()) return marks(found);
-  return readdirSync(path)
-    .sort()
-    .map((name) => `${name} ${marks(statSync(join(path, name), { throwIfNoEntry: false }))}`)
-    .join("\n");
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found?.isDirectory()) return marks(found);
+    return readdirSync(path)
+      .sort()
+      .map((name) => `${name} ${lookAtEntry(join(path, name))}`)
+      .join("\n");
+  } catch {
+    return marks(undefined);
+  }
+}
+
+function lookAtEntry(path: string): string {
+  try {
+    return marks(statSync(path, { throwIfNoEntry: false }));
+  } catch {
+    return marks(undefined);
+  }
 }
 
 function marks(found: Stats | undefined): string {

@@ -1,6 +1,7 @@
 /** Which MCP servers there are: the files of the user, of the project, and one named by hand. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readTextBeneath } from "../files/project-file.js";
 import { isJsonObject } from "../json.js";
 import type { McpServer } from "../port.js";
 
@@ -25,23 +26,21 @@ export interface McpConfigOptions {
   readonly trustProject?: boolean;
 }
 
-/** Where servers are named besides the file given by hand. Of the project's files the first that is there counts. */
+/** Where servers are named besides the file given by hand. */
 export function mcpConfigFiles(
   home: string,
   cwd: string,
 ): { readonly user: string; readonly project: readonly string[] } {
   return {
     user: join(home, ".opencode", "config.json"),
-    project: ["mcp.json", "config.json"].map((name) => join(cwd, ".opencode", name)),
+    project: PROJECT_FILES.map((path) => join(cwd, path)),
   };
 }
 
 /** Later files win over earlier ones by name; a bad entry is reported and costs only itself. */
 export async function loadMcpConfig({ home, cwd, file, trustProject = false }: McpConfigOptions): Promise<McpConfig> {
-  const files = mcpConfigFiles(home, cwd);
-  const user = await readServers(files.user);
-  let project: McpConfig | null = null;
-  for (const path of files.project) project ??= await readServers(path);
+  const user = await readServers(mcpConfigFiles(home, cwd).user);
+  const project = await readProjectServers(cwd);
   const named = file === undefined ? null : await readServers(file, true);
   const notices = [user, project, named].flatMap((config) => config?.notices ?? []);
   const untrusted = trustProject ? [] : (project?.servers ?? []);
@@ -74,6 +73,18 @@ export function parseMcpConfig(text: string, source: string): McpConfig {
 }
 
 // --- internal ---
+
+/** Below the project; the first that is there counts. */
+const PROJECT_FILES = ["mcp.json", "config.json"].map((name) => join(".opencode", name));
+
+/** Nobody chose a project's file: it may be a pipe, or a link to a file without an end. */
+async function readProjectServers(cwd: string): Promise<McpConfig | null> {
+  for (const path of PROJECT_FILES) {
+    const text = await readTextBeneath(cwd, path);
+    if (text !== null) return parseMcpConfig(text, join(cwd, path));
+  }
+  return null;
+}
 
 async function readServers(path: string, required = false): Promise<McpConfig | null> {
   try {

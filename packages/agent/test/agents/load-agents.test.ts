@@ -1,7 +1,7 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadAgents, loadInstructions, toolsOf } from "../../src/agents/index.js";
+import { createAgentList, loadAgents, loadInstructions, toolsOf } from "../../src/agents/index.js";
 import { builtinTools } from "../../src/tools/index.js";
 import { bench } from "../tools/bench.js";
 
@@ -119,6 +119,33 @@ describe("agent definitions", () => {
     await symlink(join(home, "private"), join(cwd, "AGENTS.md"));
     expect((await load()).agents).toHaveLength(5);
     expect(await loadInstructions({ home, cwd })).toBe("");
+  });
+});
+
+describe("a list that is kept while the files are", () => {
+  test("sees each change", async () => {
+    const { put, cwd, home } = await places();
+    const list = createAgentList(home);
+    const names = async () => (await list(cwd)).agents.slice(5).map(({ name }) => name);
+    expect(await names()).toEqual([]);
+    await put(cwd, ".opencode/agent/a.md", "A.");
+    expect(await names()).toEqual(["a"]);
+    await put(cwd, ".opencode/agent/a.md", "---\nname: b\n---\nB.");
+    expect(await names()).toEqual(["b"]);
+  });
+
+  test.each(["a file", "a link to itself"])("is the built-in one where .opencode is %s", async (kind) => {
+    const { cwd, home } = await places();
+    if (kind === "a file") await writeFile(join(cwd, ".opencode"), "");
+    else await symlink(".opencode", join(cwd, ".opencode"));
+    expect((await createAgentList(home)(cwd)).agents).toHaveLength(5);
+  });
+
+  test("is there beside a link to itself", async () => {
+    const { put, cwd, home } = await places();
+    await put(cwd, ".opencode/agent/a.md", "A.");
+    await symlink("loop.md", join(cwd, ".opencode/agent/loop.md"));
+    expect((await createAgentList(home)(cwd)).agents).toHaveLength(6);
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadMcpConfig, mcpToolName, parseMcpConfig } from "../../src/mcp/index.js";
@@ -62,6 +62,18 @@ describe("MCP configuration", () => {
       await loadMcpConfig({ home: cwd, cwd: home, file: join(home, "none.json"), trustProject: true }),
     ).toMatchObject({
       notices: [expect.stringContaining("cannot be read")],
+    });
+  });
+
+  test("a project's file is read only as a file of the project", async () => {
+    const { cwd, outside: home } = await bench();
+    await mkdir(join(cwd, ".opencode"));
+    // Read to its end, it would take all memory there is.
+    await symlink("/dev/zero", join(cwd, ".opencode/mcp.json"));
+    await writeFile(join(cwd, ".opencode/config.json"), '{"mcp":{"a":{"command":"run"}}}');
+    expect(await loadMcpConfig({ home, cwd, trustProject: true })).toEqual({
+      servers: [local("a", "run")],
+      notices: [],
     });
   });
 
