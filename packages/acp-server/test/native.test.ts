@@ -415,32 +415,35 @@ describe("a conversation", () => {
   });
 });
 
-test("session/get of a log too long for a frame has the newest of it, and says so", async () => {
-  const text = "x".repeat(60_000);
-  const engine = makeEngine(
-    async function* () {
-      for (let i = 0; i < 300; i++) {
-        yield { type: "text_delta", metadata: { text } };
-        if (i % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
-      }
-    },
-    { coalesce: false, store: createMemoryStore<SessionEvent, Summary>({ maxSessionBytes: 64 * 1024 * 1024 }) },
-  );
-  const client = await nativeClient(engine);
-  await client.message("go");
-  const { result } = await client.call("session/get", { sessionId: client.sessionId });
-  const { events, truncated, event_count } = result as unknown as {
-    events: { seq: number }[];
-    truncated: boolean;
-    event_count: number;
-  };
-  expect(truncated).toBe(true);
-  expect(events.at(-1)?.seq).toBe(event_count);
-  expect(events).toHaveLength(event_count - events[0]!.seq + 1);
-  const size = JSON.stringify(result).length;
-  expect(size).toBeGreaterThan(15 * 1024 * 1024);
-  expect(size).toBeLessThan(17 * 1024 * 1024);
-});
+test.each(["x", "語"])(
+  "session/get of a log of %s too long for a frame has the newest of it, and says so",
+  async (letter) => {
+    const text = letter.repeat(60_000 / Buffer.byteLength(letter));
+    const engine = makeEngine(
+      async function* () {
+        for (let i = 0; i < 300; i++) {
+          yield { type: "text_delta", metadata: { text } };
+          if (i % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
+        }
+      },
+      { coalesce: false, store: createMemoryStore<SessionEvent, Summary>({ maxSessionBytes: 64 * 1024 * 1024 }) },
+    );
+    const client = await nativeClient(engine);
+    await client.message("go");
+    const { result } = await client.call("session/get", { sessionId: client.sessionId });
+    const { events, truncated, event_count } = result as unknown as {
+      events: { seq: number }[];
+      truncated: boolean;
+      event_count: number;
+    };
+    expect(truncated).toBe(true);
+    expect(events.at(-1)?.seq).toBe(event_count);
+    expect(events).toHaveLength(event_count - events[0]!.seq + 1);
+    const size = Buffer.byteLength(JSON.stringify(result));
+    expect(size).toBeGreaterThan(15 * 1024 * 1024);
+    expect(size).toBeLessThan(17 * 1024 * 1024);
+  },
+);
 
 test("the list shows a session behind any number that were opened and never spoken to", async () => {
   const engine = makeEngine(saying("ok"));

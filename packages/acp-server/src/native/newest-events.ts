@@ -5,8 +5,8 @@ import type { Damage, Entry, EventStore } from "@chimera/event-store";
 import type { Summary } from "@chimera/session";
 import { lossRecord } from "../project/loss.js";
 
-/** Characters of records. Half of the longest line that a client of this package takes. */
-const MOST_CHARS = 16 * 1024 * 1024;
+/** Of records. Half of the longest line that a client of this package takes. */
+const MOST_BYTES = 16 * 1024 * 1024;
 
 export async function newestEvents(
   store: EventStore<SessionEvent, Summary>,
@@ -14,7 +14,7 @@ export async function newestEvents(
   to: number,
 ): Promise<{ readonly events: (SessionRecord | Loss)[]; readonly truncated: boolean }> {
   let kept: (Entry<SessionEvent> | Damage)[] = [];
-  let chars = 0;
+  let bytes = 0;
   /** How many of `kept` do not fit any more. Taken away by the many: an array is not moved for each. */
   let gone = 0;
   let truncated = false;
@@ -23,11 +23,10 @@ export async function newestEvents(
   };
   for await (const entry of store.read(id, { to, onDamage })) {
     kept.push(entry);
-    chars += entry.line.length;
+    bytes += sizeOf(entry);
     // The newest is there whatever its size.
-    while (chars > MOST_CHARS && gone < kept.length - 1) {
-      const oldest = kept[gone++]!;
-      chars -= "line" in oldest ? oldest.line.length : 0;
+    while (bytes > MOST_BYTES && gone < kept.length - 1) {
+      bytes -= sizeOf(kept[gone++]!);
       truncated = true;
     }
     if (gone < 1024) continue;
@@ -36,4 +35,10 @@ export async function newestEvents(
   }
   const events = kept.slice(gone).map((one) => ("line" in one ? one.event : lossRecord(one)));
   return { events, truncated };
+}
+
+// --- internal ---
+
+function sizeOf(one: Entry<SessionEvent> | Damage): number {
+  return "line" in one ? Buffer.byteLength(one.line) : 0;
 }

@@ -1,9 +1,8 @@
-import { startOf } from "@chimera/acp-schema/events";
-
 /**
  * What one frame may carry. Editors choke on frames of megabytes, and the log keeps the whole: with every character escaped
  * the parts of an update still stay under one MiB together.
  */
+import { startOf } from "@chimera/acp-schema/events";
 
 const TEXT_CHARS = 48 * 1024;
 const DIFF_CHARS = 128 * 1024;
