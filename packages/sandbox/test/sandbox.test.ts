@@ -67,7 +67,7 @@ async function refusal(action: () => unknown): Promise<{ code: string; hint: str
   throw new Error("not refused");
 }
 
-describe("without a program that probe.available", () => {
+describe("without a program that confines", () => {
   test.each(["read-only", "workspace-write", "workspace-write-network"] as const)(
     "%s refuses with a hint",
     async (mode) => {
