@@ -147,8 +147,8 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     async copy(from, to, { upTo, summary }) {
       const source = existing(from);
       const { held, directory, unsynced } = makeSession(to, summary);
+      const segments = continueLog(directory, held, EMPTY_LOG);
       try {
-        const segments = continueLog(directory, held, EMPTY_LOG);
         let lastTs = "";
         let isWhole = true;
         const onDamage = ({ types = {} }: Damage): void => {
@@ -167,6 +167,8 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
         if (!isWhole) segments.roll();
         return openWriter(to, held, segments, lastTs, unsynced);
       } catch (error) {
+        // While it is open, a file that is gone still takes its room on a disk that may be full.
+        segments.close();
         held.release();
         await rm(directory, { recursive: true, force: true });
         throw storageError(error, `cannot copy session ${from}`);

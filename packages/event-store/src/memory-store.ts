@@ -88,7 +88,7 @@ export function createMemoryStore<E extends EventBody, S extends object>(
     async *read(id, { from = 0, to = Number.POSITIVE_INFINITY, onDamage } = {}) {
       const log = find(id);
       const last = Math.min(to, log.dropped + log.entries.length);
-      if (from < log.dropped) onDamage?.(forgotten(id, from, log));
+      if (from < Math.min(to, log.dropped)) onDamage?.(forgotten(id, { from, to }, log));
       for (let seq = Math.max(from, log.dropped) + 1; seq <= last; seq++) {
         const entry = log.entries[seq - 1 - log.dropped];
         if (entry !== undefined) yield entry;
@@ -149,14 +149,14 @@ export function createMemoryStore<E extends EventBody, S extends object>(
 
 type Contents<E extends EventBody> = Pick<MemoryLog<E, unknown>, "entries" | "dropped" | "bytes" | "droppedCounts">;
 
-/** The report of entries that a session no longer keeps. */
+/** The report of entries in a range that a session no longer keeps. */
 function forgotten(
   id: string,
-  from: number,
+  { from, to }: { readonly from: number; readonly to: number },
   { dropped, droppedCounts }: Pick<Contents<EventBody>, "dropped" | "droppedCounts">,
 ): Damage {
-  const types = from === 0 ? createCounts(droppedCounts) : {};
-  return { seq: from + 1, last: dropped, where: `memory:${id}`, reason: "truncated", types };
+  const types = from === 0 && dropped <= to ? createCounts(droppedCounts) : {};
+  return { seq: from + 1, last: Math.min(dropped, to), where: `memory:${id}`, reason: "truncated", types };
 }
 
 function createLog<E extends EventBody, S>(
@@ -178,7 +178,7 @@ function createLog<E extends EventBody, S>(
       head: contents.dropped + contents.entries.length,
       lastSeq: () => log.dropped + log.entries.length,
       async source({ from, to, onDamage, isOver }, take) {
-        if (from < log.dropped) onDamage?.(forgotten(id, from, log));
+        if (from < log.dropped) onDamage?.(forgotten(id, { from, to }, log));
         const entries = log.entries.slice(Math.max(0, from - log.dropped), Math.max(0, to - log.dropped));
         for (const batch of batches(entries)) {
           if (isOver?.()) return;

@@ -28,6 +28,7 @@ export function readEntries<E extends EventBody>(
       let source: AsyncIterator<readonly Entry<E>[]> | null = null;
       let batch: readonly Entry<E>[] = [];
       let at = 0;
+      let fetching: Promise<IteratorResult<Entry<E>>> | null = null;
       const fetchNext = async (): Promise<IteratorResult<Entry<E>>> => {
         source ??= pullBatches(open(), range);
         const result = await source.next();
@@ -36,11 +37,20 @@ export function readEntries<E extends EventBody>(
         at = 1;
         return { done: false, value: batch[0]! };
       };
+      const next = (): Promise<IteratorResult<Entry<E>>> => {
+        // Who does not wait for one entry before asking for the next still gets them in order.
+        if (fetching !== null) return fetching.then(next, next);
+        if (at < batch.length) return Promise.resolve({ done: false, value: batch[at++]! });
+        fetching = fetchNext().finally(() => {
+          fetching = null;
+        });
+        return fetching;
+      };
       return {
-        next: () => (at < batch.length ? Promise.resolve({ done: false, value: batch[at++]! }) : fetchNext()),
+        next,
         async return() {
-          batch = [];
           await source?.return?.();
+          batch = [];
           return { done: true, value: undefined };
         },
       };

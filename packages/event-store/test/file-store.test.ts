@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -187,6 +187,21 @@ describe("replays", () => {
     const { ended } = store.subscribe(ID, { from: 0 }, () => Promise.reject(reason));
     await expect(ended).rejects.toBe(reason);
   });
+});
+
+it.skipIf(process.platform !== "linux")("a copy that fails holds on to nothing of what it wrote", async () => {
+  const store = openStore();
+  const writer = await store.create(ID, {});
+  writer.append([{ type: "note", text: "a" }]);
+  await writer.close();
+  const line = (checksum: string): string => `{"seq":2,"id":"evt-${checksum}","type":"note",no JSON}`;
+  const checksum = crc32(line("00000000")).toString(16).padStart(8, "0");
+  await appendFile(join(directory(), (await segments())[0]!), `${line(checksum)}\n`);
+  const copy = ID.replace("aaaa", "bbbb");
+  await expect(store.copy(ID, copy, { upTo: 2, summary: {} })).rejects.toMatchObject({ code: "io" });
+  const targets = (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
+  expect((await Promise.all(targets)).filter((target) => target.includes(copy))).toEqual([]);
+  expect(await store.has(copy)).toBe(false);
 });
 
 describe("succession", () => {

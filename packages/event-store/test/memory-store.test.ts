@@ -24,6 +24,24 @@ describe("the memory store", () => {
     expect(await store.lastSeq(ID)).toBe(100);
   });
 
+  it("calls nothing forgotten that the reader still gets, or did not ask for", async () => {
+    const store = createMemoryStore<Note, object>({ maxSessionBytes: 4096 });
+    const writer = await store.create(ID, {});
+    writer.append([{ type: "note" }]);
+    await new Promise(setImmediate);
+    // Within one tick: forgotten again before anybody could be given it.
+    for (let i = 0; i < 100; i++) writer.append([{ type: "note", text: "x".repeat(100) }]);
+    const told: unknown[] = [];
+    store.subscribe(ID, { from: 0 }, (batch, { missing }) => {
+      told.push(...missing.map(({ seq, last }) => [seq, last]), ...batch.map((entry) => entry.seq));
+    });
+    await expect.poll(() => told.at(-1)).toBe(101);
+    expect(told).toEqual([[1, 1], ...Array.from({ length: 100 }, (_, i) => i + 2)]);
+    const damage: Damage[] = [];
+    for await (const _ of store.read(ID, { from: 2, to: 4, onDamage: (one) => damage.push(one) }));
+    expect(damage).toMatchObject([{ seq: 3, last: 4 }]);
+  });
+
   it("tells a reader what was forgotten before it came to it, once, and goes on without a repeat", async () => {
     const store = createMemoryStore<Note, object>({ maxSessionBytes: 4096 });
     const writer = await store.create(ID, {});

@@ -101,6 +101,20 @@ export const replayCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "entries asked for side by side come in order, each once",
+    async run({ store }) {
+      const writer = await store.create(ID, {});
+      writer.append(upTo(5).map((n) => delta(String(n))));
+      await writer.durable();
+      const entries = store.read(ID)[Symbol.asyncIterator]();
+      const results = await Promise.all(upTo(6).map(() => entries.next()));
+      assert.deepEqual(
+        results.map((result) => (result.done ? null : result.value.seq)),
+        [...upTo(5), null],
+      );
+    },
+  },
+  {
     name: "sessions are isolated",
     async run({ store }) {
       const one = await store.create(idAt(1), {});
