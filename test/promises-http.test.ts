@@ -160,6 +160,14 @@ describe("creation", () => {
       expect(await make(known)).toMatchObject({ status: 201 });
   });
 
+  test("[http.session-create-options] a session gets no tool that the program was not started with", async () => {
+    const narrow = await startServer(["--allowed-tools", "Read,mcp__files__list"]);
+    const make = (tool: string) => narrow.ask("POST /sessions", { body: { prompt: "x", allowed_tools: [tool] } });
+    for (const beyond of ["Bash", "write_file", "mcp__files__delete"])
+      expect(await make(beyond)).toMatchObject({ status: 400, body: { error: "invalid_setting" } });
+    for (const within of ["read_file", "MCP__files__list"]) expect(await make(within)).toMatchObject({ status: 201 });
+  });
+
   test("[http.session-create-options] cwd, model, max_steps and allowed_tools hold for that session alone", async () => {
     const cwd = scratchTree({ "elsewhere.txt": "found me\n" });
     const script = scratchTree({ "hello.json": { turns: [{ steps: [{ reply: [{ text: "Scripted." }] }] }] } });

@@ -93,11 +93,14 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     const said = result === "failed" ? "an interrupted undo is still unfinished" : "an interrupted undo was settled";
     log.warn(said, { session: sessionId, result, message });
   }
+  /** What whoever started the program lets any session have: a session may ask for less of it. */
+  const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
   const engine: RunningEngine = {
     sessions: {
       ...sessions,
       async create(asked) {
-        if (asked.settings?.allowedTools) requireTools(asked.settings.allowedTools, await turns.tools());
+        const wanted = asked.settings?.allowedTools;
+        if (wanted) requireTools(wanted, await permitted(), sessions.defaults.allowedTools);
         return sessions.create(await projects.settle(asked));
       },
     },
@@ -112,8 +115,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     tools: turns.tools,
     offered: async () => {
       const workspace = localWorkspace(config.cwd);
-      const tools = allowedTools(await turns.tools(), sessions.defaults.allowedTools);
-      return tools.filter((tool) => tool.available?.(workspace) ?? true);
+      return (await permitted()).filter((tool) => tool.available?.(workspace) ?? true);
     },
     providers: () => ({ active: activeProvider(sessions.defaults.model, env, chain), available: listProviders(env) }),
     async close() {
@@ -131,13 +133,19 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
 
 // --- internal ---
 
-/** A session held to a tool that nobody has would have none at all, and not say why. */
-function requireTools(names: readonly string[], tools: readonly Tool[]): void {
+/** A session held to a tool that it cannot have would have none at all, and not say why. */
+function requireTools(names: readonly string[], tools: readonly Tool[], permitted: readonly string[] | null): void {
   try {
     resolveTools(names, tools);
   } catch (cause) {
     throw new SessionError("invalid_setting", (cause as Error).message, { cause });
   }
+  if (permitted === null) return;
+  // Tools of MCP servers are known by name alone.
+  const isPermitted = (name: string) => permitted.some((one) => one.toLowerCase() === name.toLowerCase());
+  const beyond = names.find((name) => name.toLowerCase().startsWith("mcp__") && !isPermitted(name));
+  if (beyond)
+    throw new SessionError("invalid_setting", `${beyond} is not among the tools this program was started with.`);
 }
 
 function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
