@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import type { Sessions } from "@chimera/session";
 import { describe, expect, test } from "vitest";
@@ -387,4 +389,20 @@ test("an answer whose body nobody asked for reads no log", async () => {
   expect([head.status, head.headers.get("content-type"), head.text]).toEqual([200, "application/json", ""]);
   expect((await counted.call("GET", `/sessions/${id}`)).body.events.length).toBeGreaterThan(0);
   expect(open).toBe(0);
+});
+
+test("a peer that leaves in the middle of a long answer is no failure of ours", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  for (let turn = 0; turn < 4; turn++) await runTurn(served, id, `say ${"x".repeat(500_000)}`);
+  for (let peer = 0; peer < 40; peer++) {
+    const socket = connect(served.port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write(`GET /sessions/${id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\n\r\n`);
+    await once(socket, "data");
+    socket.destroy();
+  }
+  await eventually(async () => (await served.connections()) === 0);
+  await served.stop();
+  expect(served.logged).toEqual([]);
 });

@@ -18,10 +18,12 @@ export function streamText(
   if (c.req.method === "HEAD") return c.body(null, 200, { ...headers });
   const source = pieces[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
+  let hasLeft = false;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const text = await nextChunk(source);
+        if (hasLeft) return;
         if (text === "") controller.close();
         else controller.enqueue(encoder.encode(text));
       } catch (error) {
@@ -32,7 +34,10 @@ export function streamText(
         outgoing.destroy();
       }
     },
-    cancel: async () => void (await source.return?.()),
+    async cancel() {
+      hasLeft = true;
+      await source.return?.();
+    },
   });
   return c.body(body, 200, { ...headers });
 }
