@@ -61,6 +61,17 @@ describe("an editor's files", () => {
     expect(said(client.frames)).toContain("no such buffer");
   });
 
+  test.each([
+    ["not there", "/nowhere/a.txt", '"ENOENT"'],
+    ["there and refused", import.meta.filename, "-32"],
+  ])("that are %s are told apart: what is yet to be made may be written", async (_, path, code) => {
+    const agent = doing(({ workspace }) => workspace.readText(path).catch((error) => error.code));
+    const client = await standardClient(makeEngine(agent, { disk }), { fs: { readTextFile: true } });
+    client.answer(() => new Error("Resource not found"));
+    await client.prompt("go");
+    expect(said(client.frames)).toContain(code);
+  });
+
   test.each([[null], [5], [[]], [{}], [{ content: null }], [{ content: ["x"] }]])(
     "answered with %j fail the call, in words",
     async (answer) => {

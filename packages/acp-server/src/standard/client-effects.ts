@@ -1,4 +1,5 @@
 /** The editor's files and terminal in the place of this machine's, for what the client said it offers. */
+import { existsSync } from "node:fs";
 import {
   type ClientCapabilities,
   CreateTerminalResponse,
@@ -6,7 +7,7 @@ import {
   TerminalOutputResponse,
   WaitForTerminalExitResponse,
 } from "@chimera/acp-schema";
-import { type Connection, isConnectionError } from "@chimera/ndjson-rpc";
+import { type Connection, isConnectionError, isRpcError } from "@chimera/ndjson-rpc";
 import type { ClientEffects, ClientTerminal } from "@chimera/session";
 import * as v from "valibot";
 
@@ -31,7 +32,10 @@ export function clientEffects(
   };
   if (fs?.readTextFile) {
     effects.readText = async (path, signal) => {
-      const { content } = await ask("fs/read_text_file", ReadTextFileResponse, { path }, signal && { signal });
+      const reading = ask("fs/read_text_file", ReadTextFileResponse, { path }, signal && { signal });
+      const { content } = await reading.catch((error) => {
+        throw isRpcError(error) && !existsSync(path) ? notThere(error) : error;
+      });
       return content;
     };
   }
@@ -52,6 +56,11 @@ type Ask = <S extends v.GenericSchema>(
   params: object,
   options?: { readonly signal?: AbortSignal },
 ) => Promise<v.InferOutput<S>>;
+
+/** Editors refuse a file that is yet to be made, each with a number of its own; whoever makes one looks for this code. */
+function notThere(refusal: Error): Error {
+  return Object.assign(new Error(refusal.message, { cause: refusal }), { code: "ENOENT" });
+}
 
 /** Where the answer says nothing but that it was done; some clients send null. */
 const Anything = v.unknown();
