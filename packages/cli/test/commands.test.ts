@@ -234,6 +234,7 @@ test.each([
   [["share"], 2],
   [["export", "nope"], 2],
   [["import", "missing.json"], 2],
+  [["import", "bad.json/missing.json"], 2],
   [["import", "bad.json"], 1],
   [["import", "other.json"], 1],
   [["undo", "nope"], 2],

@@ -159,6 +159,7 @@ describe("bad flags", () => {
     [["--port", "65536"], "--port takes a whole number from 0 to 65535"],
     [["--allowed-tools", "Read,Teleport"], "Teleport"],
     [["--cwd", "/no/such/place"], "--cwd: /no/such/place is no directory"],
+    [["--cwd", "/dev/null/place"], "--cwd: /dev/null/place is no directory"],
     [["--log-file", "/dev/null/x"], "--log-file"],
     [["--all"], "otter serve: --all belongs to serve stop"],
     [["--json"], "--json belongs to serve status and serve stop"],

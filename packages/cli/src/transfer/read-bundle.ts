@@ -14,7 +14,8 @@ const EVENT_FILE = /^event-(\d{6,15})(?:-[0-9a-f]{8})?\.json$/;
 
 export async function readBundle(path: string): Promise<Bundle> {
   const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === "ENOENT") throw new CliError("not_found", `there is no ${path}`, { cause });
+    if (cause.code === "ENOENT" || cause.code === "ENOTDIR")
+      throw new CliError("not_found", `there is no ${path}`, { cause });
     throw new CliError("failed", `cannot read ${path}: ${cause.message}`, { cause });
   });
   return found.isDirectory() ? readDirectory(path) : parseBundle(path, await readJson(path, found.size));

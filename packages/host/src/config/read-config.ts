@@ -39,10 +39,17 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
 const FILE = "config.json";
 
 function directory(path: string): string {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new UsageError(`--cwd: ${path} is no directory`);
-  }
+  if (!isDirectory(path)) throw new UsageError(`--cwd: ${path} is no directory`);
   return path;
+}
+
+/** A part of the path may be a file, or a link to itself. */
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** In the home directory the project's file would be the user's own. Most projects have none, and every turn asks. */
