@@ -1,5 +1,5 @@
 /** What the file tools changed in a session, as unified diffs; turns that were undone are left out. */
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import type { Session, Sessions } from "@chimera/session";
 
 const MAX_CHARS = 64 * 1024;

@@ -2,7 +2,8 @@
  * One turn: what an agent yields goes into the log as it comes; whatever the agent does, the turn ends with exactly one last
  * record, and everything that belongs to the turn stands before it.
  */
-import { type AgentEvent, endOf, type RecordOf } from "@chimera/acp-schema/events";
+import type { AgentEvent, RecordOf } from "@chimera/acp-schema/events";
+import { endOf } from "@chimera/acp-schema/text";
 import type { Agent, AgentContext, Turn } from "./agent-port.js";
 import { createGrowingText } from "./growing-text.js";
 import type { History } from "./history.js";

@@ -2,7 +2,8 @@
  * The built-in slash commands, the same on every transport: a row each. A command answers in the agent's place, as a turn
  * that takes no model step, so that its answer is read from the log like any other.
  */
-import { type AgentEvent, startOf } from "@chimera/acp-schema/events";
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
 import { compacting } from "./compact.js";
 import { isSessionError } from "./errors.js";

@@ -1,5 +1,5 @@
 /** A session's title: the first line of its first answer, without Markdown's marks, cut at a word. */
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 
 const LENGTH = 60;
 

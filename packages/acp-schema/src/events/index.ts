@@ -1,5 +1,4 @@
 /** `@chimera/acp-schema/events`: the records of a session's log. Imports no dialect. */
-export { endOf, startOf } from "./cut.js";
 export type { Message, ToolUse } from "./message.js";
 export {
   Decision,

@@ -2,7 +2,7 @@
  * What one frame may carry. Editors choke on frames of megabytes, and the log keeps the whole: with every character escaped
  * the parts of an update still stay under one MiB together.
  */
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 
 const TEXT_CHARS = 48 * 1024;
 const DIFF_CHARS = 128 * 1024;

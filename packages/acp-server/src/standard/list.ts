@@ -1,6 +1,6 @@
 /** `session/list`: pages of stored sessions, newest touched first. */
 import type { ListSessionsResponse } from "@chimera/acp-schema";
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import type { Engine } from "../context.js";
 
 const PAGE = 50;

@@ -1,6 +1,6 @@
 /** Project instructions: AGENTS.md and rule files, joined for the system prompt. */
 import { join } from "node:path";
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { listBeneath, readTextBeneath } from "../files/project-file.js";
 import { parseFrontMatter } from "./front-matter.js";
 

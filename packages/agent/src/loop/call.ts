@@ -1,5 +1,6 @@
 /** From what the model wrote to a call that can run: found, parsed, validated, described; or why it cannot. */
-import { type Location, startOf, type ToolKind } from "@chimera/acp-schema/events";
+import type { Location, ToolKind } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { isDeeperThan, isJsonObject } from "../json.js";
 import type { Workspace } from "../port.js";
 import type { InputResult, Tool, Touches } from "../tool.js";

@@ -1,5 +1,6 @@
 /** The tool calls of a step: announced together, reads run side by side, the rest in order; one result for each. */
-import { type AgentEvent, type Metadata, startOf } from "@chimera/acp-schema/events";
+import type { AgentEvent, Metadata } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import type { ModelMessage } from "../providers/model.js";
 import type { ToolOutcome } from "../tool.js";
 import { abortable } from "./abortable.js";

@@ -1,5 +1,5 @@
 /** Making room when the conversation outgrows the model's context window. */
-import { endOf, startOf } from "@chimera/acp-schema/events";
+import { endOf, startOf } from "@chimera/acp-schema/text";
 import type { ModelMessage } from "../providers/model.js";
 import { estimatedTokens } from "./model-context.js";
 import type { Run } from "./run.js";

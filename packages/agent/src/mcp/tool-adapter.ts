@@ -1,6 +1,6 @@
 /** A tool of an MCP server as a tool of ours. */
 import { createHash } from "node:crypto";
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { isDeeperThan, isJsonObject, type JsonObject } from "../json.js";
 import { isPicture } from "../picture.js";
 import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";

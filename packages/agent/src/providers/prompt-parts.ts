@@ -1,5 +1,6 @@
 /** A person's prompt as the two things models take: text and pictures. */
-import { type PromptBlock, startOf } from "@chimera/acp-schema/events";
+import type { PromptBlock } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { isPicture } from "../picture.js";
 import type { ToolImage } from "../tool.js";
 

@@ -1,5 +1,5 @@
 /** Server-sent events out of a posted reply, as they arrive; errors of the HTTP layer become typed ones. */
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { createParser } from "eventsource-parser";
 import { AgentError, type AgentErrorCode } from "../errors.js";
 import type { Post, PostReply, PostRequest } from "./post.js";

@@ -1,5 +1,5 @@
 /** acp_terminal: a command in the terminal of the editor, where the person watches it. */
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { resolvePath } from "../files/real-path.js";
 import type { ClientTerminal, Workspace } from "../port.js";

@@ -1,7 +1,7 @@
 /** Bash: a command in a shell of its own, with a time limit, no input and no secrets. */
 import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Bounds, Confine } from "../confine-port.js";
 import { resolvePath } from "../files/real-path.js";

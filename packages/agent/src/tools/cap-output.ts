@@ -1,5 +1,5 @@
 /** Keeps what a model reads within bounds: the beginning and the end, and a notice of what lies between. */
-import { endOf, startOf } from "@chimera/acp-schema/events";
+import { endOf, startOf } from "@chimera/acp-schema/text";
 import type { ToolContext } from "../tool.js";
 
 /** Characters of one result that reach the model. */

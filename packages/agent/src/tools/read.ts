@@ -1,5 +1,5 @@
 /** Read: a text file or a part of it; a picture where the model takes pictures. */
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { readCanonical, readHead } from "../files/canonical-file.js";
 import type { RealPath } from "../files/real-path.js";

@@ -1,5 +1,5 @@
 /** search: which lines of which files match; ripgrep where it is installed, a walk of our own where it is not. */
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Tool } from "../tool.js";
 import { MAX_OUTPUT } from "./cap-output.js";

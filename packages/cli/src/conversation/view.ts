@@ -1,5 +1,6 @@
 /** Records of a session -> what a person sees of them. Prints whole lines, and says what to show while something runs. */
-import { type RecordOf, type SessionRecord, startOf } from "@chimera/acp-schema/events";
+import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { renderDiff } from "../terminal/diff.js";
 import { formatDuration } from "../terminal/duration.js";
 import { createMarkdownStream } from "../terminal/markdown.js";

@@ -1,5 +1,6 @@
 /** A permission request in words, and the answers a person can type. */
-import { type Decision, type Metadata, startOf } from "@chimera/acp-schema/events";
+import type { Decision, Metadata } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { plainLine } from "./plain.js";
 import type { Style } from "./style.js";
 

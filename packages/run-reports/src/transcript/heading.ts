@@ -1,4 +1,4 @@
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { sessionPrefix } from "@chimera/event-store";
 import { fieldsOf, numberOr, textOf } from "./fields.js";
 

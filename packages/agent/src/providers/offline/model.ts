@@ -1,5 +1,5 @@
 /** The model that is always there: it takes plain requests literally, calls the tools, and says that it is no model. */
-import { startOf } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import type { Model, ModelEvent, ModelMessage, ModelTool } from "../model.js";
 import { type Action, readRequest } from "./request.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { endOf, startOf } from "../src/events/index.js";
+import { endOf, startOf } from "../src/text.js";
 
 describe("a text cut by length", () => {
   it("is never longer than asked for, and never holds half a character", () => {
@@ -16,6 +16,9 @@ describe("a text cut by length", () => {
       }
     }
     expect(startOf(text, 2)).toBe("a");
+    // It may have been cut before.
+    expect(startOf("a\ud83d", 2)).toBe("a");
+    expect(endOf("\ude00b", 2)).toBe("b");
     expect(endOf(text, 3)).toBe("😀");
   });
 });
