@@ -1,18 +1,9 @@
 // ferret as a plugin sees it: its native dialect, with a model that follows a script.
 import { join } from "node:path";
-import { createSandbox } from "@chimera/sandbox";
+import { probe } from "../packages/sandbox/test/probe.js";
 import { connect, type Frame, type Peer, updatesOf } from "./peer.js";
 import { startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
-
-const probe = await createSandbox({
-  mode: "read-only",
-  osSandbox: "auto",
-  workspace: { cwd: process.cwd() },
-  stateDir: "/nonexistent",
-  env: process.env,
-  log: () => {},
-}).probe();
 
 /** Whether commands can run here at all: without an operating system's wall they are refused. */
 export const canConfine = probe.available;

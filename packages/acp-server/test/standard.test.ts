@@ -509,13 +509,13 @@ describe("the life of a session", () => {
     const { sessionId } = client;
     const prompt = [
       { type: "text", text: "look" },
-      { type: "resource_link", uri: "/work/notes/a.md" },
-      { type: "resource_link", uri: "file:///work/b/", name: "kept" },
+      { type: "resource_link", uri: "/home/me/notes/a.md" },
+      { type: "resource_link", uri: "file:///home/me/b/", name: "kept" },
     ];
     expect((await client.call("session/prompt", { sessionId, prompt })).result).toMatchObject({
       stopReason: "end_turn",
     });
-    expect(turns[0]?.prompt.text).toBe("look\n[a.md](/work/notes/a.md)\n[kept](file:///work/b/)");
+    expect(turns[0]?.prompt.text).toBe("look\n[a.md](/home/me/notes/a.md)\n[kept](file:///home/me/b/)");
     const chosen = await client.call("session/set_config_option", { sessionId, configId: "read_only", value: true });
     expect(chosen.result?.["configOptions"]).toContainEqual(
       expect.objectContaining({ id: "read_only", currentValue: true }),
