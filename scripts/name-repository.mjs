@@ -1,20 +1,21 @@
 #!/usr/bin/env node
-// Writes the repository's address into every published manifest: a provenance statement is only accepted when the package
-// names the repository it was built in. Run by the release workflow, which knows the address.
-//   node scripts/name-repository.mjs https://example.org/chimera
-import { readFileSync, writeFileSync } from "node:fs";
+// Moves the repository to another address: the root manifest's `repository` is where it is said, and every published
+// manifest, every package's README and the Zed extension repeat it. Run by the release workflow too, because a provenance
+// statement is only accepted when a package names the repository it was built in.
+//   node scripts/name-repository.mjs https://example.org/chimera [root]
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repositoryRoot } from "./gate.mjs";
-import { readPackages } from "./workspace.mjs";
+import { readPackages, repositoryAddress } from "./workspace.mjs";
 
-const [address = ""] = process.argv.slice(2);
-if (!URL.canParse(address)) {
-  console.error("name-repository: say where the repository is: https://…");
+const [given = "", root = repositoryRoot] = process.argv.slice(2);
+if (!/^https?:\/\/[^/\s]+\/[^\s"?#]*[^\s"?#/]$/.test(given)) {
+  console.error("name-repository: say where the repository is: https://host/path");
   process.exit(2);
 }
-for (const { dir, manifest } of readPackages(repositoryRoot)) {
-  if (manifest.private) continue;
-  const path = join(repositoryRoot, dir, "package.json");
-  const repository = { type: "git", url: `git+${address}.git`, directory: dir };
-  writeFileSync(path, `${JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), repository }, null, 2)}\n`);
+const address = given.replace(/\.git$/, "");
+const former = repositoryAddress(root);
+const packages = readPackages(root).flatMap(({ dir }) => [`${dir}/package.json`, `${dir}/README.md`]);
+for (const path of ["package.json", "extension.toml", ...packages].map((name) => join(root, name))) {
+  if (existsSync(path)) writeFileSync(path, readFileSync(path, "utf8").replaceAll(former, address));
 }

@@ -22,6 +22,7 @@ const gates = {
   "layers and cycles": script("check-layers.mjs"),
   "browser entries": script("check-browser-entries.mjs"),
   "lockfile addresses": script("check-lockfile.mjs"),
+  "manifests: origin, keywords, ranges": script("check-manifests.mjs"),
   "requirements ledger": script("requirements.mjs", "check"),
   "command line page": script("write-cli-doc.mjs", "--check"),
   "layer diagram": script("draw-layers.mjs", "--check"),

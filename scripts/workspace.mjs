@@ -19,6 +19,13 @@ export function readPackages(root, folders = ["packages", "apps"]) {
     .toSorted((a, b) => a.dir.localeCompare(b.dir));
 }
 
+/** Where the repository is published, as the root manifest says; undefined for a tree that does not say. */
+export function repositoryAddress(root) {
+  if (!existsSync(join(root, "package.json"))) return undefined;
+  const { repository } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return repository?.url.replace(/^git\+/, "").replace(/\.git$/, "");
+}
+
 /** Files below a folder whose names end with one of the endings; generated and installed folders are left out. */
 export function listFiles(root, folder, endings) {
   if (!existsSync(join(root, folder))) return [];
