@@ -128,6 +128,9 @@ const handOver = {
   setup: ({ onResolve }) => void onResolve({ filter: /^\.\/program\.js$/ }, ({ path }) => ({ path, external: true })),
 };
 
+/** Imports are found in any order; what is made of them is to be the same each time. */
+const inOrder = (map) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+
 const later = new Map();
 const made = new Set();
 const reached = Object.fromEntries(Object.keys(FILES).map((file) => [file, new Map()]));
@@ -149,7 +152,7 @@ await build({
 for (const [file, { parts }] of Object.entries(FILES)) {
   made.add(file);
   // It begins as the list of what it exports.
-  const list = [...reached[file]].map(([path, names]) => `export { ${names} } from ${JSON.stringify(path)};\n`);
+  const list = inOrder(reached[file]).map(([path, names]) => `export { ${names} } from ${JSON.stringify(path)};\n`);
   writeFileSync(`dist/${file}.js`, list.join(""));
   await build({
     ...first,
@@ -160,7 +163,7 @@ for (const [file, { parts }] of Object.entries(FILES)) {
 writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
 await build({
   ...common,
-  entry: Object.fromEntries(later),
+  entry: Object.fromEntries(inOrder(later)),
   format: ["esm"],
   outExtension: () => ({ js: ".mjs" }),
   outDir: "dist/lazy",
