@@ -19,6 +19,16 @@ export function readPackages(root, folders = ["packages", "apps"]) {
     .toSorted((a, b) => a.dir.localeCompare(b.dir));
 }
 
+/** The programs that catalogues of agents list: those with an icon. `id` is what a person types, `title` what a menu shows. */
+export function readListed(root) {
+  return readPackages(root, ["apps"])
+    .filter(({ path }) => existsSync(join(path, "icon.svg")))
+    .map((program) => {
+      const id = program.dir.split("/")[1];
+      return { ...program, id, title: id[0].toUpperCase() + id.slice(1) };
+    });
+}
+
 /** Where the repository is published, as the root manifest says; undefined for a tree that does not say. */
 export function repositoryAddress(root) {
   if (!existsSync(join(root, "package.json"))) return undefined;
