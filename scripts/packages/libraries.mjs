@@ -119,43 +119,42 @@ async function bundleForBrowser(names, home) {
   }
 }
 
-const node = { lib: ["ES2023"], types: ["node"], typeRoots: [join(repositoryRoot, "node_modules", "@types")] };
-const bundler = { module: "ESNext", moduleResolution: "bundler" };
-
-/** Strict projects of users: each resolution under Node, and a page without Node's types. */
+/** Strict projects of users: every resolution under Node, and a page without Node's types. */
 async function compile(root, { code, data }, browser, home) {
   const program = join(root, "scripts", "packages", "consumer.ts");
   const programs = existsSync(program) ? ["consumer.ts"] : [];
   for (const name of programs) copyFileSync(program, join(home, name));
-  const all = [
-    ...code.map((name, index) => `export * as entry${index} from "${name}";`),
-    ...data.map((name, index) => `export { default as data${index} } from "${name}" with { type: "json" };`),
-  ];
-  const page = browser.map((name, index) => `export * as entry${index} from "${name}";`);
-  const projects = {
-    // Import attributes need "node18", which resolves as "node16" does.
-    node16: { lines: all, programs, options: { ...node, module: "node18", moduleResolution: "node16" } },
-    bundler: { lines: all, programs, options: { ...node, ...bundler } },
-    browser: { lines: page, programs: [], options: { ...bundler, lib: ["ES2023", "DOM"], types: [] } },
-  };
+  const imports = (names) => names.map((name, index) => `export * as entry${index} from "${name}";`);
+  const json = data.map((name, index) => `export { default as data${index} } from "${name}" with { type: "json" };`);
   const problems = [];
-  for (const [name, { lines, programs, options }] of Object.entries(projects)) {
+  for (const [name, options] of Object.entries(PROJECTS)) {
+    const onPage = options.types.length === 0;
+    const lines = onPage ? imports(browser) : [...imports(code), ...json];
     writeFileSync(join(home, `${name}.ts`), `${lines.join("\n")}\n`);
-    const compilerOptions = { ...strict, ...options, outDir: name };
-    const config = { compilerOptions, files: [`${name}.ts`, ...programs] };
+    const compilerOptions = { ...STRICT, ...options, outDir: name };
+    const config = { compilerOptions, files: [`${name}.ts`, ...(onPage ? [] : programs)] };
     writeFileSync(join(home, `tsconfig.${name}.json`), JSON.stringify(config));
     const tsc = join(repositoryRoot, "node_modules", ".bin", "tsc");
     const result = await run(tsc, ["-p", `tsconfig.${name}.json`], { cwd: home, shell });
     if (result.code !== 0) problems.push(`a ${name} consumer does not compile: ${result.output.trim()}`);
   }
-  if (problems.length > 0) return problems;
-  return runCompiled(
-    programs.map((name) => join("node16", name.replace(/\.ts$/, ".js"))),
-    home,
-  );
+  const made = programs.map((name) => join("node16", name.replace(/\.ts$/, ".js")));
+  return problems.length > 0 ? problems : runCompiled(made, home);
 }
 
-const strict = {
+const NODE = { lib: ["ES2023"], types: ["node"], typeRoots: [join(repositoryRoot, "node_modules", "@types")] };
+const PAGE = { lib: ["ES2023", "DOM"], types: [] };
+const BUNDLER = { module: "ESNext", moduleResolution: "bundler" };
+const PROJECTS = {
+  // Import attributes need "node18", which resolves as "node16" does.
+  node16: { ...NODE, module: "node18", moduleResolution: "node16" },
+  // Declarations resolve here as they did above: they are not judged again.
+  nodenext: { ...NODE, module: "nodenext", moduleResolution: "nodenext", skipLibCheck: true },
+  bundler: { ...NODE, ...BUNDLER },
+  browser: { ...PAGE, ...BUNDLER },
+};
+
+const STRICT = {
   target: "ES2022",
   strict: true,
   exactOptionalPropertyTypes: true,

@@ -55,7 +55,7 @@ export async function usePrograms(tarballs, home) {
 export async function tellVersions(owners, folder) {
   const programs = owners.flatMap((owner) => namesOf(owner).map((name) => ({ owner, name })));
   const problems = await mapConcurrently(programs, 2, async ({ owner, name }) => {
-    const options = { shell: windows, timeout: 30_000 };
+    const options = { shell: windows, timeout: 60_000 };
     const { code, output } = await run(pathOf(folder, name), ["--version"], options);
     if (code === 0 && output.includes(owner.manifest.version)) return [];
     return [`${owner.dir} installed: \`${name} --version\` ended with ${code} and said ${JSON.stringify(output)}`];
@@ -71,7 +71,7 @@ const pathOf = (folder, name) => join(folder, windows ? `${name}.cmd` : name);
 const PROMPT = "list files and read README.md";
 const WORKSPACE_TEXT = "A workspace to read";
 
-/** `use` has the program for half a minute; whatever happens, it is gone afterwards. What is wrong with its end, if anything. */
+/** `use` has the program for a minute; whatever happens, it is gone afterwards. What is wrong with its end, if anything. */
 async function withProgram(path, args, home, use) {
   mkdirSync(home, { recursive: true });
   const cwd = mkdtempSync(join(home, "workspace-"));
@@ -83,7 +83,7 @@ async function withProgram(path, args, home, use) {
     said.stderr += text;
   });
   child.stdin.on("error", () => {});
-  const overdue = setTimeout(() => child.kill("SIGKILL"), 30_000);
+  const overdue = setTimeout(() => child.kill("SIGKILL"), 60_000);
   const ended = once(child, "close");
   try {
     await Promise.race([use(child, said, cwd), ended.then(() => Promise.reject(new Error("ended too early")))]);
