@@ -164,6 +164,35 @@ test("[acp.history-option] an embedder bounds the history of a dialect", async (
   });
 });
 
+describe("approval time-outs", () => {
+  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, true, "60", null])(
+    "[editor.approval-timeout-library] %s is refused when the engine is made",
+    (value) => {
+      const refusal = { code: "invalid_setting", message: expect.stringMatching(/^permissionTimeout takes a finite/) };
+      expect(() => engine({ permissionTimeout: value as number })).toThrow(expect.objectContaining(refusal));
+    },
+  );
+
+  test("[editor.approval-timeout-long] one of 30 days waits for the answer", async () => {
+    const sessions = engine({
+      permissionTimeout: 30 * 24 * 3600,
+      agent: async function* (_turn, { ask }) {
+        const { decision, by } = await ask({ call_id: "c", tool: "Bash", args: {}, risk: "low" });
+        yield { type: "text_delta", metadata: { text: `${decision} by ${by}` } };
+      },
+    });
+    const session = await sessions.create({ cwd: "/" });
+    session.attach({ approves: true });
+    session.prompt({ text: "go" });
+    await expect.poll(() => session.openPermissions.size).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const [id = ""] = session.openPermissions.keys();
+    await session.answer(id, "allow");
+    await session.idle();
+    expect(session.history.turns[0]?.result?.output).toBe("allow by client");
+  });
+});
+
 describe("pidfiles", () => {
   test("[pidfile.library] servers are listed and stopped by functions", async () => {
     const server = await startServer();

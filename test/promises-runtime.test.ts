@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ofKind, startEditor } from "./editor.js";
 import { startProgram } from "./program.js";
+import { scratchTree } from "./scratch.js";
 import { startServer } from "./server.js";
 
 async function ended(name: "otter" | "ferret", args: string[], env: Record<string, string> = {}) {
@@ -131,6 +132,29 @@ describe("approval time-outs", () => {
     await turn;
     expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(true);
   });
+
+  test("[editor.approval-timeout-long] one of 30 days waits", async () => {
+    let answer: (value: unknown) => void = () => {};
+    const answers = { "session/request_permission": () => new Promise((resolve) => (answer = resolve)) };
+    const editor = await startEditor({ turns, answers, args: ["--permission-timeout", "2592000"] });
+    const { sessionId } = await editor.open();
+    const turn = editor.prompt(sessionId, "write");
+    const { params } = await editor.find((frame) => frame.method === "session/request_permission");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    answer({ outcome: { outcome: "selected", optionId: params.options[0].optionId } });
+    await turn;
+    expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(true);
+  });
+
+  test.each(["true", '"60"', "-1", "1e999"])(
+    "[editor.approval-timeout-invalid] %s in the configuration is refused at start",
+    async (value) => {
+      const home = scratchTree({ "config.json": `{"permission_timeout": ${value}}` });
+      const { code, stderr } = await ended("otter", ["serve", "--acp"], { CHIMERA_HOME: home });
+      expect(code).toBe(2);
+      expect(stderr).toContain("permission_timeout takes a number of at least 0");
+    },
+  );
 
   test.each(["-1", "NaN", "Infinity", "soon", "true"])(
     "[editor.approval-timeout-invalid] %s is refused at start",

@@ -11,7 +11,10 @@ export interface Backoff {
   reset(): void;
 }
 
-export function createBackoff({ firstMs = 5_000, maxMs = 60_000 }: BackoffLimits = {}): Backoff {
+/** Throws a RangeError for times that are not finite numbers of at least 0: no wait at all would flood the remote. */
+export function createBackoff(limits: BackoffLimits = {}): Backoff {
+  const firstMs = delayOf("firstMs", limits.firstMs ?? 5_000);
+  const maxMs = delayOf("maxMs", limits.maxMs ?? 60_000);
   let delay = firstMs;
   return {
     next() {
@@ -23,4 +26,14 @@ export function createBackoff({ firstMs = 5_000, maxMs = 60_000 }: BackoffLimits
       delay = firstMs;
     },
   };
+}
+
+// --- internal ---
+
+/** A timer that is asked for more fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function delayOf(name: string, ms: number): number {
+  if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`backoff.${name} takes a finite number of at least 0`);
+  return Math.min(ms, LONGEST_TIMER_MS);
 }

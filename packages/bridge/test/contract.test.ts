@@ -56,6 +56,18 @@ test("waits 5, 10, 20, 40 and then 60 seconds between attempts, and says why", a
   expect(receiver.calls.every(({ method }) => method === "POST")).toBe(true);
 });
 
+test("refuses times between attempts that are none, and bounds those that no timer can wait", async () => {
+  const program = await startProgram(asking);
+  const receiver = await receive({ answer: () => ({ status: 503 }) });
+  for (const backoff of [{ firstMs: Number.NaN }, { maxMs: -1 }, { firstMs: Number.POSITIVE_INFINITY }]) {
+    expect(() => run(program, receiver, { backoff })).toThrow(RangeError);
+  }
+  const clock = createHastyClock(1, () => running.stop());
+  const running = run(program, receiver, { clock, backoff: { firstMs: 2 ** 40, maxMs: 2 ** 40 } });
+  await running.exit;
+  expect(clock.asked).toEqual([2 ** 31 - 1]);
+});
+
 test("starts at 5 seconds again after it was attached", async () => {
   const clock = createManualClock();
   let answers = 0;

@@ -98,6 +98,12 @@ describe("a pidfile", () => {
   });
 });
 
+it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, "5"])("a wait of %s stops nothing", async (timeout) => {
+  const directory = await makeHome();
+  const stopping = stopAll({ prefix: "otter", directory, timeout: timeout as number });
+  await expect(stopping).rejects.toThrow(/^timeout takes a finite number/);
+});
+
 describe("a process that did not write the record", () => {
   it("is never signalled when it got a dead server's number", async () => {
     const other = bystander();

@@ -62,6 +62,8 @@ export interface Connection<Peer extends Methods = Methods> {
 export function createConnection<Peer extends Methods = Methods>(options: ConnectionOptions<Peer>): Connection<Peer> {
   const { input, output } = options;
   const limits = { ...defaultLimits, ...options.limits };
+  // A timer that is asked to wait longer fires at once.
+  const endGraceMs = Math.min(limits.endGraceMs, 2 ** 31 - 1);
   const onError = options.onError ?? (() => {});
   const calls = createCalls();
   const { promise: closed, resolve: resolveClosed } = withResolver<CloseReason>();
@@ -118,7 +120,7 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
     reader.end();
     calls.rejectAll(new ConnectionError("closed", "The peer closed the connection"));
     if (incoming.open === 0) void shut("input_ended");
-    else grace = setTimeout(() => void shut("input_ended"), limits.endGraceMs);
+    else grace = setTimeout(() => void shut("input_ended"), endGraceMs);
   }
 
   async function shut(reason: CloseReason): Promise<void> {
@@ -126,7 +128,7 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
     closing = true;
     clearTimeout(grace);
     // A reader that is alive but stalled must not keep a closed connection open.
-    const stalled = setTimeout(() => resolveClosed(reason), limits.endGraceMs);
+    const stalled = setTimeout(() => resolveClosed(reason), endGraceMs);
     const error = new ConnectionError("closed", "The connection is closed");
     incoming.abortAll(error);
     calls.rejectAll(error);

@@ -85,6 +85,16 @@ describe("closing", () => {
     expect(peer.lines()).toEqual(['{"jsonrpc":"2.0","id":1,"result":"done"}']);
   });
 
+  it("waits for them when the grace is longer than a timer can wait", async () => {
+    const peer = createRawPeer({
+      methods: { slow: { handle: () => new Promise((resolve) => setTimeout(resolve, 30, "done")) } },
+      limits: { endGraceMs: 30 * 24 * 3600 * 1000 },
+    });
+    peer.toConnection.end('{"jsonrpc":"2.0","id":1,"method":"slow"}');
+    expect(await peer.connection.closed).toBe("input_ended");
+    expect(peer.lines()).toEqual(['{"jsonrpc":"2.0","id":1,"result":"done"}']);
+  });
+
   it("aborts them when they take longer than the grace", async () => {
     const peer = createRawPeer({ methods: defineMethods({ wait: waitForAbort }), limits: { endGraceMs: 10 } });
     peer.toConnection.end('{"jsonrpc":"2.0","id":1,"method":"wait"}\n');

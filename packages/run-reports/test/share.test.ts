@@ -144,6 +144,11 @@ describe("to a collector", () => {
     expect("reply" in shared && shared.reply.length).toBe(1024 * 1024);
   });
 
+  it("waits 30 days when asked to, and refuses a time that is none before anything is sent", async () => {
+    expect(await post("/huge", { timeoutMs: 30 * 24 * 3600 * 1000 })).toHaveProperty("reply");
+    await expect(post("/huge", { timeoutMs: Number.NaN })).rejects.toThrow(/timeoutMs takes a finite number/);
+  });
+
   it("gives up in time, on request, and when nobody is there", async () => {
     expect(await codeOf(post("/slow", { timeoutMs: 100 }))).toBe("upstream_failed");
     expect(await codeOf(post("/slow", { signal: AbortSignal.timeout(50) }))).toBe("upstream_failed");

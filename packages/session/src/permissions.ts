@@ -3,6 +3,7 @@
  * cannot answer means no.
  */
 import type { Decision, Metadata, ResolvedBy } from "@chimera/acp-schema/events";
+import { startTimer, type Timer } from "@chimera/acp-schema/timer";
 import type { Ask } from "./agent-port.js";
 import { SessionError } from "./errors.js";
 import type { Place, Recorder } from "./recorder.js";
@@ -32,7 +33,7 @@ export function createPermissionBroker(deps: {
     readonly place: Place;
     readonly request: OpenPermission;
     readonly settle: (answer: Answer) => void;
-    readonly timer: NodeJS.Timeout | undefined;
+    readonly timer: Timer | undefined;
   }
   const open = new Map<string, Pending>();
   const answered = new Set<string>();
@@ -40,7 +41,7 @@ export function createPermissionBroker(deps: {
   const resolve = async (id: string, pending: Pending, decision: Decision, by: ResolvedBy, origin?: string) => {
     open.delete(id);
     answered.add(id);
-    clearTimeout(pending.timer);
+    pending.timer?.stop();
     const place = origin === undefined ? pending.place : { ...pending.place, origin };
     try {
       const { seq } = deps.recorder.write(
@@ -83,8 +84,8 @@ export function createPermissionBroker(deps: {
           const pending = open.get(id);
           if (pending) resolve(id, pending, "deny", by).catch(() => {});
         };
-        const timer =
-          deps.timeoutSeconds > 0 ? setTimeout(() => expire("timeout"), deps.timeoutSeconds * 1000) : undefined;
+        const { timeoutSeconds } = deps;
+        const timer = timeoutSeconds > 0 ? startTimer(timeoutSeconds * 1000, () => expire("timeout")) : undefined;
         open.set(id, { place, request: metadata, settle, timer });
         if (deps.approvers() === 0) expire("rule");
       }),

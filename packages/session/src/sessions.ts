@@ -1,5 +1,6 @@
 /** All sessions of a process: made, loaded, listed, forked, unloaded when idle, deleted. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import { requireDelay } from "@chimera/acp-schema/timer";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
 import { createMemoryStore, makeSessionId } from "@chimera/event-store";
 import type { SnapshotStore } from "@chimera/snapshot-store";
@@ -80,6 +81,7 @@ export interface SessionsDeps {
   readonly directories?: readonly string[];
   /** Seconds; null or 0 keeps sessions loaded. @defaultValue 3600 */
   readonly ttl?: number | null;
+  /** Seconds after which a permission that nobody answered is denied; 0 waits for ever. @defaultValue 0 */
   readonly permissionTimeout?: number;
   /** Joins text deltas of one tick. @defaultValue true */
   readonly coalesce?: boolean;
@@ -99,7 +101,10 @@ export interface SessionsDeps {
   readonly onError?: (error: unknown, sessionId: string) => void;
 }
 
+/** Throws `invalid_setting` for a time that is not a finite number of seconds of at least 0. */
 export function createSessions(deps: SessionsDeps): Sessions {
+  const permissionTimeout = seconds("permissionTimeout", deps.permissionTimeout, 0);
+  const ttl = deps.ttl === null ? 0 : seconds("ttl", deps.ttl, DEFAULT_SESSION_TTL);
   const clock = deps.clock ?? Date.now;
   const monotonic = deps.monotonic ?? (() => performance.now());
   const randomHex = deps.randomHex ?? hex;
@@ -108,7 +113,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
   const onError = deps.onError ?? (() => {});
   const live = createLiveSessions({
-    ttl: deps.ttl === undefined ? DEFAULT_SESSION_TTL : (deps.ttl ?? 0),
+    ttl,
     monotonic,
     onError,
     async release({ id, persistent }) {
@@ -130,7 +135,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     clock,
     monotonic,
     newId: () => randomHex(4),
-    permissionTimeout: deps.permissionTimeout ?? 0,
+    permissionTimeout,
     coalesce: deps.coalesce ?? true,
     owner: deps.owner ?? (() => UNTRACED),
     onError,
@@ -293,6 +298,16 @@ export function createSessions(deps: SessionsDeps): Sessions {
 }
 
 // --- internal ---
+
+/** Found out where it is set: a time that is none would otherwise deny every permission, or none, much later. */
+function seconds(name: string, given: number | undefined, standard: number): number {
+  if (given === undefined) return standard;
+  try {
+    return requireDelay(name, given);
+  } catch (cause) {
+    throw new SessionError("invalid_setting", (cause as Error).message, { cause });
+  }
+}
 
 const UNTRACED: TurnOwner = { run: (work) => work(), end() {} };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Agent } from "../src/index.js";
+import type { Agent, SessionsDeps } from "../src/index.js";
 import { makeSessions, recordsOf, until } from "./fixture.js";
 
 const asking: Agent = async function* (_turn, { ask }) {
@@ -7,8 +7,8 @@ const asking: Agent = async function* (_turn, { ask }) {
   yield { type: "text_delta", metadata: { text: `${decision} by ${by}` } };
 };
 
-async function asked() {
-  const sessions = makeSessions(asking);
+async function asked(deps: Partial<SessionsDeps> = {}) {
+  const sessions = makeSessions(asking, deps);
   const session = await sessions.create({ cwd: "/" });
   const clients = [1, 2].map(() => session.attach({ approves: true }));
   session.attach({ approves: false });
@@ -50,6 +50,26 @@ test("the request and its answer are records, with who answered", async () => {
     origin: "console",
     metadata: { permission_id: id, decision: "allow", by: "client" },
   });
+});
+
+const DAY_S = 24 * 3600;
+
+test.each([30 * DAY_S, Number.MAX_VALUE])("a time-out of %d s waits", async (permissionTimeout) => {
+  const { session, id } = await asked({ permissionTimeout });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect([...session.openPermissions.keys()]).toEqual([id]);
+  await session.answer(id, "allow");
+  await session.idle();
+  expect(session.history.turns[0]?.result?.output).toBe("allow by client");
+});
+
+const NOT_TIMES = [-1, Number.NaN, Number.POSITIVE_INFINITY, true, "5"] as number[];
+
+test.each(NOT_TIMES)("a time-out of %s is refused where it is set, and so is a time to live", (value) => {
+  const refused = (name: string) =>
+    expect.objectContaining({ code: "invalid_setting", message: expect.stringContaining(`${name} takes a finite`) });
+  expect(() => makeSessions(asking, { permissionTimeout: value })).toThrow(refused("permissionTimeout"));
+  expect(() => makeSessions(asking, { ttl: value })).toThrow(refused("ttl"));
 });
 
 test("closing the session denies, and the turn ends as cancelled", async () => {

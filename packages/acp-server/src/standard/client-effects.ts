@@ -7,6 +7,7 @@ import {
   TerminalOutputResponse,
   WaitForTerminalExitResponse,
 } from "@chimera/acp-schema";
+import { startTimer } from "@chimera/acp-schema/timer";
 import { type Connection, isConnectionError, isRpcError } from "@chimera/ndjson-rpc";
 import type { ClientEffects, ClientTerminal } from "@chimera/session";
 import * as v from "valibot";
@@ -107,13 +108,13 @@ function clientTerminal(ask: Ask): ClientTerminal {
 function limited(signal: AbortSignal, ms: number): { readonly signal: AbortSignal; dispose(): void } {
   const limit = new AbortController();
   const stop = () => limit.abort();
-  const timer = setTimeout(stop, ms);
+  const timer = startTimer(ms, stop);
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
   return {
     signal: limit.signal,
     dispose() {
-      clearTimeout(timer);
+      timer.stop();
       signal.removeEventListener("abort", stop);
     },
   };

@@ -1,4 +1,6 @@
 /** Time, as an effect: monotonic milliseconds, and waiting that a signal can end. */
+import { startTimer } from "@chimera/acp-schema/timer";
+
 export interface Clock {
   now(): number;
   /** Rejects with the signal's reason when it aborts first. */
@@ -10,14 +12,14 @@ export const systemClock: Clock = {
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       const stop = (): void => {
-        clearTimeout(timer);
+        timer.stop();
         reject(signal.reason);
       };
       if (signal.aborted) return reject(signal.reason);
-      const timer = setTimeout(() => {
+      const timer = startTimer(ms, () => {
         signal.removeEventListener("abort", stop);
         resolve();
-      }, ms);
+      });
       signal.addEventListener("abort", stop, { once: true });
     }),
 };

@@ -107,8 +107,9 @@ function serverMap(document: unknown): Record<string, unknown> {
 
 function parseServer(name: string, entry: unknown): ConfiguredServer | string {
   if (!isJsonObject(entry)) return "is not an object";
-  const timeout = entry["timeout_ms"] ?? entry["timeout"];
-  const limit = typeof timeout === "number" && timeout > 0 && timeout < 2 ** 31 ? { timeoutMs: timeout } : {};
+  const timeout = entry["timeout_ms"] ?? entry["timeout"] ?? null;
+  if (timeout !== null && !isTimeout(timeout)) return "has a timeout that is not a number of milliseconds above 0";
+  const limit = timeout === null ? {} : { timeoutMs: timeout };
   if (entry["url"] !== undefined) {
     const url = httpUrl(entry["url"]);
     if (!url) return "has a url that is not http or https";
@@ -124,6 +125,10 @@ function parseServer(name: string, entry: unknown): ConfiguredServer | string {
   if (!words) return "has neither a command nor a url";
   const [command, ...args] = words;
   return { type: "stdio", name, command, args, env: stringMap(entry["environment"] ?? entry["env"]), ...limit };
+}
+
+function isTimeout(value: unknown): value is number {
+  return typeof value === "number" && value > 0 && value <= Number.MAX_SAFE_INTEGER;
 }
 
 function commandWords(command: unknown, args: unknown): [string, ...string[]] | null {

@@ -2,6 +2,8 @@
  * Signals that end together, and time limits, held by ordinary references: a composite of `AbortSignal.any` and
  * `AbortSignal.timeout` may be collected on Node 20 before it fires.
  */
+import { startTimer } from "@chimera/acp-schema/timer";
+
 export interface Linked {
   readonly signal: AbortSignal;
   /** Lets go of the sources. */
@@ -27,12 +29,12 @@ export async function withDeadline<T>(
   use: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new DOMException("it took too long", "TimeoutError")), ms);
+  const timer = startTimer(ms, () => limit.abort(new DOMException("it took too long", "TimeoutError")));
   const { signal, unlink } = link(outer, limit.signal);
   try {
     return await use(signal);
   } finally {
-    clearTimeout(timer);
+    timer.stop();
     unlink();
   }
 }

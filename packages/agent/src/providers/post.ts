@@ -1,5 +1,6 @@
 /** One POST with a streamed reply, over kept-alive node:http(s). `fetch` would double the time to the first chunk. */
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import { LONGEST_TIMER_MS, requireDelay } from "@chimera/acp-schema/timer";
 import { AgentError } from "../errors.js";
 
 export interface PostRequest {
@@ -24,7 +25,8 @@ export interface PostOptions {
 }
 
 /** A post function with its own pool of kept-alive connections; idle ones keep no process alive. */
-export function createPost({ idleMs = 120_000 }: PostOptions = {}): Post {
+export function createPost({ idleMs: asked = 120_000 }: PostOptions = {}): Post {
+  const idleMs = Math.min(requireDelay("idleMs", asked), LONGEST_TIMER_MS);
   const agents = new Map<string, Promise<Transport>>();
   const transport = (protocol: string): Promise<Transport> => {
     const known = agents.get(protocol);

@@ -24,6 +24,11 @@ describe("MCP configuration", () => {
       [{ type: "http", name: "a", url: "https://x/mcp", headers: { h: "1" }, timeoutMs: 5 }],
     ],
     ["a bare map", { a: { command: "run" }, $schema: "x" }, [local("a", "run")]],
+    [
+      "a time-out of 30 days",
+      { mcp: { a: { command: "run", timeout: 2_592_000_000 } } },
+      [{ ...local("a", "run"), timeoutMs: 2_592_000_000 }],
+    ],
     ["switched off", { mcp: { a: { command: "run", enabled: false } } }, []],
     [
       "SSE is kept to be reported",
@@ -39,6 +44,10 @@ describe("MCP configuration", () => {
     ["a file address", '{"mcp":{"a":{"url":"file:///etc"}}}'],
     ["nothing to start", '{"mcp":{"a":{}}}'],
     ["no object", '{"mcp":{"a":7}}'],
+    ["a time-out below 0", '{"mcp":{"a":{"command":"run","timeout":-1}}}'],
+    ["a time-out of 0", '{"mcp":{"a":{"command":"run","timeout_ms":0}}}'],
+    ["a time-out without an end", '{"mcp":{"a":{"command":"run","timeout":1e999}}}'],
+    ["a time-out in words", '{"mcp":{"a":{"url":"https://x/","timeout":"5000"}}}'],
   ])("%s is a notice", (_, text) => {
     expect(parseMcpConfig(text, "f")).toEqual({ servers: [], notices: [expect.stringContaining("f")] });
   });

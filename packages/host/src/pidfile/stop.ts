@@ -1,6 +1,7 @@
 /** Stops recorded servers: SIGTERM, a wait, and SIGKILL only for one that is still there after it. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { requireDelay } from "@chimera/acp-schema/timer";
 import { type ListOptions, listOwned } from "./list.js";
 import type { Owner } from "./owner.js";
 import { isStillThere, type ProcessIdentity } from "./process-identity.js";
@@ -28,11 +29,14 @@ export interface StopOptions extends ListOptions {
   readonly timeout?: number;
 }
 
+const STANDARD_WAIT_S = 10;
 const POLL_MS = 100;
 const KILL_WAIT_MS = 2000;
 
 /** Every server of the prefix, or the one on a port; together, so that it takes as long as the slowest. */
-export function stopAll(options: StopOptions): Promise<StopResult[]> {
+export async function stopAll(options: StopOptions): Promise<StopResult[]> {
+  // A wait that is none would kill at once, or look for ever.
+  requireDelay("timeout", options.timeout ?? STANDARD_WAIT_S);
   return Promise.all(
     listOwned(options).map(async ({ entry, owner }) => {
       const outcome = await end(owner, entry.pid, options);
@@ -47,7 +51,7 @@ export function stopAll(options: StopOptions): Promise<StopResult[]> {
 
 type Outcome = Pick<StopResult, "signaled" | "stopped" | "error">;
 
-async function end(owner: Owner, pid: number, { timeout = 10 }: StopOptions): Promise<Outcome> {
+async function end(owner: Owner, pid: number, { timeout = STANDARD_WAIT_S }: StopOptions): Promise<Outcome> {
   if (owner === "elsewhere") return { signaled: "none", stopped: false, error: "runs_elsewhere" };
   if (owner === null) return { signaled: "none", stopped: true, error: pid > 1 ? null : "invalid_pid" };
   if (owner.pid <= 1) return { signaled: "none", stopped: false, error: "invalid_pid" };

@@ -4,6 +4,7 @@ import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { requireDelay, startTimer } from "@chimera/acp-schema/timer";
 import { sessionPrefix } from "@chimera/event-store";
 import { isReportError, ReportError } from "../errors.js";
 import { contentType, type TranscriptFormat } from "../transcript/render.js";
@@ -28,12 +29,13 @@ export async function postTranscript(
   id: string,
   posting: Posting,
 ): Promise<{ status: number; reply: string }> {
+  const limitMs = requireDelay("timeoutMs", posting.timeoutMs ?? TIMEOUT_MS);
   const url = parseShareUrl(posting.url);
   if (!posting.trusted) assertPublicHost(url);
   const body = await takeStart(chunks);
   const deadline = new AbortController();
   const stop = () => deadline.abort();
-  const timer = setTimeout(stop, posting.timeoutMs ?? TIMEOUT_MS);
+  const timer = startTimer(limitMs, stop);
   posting.signal?.addEventListener("abort", stop, { once: true });
   try {
     if (posting.signal?.aborted) stop();
@@ -50,7 +52,7 @@ export async function postTranscript(
     const reason = posting.signal?.aborted ? "cancelled" : deadline.signal.aborted ? "no answer in time" : code;
     throw new ReportError("upstream_failed", `the transcript could not be delivered: ${reason}`, { cause: error });
   } finally {
-    clearTimeout(timer);
+    timer.stop();
     posting.signal?.removeEventListener("abort", stop);
   }
 }

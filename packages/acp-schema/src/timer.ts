@@ -1,0 +1,41 @@
+/**
+ * `@chimera/acp-schema/timer`: waits as long as a user's number says. A timer of the platform holds 32 bits: asked to wait 30 days it
+ * fires at once, and so it does for NaN. By itself, since a program that waits needs no schema.
+ */
+
+/** The longest time that one timer of the platform waits, in milliseconds: 24.8 days. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export interface Timer {
+  stop(): void;
+}
+
+/**
+ * The value, if it is a time to wait: a number of at least 0 that has an end, in milliseconds or seconds.
+ *
+ * @param name what the value was given as, for the message.
+ * @throws RangeError for a negative number, NaN, Infinity, and everything that is not a number.
+ */
+export function requireDelay(name: string, value: unknown): number {
+  if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
+  const given = typeof value === "string" ? JSON.stringify(value) : String(value);
+  throw new RangeError(`${name} takes a finite number of at least 0, not ${given}`);
+}
+
+/**
+ * Calls `done` after `ms` milliseconds, however many they are; after Infinity, never.
+ *
+ * @throws RangeError for every other value that `requireDelay` refuses.
+ * @example
+ * const timer = startTimer(30 * 24 * 3600 * 1000, () => console.log("a month has passed"));
+ * timer.stop();
+ */
+export function startTimer(ms: number, done: () => void): Timer {
+  let running: ReturnType<typeof setTimeout>;
+  const wait = (left: number): void => {
+    const now = Math.min(left, LONGEST_TIMER_MS);
+    running = setTimeout(() => (left > now ? wait(left - now) : done()), now);
+  };
+  wait(ms === Number.POSITIVE_INFINITY ? ms : requireDelay("ms", ms));
+  return { stop: () => clearTimeout(running) };
+}
