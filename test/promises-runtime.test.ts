@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ofKind, startEditor } from "./editor.js";
 import { startProgram } from "./program.js";
@@ -188,22 +189,63 @@ describe("keys and models", () => {
     ],
     ["[editor.model-ollama] each of", ["mistral-small", "my-own-model"], "/chat/completions", "OLLAMA_HOST"],
   ];
+  const keys = { ANTHROPIC_API_KEY: "sk-a", OPENAI_API_KEY: "sk-o" };
   test.each(models)("%s %j is asked at its vendor's address", async (_ids, names, path, variable) => {
-    const asked: string[] = [];
-    const vendor = createServer((request, response) => {
-      asked.push(`${request.method} ${request.url}`);
-      response.writeHead(400, { "content-type": "application/json" }).end('{"error":{"message":"no"}}');
-    });
-    await new Promise<void>((resolve) => vendor.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void vendor.close());
-    const address = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`;
-    const keys = { ANTHROPIC_API_KEY: "sk-a", OPENAI_API_KEY: "sk-o" };
+    const { address, asked } = await startVendor();
     const server = await startServer([], { ...(variable !== "OLLAMA_HOST" && keys), [variable]: address });
     for (const model of names) await server.run("hello", { model });
-    expect(asked).toHaveLength(names.length);
-    for (const line of asked) expect(line).toContain(path);
+    expect(asked.map(({ model }) => model)).toEqual(names);
+    for (const { line } of asked) expect(line).toContain(path);
+  });
+
+  test("[editor.model-ollama-names] names of other vendors' models are Ollama's until their key is set or their prefix is written", async () => {
+    const [ollama, deepseek] = [await startVendor(), await startVendor()];
+    const names = ["deepseek-r1", "kimi-k2", "gemini-x", "hf.co/org/model"];
+    const without = await startServer([], { ...keys, OLLAMA_HOST: ollama.address });
+    for (const model of names) await without.run("hello", { model });
+    expect(ollama.asked.map(({ model }) => model)).toEqual(names);
+
+    const set = { OLLAMA_HOST: ollama.address, DEEPSEEK_API_KEY: "sk-d", DEEPSEEK_BASE_URL: deepseek.address };
+    const withKey = await startServer([], set);
+    for (const model of ["deepseek-r1", "deepseek/deepseek-chat"]) await withKey.run("hello", { model });
+    expect(deepseek.asked.map(({ model }) => model)).toEqual(["deepseek-r1", "deepseek-chat"]);
+    const { frames } = await without.run("hello", { model: "deepseek/deepseek-chat" });
+    expect(JSON.stringify(frames)).toContain("DEEPSEEK_API_KEY");
+    expect(ollama.asked).toHaveLength(names.length);
+  });
+
+  test("[editor.model-ollama-silent] when Ollama does not answer, the error names the key of the vendor", async () => {
+    const { address, close } = await startVendor();
+    await close();
+    const server = await startServer([], { OLLAMA_HOST: address });
+    const expected = [
+      ["deepseek-r1", "DEEPSEEK_API_KEY"],
+      ["gemini-x", "GEMINI_API_KEY"],
+      ["org/model", "OPENROUTER_API_KEY"],
+      ["my-own-model", "OLLAMA_HOST"],
+    ] as const;
+    for (const [model, variable] of expected) {
+      const { frames } = await server.run("hello", { model });
+      const error = frames.find((frame) => frame.event === "error");
+      expect(error?.data.metadata.message).toContain(new URL(address).host);
+      expect(error?.data.metadata.message).toContain(variable);
+    }
   });
 });
+
+/** A vendor that refuses every request, and remembers for which model it was. */
+async function startVendor() {
+  const asked: { line: string; model: string }[] = [];
+  const vendor = createServer(async (request, response) => {
+    const body = JSON.parse(await text(request)) as { model: string };
+    asked.push({ line: `${request.method} ${request.url}`, model: body.model });
+    response.writeHead(400, { "content-type": "application/json" }).end('{"error":{"message":"no"}}');
+  });
+  await new Promise<void>((resolve) => vendor.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void vendor.close());
+  const close = () => new Promise((resolve) => vendor.close(resolve));
+  return { address: `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`, asked, close };
+}
 
 async function journalOf(home: string, id: string): Promise<{ type: string; metadata: { text: string } }[]> {
   const server = await startServer([], {}, { home });

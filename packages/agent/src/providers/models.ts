@@ -1,4 +1,5 @@
 /** Models by name, opened on first use: the code and the data of a provider are loaded only when it is asked for. */
+import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
 import type { Model } from "./model.js";
 import type { Post } from "./post.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
@@ -63,8 +64,30 @@ async function openAnthropic(address: ModelAddress, env: Env, post: () => Promis
 async function openChat(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
   const { createChatModel } = await import("./chat/model.js");
   const [known, opened] = await Promise.all([listing(address), post()]);
-  return createChatModel({ ...address, ...known, effort: thinking(env).effort, post: opened });
+  const model = createChatModel({ ...address, ...known, effort: thinking(env).effort, post: opened });
+  return address.remedy === null ? model : withRemedy(model, address.remedy);
 }
+
+/** Nobody there, or nobody who knows the model: a wrong guess of ours looks the same, so the failure says what was guessed. */
+function withRemedy(model: Model, remedy: string): Model {
+  return {
+    ...model,
+    async *stream(request) {
+      let heard = false;
+      try {
+        for await (const events of model.stream(request)) {
+          heard = true;
+          yield events;
+        }
+      } catch (error) {
+        if (heard || !isAgentError(error) || !UNSERVED.has(error.code)) throw error;
+        throw new AgentError(error.code, `${error.message}; ${remedy}`, { cause: error });
+      }
+    },
+  };
+}
+
+const UNSERVED: ReadonlySet<AgentErrorCode> = new Set(["model_unavailable", "connection_lost", "stalled"]);
 
 async function openScripted({ model: path }: ModelAddress): Promise<Model> {
   const [{ readScript }, { createScriptedModel }] = await Promise.all([

@@ -19,6 +19,8 @@ export interface ModelAddress {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly contextWindow: number;
+  /** What to say beside the failure when nobody serves the model there; null where the failure says enough. */
+  readonly remedy: string | null;
 }
 
 /** An empty name means "whatever there is a key for": the chain decides, and without any key `offline` answers. */
@@ -38,6 +40,7 @@ export function resolveModel(name: string, env: Env, chain: Chain): ModelAddress
     url: endpoint(base, row),
     headers: { ...authorization(key, env), ...extraHeaders(row, env) },
     contextWindow: route.contextWindow ?? row.contextWindow,
+    remedy: row.keyNeeded || !row.baseUrl ? null : remedy(model, route, row.baseUrl.env),
   };
 }
 
@@ -50,7 +53,7 @@ export function defaultModel(env: Env, chain: Chain): string {
 export function listProviders(env: Env): { name: ProviderName; configured: boolean }[] {
   return (Object.entries(providers) as [ProviderName, ProviderRow][]).map(([name, row]) => ({
     name,
-    configured: !row.baseUrl || Boolean(env[row.baseUrl.env]) || (row.keys ?? []).some((key) => env[key.env]),
+    configured: !row.baseUrl || isSetUp(row, env),
   }));
 }
 
@@ -63,9 +66,16 @@ export function suggestModels(env: Env, chain: Chain): string[] {
 
 function fits(row: RouteRow, model: string, env: Env): boolean {
   if (row.whenEnv && !row.whenEnv.some((variable) => env[variable])) return false;
-  if (row.except?.some((prefix) => startsWith(model, prefix))) return false;
-  if (row.contains !== undefined) return model.includes(row.contains);
-  return (row.starts ?? []).some((prefix) => startsWith(model, prefix));
+  if (row.whenSetUp && !isSetUp(providers[row.provider], env)) return false;
+  return isNamed(row, model);
+}
+
+function isNamed({ contains, starts = [] }: RouteRow, model: string): boolean {
+  return contains === undefined ? starts.some((prefix) => startsWith(model, prefix)) : model.includes(contains);
+}
+
+function isSetUp({ baseUrl, keys = [] }: ProviderRow, env: Env): boolean {
+  return Boolean(baseUrl && env[baseUrl.env]) || keys.some((key) => env[key.env]);
 }
 
 function startsWith(model: string, prefix: string): boolean {
@@ -102,9 +112,21 @@ function extraHeaders({ headers = {} }: ProviderRow, env: Env): Record<string, s
 }
 
 function missingKey(model: string, provider: ProviderName, row: ProviderRow): AgentError {
-  const names = (row.keys ?? []).map((key) => key.env).join(" or ");
   return new AgentError(
     "model_unavailable",
-    `${model} is served by ${provider}: set ${names}, or choose another model`,
+    `${model} is served by ${provider}: set ${keysOf(row)}, or choose another model`,
   );
+}
+
+/** Where the model was looked for, and who would have come first had it been set up. */
+function remedy(model: string, route: RouteRow, address: string): string {
+  const others = routes.slice(0, routes.indexOf(route)).filter((row) => row.whenSetUp && isNamed(row, model));
+  return [
+    `${model} is taken for a model of ${route.provider} (${address} says where that is)`,
+    ...others.map((row) => `with ${keysOf(providers[row.provider])} set, ${row.provider} serves it`),
+  ].join("; ");
+}
+
+function keysOf({ keys = [] }: ProviderRow): string {
+  return keys.map((key) => key.env).join(" or ");
 }

@@ -102,17 +102,21 @@ export interface RouteRow {
   readonly provider: ProviderName;
   readonly starts?: readonly string[];
   readonly contains?: string;
-  /** Names this row leaves to the ones below. */
-  readonly except?: readonly string[];
   /** The row counts only while one of these is set. */
   readonly whenEnv?: readonly string[];
+  /** The row counts only while a key of its provider is set, or its base URL. */
+  readonly whenSetUp?: true;
   /** Whether the matched start is an address and no part of the model's name. */
   readonly strip?: true;
   /** Overrides the provider's assumed context window. */
   readonly contextWindow?: number;
 }
 
-/** Read from the top; the first row that fits decides. */
+/**
+ * Read from the top; the first row that fits decides. `claude`, `gpt`, `o1`, `o3`, `o4` and `chatgpt` are their vendors' without
+ * condition, what begins with a provider's name and a slash is that provider's, and any other name is Ollama's unless somebody set
+ * up another place for it: decision 0038.
+ */
 export const routes: readonly RouteRow[] = [
   { provider: "offline", starts: ["offline", "faux"] },
   { provider: "scripted", starts: ["scripted:"], strip: true },
@@ -120,30 +124,27 @@ export const routes: readonly RouteRow[] = [
   { provider: "sglang", starts: ["sglang/"], strip: true },
   { provider: "ollama", starts: ["ollama/"], strip: true },
   { provider: "openrouter", starts: ["openrouter/"], strip: true },
-  { provider: "openrouter", contains: "/", whenEnv: ["OPENROUTER_API_KEY"] },
+  { provider: "ollama", starts: ["hf.co/", "huggingface.co/"] },
+  { provider: "openrouter", contains: "/", whenSetUp: true },
   { provider: "anthropic", starts: ["anthropic/"], strip: true },
   { provider: "openai", starts: ["openai/"], strip: true },
   { provider: "xai", starts: ["xai/", "x-ai/"], strip: true },
   { provider: "google", starts: ["google/"], strip: true },
   { provider: "deepseek", starts: ["deepseek/"], strip: true },
   { provider: "openai", contains: "/", whenEnv: ["OPENAI_BASE_URL"] },
-  { provider: "openrouter", contains: "/" },
   { provider: "ollama", contains: ":cloud", contextWindow: 262_144 },
   { provider: "ollama", contains: ":" },
   { provider: "ollama", starts: ["gpt-oss"] },
-  {
-    provider: "anthropic",
-    starts: [""],
-    except: ["gpt", "chatgpt", "o1", "o3", "o4", "codex", "gemini"],
-    whenEnv: ["ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"],
-  },
-  { provider: "anthropic", starts: ["claude", "glm", "kimi", "moonshot"] },
-  { provider: "openai", starts: ["gpt", "chatgpt", "o1", "o3", "o4", "codex"] },
-  { provider: "google", starts: ["gemini"] },
-  { provider: "deepseek", starts: ["deepseek"] },
-  { provider: "xai", starts: ["grok"] },
+  { provider: "anthropic", starts: ["claude"] },
+  { provider: "openai", starts: ["gpt", "chatgpt", "o1", "o3", "o4"] },
+  { provider: "openai", starts: ["codex"], whenSetUp: true },
+  { provider: "google", starts: ["gemini"], whenSetUp: true },
+  { provider: "deepseek", starts: ["deepseek"], whenSetUp: true },
+  { provider: "xai", starts: ["grok"], whenSetUp: true },
+  // A name that nobody takes belongs to the server that somebody pointed us at, Ollama first, else to Ollama on this machine.
+  { provider: "ollama", starts: [""], whenEnv: ["OLLAMA_HOST"] },
+  { provider: "anthropic", starts: [""], whenEnv: ["ANTHROPIC_BASE_URL"] },
   { provider: "ollama", starts: ["llama", "mistral", "qwen", "phi", "gemma"] },
-  // A name nobody knows belongs to the server somebody pointed us at, else to the one on this machine.
   { provider: "openai", starts: [""], whenEnv: ["OPENAI_BASE_URL"] },
   { provider: "ollama", starts: [""] },
 ];

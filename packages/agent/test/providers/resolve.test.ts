@@ -1,4 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { isAgentError } from "../../src/index.js";
 import {
   anthropicFirst,
@@ -20,11 +22,31 @@ const keys: Env = {
   DEEPSEEK_API_KEY: "d",
 };
 
+const OLLAMA = "http://127.0.0.1:11434/v1/chat/completions";
+
 describe("a model's name leads to a provider", () => {
   it.each<[string, Env, string, string, string]>([
     ["claude-sonnet-4-6", keys, "anthropic", "claude-sonnet-4-6", "https://api.anthropic.com/v1/messages"],
-    ["glm-4.6", { ANTHROPIC_AUTH_TOKEN: "t" }, "anthropic", "glm-4.6", "https://api.anthropic.com/v1/messages"],
-    ["kimi-k2", keys, "anthropic", "kimi-k2", "https://api.anthropic.com/v1/messages"],
+    ["glm-4.6", { ANTHROPIC_BASE_URL: "https://h" }, "anthropic", "glm-4.6", "https://h/v1/messages"],
+    ["glm-4.6", { ANTHROPIC_AUTH_TOKEN: "t" }, "ollama", "glm-4.6", OLLAMA],
+    ["kimi-k2", keys, "ollama", "kimi-k2", OLLAMA],
+    ["deepseek-r1", {}, "ollama", "deepseek-r1", OLLAMA],
+    ["deepseek-r1", { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "o" }, "ollama", "deepseek-r1", OLLAMA],
+    ["gemini-x", {}, "ollama", "gemini-x", OLLAMA],
+    ["grok-3", {}, "ollama", "grok-3", OLLAMA],
+    ["codex-mini", {}, "ollama", "codex-mini", OLLAMA],
+    ["a/b", {}, "ollama", "a/b", OLLAMA],
+    ["hf.co/org/model", {}, "ollama", "hf.co/org/model", OLLAMA],
+    ["hf.co/org/model:Q4", { ...keys, OPENROUTER_API_KEY: "r" }, "ollama", "hf.co/org/model:Q4", OLLAMA],
+    ["deepseek-r1", { DEEPSEEK_BASE_URL: "http://h/v1" }, "deepseek", "deepseek-r1", "http://h/v1/chat/completions"],
+    ["deepseek/r1", keys, "deepseek", "r1", "https://api.deepseek.com/v1/chat/completions"],
+    [
+      "my-own",
+      { OLLAMA_HOST: "gpu", ANTHROPIC_BASE_URL: "http://p", OPENAI_BASE_URL: "http://h" },
+      "ollama",
+      "my-own",
+      "http://gpu:11434/v1/chat/completions",
+    ],
     ["gpt-4o", keys, "openai", "gpt-4o", "https://api.openai.com/v1/chat/completions"],
     ["O3-mini", keys, "openai", "O3-mini", "https://api.openai.com/v1/chat/completions"],
     ["codex-mini", keys, "openai", "codex-mini", "https://api.openai.com/v1/chat/completions"],
@@ -99,8 +121,9 @@ describe("a model's name leads to a provider", () => {
     for (const [name, variable] of [
       ["claude-x", "ANTHROPIC_API_KEY"],
       ["gpt-4o", "OPENAI_API_KEY"],
-      ["a/b", "OPENROUTER_API_KEY"],
-      ["grok-3", "XAI_API_KEY"],
+      ["openrouter/a/b", "OPENROUTER_API_KEY"],
+      ["xai/grok-3", "XAI_API_KEY"],
+      ["deepseek/r1", "DEEPSEEK_API_KEY"],
     ] as const) {
       try {
         resolveModel(name, {}, anthropicFirst);
@@ -110,6 +133,46 @@ describe("a model's name leads to a provider", () => {
         expect(String(error)).toContain(variable);
       }
     }
+  });
+});
+
+describe("what a name was taken for", () => {
+  it.each<[string, Env, string | null]>([
+    ["claude-x", { ANTHROPIC_API_KEY: "a" }, null],
+    ["offline", {}, null],
+    ["my-own", {}, "my-own is taken for a model of ollama (OLLAMA_HOST says where that is)"],
+    ["vllm/a/b", {}, "vllm/a/b is taken for a model of vllm (VLLM_BASE_URL says where that is)"],
+    ["hf.co/a/b", {}, "hf.co/a/b is taken for a model of ollama (OLLAMA_HOST says where that is)"],
+    [
+      "gemini-x",
+      { DEEPSEEK_API_KEY: "d" },
+      "gemini-x is taken for a model of ollama (OLLAMA_HOST says where that is); " +
+        "with GEMINI_API_KEY or GOOGLE_API_KEY set, google serves it",
+    ],
+  ])("%s is said when nobody serves it", (name, env, remedy) => {
+    expect(resolveModel(name, env, anthropicFirst).remedy).toBe(remedy);
+  });
+
+  it.each([
+    ["nobody listens", null, "model_unavailable"],
+    ["nobody has the model", 404, "model_unavailable"],
+  ])("and %s, so the failure names the vendor's key", async (_, status, code) => {
+    const server = createServer((_request, response) => {
+      response
+        .writeHead(status ?? 200, { "content-type": "application/json" })
+        .end('{"error":{"message":"not found"}}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    if (status === null) await new Promise((resolve) => server.close(resolve));
+    else onTestFinished(() => void server.close());
+    const models = createModels({ env: { OLLAMA_HOST: `127.0.0.1:${port}` }, chain: anthropicFirst });
+    const { stream } = await models("deepseek-r1");
+    const signal = new AbortController().signal;
+    const read = async () => {
+      for await (const _events of stream({ system: "", messages: [], tools: [], signal })) expect.unreachable();
+    };
+    await expect(read()).rejects.toMatchObject({ code, message: expect.stringMatching(/; .*DEEPSEEK_API_KEY/) });
   });
 });
 
