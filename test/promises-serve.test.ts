@@ -45,6 +45,19 @@ describe("the address", () => {
     else expect([await program.exited, program.stderr()]).toEqual([1, expect.stringContaining("127.0.0.1:5173")]);
   });
 
+  test.each(["otter", "ferret"] as const)("[editor.http-port] of %s acp --http is 127.0.0.1:8000", async (name) => {
+    const free = await freePort(8000);
+    const program = startProgram(name, ["acp", "--http"]);
+    if (free) expect(await addressOf(program)).toBe("http://127.0.0.1:8000");
+    else expect([await program.exited, program.stderr()]).toEqual([1, expect.stringContaining("127.0.0.1:8000")]);
+  });
+
+  test("[editor.http-port] of acp --http is the one that was set, where one was", async () => {
+    const port = await freePort();
+    const program = startProgram("otter", ["acp", "--http"], { OTTER_PORT: String(port) });
+    expect(await addressOf(program)).toBe(`http://127.0.0.1:${port}`);
+  });
+
   test("[serve.host] --host chooses the interface", async () => {
     const server = await startServer(["--host", "127.0.0.2"]);
     expect(new URL(server.address).hostname).toBe("127.0.0.2");

@@ -26,6 +26,9 @@ const ACTION_FLAGS: Readonly<Record<string, Flag & { readonly actions: readonly 
   },
 };
 
+/** What `acp` would rather have than `serve`: decision 0037. */
+const ACP_DEFAULTS = { port: 8000 } as const;
+
 export function serveCommands(name: string): Command[] {
   return [
     {
@@ -47,12 +50,18 @@ export function serveCommands(name: string): Command[] {
     {
       name: "acp",
       summary: "The same as serve --acp, for editors; with --http, HTTP instead",
-      flags: { ...HTTP_FLAGS, http: { type: "boolean", help: "Serve HTTP in place of stdin and stdout" }, ...SERVER },
+      flags: {
+        ...HTTP_FLAGS,
+        port: { type: "string", value: "<port>", help: `Port to listen on, 0 for any (default ${ACP_DEFAULTS.port})` },
+        http: { type: "boolean", help: "Serve HTTP in place of stdin and stdout" },
+        ...SERVER,
+      },
       startsSessions: true,
       example: `${name} acp --model offline`,
       load: async () => {
         const { serve } = await import("./serve.js");
-        return ({ flags, ...rest }) => serve({ ...rest, flags: { ...flags, acp: flags["http"] !== true } });
+        return ({ flags, ...rest }) =>
+          serve({ ...rest, flags: { ...flags, acp: flags["http"] !== true } }, ACP_DEFAULTS);
       },
     },
   ];

@@ -2,6 +2,7 @@
 import type { OwnTurn } from "@chimera/session";
 import type { Invocation } from "../command/command.js";
 import { isUsageError } from "../command/usage-error.js";
+import type { ConfigValues } from "../config/keys.js";
 import { type Config, readConfig } from "../config/read-config.js";
 import type { RunningEngine } from "../engine.js";
 import { isHostError } from "../errors.js";
@@ -24,9 +25,10 @@ import { untilEnd } from "./until-end.js";
 /** What has not ended by then is left behind. */
 const STOP_MS = 9000;
 
-export async function serve(invocation: Invocation): Promise<number> {
+/** @param defaults what the command that serves would rather have where nobody said anything. */
+export async function serve(invocation: Invocation, defaults: Partial<ConfigValues> = {}): Promise<number> {
   const { profile, process } = invocation;
-  const config = readConfig(invocation);
+  const config = readConfig(invocation, defaults);
   const settings = readServeSettings(profile, invocation.flags, config);
   const access = settings.http ? readHttpAccess(invocation, config) : null;
   if (!access) warnOfIdleFlags(invocation);
