@@ -73,6 +73,7 @@ function settings() {
 
 Flags win over the environment, that over the project's \`.chimera/config.json\`, that over \`$CHIMERA_HOME/config.json\`, that over
 the default. In a variable's name \`*\` stands for the program: \`OTTER_PORT\`. \`otter config\` shows each value and where it came from.
+\`*_LAUNCHED_BY\` is not a setting: what it holds, such as \`zed\`, is in every line of the log as \`launched_by\`.
 
 | key | flag | variable | default | a project may |
 |---|---|---|---|---|

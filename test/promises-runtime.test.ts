@@ -43,6 +43,41 @@ describe("logs", () => {
     expect(error).toEqual({ stderr: "", file: "" });
   });
 
+  test.each(["otter", "ferret"] as const)(
+    "[editor.launched-by] every line says who started %s, on stderr and in the file",
+    async (name) => {
+      const args = ["--log-level", "debug", "--log-file", "acp.log"];
+      const env = { [`${name.toUpperCase()}_LAUNCHED_BY`]: "zed" };
+      const editor = await startEditor({ name, command: ["acp"], args, env });
+      const { sessionId } = await editor.open();
+      await editor.prompt(sessionId, "list files");
+      editor.program.child.stdin.end();
+      await editor.program.exited;
+      const file = readFileSync(join(editor.program.cwd, "acp.log"), "utf8");
+      for (const log of [editor.program.stderr(), file]) {
+        const lines = log.trimEnd().split("\n");
+        expect(lines.length).toBeGreaterThan(2);
+        for (const line of lines) expect(JSON.parse(line)).toMatchObject({ launched_by: "zed" });
+      }
+    },
+  );
+
+  test("[editor.model-logged] at debug the log names the model that each call switched to, and otherwise does not", async () => {
+    for (const level of ["debug", "info"]) {
+      const editor = await startEditor({ args: ["--log-level", level] });
+      const { sessionId } = await editor.open();
+      await editor.request("session/set_model", { sessionId, modelId: "faux-one" });
+      await editor.request("session/set_config_option", { sessionId, configId: "model", value: "faux-two" });
+      await editor.prompt(sessionId, "/model faux-three");
+      editor.program.child.stdin.end();
+      await editor.program.exited;
+      const lines = editor.program.stderr().split("\n").filter(Boolean);
+      const switches = lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "model changed");
+      const expected = ["faux-one", "faux-two", "faux-three"].map((name) => ({ session: sessionId, new: name }));
+      expect(switches).toMatchObject(level === "debug" ? expected : []);
+    }
+  });
+
   test("[serve.logs-on-stderr] a server's are structured, and stdout stays empty", async () => {
     const server = await startServer(["--log-level", "debug"]);
     let stdout = "";

@@ -87,6 +87,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     onUnload: async (id) => {
       await Promise.all([turns.closeSession(id), ...extensions.map((extension) => extension.onUnload?.(id))]);
     },
+    onSetting: ({ type, metadata }, session) => log.debug(type.replaceAll("_", " "), { session, ...metadata }),
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
   for (const { sessionId, result, message } of await snapshots.recover(holdSession(store, paths.snapshots))) {

@@ -19,7 +19,7 @@ export interface OpenEngine {
 export async function openEngine(source: ConfigSource): Promise<OpenEngine> {
   const config = readConfig(source, IN_PROCESS);
   await requireNamed(config);
-  const log = openLog(source.process, config.values);
+  const log = openLog(source, config.values);
   for (const problem of config.problems) log.warn(problem);
   const extensions = await startExtensions(source, config, log);
   // Loaded here, so that a program which only says its version does not carry it.

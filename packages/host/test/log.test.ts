@@ -4,11 +4,18 @@ import { describe, expect, it } from "vitest";
 import { createLog, createLogFile, type LogLevel } from "../src/index.js";
 import { makeHome, run } from "./program.js";
 
-function collect(options: { level?: LogLevel; pretty?: boolean; secrets?: string[] } = {}) {
+interface Collecting {
+  readonly level?: LogLevel;
+  readonly pretty?: boolean;
+  readonly secrets?: string[];
+  readonly common?: Record<string, unknown>;
+}
+
+function collect(options: Collecting = {}) {
   const lines: string[] = [];
   const sink = { pretty: options.pretty ?? false, write: (line: string) => void lines.push(line) };
-  const { level = "debug", secrets = [] } = options;
-  return { lines, log: createLog({ level, sinks: [sink], secrets, clock: () => 0 }) };
+  const { level = "debug", secrets = [], common = {} } = options;
+  return { lines, log: createLog({ level, sinks: [sink], secrets, common, clock: () => 0 }) };
 }
 
 describe("lines", () => {
@@ -18,6 +25,20 @@ describe("lines", () => {
     expect(lines).toEqual([
       '{"ts":"1970-01-01T00:00:00.000Z","level":"info","message":"hello\\nworld","session":"otter-1","request":"r1"}\n',
     ]);
+  });
+
+  it("all say what they have in common, also those whose own fields are lost", () => {
+    const common = { launched_by: "zed\n" };
+    const { lines, log } = collect({ common });
+    log.info("a", { launched_by: "forged", n: 1 });
+    log.info("b", { big: 1n });
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { ts: "1970-01-01T00:00:00.000Z", level: "info", message: "a", ...common, n: 1 },
+      { ts: "1970-01-01T00:00:00.000Z", level: "info", message: "b", ...common },
+    ]);
+    const pretty = collect({ common, pretty: true });
+    pretty.log.info("a", { n: 1 });
+    expect(pretty.lines).toEqual(["00:00:00 info  a n=1 launched_by=zed \n"]);
   });
 
   it("below the level are left out", () => {

@@ -34,6 +34,7 @@ export interface SessionDeps {
   readonly permissionTimeout: number;
   readonly coalesce: boolean;
   readonly owner: OwnTurn;
+  readonly onSetting: (change: AgentEvent, sessionId: string) => void;
   readonly onError: (error: unknown, sessionId: string) => void;
 }
 
@@ -135,7 +136,10 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     void journal.accept(event, { turn: null, origin });
   };
 
-  const settings = createLiveSettings(birth.settings, change);
+  const settings = createLiveSettings(birth.settings, (event, origin) => {
+    change(event, origin);
+    deps.onSetting(event, id);
+  });
 
   function requireOpen(): void {
     if (closing) throw new SessionError("session_closed", `session ${id} is closed; load it again`);

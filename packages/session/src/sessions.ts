@@ -1,5 +1,5 @@
 /** All sessions of a process: made, loaded, listed, forked, unloaded when idle, deleted. */
-import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { requireDelay } from "@chimera/acp-schema/timer";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
 import { createMemoryStore, makeSessionId } from "@chimera/event-store";
@@ -98,6 +98,8 @@ export interface SessionsDeps {
   readonly onLoad?: (session: Session) => void;
   /** Told when a session has left memory: closed, evicted or deleted. What was started for it ends here. */
   readonly onUnload?: (sessionId: string) => Promise<void>;
+  /** Called with the record of a setting that a client changed: `model_changed`, `mode_changed` and the like. */
+  readonly onSetting?: (change: AgentEvent, sessionId: string) => void;
   readonly onError?: (error: unknown, sessionId: string) => void;
 }
 
@@ -138,6 +140,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     permissionTimeout,
     coalesce: deps.coalesce ?? true,
     owner: deps.owner ?? (() => UNTRACED),
+    onSetting: deps.onSetting ?? (() => {}),
     onError,
   });
 

@@ -18,10 +18,12 @@ export interface LogOptions {
   readonly sinks: readonly LogSink[];
   /** Values that must not appear in any line, such as tokens; shorter ones than 8 characters are not looked for. */
   readonly secrets?: readonly string[];
+  /** What every line says besides its own fields. @defaultValue nothing */
+  readonly common?: LogFields;
   readonly clock?: () => number;
 }
 
-export function createLog({ level, sinks, secrets = [], clock = Date.now }: LogOptions): Log {
+export function createLog({ level, sinks, secrets = [], common = {}, clock = Date.now }: LogOptions): Log {
   const threshold = LOG_LEVELS.indexOf(level);
   const hidden = secrets.filter((secret) => secret.length >= 8).flatMap((secret) => [secret, escaped(secret)]);
   const hide = (line: string) => hidden.reduce((text, secret) => text.replaceAll(secret, REDACTED), line);
@@ -29,7 +31,7 @@ export function createLog({ level, sinks, secrets = [], clock = Date.now }: LogO
     (name: keyof Log) =>
     (message: string, fields: LogFields = {}) => {
       if (LOG_LEVELS.indexOf(name) < threshold) return;
-      const entry = { ts: new Date(clock()).toISOString(), level: name, message, fields };
+      const entry = { ts: new Date(clock()).toISOString(), level: name, message, common, fields };
       for (const sink of sinks) sink.write(hide(sink.pretty ? prettyLine(entry) : jsonLine(entry)));
     };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
@@ -41,24 +43,27 @@ interface LogEntry {
   readonly ts: string;
   readonly level: keyof Log;
   readonly message: string;
+  readonly common: LogFields;
   readonly fields: LogFields;
 }
 
 const REDACTED = "[redacted]";
 const SECRET_FIELD = /token|secret|password|authorization|cookie|api[-_]?key/i;
 
-function jsonLine({ ts, level, message, fields }: LogEntry): string {
-  const told = { ts, level, message };
+function jsonLine({ ts, level, message, common, fields }: LogEntry): string {
+  const always = { ts, level, message, ...common };
   try {
-    return `${JSON.stringify({ ...told, ...fields, ...told }, replace)}\n`;
+    return `${JSON.stringify({ ...always, ...fields, ...always }, replace)}\n`;
   } catch {
     // A field that contains itself, or a bigint: the message matters more.
-    return `${JSON.stringify(told)}\n`;
+    return `${JSON.stringify(always)}\n`;
   }
 }
 
-function prettyLine({ ts, level, message, fields }: LogEntry): string {
-  const details = Object.entries(fields).map(([name, value]) => ` ${name}=${oneLine(replace(name, value))}`);
+function prettyLine({ ts, level, message, common, fields }: LogEntry): string {
+  const details = Object.entries({ ...fields, ...common }).map(
+    ([name, value]) => ` ${name}=${oneLine(replace(name, value))}`,
+  );
   return `${ts.slice(11, 19)} ${level.padEnd(5)} ${oneLine(message)}${details.join("")}\n`;
 }
 

@@ -33,7 +33,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   const access = settings.http ? readHttpAccess(invocation, config) : null;
   if (!access) warnOfIdleFlags(invocation);
   await requireNamed(config);
-  const log = openLog(process, config.values, access?.authToken === undefined ? [] : [access.authToken]);
+  const log = openLog(invocation, config.values, access?.authToken === undefined ? [] : [access.authToken]);
   for (const problem of config.problems) log.warn(problem);
   const extensions = await startExtensions(invocation, config, log);
   const owners = createTurnOwners();
