@@ -21,6 +21,7 @@ import {
   type SessionsDeps,
 } from "@chimera/session";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { scratchTree } from "./scratch.js";
 import { startServer } from "./server.js";
 
 const palette = createSlashPalette({ home: "/nonexistent" });
@@ -129,6 +130,43 @@ test("[auth.rotate-library] an embedder renews a session's token, and learns whe
   expect(first).toMatch(/^[A-Za-z0-9_-]{43}$/);
   expect(second).not.toBe(first);
   expect(await app.rotateSessionToken("parrot-20260101T000000-00000000")).toBeNull();
+});
+
+test("[auth.create-library] an embedder gets the token of a session with the session, without a request", async () => {
+  const sessions = engine();
+  const app = createApp({ name: "parrot", version: "1.0.0", sessions, defaultCwd: "/", authToken: "master-secret" });
+  const cwd = scratchTree({});
+  const [one, other] = [await app.createSession({ cwd, settings: { maxSteps: 3 } }), await app.createSession()];
+  expect(one.sessionToken).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  expect(other.sessionToken).not.toBe(one.sessionToken);
+  expect(one.session).toMatchObject({ cwd, settings: { maxSteps: 3 } });
+  expect([other.session.cwd, sessions.find(other.session.id)]).toEqual(["/", other.session]);
+
+  const ask = async (path: string, token: string) =>
+    (await app.request(path, { headers: { ...host.headers, authorization: `Bearer ${token}` } })).status;
+  expect(await ask(`/session/${one.session.id}`, one.sessionToken)).toBe(200);
+  expect(await ask(`/session/${other.session.id}`, one.sessionToken)).toBe(401);
+  expect(await ask("/sessions", one.sessionToken)).toBe(401);
+  const renewed = await app.rotateSessionToken(one.session.id);
+  expect(await ask(`/session/${one.session.id}`, one.sessionToken)).toBe(401);
+  expect(await ask(`/session/${one.session.id}`, renewed ?? "")).toBe(200);
+});
+
+test("[auth.create-library] a directory that is not there is refused, and leaves no session", async () => {
+  const sessions = engine();
+  const app = mount(sessions);
+  for (const cwd of ["/nonexistent", "relative", ""]) {
+    await expect(app.createSession({ cwd })).rejects.toMatchObject({ status: 400, code: "invalid_cwd" });
+  }
+  expect(sessions.live()).toEqual([]);
+});
+
+test("[runs-api.agent-description] what an embedder says about its agent is in the manifest", async () => {
+  const about = { name: "parrot", version: "1.0.0", sessions: engine(), defaultCwd: "/" };
+  const app = createApp({ ...about, agentDescription: "My embedded parrot" });
+  const described = { name: "parrot", description: "My embedded parrot" };
+  expect(await (await app.request("/agents/parrot", host)).json()).toMatchObject(described);
+  expect(await (await app.request("/agents", host)).json()).toMatchObject({ agents: [described] });
 });
 
 test("[editor.embed-http] [sessions.shared-registry] the app answers in another server, on a registry that ACP shares", async () => {

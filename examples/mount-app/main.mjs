@@ -47,11 +47,10 @@ const text = await events.text();
 assert.match(text, /you said: good morning/);
 assert.match(text, /event: end/);
 
-// The same session, without a socket: the program may hand a customer a credential for this session alone.
-const token = await agent.rotateSessionToken(session_id);
-const snapshot = await agent.request(`http://localhost/session/${session_id}`, {
-  headers: { host: "localhost", authorization: `Bearer ${token}` },
-});
-assert.equal((await snapshot.json()).session_id, session_id);
+// A session without a request: the program may hand a customer a credential for this session alone.
+const { session, sessionToken } = await agent.createSession();
+const open = (id) => fetch(`${base}/agent/session/${id}`, { headers: { authorization: `Bearer ${sessionToken}` } });
+assert.equal((await (await open(session.id)).json()).session_id, session.id);
+assert.equal((await open(session_id)).status, 401);
 console.log("mounted under /agent, and reachable from inside");
 await Promise.all([server.close(), sessions.shutdown()]);

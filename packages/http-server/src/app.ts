@@ -8,8 +8,9 @@ import { createSessionTokens } from "./auth/session-token.js";
 import type { AppDeps, AppEnv } from "./deps.js";
 import { guard } from "./guard/guard.js";
 import { errorResponse } from "./http-error.js";
-import { createOpenSession } from "./open-session.js";
+import { type CreateSession, createOpenSession } from "./open-session.js";
 import { refuseForeignBody } from "./request/body.js";
+import { existingDirectory } from "./request/directory.js";
 import { adminRoutes } from "./routes/admin.js";
 import { agentRunRoutes } from "./routes/agent-runs.js";
 import { agentRoutes } from "./routes/agents.js";
@@ -27,6 +28,7 @@ import { undoRoutes } from "./routes/undo.js";
 import { createStreams } from "./stream/streams.js";
 
 export interface App extends Hono<AppEnv> {
+  readonly createSession: CreateSession;
   /** A new token for a session; the former one is void at once. Null when there is no such session. */
   rotateSessionToken(id: string): Promise<string | null>;
 }
@@ -35,10 +37,16 @@ export function createApp(deps: AppDeps): App {
   const { sessions } = deps;
   const tokens = createSessionTokens();
   const openSession = createOpenSession(sessions);
+  const createSession: CreateSession = async ({ cwd, ...options } = {}) => {
+    const where = cwd === undefined ? deps.defaultCwd : await existingDirectory(cwd, "cwd");
+    const session = openSession.admit(await sessions.create({ ...options, cwd: where }));
+    return { session, sessionToken: tokens.issue(session) };
+  };
   const parts: Parts = {
     deps,
     tokens,
     openSession,
+    createSession,
     streams: createStreams(sessions, deps.log),
     clock: deps.clock ?? Date.now,
   };
@@ -60,6 +68,7 @@ export function createApp(deps: AppDeps): App {
   });
   app.onError((error, c) => errorResponse(error, c, deps.log));
   return Object.assign(app, {
+    createSession,
     async rotateSessionToken(id: string): Promise<string | null> {
       try {
         return tokens.issue(await openSession(id));

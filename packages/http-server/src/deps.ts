@@ -8,6 +8,8 @@ export interface AppDeps {
   /** The program's name: otter, ferret. */
   readonly name: string;
   readonly version: string;
+  /** What the agent under that name is, in its manifest. @defaultValue a sentence made of the name */
+  readonly agentDescription?: string;
   /** The engine; how long idle sessions stay loaded and where logs live is its business. */
   readonly sessions: Sessions;
   /** Custom slash commands. @defaultValue none */

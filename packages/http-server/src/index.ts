@@ -4,3 +4,4 @@ export { ACCESS, type RouteName, type Tier } from "./auth/access.js";
 export type { AppDeps, AppEnv } from "./deps.js";
 export { HttpError, isHttpError } from "./errors.js";
 export { LIMITS } from "./limits.js";
+export type { CreatedSession, CreateSession } from "./open-session.js";

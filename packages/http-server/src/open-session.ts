@@ -1,8 +1,8 @@
-/** Sessions as HTTP opens them: brought to life when needed, and with somebody there to approve for as long as they live. */
-import { type Session, SessionError, type Sessions } from "@chimera/session";
+/** Sessions as HTTP opens them: loaded when needed, and with somebody there to approve for as long as they live. */
+import { type CreateOptions, type Session, SessionError, type Sessions } from "@chimera/session";
 
 export interface OpenSession {
-  /** The live session, or the stored one brought to life. `session_not_found`, `session_claimed`. */
+  /** The live session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
   (id: string): Promise<Session>;
   /** Somebody may always come to answer over HTTP, so a request is never denied for want of an approver. */
   admit(session: Session): Session;
@@ -11,6 +11,18 @@ export interface OpenSession {
   /** The same, when a log is enough: that of a session torn down stays. */
   requireLog(id: string): Promise<void>;
 }
+
+/** A session and the token that opens its routes, and no others. */
+export interface CreatedSession {
+  readonly session: Session;
+  readonly sessionToken: string;
+}
+
+/**
+ * Makes a session as `POST /session` does, in `defaultCwd` unless a directory is named. Throws an HttpError `invalid_cwd` for one that
+ * is not there, and what `sessions.create` throws.
+ */
+export type CreateSession = (options?: Partial<CreateOptions>) => Promise<CreatedSession>;
 
 export function createOpenSession(sessions: Sessions): OpenSession {
   const approved = new WeakSet<Session>();

@@ -48,6 +48,7 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
   return createApp({
     name: profile.name,
     version: profile.version,
+    agentDescription: profile.tagline,
     startedAt,
     sessions: engine.sessions,
     palette: engine.palette,

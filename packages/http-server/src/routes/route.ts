@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import type { RouteName } from "../auth/access.js";
 import type { SessionTokens } from "../auth/session-token.js";
 import type { AppDeps, AppEnv } from "../deps.js";
-import type { OpenSession } from "../open-session.js";
+import type { CreateSession, OpenSession } from "../open-session.js";
 import type { Streams } from "../stream/streams.js";
 
 export type Handler = (c: Context<AppEnv>) => Response | Promise<Response>;
@@ -15,6 +15,7 @@ export type Handlers = { readonly [K in RouteName]?: Handler };
 export interface Parts {
   readonly deps: AppDeps;
   readonly openSession: OpenSession;
+  readonly createSession: CreateSession;
   readonly tokens: SessionTokens;
   readonly streams: Streams;
   readonly clock: () => number;

@@ -4,7 +4,7 @@ import { readBody } from "../request/body.js";
 import { existingDirectory } from "../request/directory.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
-export function sessionAliasRoutes({ deps, openSession, tokens, streams }: Parts) {
+export function sessionAliasRoutes({ deps, openSession, createSession, tokens, streams }: Parts) {
   const { sessions } = deps;
   return {
     "GET /session": (c) => {
@@ -14,10 +14,9 @@ export function sessionAliasRoutes({ deps, openSession, tokens, streams }: Parts
     },
     "POST /session": async (c) => {
       const { working_dir } = await readBody(c, "POST /session");
-      const given = working_dir === undefined ? deps.defaultCwd : await existingDirectory(working_dir, "working_dir");
-      const session = openSession.admit(await sessions.create({ cwd: given }));
+      const asked = working_dir === undefined ? {} : { cwd: await existingDirectory(working_dir, "working_dir") };
+      const { session, sessionToken: session_token } = await createSession(asked);
       const { id, cwd, createdAt } = session;
-      const session_token = tokens.issue(session);
       const reply = { session_id: id, working_dir: cwd, created_at: createdAt / 1000, session_token };
       return c.json(reply satisfies CreateSessionReply, 201);
     },

@@ -3,7 +3,6 @@ import type { CreateRunningSessionReply, ListSessionsReply, SessionRow, TitleRep
 import { type ListedSummary, listedSessions, type Session, SessionError, type Summary } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
-import { existingDirectory } from "../request/directory.js";
 import { readQuery } from "../request/query.js";
 import { isLoss, readLog } from "../stream/read-log.js";
 import { streamArray } from "../stream/text-body.js";
@@ -11,7 +10,7 @@ import { withReports } from "../with-reports.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
 export function sessionRoutes(parts: Parts) {
-  const { deps, openSession, tokens, streams, clock } = parts;
+  const { deps, openSession, createSession, tokens, streams, clock } = parts;
   const { sessions } = deps;
   return {
     "GET /sessions": async (c) => {
@@ -42,18 +41,15 @@ export function sessionRoutes(parts: Parts) {
     "POST /sessions": async (c) => {
       const body = await readBody(c, "POST /sessions", { prompt: "missing_prompt" });
       const { prompt, model, max_steps, allowed_tools, cwd, persist = true } = body;
-      const session = openSession.admit(
-        await sessions.create({
-          cwd: cwd === undefined ? deps.defaultCwd : await existingDirectory(cwd, "cwd"),
-          persist,
-          settings: {
-            ...(model !== undefined && { model }),
-            ...(max_steps !== undefined && { maxSteps: max_steps }),
-            ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
-          },
-        }),
-      );
-      const session_token = tokens.issue(session);
+      const { session, sessionToken: session_token } = await createSession({
+        ...(cwd !== undefined && { cwd }),
+        persist,
+        settings: {
+          ...(model !== undefined && { model }),
+          ...(max_steps !== undefined && { maxSteps: max_steps }),
+          ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
+        },
+      });
       const { status, durable } = session.prompt({ text: prompt });
       await durable;
       return c.json({ session_id: session.id, status, session_token } satisfies CreateRunningSessionReply, 201);
