@@ -67,13 +67,25 @@ ${further.map((command) => describe(name, command)).join("\n")}`;
 function settings() {
   const rows = Object.entries(CONFIG_KEYS).map(([name, row]) => {
     const fallback = row.default === null || row.default.length === 0 ? "" : String(row.default);
-    return `| \`${name}\` | \`--${row.flag}\` | \`${row.env}\` | ${fallback} | ${projectMay(row)} |`;
+    const flag = row.flag === undefined ? "" : `\`--${row.flag}\``;
+    return `| \`${name}\` | ${flag} | \`${row.env}\` | ${fallback} | ${projectMay(row)} |`;
   });
   return `## Settings
 
 Flags win over the environment, that over the project's \`.chimera/config.json\`, that over \`$CHIMERA_HOME/config.json\`, that over
 the default. In a variable's name \`*\` stands for the program: \`OTTER_PORT\`. \`otter config\` shows each value and where it came from.
 \`*_LAUNCHED_BY\` is not a setting: what it holds, such as \`zed\`, is in every line of the log as \`launched_by\`.
+
+A key with a dot is written inside its group, as \`otter init\` writes it: \`{"safety": {"read_only": false}}\`. \`safety\` is how a session
+opens; its mode and options can be switched afterwards, for that session alone.
+
+| \`safety.read_only\` | \`safety.require_approval_for_writes\` | \`safety.require_approval_for_execute\` | opens in | \`auto_approve_writes\` | \`auto_approve_execute\` | \`read_only\` |
+|---|---|---|---|---|---|---|
+| true | any | any | read-only | false | false | true |
+| false | true | true | review | false | false | false |
+| false | false | false | auto | true | true | false |
+| false | true | false | review | false | true | false |
+| false | false | true | review | true | false | false |
 
 | key | flag | variable | default | a project may |
 |---|---|---|---|---|

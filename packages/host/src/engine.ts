@@ -75,6 +75,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
       allowedTools: values.allowed_tools,
       options: Object.assign({}, ...extensions.map(({ options }) => options)),
     },
+    flags: projects.flags,
     directories: extensions.flatMap(({ directories }) => directories ?? []),
     ttl: values.session_ttl || null,
     permissionTimeout: values.permission_timeout,

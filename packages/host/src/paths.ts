@@ -13,6 +13,8 @@ export interface Paths {
   readonly audit: string;
   readonly remembered: string;
   readonly permissions: string;
+  /** The user's configuration. */
+  readonly config: string;
 }
 
 export function resolvePaths(env: NodeJS.ProcessEnv): Paths {
@@ -30,5 +32,6 @@ export function resolvePaths(env: NodeJS.ProcessEnv): Paths {
     audit: join(root, "audit"),
     remembered: join(root, "remembered"),
     permissions: resolve(env["CHIMERA_PERMISSIONS_FILE"] || join(root, "permissions.json")),
+    config: join(root, "config.json"),
   };
 }

@@ -1,5 +1,12 @@
 /** What the config file of a session's own directory says: a model for new sessions, and limits on every turn. */
-import { type Agent, type CreateOptions, SessionError, type TurnSettings } from "@chimera/session";
+import {
+  type Agent,
+  type CreateOptions,
+  type Flags,
+  MODE_FLAGS,
+  SessionError,
+  type TurnSettings,
+} from "@chimera/session";
 import { isUsageError } from "./command/usage-error.js";
 import { type ConfigName, type ConfigValues, narrow } from "./config/keys.js";
 import type { Config } from "./config/read-config.js";
@@ -9,7 +16,9 @@ import type { Log } from "./log/log.js";
 export interface ProjectRules {
   /** Completes what a client asked for when it made a session; its own words win. */
   settle(asked: CreateOptions): Promise<CreateOptions>;
-  /** The agent, held to the limits of the project at every turn, however the session came to life. */
+  /** The approval flags that a session in this directory opens with. A file that makes no sense leaves the least. */
+  flags(cwd: string): Flags;
+  /** The agent, held to the limits of the project at every turn, whether the session was made or loaded. */
   narrow(agent: Agent): Agent;
 }
 
@@ -34,6 +43,14 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
         settings: { ...(isTheirs && model !== null && { model }), ...asked.settings },
       };
     },
+    flags(cwd) {
+      try {
+        return safetyFlags(read(cwd).values);
+      } catch {
+        // The next turn says what is wrong with the file; a session can be looked at and undone until then.
+        return MODE_FLAGS["read-only"];
+      }
+    },
     narrow: (agent) => (turn, context) => {
       const limits = limitsOf(read(context.workspace.cwd), turn.settings);
       return agent({ ...turn, settings: { ...turn.settings, ...limits } }, context);
@@ -42,6 +59,16 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
 }
 
 // --- internal ---
+
+/** Read-only wins: then nothing is approved in advance, whatever the other two say. */
+function safetyFlags(values: ConfigValues): Flags {
+  if (values["safety.read_only"]) return MODE_FLAGS["read-only"];
+  return {
+    autoApproveWrites: !values["safety.require_approval_for_writes"],
+    autoApproveExecute: !values["safety.require_approval_for_execute"],
+    readOnly: false,
+  };
+}
 
 function resolve(config: Config, cwd: string): ResolvedConfig {
   try {

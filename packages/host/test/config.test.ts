@@ -5,6 +5,7 @@ import {
   CONFIG_KEYS,
   type ConfigLayers,
   type ConfigName,
+  configFlags,
   type Profile,
   readConfig,
   resolveConfig,
@@ -88,6 +89,10 @@ describe("a project's file", () => {
     ["max_cost", 0.5, 1, 0.5],
     ["save", true, false, false],
     ["save", false, true, false],
+    ["safety.read_only", false, true, true],
+    ["safety.read_only", true, false, true],
+    ["safety.require_approval_for_writes", false, true, true],
+    ["safety.require_approval_for_execute", true, false, true],
   ])("narrows %s from %j by %j to %j", (name, ours, theirs, left) => {
     const resolved = resolveOne(name, { user: user({ [name]: ours }), project: project({ [name]: theirs }) });
     expect(resolved).toMatchObject({ value: left, limit: theirs });
@@ -116,6 +121,41 @@ describe("a project's file", () => {
   it("gives way to what was typed", () => {
     const layers = { flags: { "allowed-tools": "Bash" }, project: project({ allowed_tools: ["Read"] }) };
     expect(resolveOne("allowed_tools", layers)?.value).toEqual(["Bash"]);
+  });
+});
+
+describe("a group", () => {
+  it.each([
+    [{ safety: { read_only: true } }, true],
+    [{ "safety.read_only": true }, true],
+    [{ safety: { read_only: null } }, false],
+    [{ safety: null }, false],
+    [{ safety: {} }, false],
+  ])("%j is read as %s", (values, expected) => {
+    const { settings, problems } = resolveConfig({ ...NOTHING, user: user(values) });
+    expect(settings.find(({ name }) => name === "safety.read_only")?.value).toBe(expected);
+    expect(problems).toEqual([]);
+  });
+
+  it("has variables, and no flags", () => {
+    const env = { FERRET_SAFETY_READ_ONLY: "1" };
+    expect(resolveOne("safety.read_only", { program: "ferret", env })?.value).toBe(true);
+    expect(Object.keys(configFlags("safety.read_only", "save"))).toEqual(["no-save"]);
+  });
+
+  it("that is no object is refused, and a key that nobody knows in it is named", () => {
+    for (const safety of [true, "read-only", 1, ["read_only"]]) {
+      expect(() => resolveConfig({ ...NOTHING, user: user({ safety }) })).toThrow(
+        /config\.json: safety takes an object/,
+      );
+    }
+    const hostile = JSON.parse('{"safety": {"read_onyl": true, "__proto__": {"read_only": true}}}');
+    const { values, problems } = resolveConfig({ ...NOTHING, user: user(hostile) });
+    expect(values["safety.read_only"]).toBe(false);
+    expect(problems).toEqual([
+      '/home/.chimera/config.json: unknown setting "safety.read_onyl"; did you mean safety.read_only?',
+      expect.stringContaining('unknown setting "safety.__proto__"'),
+    ]);
   });
 });
 

@@ -1,4 +1,7 @@
 /** Every bound of the engine, in one place. */
+import { requireDelay } from "@chimera/acp-schema/timer";
+import { SessionError } from "./errors.js";
+
 export const limits = {
   /** Prompts accepted and not yet running, per session. */
   queuedPrompts: 64,
@@ -21,3 +24,13 @@ export const limits = {
 
 /** Seconds without activity after which a session is unloaded. */
 export const DEFAULT_SESSION_TTL = 3600;
+
+/** A time that an embedder sets. One that is none is found out here: it would deny every permission, or none, much later. */
+export function seconds(name: string, given: number | undefined, standard: number): number {
+  if (given === undefined) return standard;
+  try {
+    return requireDelay(name, given);
+  } catch (cause) {
+    throw new SessionError("invalid_setting", (cause as Error).message, { cause });
+  }
+}

@@ -1,6 +1,5 @@
 /** All sessions of a process: made, loaded, listed, forked, unloaded when idle, deleted. */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
-import { requireDelay } from "@chimera/acp-schema/timer";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
 import { createMemoryStore, makeSessionId } from "@chimera/event-store";
 import type { SnapshotStore } from "@chimera/snapshot-store";
@@ -8,11 +7,11 @@ import type { Agent, McpServer } from "./agent-port.js";
 import { createSession, type SessionBirth, type SessionDeps } from "./create-session.js";
 import { SessionError } from "./errors.js";
 import { createHistory, type History } from "./history.js";
-import { DEFAULT_SESSION_TTL } from "./limits.js";
+import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
 import { createLiveSessions } from "./live-sessions.js";
 import type { OwnTurn, TurnOwner } from "./run-turn.js";
 import type { ResolvedCommand, Session } from "./session.js";
-import { DEFAULT_SETTINGS, ownBounds, requireModelName, type Settings } from "./settings.js";
+import { DEFAULT_SETTINGS, type Flags, ownBounds, requireModelName, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
 import { readSummary, type Summary, summarize } from "./summary.js";
 import type { Rewind } from "./undo.js";
@@ -77,6 +76,8 @@ export interface SessionsDeps {
   readonly prefix: string;
   /** Completed by `DEFAULT_SETTINGS`. */
   readonly defaults: Pick<Settings, "model"> & Partial<Settings>;
+  /** The approval flags that a session in this directory opens with, made or loaded. @defaultValue those of `defaults` */
+  readonly flags?: (cwd: string) => Flags;
   /** Directories that every new session has besides its own. @defaultValue none */
   readonly directories?: readonly string[];
   /** Seconds; null or 0 keeps sessions loaded. @defaultValue 3600 */
@@ -113,6 +114,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const ephemeral = deps.ephemeral ?? createMemoryStore<SessionEvent, Summary>();
   const disk = deps.disk ?? plainFiles;
   const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
+  const defaultsIn = (cwd: string): Settings => ({ ...defaults, ...deps.flags?.(cwd) });
   const onError = deps.onError ?? (() => {});
   const live = createLiveSessions({
     ttl,
@@ -165,7 +167,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     try {
       const history = createHistory();
       for await (const { event } of deps.store.read(id, { onDamage: history.lost })) history.apply(event);
-      return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, defaults) });
+      return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, defaultsIn(summary.cwd)) });
     } catch (error) {
       await writer.close().catch(() => {});
       throw namedError(error, id);
@@ -216,7 +218,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
           directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
           persist: options.persist ?? true,
           mcpServers: options.mcpServers ?? [],
-          settings: { ...defaults, ...options.settings },
+          settings: { ...defaultsIn(options.cwd), ...options.settings },
         },
         (store, id, summary) => store.create(id, summary),
         createHistory(),
@@ -301,16 +303,6 @@ export function createSessions(deps: SessionsDeps): Sessions {
 }
 
 // --- internal ---
-
-/** Found out where it is set: a time that is none would otherwise deny every permission, or none, much later. */
-function seconds(name: string, given: number | undefined, standard: number): number {
-  if (given === undefined) return standard;
-  try {
-    return requireDelay(name, given);
-  } catch (cause) {
-    throw new SessionError("invalid_setting", (cause as Error).message, { cause });
-  }
-}
 
 const UNTRACED: TurnOwner = { run: (work) => work(), end() {} };
 

@@ -1,4 +1,4 @@
-/** What there is and how it is set up: models, tools, agents, commands, config, doctor, audit, completions. */
+/** What there is and how it is set up: models, tools, agents, commands, init, config, doctor, audit, completions. */
 import { type Command, configFlags, type Flags } from "@chimera/host";
 import type { Action } from "../actions.js";
 import { JSON_FLAG, NO_COLOR_FLAG } from "../flags.js";
@@ -44,6 +44,13 @@ export function setupCommands(name: string): Command[] {
       flags: { ...CWD, ...JSON_FLAG },
       example: `${name} commands`,
       load: loaded(async () => (await import("../lists/commands.js")).listCommands),
+    },
+    {
+      name: "init",
+      summary: "Write a first configuration: review mode, asking before writes and commands",
+      flags: {},
+      example: `${name} init`,
+      load: loaded(async () => (await import("../setup/init.js")).writeFirstConfig),
     },
     {
       name: "config",

@@ -6,9 +6,12 @@ export function configFlags(...names: readonly ConfigName[]): Flags {
   return flagsOf(Object.fromEntries(names.map((name) => [name, CONFIG_KEYS[name]])));
 }
 
-/** The flags of any rows, by the names they are typed under. */
+/** The flags of any rows that have one, by the names they are typed under. */
 export function flagsOf(rows: Readonly<Record<string, FlagRow>>): Flags {
-  return Object.fromEntries(Object.values(rows).map((row) => [row.flag, flagOf(row)]));
+  const typed = Object.values(rows).flatMap((row) =>
+    row.flag === undefined ? [] : [[row.flag, flagOf(row)] as const],
+  );
+  return Object.fromEntries(typed);
 }
 
 // --- internal ---

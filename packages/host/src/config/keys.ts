@@ -8,8 +8,8 @@ export interface ConfigKey<T> {
   readonly kind: Kind<T>;
   readonly default: T;
   readonly help: string;
-  /** Without dashes. Of a toggle, the flag takes no value and means the opposite of the default. */
-  readonly flag: string;
+  /** Without dashes. Of a toggle, the flag takes no value and means the opposite of the default. @defaultValue none */
+  readonly flag?: string;
   /** What its value is called in the help text. */
   readonly value?: string;
   /** The flag may be given several times. */
@@ -23,6 +23,7 @@ export interface ConfigKey<T> {
   readonly project: "nothing" | "set" | { readonly narrow: (ours: T, theirs: T) => T };
 }
 
+/** By name; one with a dot is written inside its group: `"safety": { "read_only": true }`. */
 export const CONFIG_KEYS = {
   port: key({
     kind: number({ whole: true, max: 65535 }),
@@ -169,6 +170,27 @@ export const CONFIG_KEYS = {
     project: "nothing",
     help: "Deny a permission after this many seconds (default 0: wait)",
   }),
+  "safety.read_only": key({
+    kind: toggle,
+    default: false,
+    env: "*_SAFETY_READ_ONLY",
+    project: { narrow: either },
+    help: "Refuse writes and commands",
+  }),
+  "safety.require_approval_for_writes": key({
+    kind: toggle,
+    default: true,
+    env: "*_SAFETY_REQUIRE_APPROVAL_FOR_WRITES",
+    project: { narrow: either },
+    help: "Ask before files are written",
+  }),
+  "safety.require_approval_for_execute": key({
+    kind: toggle,
+    default: true,
+    env: "*_SAFETY_REQUIRE_APPROVAL_FOR_EXECUTE",
+    project: { narrow: either },
+    help: "Ask before commands run",
+  }),
   coalesce: key({
     kind: toggle,
     default: true,
@@ -235,6 +257,11 @@ export function narrow<Name extends ConfigName>(
 /** A default of null means "not set", which no kind can read. */
 function key<T>(row: Omit<ConfigKey<T>, "kind"> & { readonly kind: Kind<NonNullable<T>> }): ConfigKey<T> {
   return row as ConfigKey<T>;
+}
+
+/** Of two switches that take something away, the one that does. */
+function either(ours: boolean, theirs: boolean): boolean {
+  return ours || theirs;
 }
 
 function intersect(ours: readonly string[] | null, theirs: readonly string[] | null): readonly string[] | null {

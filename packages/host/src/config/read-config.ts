@@ -1,6 +1,6 @@
 /** The config files of a user and of a directory, resolved with what was typed and the environment. */
 import { realpathSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
 import { type Paths, resolvePaths } from "../paths.js";
@@ -23,7 +23,7 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
   const paths = resolvePaths(process.env);
   const started = process.cwd();
   const cwd = directory(resolve(started, typeof flags["cwd"] === "string" ? flags["cwd"] : "."));
-  const user = readConfigFile(join(paths.root, FILE));
+  const user = readConfigFile(paths.config);
   const { env } = process;
   const layers = { program: profile.name, rows: profile.settings, flags, env, cwd: started, user, defaults };
   const plain = resolveConfig({ ...layers, project: null });
@@ -35,8 +35,6 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
 }
 
 // --- internal ---
-
-const FILE = "config.json";
 
 function directory(path: string): string {
   if (!isDirectory(path)) throw new UsageError(`--cwd: ${path} is no directory`);
@@ -55,7 +53,7 @@ function isDirectory(path: string): boolean {
 /** In the home directory the project's file would be the user's own. Most projects have none, and every turn asks. */
 function readProject(cwd: string, paths: Paths): ConfigFile | null {
   const folder = join(cwd, ".chimera");
-  const file = readConfigFile(join(folder, FILE));
+  const file = readConfigFile(join(folder, basename(paths.config)));
   return file !== null && isSame(folder, paths.root) ? null : file;
 }
 

@@ -41,8 +41,10 @@ export interface ResolvedConfig {
 }
 
 /** Throws a usage error for a value that makes no sense, naming where it stands. */
-export function resolveConfig(layers: ConfigLayers): ResolvedConfig {
-  const rows = { ...CONFIG_KEYS, ...layers.rows } as unknown as Rows;
+export function resolveConfig(given: ConfigLayers): ResolvedConfig {
+  const rows = { ...CONFIG_KEYS, ...given.rows } as unknown as Rows;
+  const groups = new Set(Object.keys(rows).flatMap((name) => (name.includes(".") ? name.split(".", 1) : [])));
+  const layers = { ...given, user: ungroup(given.user, groups), project: ungroup(given.project, groups) };
   const settings = Object.entries(rows).map(([name, row]) => resolveOne(name, row, layers));
   const values = Object.fromEntries(settings.map(({ name, value }) => [name, value]));
   return {
@@ -102,7 +104,7 @@ function underProject(name: string, row: ConfigKey<unknown>, file: ConfigFile | 
 }
 
 function readFlag(row: ConfigKey<unknown>, { flags, cwd }: ConfigLayers): unknown {
-  const given = flags[row.flag];
+  const given = row.flag === undefined ? undefined : flags[row.flag];
   if (given === undefined) return undefined;
   if (typeof given === "boolean") return given ? !row.default : row.default;
   return readText(row, `--${row.flag}`, typeof given === "string" ? given : given.join(","), cwd);
@@ -123,11 +125,26 @@ function readJson(name: string, row: ConfigKey<unknown>, file: ConfigFile | null
   return value;
 }
 
-function refusal(where: string, row: ConfigKey<unknown>, given: unknown): UsageError {
-  const shown = JSON.stringify(given);
-  return new UsageError(
-    `${where} takes ${row.kind.takes}, not ${shown.length > 60 ? `${shown.slice(0, 60)}…` : shown}`,
-  );
+function refusal(where: string, { kind }: Pick<ConfigKey<unknown>, "kind">, given: unknown): UsageError {
+  return new UsageError(`${where} takes ${kind.takes}, not ${shown(given)}`);
+}
+
+function shown(given: unknown): string {
+  const text = JSON.stringify(given);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+/** A file whose groups are taken apart: `{"safety": {"read_only": true}}` -> `{"safety.read_only": true}`. */
+function ungroup(file: ConfigFile | null, groups: ReadonlySet<string>): ConfigFile | null {
+  if (file === null) return null;
+  const values = Object.entries(file.values).flatMap(([name, value]) => {
+    if (!groups.has(name)) return [[name, value]];
+    if (value === null) return [];
+    if (typeof value !== "object" || Array.isArray(value))
+      throw new UsageError(`${file.path}: ${name} takes an object of settings, not ${shown(value)}`);
+    return Object.entries(value).map(([inner, setting]) => [`${name}.${inner}`, setting]);
+  });
+  return { ...file, values: Object.fromEntries(values) };
 }
 
 function unknownKeys(rows: Rows, file: ConfigFile | null): string[] {
