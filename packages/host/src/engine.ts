@@ -95,7 +95,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     const said = result === "failed" ? "an interrupted undo is still unfinished" : "an interrupted undo was settled";
     log.warn(said, { session: sessionId, result, message });
   }
-  /** What whoever started the program lets any session have: a session may ask for less of it. */
+  /** What the person who started the program lets any session have: a session may ask for less of it. */
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
   const engine: RunningEngine = {
     sessions: {

@@ -6,7 +6,7 @@ import { openLog } from "./log/open-log.js";
 import { requireNamed } from "./require-named.js";
 import { startExtensions } from "./start-extensions.js";
 
-/** A person is waiting: only trouble is told, and the session stays however long they think. */
+/** A person is waiting: only trouble is logged, and the session stays however long they think. */
 const IN_PROCESS = { log_level: "warn", session_ttl: 0 } as const;
 
 export interface OpenEngine {

@@ -23,11 +23,11 @@ export interface ProjectRules {
 }
 
 export function createProjectRules(config: Config, log: Log): ProjectRules {
-  const told = new Set(config.problems);
+  const named = new Set(config.problems);
   const read = (cwd: string): ResolvedConfig => {
     const resolved = resolve(config, cwd);
-    for (const problem of resolved.problems.filter((one) => !told.has(one))) {
-      told.add(problem);
+    for (const problem of resolved.problems.filter((one) => !named.has(one))) {
+      named.add(problem);
       log.warn(problem);
     }
     return resolved;

@@ -143,7 +143,7 @@ describe("a group", () => {
     expect(Object.keys(configFlags("safety.read_only", "save"))).toEqual(["no-save"]);
   });
 
-  it("that is no object is refused, and a key that nobody knows in it is named", () => {
+  it("that is not an object is refused, and an unknown key in it is named", () => {
     for (const safety of [true, "read-only", 1, ["read_only"]]) {
       expect(() => resolveConfig({ ...NOTHING, user: user({ safety }) })).toThrow(
         /config\.json: safety takes an object/,

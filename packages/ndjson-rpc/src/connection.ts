@@ -26,7 +26,7 @@ export interface ConnectionOptions<Peer extends Methods = Methods> {
   readonly output: OutputStream;
   /** What this side serves; may be replaced later with `use`. */
   readonly methods?: Methods;
-  /** How errors thrown by handlers are told to the peer. @defaultValue -32603 with the message in `data` */
+  /** What the peer gets for an error that a handler throws. @defaultValue -32603 with the message in `data` */
   readonly mapError?: MapError;
   /** What the other side serves: types `request` and `notify`, and validates answers. */
   readonly peer?: Peer;

@@ -153,7 +153,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     }
     await queue.quiet();
     const report = await rewind(direction, options);
-    // The files are back: whoever is told so finds it in the log, too.
+    // The files are back: a client that hears so finds it in the log, too.
     await writer.durable();
     return report;
   };

@@ -1,6 +1,6 @@
 /**
- * One broker for all transports: a request is a record that every attached client sees, the first answer wins, and whoever
- * cannot answer means no.
+ * One broker for all transports: a request is a record that every attached client sees, the first answer wins, and nobody
+ * there to answer means no.
  */
 import type { Decision, Metadata, ResolvedBy } from "@chimera/acp-schema/events";
 import { startTimer, type Timer } from "@chimera/acp-schema/timer";
@@ -12,7 +12,7 @@ export interface PermissionBroker {
   ask(request: Parameters<Ask>[0], place: Place): ReturnType<Ask>;
   /** Throws `permission_not_found` or `already_resolved`. Resolves when the answer is on disk and the tool may run. */
   answer(permissionId: string, decision: Decision, origin?: string): Promise<void>;
-  /** Denies everything that is open. */
+  /** Denies every request without an answer. */
   release(by: Exclude<ResolvedBy, "client">): void;
   /** Requests nobody has answered yet, by id. */
   readonly open: ReadonlyMap<string, OpenPermission>;

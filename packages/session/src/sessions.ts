@@ -32,7 +32,7 @@ export interface Sessions {
   /** Where sessions are kept, other programs' too. */
   readonly store: EventStore<SessionEvent, Summary>;
   create(options: CreateOptions): Promise<Session>;
-  /** The live session, or the stored one brought to life. `session_not_found`, `session_claimed`. */
+  /** The live session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
   load(id: string): Promise<Session>;
   /** A live session, without touching it. */
   find(id: string): Session | undefined;
@@ -95,9 +95,9 @@ export interface SessionsDeps {
   readonly clock?: () => number;
   readonly monotonic?: () => number;
   readonly randomHex?: (bytes: number) => string;
-  /** Told when a session has come into memory: made, loaded or forked. */
+  /** Called when a session has come into memory: made, loaded or forked. */
   readonly onLoad?: (session: Session) => void;
-  /** Told when a session has left memory: closed, evicted or deleted. What was started for it ends here. */
+  /** Called when a session has left memory: closed, evicted or deleted. What was started for it ends here. */
   readonly onUnload?: (sessionId: string) => Promise<void>;
   /** Called with the record of a setting that a client changed: `model_changed`, `mode_changed` and the like. */
   readonly onSetting?: (change: AgentEvent, sessionId: string) => void;

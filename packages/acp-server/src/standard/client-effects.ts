@@ -58,7 +58,7 @@ type Ask = <S extends v.GenericSchema>(
   options?: { readonly signal?: AbortSignal },
 ) => Promise<v.InferOutput<S>>;
 
-/** Editors refuse a file that is yet to be made, each with a number of its own; whoever makes one looks for this code. */
+/** Editors refuse a file that is yet to be made, each with a number of its own; code that makes one looks for this. */
 function notThere(refusal: Error): Error {
   return Object.assign(new Error(refusal.message, { cause: refusal }), { code: "ENOENT" });
 }

@@ -68,7 +68,7 @@ async function openChat(address: ModelAddress, env: Env, post: () => Promise<Pos
   return address.remedy === null ? model : withRemedy(model, address.remedy);
 }
 
-/** Nobody there, or nobody who knows the model: a wrong guess of ours looks the same, so the failure says what was guessed. */
+/** A name that was taken for the wrong provider fails like one whose server is down, so the failure says what was guessed. */
 function withRemedy(model: Model, remedy: string): Model {
   return {
     ...model,
@@ -107,7 +107,7 @@ async function listing({
   return { price: row?.price ?? null, contextWindow: row?.contextWindow ?? contextWindow };
 }
 
-/** Anthropic wants to be told how long a reply may get; asking an older model for more than it can is an error. */
+/** Anthropic wants to know how long a reply may get; asking an older model for more than it can is an error. */
 const OUTPUT_LIMITS: readonly (readonly [prefix: string, tokens: number])[] = [
   ["claude-3-haiku", 4_096],
   ["claude-3-opus", 4_096],

@@ -135,7 +135,7 @@ async function* read(reply: IncomingMessage, watch: Watch): AsyncGenerator<strin
   }
 }
 
-/** Whoever has read enough does not wait for the last bytes, but a connection is only kept once they have arrived. */
+/** A reader that has enough does not wait for the last bytes, but a connection is only kept once they have arrived. */
 function linger(reply: IncomingMessage): void {
   const timer = setTimeout(() => reply.destroy(), LINGER_MS);
   timer.unref();

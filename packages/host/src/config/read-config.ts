@@ -37,7 +37,7 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
 // --- internal ---
 
 function directory(path: string): string {
-  if (!isDirectory(path)) throw new UsageError(`--cwd: ${path} is no directory`);
+  if (!isDirectory(path)) throw new UsageError(`--cwd: ${path} is not a directory`);
   return path;
 }
 

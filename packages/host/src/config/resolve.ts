@@ -14,7 +14,7 @@ export interface Setting {
   readonly layer: ConfigLayer;
   /** The flag, the variable or the file that decided; empty for a default. */
   readonly from: string;
-  /** What a project's file narrows it to, whoever asks for more later. */
+  /** What a project's file narrows it to, also when a client asks for more later. */
   readonly limit?: unknown;
 }
 

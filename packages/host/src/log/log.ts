@@ -68,7 +68,7 @@ function prettyLine({ ts, level, message, common, fields }: LogEntry): string {
 }
 
 function replace(name: string, value: unknown): unknown {
-  // Counts of tokens are no secrets.
+  // Counts of tokens are not secrets.
   const mayHide = typeof value === "string" || (typeof value === "object" && value !== null);
   if (mayHide && SECRET_FIELD.test(name)) return REDACTED;
   return value instanceof Error ? (value.stack ?? value.message) : value;

@@ -1,4 +1,4 @@
-/** `serve` and `acp`: their rows. The code behind them is loaded when they run. */
+/** `serve` and `acp`: their rows. Their code is loaded when they run. */
 import type { Command, Invocation, Run } from "../command/command.js";
 import type { Flag, Flags } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";

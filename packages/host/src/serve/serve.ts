@@ -62,7 +62,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
 
 // --- internal ---
 
-/** Whoever names a port waits for a server on it. */
+/** A person who names a port expects a server on it. */
 function warnOfIdleFlags({ profile, flags, process }: Invocation): void {
   const idle = Object.keys(HTTP_FLAGS).filter((name) => flags[name] !== undefined);
   if (idle.length === 0) return;
@@ -123,7 +123,7 @@ async function startHttp(
   const about = { prefix: name, host, port, scheme: tls ? "https" : "http", ...(authToken && { authToken }) } as const;
   try {
     const { refuseSecond, takePort } = await import("./take-port.js");
-    // Told again when the port is bound; here it saves the loading.
+    // Checked again when the port is bound; here it saves the loading.
     if (port !== 0) refuseSecond(about);
     const { listenHttp } = await import("./http.js");
     const sharesDirectory = resolvePaths(process.env).shares;

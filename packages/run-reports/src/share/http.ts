@@ -10,7 +10,7 @@ import { isReportError, ReportError } from "../errors.js";
 import { contentType, type TranscriptFormat } from "../transcript/render.js";
 import { blocked, isPrivateName, isPublicAddress, publicLookup, type ResolveName } from "./public-address.js";
 
-/** How to post, as `share` is told. */
+/** How to post, from the options of `share`. */
 export interface Posting {
   readonly format: TranscriptFormat;
   readonly url?: string | null;
@@ -62,7 +62,7 @@ export async function postTranscript(
 const TIMEOUT_MS = 30_000;
 const LONGEST_URL = 2048;
 const LARGEST_REPLY = 1024 * 1024;
-/** Up to here the length is told in advance: plain collectors do not understand a body in chunks. */
+/** Up to here the length is sent in advance: plain collectors do not understand a body in chunks. */
 const LARGEST_MEASURED = 1024 * 1024;
 
 const resolveName: ResolveName = (name) => lookup(name, { all: true });
