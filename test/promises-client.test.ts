@@ -3,9 +3,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startEditor } from "./editor.js";
-import { fileScope } from "./program.js";
+import { fileScope, startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 
 const call = (tool: string, args: object, expected: object = {}) => ({
@@ -179,6 +180,20 @@ describe("MCP servers", () => {
 
     const other = await editor.open();
     expect(outputOf((await editor.prompt(other.sessionId, "shout")).updates)).not.toContain("SHOUTED");
+  });
+
+  test("[editor.chat-mcp] chat --mcp starts the servers of a file, for as long as the conversation lasts", async () => {
+    const dir = scratchTree({ "server.mjs": program, log: "", "script.json": { turns } });
+    const args = [join(dir, "server.mjs"), join(dir, "log")];
+    const file = scratchTree({ "mcp.json": { mcpServers: { t: { command: process.execPath, args } } } });
+    const home = scratchTree({ "config.json": { safety: { require_approval_for_execute: false } } });
+    const typed = ["chat", "--mcp", join(file, "mcp.json"), "--model", `scripted:${dir}/script.json`];
+    const { child, exited } = startProgram("otter", typed, {}, { home });
+    const said = text(child.stdout);
+    child.stdin.end("shout\n");
+    expect(await exited).toBe(0);
+    expect(await said).toContain("✓ t: shout");
+    expect(readFileSync(join(dir, "log"), "utf8")).toBe("started\nended\n");
   });
 
   test("[editor.mcp-transports] over HTTP", async () => {

@@ -15,6 +15,12 @@ export function conversationCommand(name: string): Command {
   };
 }
 
+/** The same under a name, for people who type one. */
+export function chatCommand(name: string): Command {
+  const summary = "Talk to the agent, as without a command";
+  return { ...conversationCommand(name), name: "chat", summary, example: `${name} chat --mcp servers.json` };
+}
+
 export function attachCommand(name: string): Command {
   return {
     name: "attach",
