@@ -144,6 +144,24 @@ describe("what happens in it", () => {
   });
 });
 
+test("[editor.settings-evicted] a person's read-only outlives the eviction of an idle session, though the configuration says auto", async () => {
+  const answers = { "session/request_permission": rejectOnce };
+  const editor = await editorWith(settingsOf([false, false, false]), {
+    turns,
+    answers,
+    args: ["--session-ttl", "0.2"],
+  });
+  const { sessionId } = await editor.open();
+  await editor.request("session/set_mode", { sessionId, modeId: "read-only" });
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  // Whatever is asked of the sessions unloads the idle ones.
+  await editor.open();
+  await editor.prompt(sessionId, "write");
+  expect(existsSync(join(editor.program.cwd, "note.txt"))).toBe(false);
+  const params = { sessionId, cwd: editor.program.cwd, mcpServers: [] };
+  expect(opened((await editor.request("session/resume", params)).result)).toEqual(["read-only", false, false, true]);
+});
+
 describe("init", () => {
   const run = async (name: "otter" | "ferret", args: string[], home: string) => {
     const program = startProgram(name, args, {}, { home });

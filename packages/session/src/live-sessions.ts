@@ -1,5 +1,10 @@
 /** The sessions in memory: found, and taken out again on request, when idle for too long, or all at once. */
+import { limits } from "./limits.js";
 import type { Session } from "./session.js";
+import type { Flags, Settings } from "./settings.js";
+
+/** What clients switch in memory alone; the rest is in the log. */
+export type Switched = Flags & Pick<Settings, "options">;
 
 export interface LiveSessions {
   find(id: string): Session | undefined;
@@ -11,6 +16,8 @@ export interface LiveSessions {
   gone(id: string): Promise<void>;
   /** Unloads what has been idle for the time to live. */
   evictIdle(): void;
+  /** What clients had switched in a session that was evicted since: it was not closed, so they still count on it. */
+  switched(id: string): Switched | undefined;
   unloadAll(): Promise<void>;
 }
 
@@ -25,11 +32,14 @@ export function createLiveSessions(deps: {
   const { ttl, monotonic } = deps;
   const live = new Map<string, Session>();
   const unloading = new Map<string, Promise<void>>();
+  const evicted = new Map<string, Switched>();
   let nextEviction = 0;
 
   const unload = async (id: string, by: "cancel" | "eviction"): Promise<void> => {
     const session = live.get(id);
+    evicted.delete(id);
     if (!session) return;
+    if (by === "eviction") keep(session);
     live.delete(id);
     const left = session.close(by).then(() => deps.release(session));
     const settled = left.then(
@@ -40,10 +50,21 @@ export function createLiveSessions(deps: {
     await left;
   };
 
+  const keep = ({ id, settings }: Session): void => {
+    const { autoApproveWrites, autoApproveExecute, readOnly, options } = settings;
+    evicted.set(id, { autoApproveWrites, autoApproveExecute, readOnly, options });
+    const [oldest] = evicted.keys();
+    if (evicted.size > limits.evictedSettings && oldest !== undefined) evicted.delete(oldest);
+  };
+
   return {
+    switched: (id) => evicted.get(id),
     find: (id) => live.get(id),
     all: () => [...live.values()],
-    add: (session) => void live.set(session.id, session),
+    add(session) {
+      live.set(session.id, session);
+      evicted.delete(session.id);
+    },
     unload,
     gone: (id) => unloading.get(id) ?? Promise.resolve(),
     evictIdle() {

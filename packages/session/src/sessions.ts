@@ -167,7 +167,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
     try {
       const history = createHistory();
       for await (const { event } of deps.store.read(id, { onDamage: history.lost })) history.apply(event);
-      return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, defaultsIn(summary.cwd)) });
+      const opens = { ...defaultsIn(summary.cwd), ...live.switched(id) };
+      return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, opens) });
     } catch (error) {
       await writer.close().catch(() => {});
       throw namedError(error, id);

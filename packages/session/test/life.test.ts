@@ -89,6 +89,27 @@ describe("the time to live", () => {
     expect(loaded).toEqual([id, id]);
   });
 
+  test("keeps what clients switched in an evicted session; closing it does not", async () => {
+    const { sessions, pass } = clocked();
+    const session = await sessions.create({
+      cwd: "/",
+      settings: { ...MODE_FLAGS.auto, options: { approval: "full" } },
+    });
+    const { id } = session;
+    session.setMode("read-only");
+    session.setOption("approval", "read-only");
+    pass(DEFAULT_SESSION_TTL + 1);
+    sessions.evictIdle();
+    const again = await sessions.load(id);
+    expect(again).not.toBe(session);
+    expect([again.mode, again.settings.options]).toEqual(["read-only", { approval: "read-only" }]);
+    pass(DEFAULT_SESSION_TTL + 1);
+    sessions.evictIdle();
+    await sessions.close(id);
+    const afresh = await sessions.load(id);
+    expect([afresh.mode, afresh.settings.options]).toEqual(["review", {}]);
+  });
+
   test.each([null, 0])("%s keeps sessions loaded", async (ttl) => {
     const { sessions, pass } = clocked(ttl);
     const { id } = await sessions.create({ cwd: "/" });

@@ -81,7 +81,8 @@ function withRemedy(model: Model, remedy: string): Model {
         }
       } catch (error) {
         if (heard || !isAgentError(error) || !UNSERVED.has(error.code)) throw error;
-        throw new AgentError(error.code, `${error.message}; ${remedy}`, { cause: error });
+        const { code, message, retryAfterMs } = error;
+        throw new AgentError(code, `${message}; ${remedy}`, { cause: error, retryAfterMs });
       }
     },
   };
