@@ -46,7 +46,7 @@ async function checkKeys(invocation: Invocation): Promise<Finding> {
   const { profile, process } = invocation;
   const { values } = readConfig(invocation);
   try {
-    const { provider, model } = resolveModel(values.model ?? "", process.env, await profile.chain());
+    const { provider, model } = resolveModel(values.model ?? "", process.env, profile.chain);
     const others = listProviders(process.env).filter(({ name, configured }) => configured && name !== provider);
     if (provider !== "offline")
       return { state: "ok", found: `${model} at ${provider}, ${others.length} more configured` };
