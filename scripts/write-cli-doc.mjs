@@ -9,7 +9,10 @@ import { repositoryRoot } from "./gate.mjs";
 
 const page = join(repositoryRoot, "docs", "cli.md");
 const require = createRequire(import.meta.url);
-const programs = ["otter", "ferret"].map((name) => require(`../apps/${name}/dist/program.js`).program);
+const programs = ["otter", "ferret"].map((name) => {
+  const modules = require(`../apps/${name}/dist/program.js`);
+  return modules[`apps/${name}/src/program.ts`].program;
+});
 const [otter, ferret] = programs;
 
 const text = [introduction(), commandsOf(otter), additionsOf(ferret, otter), settings()].join("\n");

@@ -1,11 +1,15 @@
-/** From a program to a process: argv in, exit code out. Nothing but the chosen command is loaded. */
+/** From a program to a process: argv in, exit code out. */
 import type { Command, Program } from "./command/command.js";
 import { completeCommand } from "./command/complete.js";
+import { commandHelp, programHelp } from "./command/help.js";
+import { nearest } from "./command/nearest.js";
+import { parseCommand } from "./command/parse.js";
+import { isUsageError } from "./command/usage-error.js";
 import { tellVersion } from "./version.js";
 
 const MINIMUM_NODE = [20, 19] as const;
 
-/** Exit codes: 0 ok, 1 failed, 2 usage, 70 a fault of our own. */
+/** Exit codes: 0 ok, 1 failed, 2 usage, 70 a fault in the program. */
 export function createMain(program: Program) {
   return async (process: NodeJS.Process): Promise<void> => {
     if (tellVersion(program.profile, process)) return;
@@ -29,14 +33,12 @@ async function run(program: Program, process: NodeJS.Process): Promise<number> {
   const argv = asked(process.argv.slice(2));
   const [name, ...rest] = argv;
   if (name === "--help" || name === "-h" || (name === undefined && !fallback)) {
-    const { programHelp } = await import("./command/help.js");
     process.stdout.write(programHelp(program));
     return 0;
   }
   const command = commands.find((candidate) => candidate.name === name);
   if (command) return runCommand(program, command, rest, process);
   if (fallback && (name === undefined || name.startsWith("-"))) return runCommand(program, fallback, argv, process);
-  const { nearest } = await import("./command/nearest.js");
   const kind = name!.startsWith("-") ? "option" : "command";
   const names = commands.map((candidate) => candidate.name);
   const close = nearest(name!.replace(/^-+/, ""), names);
@@ -60,11 +62,9 @@ async function runCommand(
   const { profile } = program;
   const where = [profile.name, row.name].filter(Boolean).join(" ");
   try {
-    const { parseCommand } = await import("./command/parse.js");
     const command = completeCommand(profile, row);
     const { flags, operands } = parseCommand(command, argv);
     if (flags["help"]) {
-      const { commandHelp } = await import("./command/help.js");
       process.stdout.write(commandHelp(profile, command));
       return 0;
     }
@@ -76,7 +76,7 @@ async function runCommand(
 }
 
 function surviveClosedPipes(name: string, process: NodeJS.Process): void {
-  // When nobody reads what is said any more, that is no reason to end.
+  // The program goes on when nobody reads its stderr.
   process.stderr.on("error", () => {});
   process.on("uncaughtException", async (error: NodeJS.ErrnoException) => {
     // `… | head` has seen enough.
@@ -90,13 +90,12 @@ function tooOld(version: string): boolean {
 }
 
 async function report(where: string, error: unknown, process: NodeJS.Process): Promise<number> {
-  const { isUsageError } = await import("./command/usage-error.js");
   if (isUsageError(error)) {
     process.stderr.write(`${where}: ${error.message}\n`);
     return 2;
   }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
-  // What the system refuses (a directory, a disk) is no fault of ours.
+  // What the system refuses (a directory, a disk) is not a fault in the program.
   const isRefusal = error instanceof Error && "syscall" in error;
   process.stderr.write(`${where}: ${isRefusal ? message : (stack ?? message)}\n`);
   return isRefusal ? 1 : 70;

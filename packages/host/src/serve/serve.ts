@@ -14,7 +14,9 @@ import { requireNamed } from "../require-named.js";
 import { startExtensions } from "../start-extensions.js";
 import { whenWanted } from "../when-wanted.js";
 import { logRequests } from "./access-log.js";
+import { startAcp } from "./acp.js";
 import { endChildren } from "./end-children.js";
+import { listenHttp } from "./http.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
 import { HTTP_FLAGS } from "./http-flags.js";
 import { readServeSettings, type ServeSettings } from "./settings.js";
@@ -47,7 +49,6 @@ export async function serve(invocation: Invocation): Promise<number> {
     ends.push(failureOf(http.ready, log));
   }
   if (settings.acp) {
-    const { startAcp } = await import("./acp.js");
     const { cwd, forced, historyLimit } = settings;
     const acp = startAcp({ profile, engine: engine.get, extensions, cwd, forced, historyLimit, log });
     ends.push(acp.closed.then(() => 0));
@@ -120,10 +121,9 @@ async function startHttp(
   const { authToken, tls } = access;
   const about = { prefix: name, host, port, scheme: tls ? "https" : "http", ...(authToken && { authToken }) } as const;
   try {
-    const { refuseSecond, takePort } = await import("./take-port.js");
-    // Told again when the port is bound; here it saves the loading.
+    const { refuseSecond, takePort } = await import("../pidfile.js");
+    // Said again when the port is bound; here it saves the loading.
     if (port !== 0) refuseSecond(about);
-    const { listenHttp } = await import("./http.js");
     const sharesDirectory = resolvePaths(process.env).shares;
     const shareUrl = process.env[envName(profile, "SHARE_URL")];
     const bind = () => listenHttp({ profile, settings, access, engine: engine.get, log, sharesDirectory, shareUrl });
