@@ -76,7 +76,8 @@ function readWorkspace(app) {
 /** `bundle.json`: names of files, and which packages (`@chimera/agent`), entries (`@chimera/host/pidfile`) and folders go there. */
 function readGroups(workspace) {
   const { app, own } = workspace;
-  const { together = {}, apart = {} } = JSON.parse(readFileSync(join(app, "bundle.json"), "utf8"));
+  const file = join(app, "bundle.json");
+  const { together = {}, apart = {} } = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
   const rows = Object.entries({ ...together, ...apart }).flatMap(([group, names]) =>
     names.map((name) => ({ group, name, place: placeOf(workspace, name), used: false })),
   );

@@ -28,7 +28,8 @@ function introduction() {
   return `# Command line
 
 This page is generated from the rows that parse what is typed, by \`scripts/write-cli-doc.mjs\`. \`<command> --help\` says the same
-in a terminal, \`<command> completions bash|zsh|fish\` teaches it to a shell.
+in a terminal, \`<command> completions bash|zsh|fish\` teaches it to a shell. \`chimera otter\` is \`otter\` and \`chimera ferret\` is
+\`ferret\`, under one command.
 
 | exit code | meaning |
 |---|---|

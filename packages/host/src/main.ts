@@ -13,7 +13,8 @@ const MINIMUM_NODE = [20, 19] as const;
 export function createMain(program: Program) {
   return async (process: NodeJS.Process): Promise<void> => {
     if (tellVersion(program.profile, process)) return;
-    const code = await run(program, process).catch((error) => report(program.profile.name, error, process));
+    const calledAs = callOf(program, process);
+    const code = await run(program, calledAs, process).catch((error) => report(calledAs, error, process));
     process.exitCode = code;
     await drained(process.stdout);
     process.exit(code);
@@ -22,28 +23,35 @@ export function createMain(program: Program) {
 
 // --- internal ---
 
-async function run(program: Program, process: NodeJS.Process): Promise<number> {
-  const { profile, commands, fallback } = program;
+/** A command that has several programs, as `chimera` has, puts its own name and the program's in the place of the script's path. */
+function callOf({ profile: { name } }: Program, { argv: [, script = ""] }: NodeJS.Process): string {
+  return script.endsWith(` ${name}`) ? script : name;
+}
+
+async function run(program: Program, calledAs: string, process: NodeJS.Process): Promise<number> {
+  const { commands, fallback } = program;
   if (tooOld(process.versions.node)) {
     const needed = MINIMUM_NODE.join(".");
-    process.stderr.write(`${profile.name}: needs Node ${needed} or newer; this is ${process.version}\n`);
+    process.stderr.write(`${calledAs}: needs Node ${needed} or newer; this is ${process.version}\n`);
     return 1;
   }
-  surviveClosedPipes(profile.name, process);
+  surviveClosedPipes(calledAs, process);
   const argv = asked(process.argv.slice(2));
   const [name, ...rest] = argv;
   if (name === "--help" || name === "-h" || (name === undefined && !fallback)) {
-    process.stdout.write(programHelp(program));
+    process.stdout.write(programHelp(program, calledAs));
     return 0;
   }
   const command = commands.find((candidate) => candidate.name === name);
-  if (command) return runCommand(program, command, rest, process);
-  if (fallback && (name === undefined || name.startsWith("-"))) return runCommand(program, fallback, argv, process);
+  if (command) return runCommand(program, calledAs, command, rest, process);
+  if (fallback && (name === undefined || name.startsWith("-"))) {
+    return runCommand(program, calledAs, fallback, argv, process);
+  }
   const kind = name!.startsWith("-") ? "option" : "command";
   const names = commands.map((candidate) => candidate.name);
   const close = nearest(name!.replace(/^-+/, ""), names);
-  const hint = close ? `; did you mean ${close}?` : `; see ${profile.name} --help`;
-  process.stderr.write(`${profile.name}: unknown ${kind} ${JSON.stringify(name)}${hint}\n`);
+  const hint = close ? `; did you mean ${close}?` : `; see ${calledAs} --help`;
+  process.stderr.write(`${calledAs}: unknown ${kind} ${JSON.stringify(name)}${hint}\n`);
   return 2;
 }
 
@@ -55,21 +63,22 @@ function asked(argv: readonly string[]): readonly string[] {
 
 async function runCommand(
   program: Program,
+  calledAs: string,
   row: Command,
   argv: readonly string[],
   process: NodeJS.Process,
 ): Promise<number> {
   const { profile } = program;
-  const where = [profile.name, row.name].filter(Boolean).join(" ");
+  const where = [calledAs, row.name].filter(Boolean).join(" ");
   try {
     const command = completeCommand(profile, row);
     const { flags, operands } = parseCommand(command, argv);
     if (flags["help"]) {
-      process.stdout.write(commandHelp(profile, command));
+      process.stdout.write(commandHelp(profile, command, calledAs));
       return 0;
     }
     const run = await command.load();
-    return await run({ program, profile, where, flags, operands, process });
+    return await run({ program, profile, calledAs, where, flags, operands, process });
   } catch (error) {
     return report(where, error, process);
   }

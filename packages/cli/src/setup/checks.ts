@@ -98,11 +98,10 @@ async function checkPort(invocation: Invocation): Promise<Finding> {
     server.listen(port, host, () => server.close(() => resolve(null)));
   });
   if (code === null) return { state: "ok", found: `${host}:${port} is free` };
-  const { name } = invocation.profile;
   return {
     state: "warn",
     found: `${host}:${port} cannot be bound (${code})`,
-    remedy: `${name} serve status tells whether it is a server of ours; --port chooses another`,
+    remedy: `${invocation.calledAs} serve status lists the servers it knows; --port chooses another port`,
   };
 }
 

@@ -110,7 +110,7 @@ function lazyEngine(
 
 /** Says where it listens, or why it does not: then the exit code. */
 async function startHttp(
-  { profile, where, process }: Invocation,
+  { profile, calledAs, where, process }: Invocation,
   settings: ServeSettings,
   access: HttpAccess,
   engine: LazyEngine,
@@ -130,7 +130,7 @@ async function startHttp(
     const { bound, pidfile } = await takePort(bind, about, log);
     if (settings.logsRequests) logRequests(bound.server, log);
     process.stderr.write(
-      `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${name} serve stop --port ${bound.port})\n`,
+      `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${calledAs} serve stop --port ${bound.port})\n`,
     );
     return {
       ready: bound.ready,
