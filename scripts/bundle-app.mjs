@@ -8,6 +8,9 @@
 // 2. else, when it is imported by the name of a package, into a file of that name;
 // 3. else into the file that imports it.
 //
+// The modules of one file run when the first of them is asked for, and so cost the least where all are needed; those of a file that
+// `bundle.json` lists under `apart` run one by one.
+//
 // Code that two files need is in both; errors and symbols are compared by brand, so that costs bytes and nothing more.
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
@@ -45,6 +48,7 @@ export async function bundleApp(app, out = join(app, "dist")) {
     });
     metafiles[file] = metafile;
     for (const { group, key, path } of metDemands(metafile, demands)) {
+      if (group === "cli") throw new Error(`${key} needs a row in bundle.json: cli.js is where the program starts`);
       offers[group] ??= new Map();
       if (offers[group].has(key)) continue;
       offers[group].set(key, path);

@@ -175,6 +175,20 @@ describe("where a module lands", () => {
     expect(run(bundled(root), "owl")).toBe("ran owl\nran parrot\nowl");
   });
 
+  test("a package whose file would take the place of the program's first is refused by name", () => {
+    const root = scratchTree({
+      ...ZOO,
+      "packages/cli/package.json": manifest("cli"),
+      "packages/cli/src/index.ts": "export const rows = [];",
+      "apps/fox/src/program.ts": 'export const main = () => Promise.all([import("@zoo/models"), import("@zoo/cli")]);',
+    });
+    const { code, stderr } = bundle(root);
+    expect(stderr).toContain(
+      "packages/cli/src/index.ts needs a row in bundle.json: cli.js is where the program starts",
+    );
+    expect(code).toBe(1);
+  });
+
   test("a row of bundle.json that nothing falls under is refused by name", () => {
     const root = scratchTree({
       ...ZOO,
