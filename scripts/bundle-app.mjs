@@ -1,181 +1,205 @@
-// Bundles a program from the packages' sources:
+#!/usr/bin/env node
+// Bundles a program from the packages' sources: `node scripts/bundle-app.mjs [apps/<name>]`. Every file of `dist` is CommonJS, because
+// Node starts an ES module about ten milliseconds later, and complete: a file less to open is worth more than a minifier.
 //
-// - `cli.js` tells the version, and otherwise hands over at once;
-// - `program.js` is whatever answers the first message, in one file: a start opens nothing else, which is worth more than
-//   any minifier;
-// - `engine.js` is whatever a session needs and `turn.js` whatever its first answer does, one file each for the same reason;
-//   `http.js` binds a port and answers probes; `app.js` answers the rest;
-// - `lazy/` is what is imported later, split by module.
+// `dist/cli.js` begins at `src/main.ts`. A static import goes into the file that needs it. A module imported on demand goes
 //
-// All but the last are CommonJS, because Node starts an ES module about ten milliseconds later. Code that both sides use is
-// there twice; errors and symbols are compared by brand, so that costs bytes and nothing more.
-import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "tsup";
+// 1. into the file that the program's `bundle.json` names for its package, entry or folder, the narrowest one that holds it;
+// 2. else, when it is imported by the name of a package, into a file of that name;
+// 3. else into the file that imports it.
+//
+// The modules of one file run when the first of them is asked for, and so cost the least where all are needed; those of a file that
+// `bundle.json` lists under `apart` run one by one.
+//
+// Code that two files need is in both; errors and symbols are compared by brand, so that costs bytes and nothing more.
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { join, relative, resolve, sep } from "node:path";
+import { build } from "esbuild";
+import { isProgram } from "./gate.mjs";
+import { readPackages } from "./workspace.mjs";
+import { installedPackage, writeNotices } from "./write-notices.mjs";
 
-const packages = join(dirname(fileURLToPath(import.meta.url)), "..", "packages");
-
-/** Imported on demand in the sources, but part of every start over stdio. */
-const STARTS = [
-  "host/src/command/parse.ts",
-  "host/src/serve/serve.ts",
-  "host/src/serve/acp.ts",
-  "../apps/ferret/src/extensions.ts",
-];
-
-/** Imported on demand, and worth a file of their own: what is taken from where, and what they import on demand in turn. */
-const FILES = {
-  http: {
-    exports: {
-      "host/src/serve/take-port.ts": ["refuseSecond", "takePort"],
-      "host/src/serve/http.ts": ["listenHttp"],
-    },
-    parts: ["@hono/node-server"],
-  },
-  engine: {
-    exports: {
-      "host/src/engine.ts": ["createEngine"],
-      "acp-server/src/standard/methods.ts": ["standardMethods"],
-      "agent/src/providers/index.ts": ["anthropicFirst", "openaiFirst"],
-    },
-    parts: [],
-  },
-  turn: {
-    exports: {
-      "host/src/coding-agent.ts": ["openCodingAgent"],
-      "../apps/ferret/src/approval/narrow.ts": ["approvalParts"],
-      "../apps/ferret/src/confinement/agent-parts.ts": ["confinementParts"],
-    },
-    parts: ["anthropic/model", "chat/model", "offline/model", "post", "prices"].map(
-      (name) => `agent/src/providers/${name}.ts`,
-    ),
-  },
-  app: { exports: { "http-server/src/index.ts": ["createApp"] }, parts: [] },
-};
-
-/** `@chimera/agent/providers` -> `packages/agent/src/providers/index.ts`, by the package's own export map; data has no source. */
-function sourceOf(specifier) {
-  const [, name, ...rest] = specifier.split("/");
-  const manifest = JSON.parse(readFileSync(join(packages, name, "package.json"), "utf8"));
-  const entry = manifest.exports[rest.length > 0 ? `./${rest.join("/")}` : "."];
-  return entry?.default && join(packages, name, entry.default.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
-}
-
-const workspaceSources = {
-  name: "workspace-sources",
-  setup: ({ onResolve }) =>
-    void onResolve({ filter: /^@chimera\// }, ({ path }) => {
-      const source = sourceOf(path);
-      return source && { path: source, sideEffects: false };
-    }),
-};
-
-/** Leaves every import on demand that is not among `parts` to the file it belongs to, or to the last pass. */
-const leaveForLater = (parts) => ({
-  name: "leave-for-later",
-  setup(bundle) {
-    bundle.onResolve({ filter: /.*/ }, async (args) => {
-      if (args.kind !== "dynamic-import" || args.path.startsWith("node:") || args.pluginData === "resolved") return;
-      const { path } = await bundle.resolve(args.path, {
-        kind: args.kind,
-        importer: args.importer,
-        resolveDir: args.resolveDir,
-        pluginData: "resolved",
-      });
-      const place = relative(packages, path);
-      if (parts.includes(place) || parts.includes(args.path)) return { path };
-      const [file] = Object.entries(FILES).find(([, { exports }]) => place in exports) ?? [];
-      // One that is made already was not expected to need more.
-      if (file && !made.has(file)) {
-        reached[file].set(path, FILES[file].exports[place]);
-        return { path: file, namespace: "own-file" };
-      }
-      const name = place
-        .replace(/^(\.\.\/)+/, "")
-        .replace(/\.ts$/, "")
-        .replace(/[^\w]+/g, "-");
-      later.set(name, path);
-      return { path: `./lazy/${name}.mjs`, external: true };
+/**
+ * Bundles a program, and returns what esbuild says of each file it wrote.
+ *
+ * @param {string} app its directory, `apps/<name>` of a workspace
+ * @param {string} [out] where the files go
+ * @returns {Promise<Record<string, import("esbuild").Metafile>>} by the file's name
+ */
+export async function bundleApp(app, out = join(app, "dist")) {
+  const workspace = readWorkspace(resolve(app));
+  const groups = readGroups(workspace);
+  const metafiles = {};
+  /** The modules that each file offers to the others: paths by key. */
+  const offers = { cli: new Map() };
+  rmSync(out, { recursive: true, force: true });
+  // A file that turns out to be asked for more is built again.
+  const queue = new Set(["cli"]);
+  for (const file of queue) {
+    queue.delete(file);
+    const demands = new Map();
+    const { metafile } = await build({
+      ...entryOf(file, offers[file], groups.areApart(file), workspace.app),
+      ...optionsOf(workspace.own.manifest),
+      absWorkingDir: workspace.root,
+      outfile: resolve(out, `${file}.js`),
+      plugins: [linkFiles(workspace, groups, file, demands)],
     });
-    // A require() that runs when the import is reached: it does not wake the loader of ES modules.
-    bundle.onLoad({ filter: /.*/, namespace: "own-file" }, ({ path }) => ({
-      contents: `module.exports = require("./${path}.js");`,
-    }));
-    bundle.onResolve({ filter: /.*/, namespace: "own-file" }, ({ path }) => ({ path, external: true }));
-  },
-});
-
-const common = {
-  config: false,
-  silent: true,
-  target: "node20",
-  platform: "node",
-  noExternal: [/.*/],
-  external: ["@vscode/ripgrep"],
-};
-
-const first = {
-  ...common,
-  format: ["cjs"],
-  outExtension: () => ({ js: ".js" }),
-  splitting: false,
-  minify: true,
-};
-
-const handOver = {
-  name: "hand-over",
-  setup: ({ onResolve }) => void onResolve({ filter: /^\.\/program\.js$/ }, ({ path }) => ({ path, external: true })),
-};
-
-/** Imports are found in any order; what is made of them is to be the same each time. */
-const inOrder = (map) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
-
-const later = new Map();
-const made = new Set();
-const reached = Object.fromEntries(Object.keys(FILES).map((file) => [file, new Map()]));
-await build({
-  ...first,
-  entry: { cli: "src/main.ts" },
-  clean: true,
-  esbuildPlugins: [handOver, workspaceSources],
-  // The import of the program becomes a require(), which does not wake the loader of ES modules.
-  esbuildOptions(options) {
-    options.supported = { "dynamic-import": false };
-  },
-});
-await build({
-  ...first,
-  entry: { program: "src/program.ts" },
-  esbuildPlugins: [leaveForLater(STARTS), workspaceSources],
-});
-for (const [file, { parts }] of Object.entries(FILES)) {
-  made.add(file);
-  // It begins as the list of what it exports.
-  const list = inOrder(reached[file]).map(([path, names]) => `export { ${names} } from ${JSON.stringify(path)};\n`);
-  writeFileSync(`dist/${file}.js`, list.join(""));
-  await build({
-    ...first,
-    entry: { [file]: `dist/${file}.js` },
-    esbuildPlugins: [leaveForLater(parts), workspaceSources],
-  });
+    metafiles[file] = metafile;
+    for (const { group, key, path } of metDemands(metafile, demands)) {
+      if (group === "cli") throw new Error(`${key} needs a row in bundle.json: cli.js is where the program starts`);
+      offers[group] ??= new Map();
+      if (offers[group].has(key)) continue;
+      offers[group].set(key, path);
+      queue.add(group);
+    }
+  }
+  groups.refuseUnused();
+  writeNotices(out, Object.values(metafiles), workspace.root);
+  chmodSync(join(out, "cli.js"), 0o755);
+  writeFileSync(join(out, "package.json"), '{ "type": "commonjs" }\n');
+  return metafiles;
 }
-writeFileSync("dist/package.json", '{ "type": "commonjs" }\n');
-await build({
-  ...common,
-  entry: Object.fromEntries(inOrder(later)),
-  format: ["esm"],
-  outExtension: () => ({ js: ".mjs" }),
-  outDir: "dist/lazy",
-  splitting: true,
-  // CommonJS parts of a bundle call require(), which an ES module has to make for itself.
-  banner: {
-    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
-  },
-  esbuildPlugins: [workspaceSources],
-  // Names stay: a stack in a report of a fault should be readable.
-  esbuildOptions(options) {
-    options.minifyWhitespace = true;
-    options.minifySyntax = true;
-  },
-});
+
+// --- internal ---
+
+/** The packages, and the source of each of their entries: `@chimera/agent/tools` -> `packages/agent/src/tools/index.ts`. */
+function readWorkspace(app) {
+  const root = resolve(app, "..", "..");
+  const packages = readPackages(root);
+  const sources = packages.flatMap(({ path, entries, manifest: { sideEffects } }) =>
+    Object.entries(entries).map(([name, target]) => {
+      const source = target.replace("./dist/", "src/").replace(/\.js$/, ".ts");
+      return [name, { path: join(path, source), sideEffects }];
+    }),
+  );
+  return { root, app, packages, own: packages.find(({ path }) => path === app), entries: new Map(sources) };
+}
+
+/** `bundle.json`: names of files, and which packages (`@chimera/agent`), entries (`@chimera/host/pidfile`) and folders go there. */
+function readGroups(workspace) {
+  const { app, own } = workspace;
+  const file = join(app, "bundle.json");
+  const { together = {}, apart = {} } = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+  const rows = Object.entries({ ...together, ...apart }).flatMap(([group, names]) =>
+    names.map((name) => ({ group, name, place: placeOf(workspace, name), used: false })),
+  );
+  return {
+    /** Undefined when the module stays with the one that imports it. */
+    of(specifier, path) {
+      const name = installedPackage(path)?.name;
+      const holds = ({ place }) => (name ? place === name : place === path || path.startsWith(place + sep));
+      const [row] = rows.filter(holds).toSorted((a, b) => b.place.length - a.place.length);
+      if (row) {
+        row.used = true;
+        return row.group;
+      }
+      if (specifier.startsWith(".")) return undefined;
+      const [first, second] = specifier.split("/");
+      if (!first.startsWith("@")) return first;
+      return first === own.name.split("/")[0] ? second : `${first.slice(1)}-${second}`;
+    },
+    areApart: (group) => Object.hasOwn(apart, group),
+    /** A row that nothing falls under is a row that somebody forgot. */
+    refuseUnused() {
+      const unused = rows.filter(({ used }) => !used).map(({ name }) => name);
+      if (unused.length === 0) return;
+      throw new Error(`${own.dir}/bundle.json: nothing is imported on demand from ${unused.join(", ")}`);
+    },
+  };
+}
+
+/** A directory, a file, or the name of an installed package. */
+function placeOf({ app, packages, entries }, name) {
+  const owner = packages.find((one) => name === one.name || name.startsWith(`${one.name}/`));
+  const folder = owner ? join(owner.path, name.slice(owner.name.length)) : join(app, name);
+  return existsSync(folder) ? folder : (entries.get(name)?.path ?? name);
+}
+
+/** A file is its modules, by key; they are found in any order, and a build is to be the same each time. */
+function entryOf(file, modules, isApart, app) {
+  if (file === "cli") return { entryPoints: [join(app, "src", "main.ts")] };
+  const rows = [...modules].toSorted().map((pair) => pair.map((text) => JSON.stringify(text)));
+  const contents = isApart
+    ? `module.exports = { ${rows.map(([key, path]) => `get ${key}() { return require(${path}); }`).join(", ")} };`
+    : rows.map(([key, path]) => `export * as ${key} from ${path};`).join("\n");
+  return { stdin: { contents, resolveDir: app } };
+}
+
+function optionsOf({ dependencies, optionalDependencies }) {
+  return {
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "cjs",
+    minify: true,
+    metafile: true,
+    logLevel: "warning",
+    // Said once for all; left to itself, esbuild says it in every module.
+    banner: { js: '"use strict";' },
+    tsconfigRaw: {},
+    // What is installed beside the program is not part of it.
+    external: Object.keys({ ...dependencies, ...optionalDependencies }),
+  };
+}
+
+/** Finds the packages' sources, and leaves to other files what is theirs. */
+function linkFiles({ root, entries }, groups, file, demands) {
+  const resolved = Symbol("resolved");
+  return {
+    name: "link-files",
+    setup(bundle) {
+      bundle.onResolve(
+        { filter: /.*/, namespace: "file" },
+        async ({ path, kind, importer, resolveDir, pluginData }) => {
+          if (pluginData === resolved) return;
+          if (kind !== "dynamic-import") return entries.get(path);
+          if (isBuiltin(path)) return { path, namespace: "builtin" };
+          const found =
+            entries.get(path) ?? (await bundle.resolve(path, { kind, importer, resolveDir, pluginData: resolved }));
+          if (found.external || found.errors?.length > 0) return found;
+          const group = groups.of(path, found.path);
+          if (group === undefined || group === file) return found;
+          const demand = { group, key: keyOf(root, found.path), path: found.path };
+          const name = `${demand.key} in ${group}`;
+          demands.set(name, demand);
+          return { path: name, namespace: installedPackage(found.path) ? "default-export" : "other-file" };
+        },
+      );
+      // Each becomes a require() that runs when the import is reached: it does not wake the loader of ES modules.
+      bundle.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({
+        contents: `module.exports = require(${JSON.stringify(path)});`,
+      }));
+      bundle.onLoad({ filter: /.*/, namespace: "other-file" }, ({ path }) => {
+        const { group, key } = demands.get(path);
+        return { contents: `module.exports = require("./${group}.js")[${JSON.stringify(key)}];` };
+      });
+      bundle.onResolve({ filter: /.*/, namespace: "other-file" }, ({ path }) => ({ path, external: true }));
+      // Modules of the workspace have none. To import() a package's out of CommonJS takes an ES module in between.
+      bundle.onLoad({ filter: /.*/, namespace: "default-export" }, ({ path }) => ({
+        contents: `const all = require(${JSON.stringify(path)});
+          export * from ${JSON.stringify(path)};
+          export default "default" in all ? all.default : all;`,
+      }));
+      bundle.onResolve({ filter: /.*/, namespace: "default-export" }, ({ path }) => ({
+        path,
+        namespace: "other-file",
+      }));
+    },
+  };
+}
+
+/** A module's name among those that a file offers. */
+function keyOf(root, path) {
+  const parts = relative(root, path).split(sep);
+  return parts.slice(parts.lastIndexOf("node_modules") + 1).join("/");
+}
+
+/** What the built file asks others for. A module that was found, but is not in the file, asks for nothing. */
+function metDemands({ outputs }, demands) {
+  const inputs = new Set(Object.values(outputs).flatMap((output) => Object.keys(output.inputs)));
+  return [...demands].filter(([name]) => inputs.has(`other-file:${name}`)).map(([, demand]) => demand);
+}
+
+if (isProgram(import.meta)) await bundleApp(process.argv[2] ?? process.cwd());

@@ -7,7 +7,11 @@ import { join } from "node:path";
  * `dir` is relative to the root, `entries` maps an import name to the subpath's target.
  */
 
-/** Every package below the given folders, in a stable order. */
+/**
+ * Every package below the given folders, in a stable order.
+ *
+ * @returns {Package[]}
+ */
 export function readPackages(root, folders = ["packages", "apps"]) {
   return folders
     .filter((folder) => existsSync(join(root, folder)))
@@ -36,7 +40,11 @@ export function repositoryAddress(root) {
   return repository?.url.replace(/^git\+/, "").replace(/\.git$/, "");
 }
 
-/** Files below a folder whose names end with one of the endings; generated and installed folders are left out. */
+/**
+ * Files below a folder whose names end with one of the endings; generated and installed folders are left out.
+ *
+ * @returns {string[]}
+ */
 export function listFiles(root, folder, endings) {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { withFileTypes: true })

@@ -9,7 +9,10 @@ import { repositoryRoot } from "./gate.mjs";
 
 const page = join(repositoryRoot, "docs", "cli.md");
 const require = createRequire(import.meta.url);
-const programs = ["otter", "ferret"].map((name) => require(`../apps/${name}/dist/program.js`).program);
+const programs = ["otter", "ferret"].map((name) => {
+  const modules = require(`../apps/${name}/dist/program.js`);
+  return modules[`apps/${name}/src/program.ts`].program;
+});
 const [otter, ferret] = programs;
 
 const text = [introduction(), commandsOf(otter), additionsOf(ferret, otter), settings()].join("\n");
@@ -25,7 +28,8 @@ function introduction() {
   return `# Command line
 
 This page is generated from the rows that parse what is typed, by \`scripts/write-cli-doc.mjs\`. \`<command> --help\` says the same
-in a terminal, \`<command> completions bash|zsh|fish\` teaches it to a shell.
+in a terminal, \`<command> completions bash|zsh|fish\` teaches it to a shell. \`chimera otter\` is \`otter\` and \`chimera ferret\` is
+\`ferret\`, under one command.
 
 | exit code | meaning |
 |---|---|

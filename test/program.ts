@@ -37,9 +37,9 @@ export function fileScope(): AtEnd {
   return (cleanup) => void cleanups.push(cleanup);
 }
 
-/** Starts `otter` or `ferret` in a small workspace of its own, with no model key, so that the offline model answers. */
+/** Starts a program in a small workspace of its own, with no model key, so that the offline model answers. */
 export function startProgram(
-  name: "otter" | "ferret",
+  name: "otter" | "ferret" | "chimera",
   args: string[],
   env: Record<string, string> = {},
   { atEnd = onTestFinished, ...given }: Surroundings = {},

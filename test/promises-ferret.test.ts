@@ -303,7 +303,7 @@ function documented(page: string, key: string): { command: string; args: string[
   return JSON.parse(block)[key].ferret;
 }
 
-// With the client library that editors' extensions are built on, and `ferret` found as a terminal would find it.
+// With the client library that editors' extensions are built on, and the command found as a terminal would find it.
 test.each([
   ["[ferret.zed] for Zed,", "zed.md", "agent_servers"],
   ["[ferret.vscode] for VS Code,", "vscode.md", "acp.agents"],
@@ -319,7 +319,7 @@ test.each([
   };
   const [cwd, home, bin] = [{ "README.md": "# A workspace\n" }, {}, {}].map((files) => scratchTree(files));
   const script = join(scratchTree({ "script.json": { turns: [turn] } }), "script.json");
-  symlinkSync(join(repositoryRoot, "apps/ferret/dist/cli.js"), join(bin!, command));
+  symlinkSync(join(repositoryRoot, "apps", command, "dist/cli.js"), join(bin!, command));
   const child = spawn(command, args, {
     cwd,
     env: { PATH: `${bin}${delimiter}${process.env["PATH"]}`, HOME: home, FERRET_MODEL: `scripted:${script}`, ...env },

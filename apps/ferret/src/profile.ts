@@ -1,3 +1,4 @@
+import { openaiFirst } from "@chimera/agent/providers";
 import type { Profile } from "@chimera/host";
 import { about } from "./about.js";
 import { bridgeFlags } from "./bridge/flags.js";
@@ -11,7 +12,7 @@ export const profile: Profile = {
   tagline: "a sandboxed coding agent for your editor",
   defaultTransport: "acp",
   native: { name: "ferret", version: "0.2" },
-  chain: async () => (await import("@chimera/agent/providers")).openaiFirst,
+  chain: openaiFirst,
   settings,
   flags: {
     ...shorthandFlags,

@@ -10,6 +10,7 @@ import type { Run } from "./loop/run.js";
 import { createToolbox } from "./loop/toolbox.js";
 import { runTurn } from "./loop/turn.js";
 import { createSpending } from "./loop/usage.js";
+import { createPolicy } from "./policy/policy.js";
 import type { Policy } from "./policy-port.js";
 import type { Agent, AgentContext, Turn, Workspace } from "./port.js";
 import type { Model } from "./providers/model.js";
@@ -70,7 +71,7 @@ async function openRun(
     options.resolveModel(turn.settings.model),
     typeof tools === "function" ? tools(turn, context) : tools,
     typeof systemPrompt === "function" ? systemPrompt(turn, workspace) : systemPrompt,
-    options.policy ?? import("./policy/policy.js").then(({ createPolicy }) => createPolicy()),
+    options.policy ?? createPolicy(),
   ]);
   signal.throwIfAborted();
   return {

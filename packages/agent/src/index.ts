@@ -11,8 +11,9 @@ export { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
 export { type Clock, systemClock } from "./loop/clock.js";
 export type { AuditEntry, Policy, PolicyCall, PolicyContext, PolicyDecision } from "./policy-port.js";
 export type { Agent, AgentContext, Ask, ClientTerminal, McpServer, Turn, TurnSettings, Workspace } from "./port.js";
+export { anthropicFirst, type Chain, openaiFirst } from "./providers/chains.js";
 export { createModels, type ModelsOptions } from "./providers/models.js";
-export { anthropicFirst, type Chain, type Env, openaiFirst } from "./providers/table.js";
+export type { Env } from "./providers/table.js";
 export type {
   InputResult,
   InputSchema,

@@ -1,4 +1,5 @@
 // A program as the apps make one, for tests to start as a process of its own.
+import { anthropicFirst } from "@chimera/agent/providers";
 import { createMain, serveCommands } from "@chimera/host";
 import { cliCommands, conversationCommand } from "../dist/index.js";
 
@@ -9,7 +10,7 @@ const profile = {
   tagline: "under test",
   defaultTransport: "http",
   native: { name: "otter", version: "0.1" },
-  chain: async () => (await import("@chimera/agent/providers")).anthropicFirst,
+  chain: anthropicFirst,
   settings: {},
   flags: {},
   extensions: async () => [],

@@ -1,8 +1,7 @@
-/** The coding agent with this program's models, files and extensions. */
+/** The coding agent with this program's models, files and extensions. Its code, half of the program's, is loaded here. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type CodingAgent, createCodingAgent } from "@chimera/agent/agents";
-import { createModels } from "@chimera/agent/providers";
+import type { CodingAgent } from "@chimera/agent/agents";
 import type { Config } from "./config/read-config.js";
 import type { StartedExtension } from "./extension.js";
 import type { Profile } from "./profile.js";
@@ -17,8 +16,12 @@ export interface AgentSources {
 
 export async function openCodingAgent({ profile, env, config, extensions }: AgentSources): Promise<CodingAgent> {
   const { paths, values } = config;
+  const [{ createCodingAgent }, { createModels }] = await Promise.all([
+    import("@chimera/agent/agents"),
+    import("@chimera/agent/providers"),
+  ]);
   return createCodingAgent({
-    resolveModel: createModels({ env, chain: await profile.chain() }),
+    resolveModel: createModels({ env, chain: profile.chain }),
     home: paths.home,
     env,
     permissionsFile: paths.permissions,

@@ -8,7 +8,7 @@ import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette, type OwnTurn, SessionError, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import type { AgentSources } from "./coding-agent.js";
+import { type AgentSources, openCodingAgent } from "./coding-agent.js";
 import { holdSession } from "./hold-session.js";
 import type { Log } from "./log/log.js";
 import { programCommands } from "./program-commands.js";
@@ -36,9 +36,9 @@ export interface RunningEngine extends Engine {
 
 export async function createEngine(options: EngineOptions): Promise<RunningEngine> {
   const { profile, env, config, extensions, log } = options;
+  const { chain } = profile;
   const { paths, values } = config;
   const projects = createProjectRules(config, log);
-  const chain = await profile.chain();
   const store = createFileStore<SessionEvent, Summary>({
     root: paths.root,
     durability: values.durability,
@@ -46,7 +46,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createSnapshotStore({ root: paths.snapshots });
-  const turns = createTurnAgent(async () => (await import("./coding-agent.js")).openCodingAgent(options));
+  const turns = createTurnAgent(() => openCodingAgent(options));
   const agentsIn = createAgentList(paths.home);
   const palette = createSlashPalette({
     home: paths.home,

@@ -2,6 +2,7 @@
 export type { Command, Invocation, Program, Run } from "./command/command.js";
 export { completeCommands } from "./command/complete.js";
 export type { Flag, Flags, FlagValues } from "./command/flag.js";
+export { nearest } from "./command/nearest.js";
 export { isUsageError, UsageError } from "./command/usage-error.js";
 export { configFlags } from "./config/flags.js";
 export { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from "./config/keys.js";

@@ -1,15 +1,20 @@
-/** From a program to a process: argv in, exit code out. Nothing but the chosen command is loaded. */
+/** From a program to a process: argv in, exit code out. */
 import type { Command, Program } from "./command/command.js";
 import { completeCommand } from "./command/complete.js";
+import { commandHelp, programHelp } from "./command/help.js";
+import { nearest } from "./command/nearest.js";
+import { parseCommand } from "./command/parse.js";
+import { isUsageError } from "./command/usage-error.js";
 import { tellVersion } from "./version.js";
 
 const MINIMUM_NODE = [20, 19] as const;
 
-/** Exit codes: 0 ok, 1 failed, 2 usage, 70 a fault of our own. */
+/** Exit codes: 0 ok, 1 failed, 2 usage, 70 a fault in the program. */
 export function createMain(program: Program) {
   return async (process: NodeJS.Process): Promise<void> => {
     if (tellVersion(program.profile, process)) return;
-    const code = await run(program, process).catch((error) => report(program.profile.name, error, process));
+    const calledAs = callOf(program, process);
+    const code = await run(program, calledAs, process).catch((error) => report(calledAs, error, process));
     process.exitCode = code;
     await drained(process.stdout);
     process.exit(code);
@@ -18,30 +23,35 @@ export function createMain(program: Program) {
 
 // --- internal ---
 
-async function run(program: Program, process: NodeJS.Process): Promise<number> {
-  const { profile, commands, fallback } = program;
+/** A command that has several programs, as `chimera` has, puts its own name and the program's in the place of the script's path. */
+function callOf({ profile: { name } }: Program, { argv: [, script = ""] }: NodeJS.Process): string {
+  return script.endsWith(` ${name}`) ? script : name;
+}
+
+async function run(program: Program, calledAs: string, process: NodeJS.Process): Promise<number> {
+  const { commands, fallback } = program;
   if (tooOld(process.versions.node)) {
     const needed = MINIMUM_NODE.join(".");
-    process.stderr.write(`${profile.name}: needs Node ${needed} or newer; this is ${process.version}\n`);
+    process.stderr.write(`${calledAs}: needs Node ${needed} or newer; this is ${process.version}\n`);
     return 1;
   }
-  surviveClosedPipes(profile.name, process);
+  surviveClosedPipes(calledAs, process);
   const argv = asked(process.argv.slice(2));
   const [name, ...rest] = argv;
   if (name === "--help" || name === "-h" || (name === undefined && !fallback)) {
-    const { programHelp } = await import("./command/help.js");
-    process.stdout.write(programHelp(program));
+    process.stdout.write(programHelp(program, calledAs));
     return 0;
   }
   const command = commands.find((candidate) => candidate.name === name);
-  if (command) return runCommand(program, command, rest, process);
-  if (fallback && (name === undefined || name.startsWith("-"))) return runCommand(program, fallback, argv, process);
-  const { nearest } = await import("./command/nearest.js");
+  if (command) return runCommand(program, calledAs, command, rest, process);
+  if (fallback && (name === undefined || name.startsWith("-"))) {
+    return runCommand(program, calledAs, fallback, argv, process);
+  }
   const kind = name!.startsWith("-") ? "option" : "command";
   const names = commands.map((candidate) => candidate.name);
   const close = nearest(name!.replace(/^-+/, ""), names);
-  const hint = close ? `; did you mean ${close}?` : `; see ${profile.name} --help`;
-  process.stderr.write(`${profile.name}: unknown ${kind} ${JSON.stringify(name)}${hint}\n`);
+  const hint = close ? `; did you mean ${close}?` : `; see ${calledAs} --help`;
+  process.stderr.write(`${calledAs}: unknown ${kind} ${JSON.stringify(name)}${hint}\n`);
   return 2;
 }
 
@@ -53,30 +63,29 @@ function asked(argv: readonly string[]): readonly string[] {
 
 async function runCommand(
   program: Program,
+  calledAs: string,
   row: Command,
   argv: readonly string[],
   process: NodeJS.Process,
 ): Promise<number> {
   const { profile } = program;
-  const where = [profile.name, row.name].filter(Boolean).join(" ");
+  const where = [calledAs, row.name].filter(Boolean).join(" ");
   try {
-    const { parseCommand } = await import("./command/parse.js");
     const command = completeCommand(profile, row);
     const { flags, operands } = parseCommand(command, argv);
     if (flags["help"]) {
-      const { commandHelp } = await import("./command/help.js");
-      process.stdout.write(commandHelp(profile, command));
+      process.stdout.write(commandHelp(profile, command, calledAs));
       return 0;
     }
     const run = await command.load();
-    return await run({ program, profile, where, flags, operands, process });
+    return await run({ program, profile, calledAs, where, flags, operands, process });
   } catch (error) {
     return report(where, error, process);
   }
 }
 
 function surviveClosedPipes(name: string, process: NodeJS.Process): void {
-  // When nobody reads what is said any more, that is no reason to end.
+  // The program goes on when nobody reads its stderr.
   process.stderr.on("error", () => {});
   process.on("uncaughtException", async (error: NodeJS.ErrnoException) => {
     // `… | head` has seen enough.
@@ -90,13 +99,12 @@ function tooOld(version: string): boolean {
 }
 
 async function report(where: string, error: unknown, process: NodeJS.Process): Promise<number> {
-  const { isUsageError } = await import("./command/usage-error.js");
   if (isUsageError(error)) {
     process.stderr.write(`${where}: ${error.message}\n`);
     return 2;
   }
   const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
-  // What the system refuses (a directory, a disk) is no fault of ours.
+  // What the system refuses (a directory, a disk) is not a fault in the program.
   const isRefusal = error instanceof Error && "syscall" in error;
   process.stderr.write(`${where}: ${isRefusal ? message : (stack ?? message)}\n`);
   return isRefusal ? 1 : 70;

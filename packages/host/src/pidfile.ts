@@ -3,4 +3,5 @@ export { HostError, type HostErrorCode, isHostError } from "./errors.js";
 export { type ListOptions, listPidfiles, type PidfileEntry } from "./pidfile/list.js";
 export type { PidRecord } from "./pidfile/record.js";
 export { type StopFailure, type StopOptions, type StopResult, stopAll } from "./pidfile/stop.js";
+export { type Bound, refuseSecond, takePort } from "./pidfile/take-port.js";
 export { type Pidfile, type WritePidfileOptions, writePidfile } from "./pidfile/write.js";

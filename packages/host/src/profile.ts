@@ -14,10 +14,10 @@ export interface Profile {
   /** The native ACP dialect and the version it names itself by. */
   readonly native: { readonly name: "otter" | "ferret"; readonly version: string };
   /** The order in which model keys are looked for when no model is named. */
-  readonly chain: () => Promise<Chain>;
+  readonly chain: Chain;
   /** Settings of its extensions: rows like those that every program has, by their name in a config file. */
   readonly settings: Readonly<Record<string, ConfigKey<string>>>;
-  /** Flags of its extensions that are no settings, taken by every command that starts sessions. */
+  /** Flags of its extensions besides settings; every command that starts sessions takes them. */
   readonly flags: Flags;
   /** Loaded by the commands that start sessions. */
   readonly extensions: () => Promise<readonly ProgramExtension[]>;

@@ -13,7 +13,7 @@ const profile: Profile = {
   tagline: "",
   defaultTransport: "http",
   native: { name: "otter", version: "0.1" },
-  chain: async () => [],
+  chain: [],
   settings: {},
   flags: {},
   extensions: async () => [],

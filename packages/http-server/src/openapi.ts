@@ -1,4 +1,4 @@
-/** The OpenAPI document, from the very schemas that validate requests. Loaded when somebody asks for it. */
+/** The OpenAPI document, from the very schemas that validate requests, which are loaded when somebody asks for it. */
 import { ACCESS, type RouteName } from "./auth/access.js";
 
 interface RouteRow {

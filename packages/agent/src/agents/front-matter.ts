@@ -14,7 +14,7 @@ export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   const after = end === -1 ? "" : plain.slice(end + 4);
   if (end === -1 || !/^[ \t]*(?:\n|$)/.test(after)) return { head: {}, body: plain.trim(), problem: null };
   try {
-    const { parse } = await import("./yaml.js");
+    const { parse } = await import("yaml");
     const head: unknown = parse(plain.slice(4, end + 1), { maxAliasCount: 0 }) ?? {};
     if (!isJsonObject(head)) throw new Error("it is not a map");
     return { head, body: after.replace(/^[ \t]*\n/, "").trim(), problem: null };

@@ -1,4 +1,5 @@
 /** `@chimera/agent/providers`: the model port, the providers behind it, and how a name leads to one. */
+export { anthropicFirst, type Chain, openaiFirst } from "./chains.js";
 export type {
   Model,
   ModelEvent,
@@ -15,4 +16,4 @@ export { createPost, type Post, type PostOptions, type PostReply, type PostReque
 export { pricesDate } from "./prices.gen.js";
 export { findPrice, type PriceListing } from "./prices.js";
 export { defaultModel, listProviders, type ModelAddress, resolveModel, suggestModels } from "./resolve.js";
-export { anthropicFirst, type Chain, type Env, openaiFirst, type ProviderName } from "./table.js";
+export type { Env, ProviderName } from "./table.js";

@@ -1,9 +1,16 @@
-/** Models by name, opened on first use: the code and the data of a provider are loaded only when it is asked for. */
+/** Models by name, opened on first use. */
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
+import { createAnthropicModel } from "./anthropic/model.js";
+import type { Chain } from "./chains.js";
+import { createChatModel } from "./chat/model.js";
 import type { Model } from "./model.js";
-import type { Post } from "./post.js";
+import { createOfflineModel } from "./offline/model.js";
+import { createPost, type Post } from "./post.js";
+import { findPrice } from "./prices.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
-import type { Chain, Env } from "./table.js";
+import { createScriptedModel } from "./scripted/model.js";
+import { readScript } from "./scripted/script.js";
+import type { Env } from "./table.js";
 
 export interface ModelsOptions {
   /** Keys and base URLs, as the person who starts the program set them. */
@@ -16,9 +23,9 @@ export interface ModelsOptions {
 /** The `resolveModel` of an agent, for the providers in the table. The models last opened are kept. */
 export function createModels({ env, chain, post }: ModelsOptions): (name: string) => Promise<Model> {
   const opened = new Map<string, Promise<Model>>();
-  let shared: Promise<Post> | undefined = post && Promise.resolve(post);
-  const sharedPost = (): Promise<Post> => {
-    shared ??= import("./post.js").then(({ createPost }) => createPost());
+  let shared = post;
+  const sharedPost = (): Post => {
+    shared ??= createPost();
     return shared;
   };
   return async (name) => {
@@ -41,7 +48,7 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
 const MOST_KEPT = 64;
 
 interface Opener {
-  open(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model>;
+  open(address: ModelAddress, env: Env, post: () => Post): Promise<Model>;
   /** A script is read anew for every turn: an edit counts at once, and its failures start over. */
   readonly keep: boolean;
 }
@@ -49,22 +56,18 @@ interface Opener {
 const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
   anthropic: { open: openAnthropic, keep: true },
   chat: { open: openChat, keep: true },
-  offline: { open: async () => (await import("./offline/model.js")).createOfflineModel(), keep: true },
+  offline: { open: async () => createOfflineModel(), keep: true },
   scripted: { open: openScripted, keep: false },
 };
 
-async function openAnthropic(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
-  const { createAnthropicModel } = await import("./anthropic/model.js");
-  const [known, opened] = await Promise.all([listing(address), post()]);
+async function openAnthropic(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
   const maxOutput = outputLimit(address.model);
   const thinkingBudget = Math.min(thinking(env).budget, maxOutput / 2);
-  return createAnthropicModel({ ...address, ...known, maxOutput, thinkingBudget, post: opened });
+  return createAnthropicModel({ ...address, ...listing(address), maxOutput, thinkingBudget, post: post() });
 }
 
-async function openChat(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
-  const { createChatModel } = await import("./chat/model.js");
-  const [known, opened] = await Promise.all([listing(address), post()]);
-  const model = createChatModel({ ...address, ...known, effort: thinking(env).effort, post: opened });
+async function openChat(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const model = createChatModel({ ...address, ...listing(address), effort: thinking(env).effort, post: post() });
   return address.remedy === null ? model : withRemedy(model, address.remedy);
 }
 
@@ -91,19 +94,10 @@ function withRemedy(model: Model, remedy: string): Model {
 const UNSERVED: ReadonlySet<AgentErrorCode> = new Set(["model_unavailable", "connection_lost", "stalled"]);
 
 async function openScripted({ model: path }: ModelAddress): Promise<Model> {
-  const [{ readScript }, { createScriptedModel }] = await Promise.all([
-    import("./scripted/script.js"),
-    import("./scripted/model.js"),
-  ]);
   return createScriptedModel(await readScript(path));
 }
 
-async function listing({
-  provider,
-  model,
-  contextWindow,
-}: ModelAddress): Promise<Pick<Model, "price" | "contextWindow">> {
-  const { findPrice } = await import("./prices.js");
+function listing({ provider, model, contextWindow }: ModelAddress): Pick<Model, "price" | "contextWindow"> {
   const row = findPrice(provider, model);
   return { price: row?.price ?? null, contextWindow: row?.contextWindow ?? contextWindow };
 }

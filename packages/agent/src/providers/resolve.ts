@@ -1,14 +1,7 @@
 /** From a model's name and an environment to where and how it is reached. Pure: nothing is opened, nothing is read. */
 import { AgentError } from "../errors.js";
-import {
-  type Chain,
-  type Env,
-  type ProviderName,
-  type ProviderRow,
-  providers,
-  type RouteRow,
-  routes,
-} from "./table.js";
+import type { Chain } from "./chains.js";
+import { type Env, type ProviderName, type ProviderRow, providers, type RouteRow, routes } from "./table.js";
 
 /** Where a model is reached. Carries the key: never log it. */
 export interface ModelAddress {

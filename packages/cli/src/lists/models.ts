@@ -7,7 +7,7 @@ import { printJson, printLines } from "../output.js";
 export async function listModels(invocation: Invocation): Promise<number> {
   const { flags, profile, process } = invocation;
   const { values } = readConfig(invocation);
-  const suggested = suggestModels(process.env, await profile.chain());
+  const suggested = suggestModels(process.env, profile.chain);
   const models = [...new Set([...(values.model === null ? [] : [values.model]), ...suggested])];
   const format = isSet(flags, "json") ? "json" : choiceFlag("format", textFlag(flags, "format"), ["text", "json"]);
   if (format === "json") printJson(invocation, { default: models[0], models });

@@ -46,7 +46,7 @@ async function checkKeys(invocation: Invocation): Promise<Finding> {
   const { profile, process } = invocation;
   const { values } = readConfig(invocation);
   try {
-    const { provider, model } = resolveModel(values.model ?? "", process.env, await profile.chain());
+    const { provider, model } = resolveModel(values.model ?? "", process.env, profile.chain);
     const others = listProviders(process.env).filter(({ name, configured }) => configured && name !== provider);
     if (provider !== "offline")
       return { state: "ok", found: `${model} at ${provider}, ${others.length} more configured` };
@@ -98,11 +98,10 @@ async function checkPort(invocation: Invocation): Promise<Finding> {
     server.listen(port, host, () => server.close(() => resolve(null)));
   });
   if (code === null) return { state: "ok", found: `${host}:${port} is free` };
-  const { name } = invocation.profile;
   return {
     state: "warn",
     found: `${host}:${port} cannot be bound (${code})`,
-    remedy: `${name} serve status tells whether it is a server of ours; --port chooses another`,
+    remedy: `${invocation.calledAs} serve status lists the servers it knows; --port chooses another port`,
   };
 }
 

@@ -31,6 +31,8 @@ export type Run = (invocation: Invocation) => Promise<number>;
 export interface Invocation {
   readonly program: Program;
   readonly profile: Profile;
+  /** How a person calls the program: `otter`, or `chimera otter`. */
+  readonly calledAs: string;
   /** What was called, as every complaint begins: `otter serve`. */
   readonly where: string;
   readonly flags: FlagValues;

@@ -5,28 +5,28 @@ import { completeCommand } from "./complete.js";
 import type { Flags } from "./flag.js";
 import { COMMON_FLAGS } from "./parse.js";
 
-export function programHelp({ profile, commands, fallback: row }: Program): string {
+export function programHelp({ profile, commands, fallback: row }: Program, calledAs: string): string {
   const fallback = row && completeCommand(profile, row);
   const width = Math.max(...commands.map((command) => command.name.length)) + 2;
   const rows = commands.map((command) => `  ${command.name.padEnd(width)}${command.summary}`);
   return [
     `${profile.name} ${profile.version}: ${profile.tagline}`,
     "",
-    ...(fallback ? [`Usage: ${profile.name} [options]   ${fallback.summary}`] : []),
-    `${fallback ? "      " : "Usage:"} ${profile.name} <command> [options]`,
+    ...(fallback ? [`Usage: ${calledAs} [options]   ${fallback.summary}`] : []),
+    `${fallback ? "      " : "Usage:"} ${calledAs} <command> [options]`,
     "",
     "Commands:",
     ...rows,
     "",
     "Options:",
     ...describeFlags({ ...fallback?.flags, ...PROGRAM_FLAGS }),
-    ...(fallback ? ["", `Example: ${fallback.example}`] : []),
+    ...(fallback ? ["", exampleOf(profile, fallback, calledAs)] : []),
     "",
   ].join("\n");
 }
 
-export function commandHelp(profile: Profile, command: Command): string {
-  const words = [profile.name, command.name, command.operands, "[options]"].filter(Boolean);
+export function commandHelp(profile: Profile, command: Command, calledAs: string): string {
+  const words = [calledAs, command.name, command.operands, "[options]"].filter(Boolean);
   return [
     command.summary,
     "",
@@ -35,12 +35,17 @@ export function commandHelp(profile: Profile, command: Command): string {
     "Options:",
     ...describeFlags({ ...command.flags, ...COMMON_FLAGS }),
     "",
-    `Example: ${command.example}`,
+    exampleOf(profile, command, calledAs),
     "",
   ].join("\n");
 }
 
 // --- internal ---
+
+/** A row's example begins with the program's name; what is shown can be pasted, however the program was called. */
+function exampleOf({ name }: Profile, { example }: Command, calledAs: string): string {
+  return `Example: ${example.startsWith(`${name} `) ? calledAs + example.slice(name.length) : example}`;
+}
 
 const PROGRAM_FLAGS: Flags = {
   help: { type: "boolean", short: "h", help: "Show this help, or a command's: <command> --help" },

@@ -1,9 +1,12 @@
-/** `serve` and `acp`: their rows. Their code is loaded when they run. */
+/** `serve` and `acp`: their rows. */
 import type { Command, Invocation, Run } from "../command/command.js";
 import type { Flag, Flags } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
 import { HTTP_FLAGS } from "./http-flags.js";
+import { serve } from "./serve.js";
+import { status } from "./status.js";
+import { stop } from "./stop.js";
 
 /** What every command that runs sessions takes. */
 export const SESSION_FLAGS: Flags = {
@@ -45,7 +48,7 @@ export function serveCommands(name: string): Command[] {
       },
       startsSessions: true,
       example: `${name} serve --http --port 5173`,
-      load: async () => async (invocation) => (await actionOf(invocation))(invocation),
+      load: async () => (invocation) => actionOf(invocation)(invocation),
     },
     {
       name: "acp",
@@ -58,23 +61,19 @@ export function serveCommands(name: string): Command[] {
       },
       startsSessions: true,
       example: `${name} acp --model offline`,
-      load: async () => {
-        const { serve } = await import("./serve.js");
-        return ({ flags, ...rest }) =>
-          serve({ ...rest, flags: { ...flags, acp: flags["http"] !== true } }, ACP_DEFAULTS);
-      },
+      load:
+        async () =>
+        ({ flags, ...rest }) =>
+          serve({ ...rest, flags: { ...flags, acp: flags["http"] !== true } }, ACP_DEFAULTS),
     },
   ];
 }
 
 // --- internal ---
 
-const ACTIONS: Readonly<Record<string, () => Promise<Run>>> = {
-  status: async () => (await import("./status.js")).status,
-  stop: async () => (await import("./stop.js")).stop,
-};
+const ACTIONS: Readonly<Record<string, Run>> = { status, stop };
 
-function actionOf({ operands, flags }: Invocation): Promise<Run> {
+function actionOf({ operands, flags }: Invocation): Run {
   const [action] = operands;
   if (action !== undefined && !Object.hasOwn(ACTIONS, action)) {
     throw new UsageError(`unknown action ${JSON.stringify(action)}; status or stop`);
@@ -84,6 +83,5 @@ function actionOf({ operands, flags }: Invocation): Promise<Run> {
       throw new UsageError(`--${name} belongs to serve ${actions.join(" and serve ")}`);
     }
   }
-  const load = action === undefined ? undefined : ACTIONS[action];
-  return load ? load() : import("./serve.js").then(({ serve }) => serve);
+  return (action === undefined ? undefined : ACTIONS[action]) ?? serve;
 }

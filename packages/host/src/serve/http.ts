@@ -1,5 +1,5 @@
 /** HTTP on a port. */
-import { createEarly, type Listening, listen } from "@chimera/http-server/node";
+import type { Listening } from "@chimera/http-server/node";
 import { UsageError } from "../command/usage-error.js";
 import type { RunningEngine } from "../engine.js";
 import type { Log } from "../log/log.js";
@@ -28,6 +28,7 @@ export async function listenHttp(options: {
   const { profile, settings, access } = options;
   const { host, port } = settings;
   const startedAt = Date.now();
+  const { createEarly, listen } = await import("@chimera/http-server/node");
   const listening = await listen(() => loadApp(options, startedAt), {
     host,
     port,

@@ -15,7 +15,9 @@ import { requireNamed } from "../require-named.js";
 import { startExtensions } from "../start-extensions.js";
 import { whenWanted } from "../when-wanted.js";
 import { logRequests } from "./access-log.js";
+import { startAcp } from "./acp.js";
 import { endChildren } from "./end-children.js";
+import { listenHttp } from "./http.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
 import { HTTP_FLAGS } from "./http-flags.js";
 import { readServeSettings, type ServeSettings } from "./settings.js";
@@ -49,7 +51,6 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
     ends.push(failureOf(http.ready, log));
   }
   if (settings.acp) {
-    const { startAcp } = await import("./acp.js");
     const { cwd, forced, historyLimit } = settings;
     const acp = startAcp({ profile, engine: engine.get, extensions, cwd, forced, historyLimit, log });
     ends.push(acp.closed.then(() => 0));
@@ -111,7 +112,7 @@ function lazyEngine(
 
 /** Says where it listens, or why it does not: then the exit code. */
 async function startHttp(
-  { profile, where, process }: Invocation,
+  { profile, calledAs, where, process }: Invocation,
   settings: ServeSettings,
   access: HttpAccess,
   engine: LazyEngine,
@@ -122,17 +123,16 @@ async function startHttp(
   const { authToken, tls } = access;
   const about = { prefix: name, host, port, scheme: tls ? "https" : "http", ...(authToken && { authToken }) } as const;
   try {
-    const { refuseSecond, takePort } = await import("./take-port.js");
+    const { refuseSecond, takePort } = await import("../pidfile.js");
     // Checked again when the port is bound; here it saves the loading.
     if (port !== 0) refuseSecond(about);
-    const { listenHttp } = await import("./http.js");
     const sharesDirectory = resolvePaths(process.env).shares;
     const shareUrl = process.env[envName(profile, "SHARE_URL")];
     const bind = () => listenHttp({ profile, settings, access, engine: engine.get, log, sharesDirectory, shareUrl });
     const { bound, pidfile } = await takePort(bind, about, log);
     if (settings.logsRequests) logRequests(bound.server, log);
     process.stderr.write(
-      `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${name} serve stop --port ${bound.port})\n`,
+      `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${calledAs} serve stop --port ${bound.port})\n`,
     );
     return {
       ready: bound.ready,

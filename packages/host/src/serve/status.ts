@@ -1,9 +1,10 @@
 /** `serve status`: one line for every recorded server. */
 import type { Invocation } from "../command/command.js";
 import { resolvePaths } from "../paths.js";
-import { listPidfiles, type PidfileEntry } from "../pidfile/list.js";
+import type { PidfileEntry } from "../pidfile.js";
 
 export async function status({ profile, flags, process }: Invocation): Promise<number> {
+  const { listPidfiles } = await import("../pidfile.js");
   const entries = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run });
   if (flags["json"] === true) {
     process.stdout.write(`${JSON.stringify({ servers: entries }, null, 2)}\n`);

@@ -4,8 +4,7 @@ import type { FlagValues } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { type Kind, number } from "../config/kind.js";
 import { resolvePaths } from "../paths.js";
-import { type ListOptions, listPidfiles } from "../pidfile/list.js";
-import { type StopFailure, type StopResult, stopAll } from "../pidfile/stop.js";
+import type { PidfileEntry, StopFailure, StopResult } from "../pidfile.js";
 
 const PORT = number({ whole: true, max: 65535 });
 /** A day, in seconds: more than anybody waits, and no timer overflows. */
@@ -13,11 +12,12 @@ const TIMEOUT = number({ max: 86_400 });
 
 /** 0 when everything asked for is stopped, also when nothing was there; 1 when something is not; 2 when it is not clear what. */
 export async function stop({ profile, flags, process }: Invocation): Promise<number> {
+  const { listPidfiles, stopAll } = await import("../pidfile.js");
   const servers = { prefix: profile.name, directory: resolvePaths(process.env).run };
   const port = read(flags, "port", PORT);
   const timeout = read(flags, "serve-timeout", TIMEOUT) ?? 10;
   if (port !== undefined && flags["all"] === true) throw new UsageError("--port and --all exclude each other");
-  if (port === undefined && flags["all"] !== true) requireOne(servers);
+  if (port === undefined && flags["all"] !== true) requireOne(profile.name, listPidfiles(servers));
   const results = await stopAll({ ...servers, timeout, ...(port !== undefined && { port }) });
   if (flags["json"] === true) process.stdout.write(`${JSON.stringify({ servers: results }, null, 2)}\n`);
   else {
@@ -44,13 +44,11 @@ const FAILURES: Readonly<Record<StopFailure, string>> = {
   still_alive_after_sigkill: "it is still there after SIGKILL",
 };
 
-function requireOne(servers: ListOptions): void {
-  const running = listPidfiles(servers).filter(({ alive }) => alive);
+function requireOne(prefix: string, servers: readonly PidfileEntry[]): void {
+  const running = servers.filter(({ alive }) => alive);
   if (running.length < 2) return;
   const ports = running.map(({ port }) => port).join(", ");
-  throw new UsageError(
-    `multiple ${servers.prefix} servers running (ports ${ports}); pass --port <n> or --all to disambiguate`,
-  );
+  throw new UsageError(`multiple ${prefix} servers running (ports ${ports}); pass --port <n> or --all to disambiguate`);
 }
 
 function lineOf({ prefix, port, pid, signaled, stopped, error }: StopResult): string {

@@ -1,5 +1,6 @@
 /** What the server says about itself: model, providers, tools, and its own description. */
 import type { InfoReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
+import { describeApi } from "../openapi.js";
 import type { Handlers, Parts } from "./route.js";
 
 export function infoRoutes({ deps }: Parts) {
@@ -15,9 +16,6 @@ export function infoRoutes({ deps }: Parts) {
     },
     "GET /providers": (c) => c.json(providers()),
     "GET /tools": async (c) => c.json({ tools: await tools() } satisfies ToolsReply),
-    "GET /openapi.json": async (c) => {
-      const { describeApi } = await import("../openapi.js");
-      return c.json(await describeApi({ title: deps.name, version: deps.version }));
-    },
+    "GET /openapi.json": async (c) => c.json(await describeApi({ title: deps.name, version: deps.version })),
   } satisfies Handlers;
 }

@@ -23,7 +23,7 @@ export async function parseCommand(text: string, source: string): Promise<Custom
 // --- internal ---
 
 async function readFields(yaml: string): Promise<Record<string, unknown> | null> {
-  const { parse } = await import("./yaml.js");
+  const { parse } = await import("yaml");
   try {
     const value: unknown = parse(yaml, { maxAliasCount: 0 });
     return typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,15 +1,15 @@
 /** One server per port: the socket is bound first, then the pidfile claimed and written. */
 import { HostError, isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
-import { listOwned } from "../pidfile/list.js";
-import { claimantOf, type Owner } from "../pidfile/owner.js";
-import type { PidfilePlace } from "../pidfile/record.js";
-import { runDirectory } from "../pidfile/run-directory.js";
-import { type Pidfile, type WritePidfileOptions, writePidfile } from "../pidfile/write.js";
+import { listOwned } from "./list.js";
+import { claimantOf, type Owner } from "./owner.js";
+import type { PidfilePlace } from "./record.js";
+import { runDirectory } from "./run-directory.js";
+import { type Pidfile, type WritePidfileOptions, writePidfile } from "./write.js";
 
 /**
- * How often we look again, for a server of ours that is just starting or stopping holds the port without a record: two seconds,
- * and longer on a machine so busy that it is as slow as we are.
+ * How often to look again, since a server that is just starting or stopping holds the port without a record: for two seconds, and
+ * longer on a busy machine, which slows this process as much as that one.
  */
 const RETRIES = 40;
 const RETRY_MS = 50;
@@ -19,13 +19,13 @@ export interface Bound {
   close(): Promise<void>;
 }
 
-/** Throws HostError `already_running` when a server of ours has the port, and what the socket threw for any other program. */
+/** Throws HostError `already_running` when a recorded server has the port, and what the socket threw when any other program has it. */
 export async function takePort<T extends Bound>(
   bind: () => Promise<T>,
   about: WritePidfileOptions,
   log: Log,
 ): Promise<{ readonly bound: T; readonly pidfile: Pidfile | null }> {
-  const bound = await bindOurs(bind, about);
+  const bound = await bindRetrying(bind, about);
   try {
     return { bound, pidfile: await writePidfile({ ...about, port: bound.port }) };
   } catch (error) {
@@ -33,7 +33,7 @@ export async function takePort<T extends Bound>(
       await bound.close();
       throw error;
     }
-    // A home that cannot be written is no reason not to serve, but nobody can find the server there.
+    // The server works without a pidfile, but nobody finds it by one.
     log.warn("no pidfile", { error: String(error) });
     return { bound, pidfile: null };
   }
@@ -51,13 +51,13 @@ function refuse({ prefix, port, directory }: WritePidfileOptions, find: (place: 
   try {
     owner = find({ directory: runDirectory(directory), prefix, port });
   } catch {
-    // A directory that cannot be read is told when the pidfile is to be written.
+    // Writing the pidfile says that the directory cannot be read.
   }
   if (owner === null || owner === "elsewhere") return;
   throw new HostError("already_running", `already running on port ${port}, PID ${owner.pid}`, { pid: owner.pid });
 }
 
-async function bindOurs<T extends Bound>(bind: () => Promise<T>, about: WritePidfileOptions): Promise<T> {
+async function bindRetrying<T extends Bound>(bind: () => Promise<T>, about: WritePidfileOptions): Promise<T> {
   for (let retries = 0; ; retries++) {
     try {
       return await bind();
@@ -65,7 +65,7 @@ async function bindOurs<T extends Bound>(bind: () => Promise<T>, about: WritePid
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
       refuseSecond(about);
       if (retries === RETRIES) {
-        // One that is slow to start has its claim before its record.
+        // A server that is slow to start has its claim before its record.
         refuse(about, claimantOf);
         throw error;
       }
