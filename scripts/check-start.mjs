@@ -8,7 +8,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cleanEnv } from "../bench/report.mjs";
 import { runGate } from "./gate.mjs";
 
 const TRACE = fileURLToPath(new URL("trace-start.cjs", import.meta.url));
@@ -55,7 +54,8 @@ async function traceStart(root, command, answers) {
     const [home, cwd, trace] = ["home", "work", "notes.json"].map((name) => join(scratch, name));
     mkdirSync(cwd);
     const cli = join(root, "apps", app, "dist", "cli.js");
-    const env = cleanEnv({ HOME: home, CHIMERA_HOME: home, TRACE_START: trace });
+    // Nothing else of the caller's environment: its keys and settings change what is loaded.
+    const env = { PATH: process.env.PATH, HOME: home, CHIMERA_HOME: home, TRACE_START: trace };
     const child = spawn(process.execPath, ["--require", TRACE, cli, ...args], { cwd, env, timeout: TIME_LIMIT_MS });
     let text = "";
     for (const output of [child.stdout, child.stderr]) {

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startServer } from "../server.js";
+import { upstreamLog } from "../upstream-log.js";
 import { type Made, put, workspace } from "./made.js";
 import { end, prompt, surroundings } from "./over-http.js";
 import { HOME } from "./place.js";
@@ -58,38 +59,10 @@ async function otherProgram(made: Made): Promise<void> {
     ["upstream-continued", "otter-20260425T130300-bbbb2222"],
   ] as const) {
     made.set(name, id);
-    for (const [file, body] of Object.entries(upstreamFiles(id, workspace(name))))
+    for (const [file, body] of Object.entries(upstreamLog(id, workspace(name))))
       put(join(HOME, "eventlog", id, file), JSON.stringify(body));
   }
   const server = await startServer([], {}, surroundings());
   await prompt(server, made.get("upstream-continued")!, "list files");
   await end(server);
-}
-
-function upstreamFiles(id: string, cwd: string): Record<string, object> {
-  const event = (idx: number, type: string, metadata: object) => {
-    const event_id = (0xaaaaaaaa + idx).toString(16);
-    return { [`event-00000${idx}-${event_id}.json`]: { idx, event_id, type, timestamp: 12.5 + idx, metadata } };
-  };
-  const result = { output: "did it", steps: 4, tool_calls_total: 3, cost: 0.07, success: true };
-  return {
-    "summary.json": {
-      run_id: id,
-      started_at: "2026-04-25T12:03:00Z",
-      ended_at: "2026-04-25T12:03:30Z",
-      model: "offline",
-      prompt: "do the thing",
-      cwd,
-      agent: "otter",
-      steps: 4,
-      tool_calls_total: 3,
-      success: true,
-      cost_usd: 0.07,
-      total_tokens: 0,
-      error: null,
-    },
-    ...event(0, "user_message", { content: "do the thing" }),
-    ...event(1, "tool_call", { tool: "read_file", args: { path: "x" }, result: "y" }),
-    ...event(2, "agent_result", result),
-  };
 }

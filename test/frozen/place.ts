@@ -104,8 +104,8 @@ export function treeOf(root: string): Record<string, string> {
 // --- internal ---
 
 /**
- * Whoever was killed still holds its claims. That it is dead can be proven on its own machine only, where every process of an
- * earlier boot is; elsewhere each claim is waited for, 30 s.
+ * A process that was killed still holds its claims. On its own machine a process of an earlier boot is known to be dead; on
+ * another one each of its claims would be waited for, 30 s.
  */
 function moveToThisMachine(claim: string): void {
   const holder = JSON.parse(readFileSync(claim, "utf8"));
