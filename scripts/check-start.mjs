@@ -64,6 +64,7 @@ async function traceStart(root, command, answers) {
         child.emit("said");
       });
     }
+    child.stdin.on("error", () => {});
     const closed = once(child, "close");
     for (const { say, text: answer } of answers.map((name) => ANSWERS[name])) {
       if (say) child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...say(cwd) })}\n`);
@@ -87,6 +88,7 @@ function readNotes(trace, places) {
     return (place === undefined ? path : places[place] + path.slice(place.length))
       .replace(/[a-z]+-\d{8}T\d{6}-[0-9a-f]{8}/g, "SESSION")
       .replace(/[0-9a-f]{8,}/g, "HEX")
+      .replace(/^\/proc\/\d+/, "/proc/N")
       .replace(/\d{2,}/g, "N");
   };
   const notes = readFileSync(trace, "utf8").trimEnd().split("\n");
