@@ -1,13 +1,13 @@
 // otter over ACP beside the least a plain Node program can do: it asks the same model for every prompt, passes on each delta as
 // it comes, appends every update to a journal file and syncs once a turn.
-import { spawn } from "node:child_process";
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { firstChunk, startAcp } from "./acp-client.mjs";
 import { startChatModel } from "./chat-model.mjs";
-import { cleanEnv, interleave, median, row } from "./report.mjs";
+import { cleanEnv, interleave, median, milliseconds, row } from "./report.mjs";
 
 const DELTAS = 20_000;
 
@@ -76,43 +76,16 @@ async function bench() {
 
 /** One life of an agent: milliseconds to initialize, of a warm prompt to its first chunk, and of a long answer. */
 async function converse(args, home, modelUrl) {
-  const started = performance.now();
   const env = cleanEnv({ HOME: home, CHIMERA_HOME: home, OPENAI_API_KEY: "x", OPENAI_BASE_URL: modelUrl });
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "ignore"], env });
-  const waiting = new Map();
-  let onChunk = () => {};
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    if (line.includes('"agent_message_chunk"')) return onChunk();
-    const { id, result } = JSON.parse(line);
-    waiting.get(id)?.(result);
-  });
-  let last = 0;
-  const call = (method, params) => {
-    const id = ++last;
-    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    return new Promise((resolve) => waiting.set(id, resolve));
-  };
-  await call("initialize", { protocolVersion: 1, clientCapabilities: {} });
-  const init = performance.now() - started;
-  const { sessionId } = await call("session/new", { cwd: "/", mcpServers: [] });
-  const prompt = (deltas) => call("session/prompt", { sessionId, prompt: [{ type: "text", text: String(deltas) }] });
-  await prompt(1);
+  const program = startAcp(args, { env });
+  await program.initialize();
+  const init = program.age();
+  const sessionId = await program.open("/");
+  await program.prompt(sessionId, 1);
   const firsts = [];
-  for (let warm = 0; warm < 5; warm++) {
-    const asked = performance.now();
-    const chunk = new Promise((resolve) => {
-      onChunk = resolve;
-    });
-    const answered = prompt(1);
-    await chunk;
-    firsts.push(performance.now() - asked);
-    await answered;
-  }
-  const asked = performance.now();
-  await prompt(DELTAS);
-  const stream = performance.now() - asked;
-  child.stdin.end();
-  await new Promise((resolve) => child.on("exit", resolve));
+  for (let warm = 0; warm < 5; warm++) firsts.push(await firstChunk(program, sessionId));
+  const stream = await milliseconds(() => program.prompt(sessionId, DELTAS));
+  await program.end();
   return { init, first: median(firsts), stream };
 }
 

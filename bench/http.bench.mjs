@@ -2,10 +2,11 @@
 import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { Agent, get, request } from "node:http";
+import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isHealthy, post, timeToReaders } from "./http-client.mjs";
 import { cleanEnv, interleave, median, milliseconds, row } from "./report.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -70,60 +71,14 @@ async function start(script, name) {
 async function spawnToHealth(args, port) {
   const started = performance.now();
   const child = spawn(process.execPath, args, { env: cleanEnv({ CHIMERA_HOME: home }), stdio: "ignore" });
-  while (!(await healthy(port))) await new Promise((resolve) => setTimeout(resolve, 3));
+  while (!(await isHealthy(port))) await new Promise((resolve) => setTimeout(resolve, 3));
   const elapsed = performance.now() - started;
   child.kill("SIGKILL");
   await once(child, "exit");
   return elapsed;
 }
 
-function healthy(port) {
-  return new Promise((resolve) => {
-    const asked = get({ port, host: "127.0.0.1", path: "/health", agent: false }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
-    asked.on("error", () => resolve(false));
-  });
-}
-
 async function deliveries({ port }, readers) {
-  const { session_id: id } = await post(port, "/session", {});
   const count = 2000;
-  const streams = await Promise.all(Array.from({ length: readers }, () => openReader(port, id)));
-  const elapsed = await milliseconds(async () => {
-    await post(port, `/sessions/${id}/turns`, { prompt: `burst ${count} 16` });
-    await Promise.all(streams.map((stream) => stream.done));
-  });
-  for (const { response } of streams) response.destroy();
-  return (count * readers) / (elapsed / 1000);
-}
-
-async function openReader(port, id) {
-  const asked = get({ port, host: "127.0.0.1", path: `/sessions/${id}/events`, agent: false });
-  const [response] = await once(asked, "response");
-  response.on("error", () => {});
-  const done = new Promise((resolve) => {
-    let tail = "";
-    response.setEncoding("latin1").on("data", (chunk) => {
-      if ((tail + chunk).includes("event: agent_result")) resolve();
-      tail = chunk.slice(-20);
-    });
-  });
-  return { response, done };
-}
-
-function post(port, path, body, agent = false) {
-  return new Promise((resolve, reject) => {
-    const headers = { "content-type": "application/json" };
-    const sent = request({ port, host: "127.0.0.1", method: "POST", path, agent, headers }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk) => {
-        text += chunk;
-      });
-      response.on("end", () => resolve(JSON.parse(text)));
-    });
-    sent.on("error", reject);
-    sent.end(JSON.stringify(body));
-  });
+  return (count * readers) / ((await timeToReaders(port, readers, `burst ${count} 16`)) / 1000);
 }

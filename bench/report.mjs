@@ -2,13 +2,14 @@
 
 /**
  * Runs every contestant once per round, the order reversed every other round, so that a noisy machine hits all alike.
- * Each contestant returns one number (or a promise of one).
+ * Each contestant returns one sample (or a promise of one): a number, or several figures of one run.
  *
- * @param {Record<string, () => number | Promise<number>>} contestants
- * @param {{ runs?: number, warmup?: number }} [options] `warmup` rounds are run and thrown away.
- * @returns {Promise<Record<string, number[]>>} the samples of each contestant, in order
+ * @template T
+ * @param {Record<string, () => T | Promise<T>>} contestants
+ * @param {{ runs?: number, warmup?: number, onRound?: (done: number) => void }} [options] `warmup` rounds are run and thrown away.
+ * @returns {Promise<Record<string, T[]>>} the samples of each contestant, in order
  */
-export async function interleave(contestants, { runs = 10, warmup = 1 } = {}) {
+export async function interleave(contestants, { runs = 10, warmup = 1, onRound = () => {} } = {}) {
   const names = Object.keys(contestants);
   const samples = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = -warmup; round < runs; round++) {
@@ -16,6 +17,7 @@ export async function interleave(contestants, { runs = 10, warmup = 1 } = {}) {
       const value = await contestants[name]();
       if (round >= 0) samples[name].push(value);
     }
+    onRound(round + 1);
   }
   return samples;
 }
@@ -63,12 +65,13 @@ export function cleanEnv(extra = {}) {
   return { ...env, ...extra };
 }
 
-// --- internal ---
-
-function figure(value) {
+/** A figure in as many digits as say something. */
+export function figure(value) {
   if (value >= 1000) return Math.round(value).toLocaleString("en-US");
   return value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toFixed(4);
 }
+
+// --- internal ---
 
 function describeTarget(target, better) {
   if (target === undefined) return "-";

@@ -19,6 +19,7 @@ const gates = {
   "types: repository tests": [tool("tsc"), "-p", "test"],
   "unused files, exports and dependencies": [tool("knip"), "--no-config-hints"],
   "format and lint": [tool("biome"), "ci", "."],
+  "scripts and files before the first answers": script("check-start.mjs"),
   "layers and cycles": script("check-layers.mjs"),
   "browser entries": script("check-browser-entries.mjs"),
   "lockfile addresses": script("check-lockfile.mjs"),

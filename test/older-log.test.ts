@@ -5,11 +5,12 @@ import { expect, test } from "vitest";
 import { startEditor } from "./editor.js";
 import { scratchTree } from "./scratch.js";
 import { startServer } from "./server.js";
+import { upstreamLog } from "./upstream-log.js";
 
 const WHOLE = "otter-20260425T120300-aaaa1111";
 const BARE = "otter-20260425T130300-bbbb2222";
 
-/** The first as written by others: no `session_id`, no title, times that are not wall time; the second says hardly anything. */
+/** The first as written by others; the second says hardly anything. */
 function older() {
   const home = scratchTree({});
   const cwd = scratchTree({ "README.md": "hello" });
@@ -18,44 +19,7 @@ function older() {
     for (const [name, body] of Object.entries(files))
       writeFileSync(join(home, "eventlog", id, name), JSON.stringify(body));
   };
-  put(WHOLE, {
-    "summary.json": {
-      run_id: WHOLE,
-      started_at: "2026-04-25T12:03:00Z",
-      ended_at: "2026-04-25T12:03:30Z",
-      model: "offline",
-      prompt: "do the thing",
-      cwd,
-      agent: "otter",
-      steps: 4,
-      tool_calls_total: 3,
-      success: true,
-      cost_usd: 0.07,
-      total_tokens: 0,
-      error: null,
-    },
-    "event-000000-aaaaaaaa.json": {
-      idx: 0,
-      event_id: "aaaaaaaa",
-      type: "user_message",
-      timestamp: 12.5,
-      metadata: { content: "do the thing", event_id: "aaaaaaaa" },
-    },
-    "event-000001-aaaaaaab.json": {
-      idx: 1,
-      event_id: "aaaaaaab",
-      type: "tool_call",
-      timestamp: 12.6,
-      metadata: { tool: "read_file", args: { path: "x" }, result: "y" },
-    },
-    "event-000002-aaaaaaac.json": {
-      idx: 2,
-      event_id: "aaaaaaac",
-      type: "agent_result",
-      timestamp: 13.5,
-      metadata: { output: "did it", steps: 4, tool_calls_total: 3, cost: 0.07, success: true },
-    },
-  });
+  put(WHOLE, upstreamLog(WHOLE, cwd));
   put(BARE, { "summary.json": { v: 1, prompt: "who knows" } });
   return { cwd, home };
 }

@@ -37,6 +37,9 @@ export function fileScope(): AtEnd {
   return (cleanup) => void cleanups.push(cleanup);
 }
 
+/** The built programs: of this tree, or of the checkout that CHIMERA_APPS names. */
+const apps = process.env["CHIMERA_APPS"] ?? join(repositoryRoot, "apps");
+
 /** Starts a program in a small workspace of its own, with no model key, so that the offline model answers. */
 export function startProgram(
   name: "otter" | "ferret" | "chimera",
@@ -46,7 +49,7 @@ export function startProgram(
 ): Program {
   const cwd = given.cwd ?? scratchTree({ "README.md": "# A workspace\n", "src/main.js": "export {};\n" }, atEnd);
   const home = given.home ?? scratchTree({}, atEnd);
-  const child = spawn(process.execPath, [join(repositoryRoot, "apps", name, "dist", "cli.js"), ...args], {
+  const child = spawn(process.execPath, [join(apps, name, "dist", "cli.js"), ...args], {
     cwd,
     env: { PATH: process.env["PATH"], HOME: cwd, CHIMERA_HOME: home, ...env },
   });
