@@ -167,6 +167,11 @@ function linkFiles({ root, entries }, groups, file, demands) {
           return { path: name, namespace: installedPackage(found.path) ? "default-export" : "other-file" };
         },
       );
+      // Of its own manifest a program only reads the version.
+      bundle.onLoad({ filter: /[\\/]package\.json$/ }, ({ path }) => {
+        const { version } = JSON.parse(readFileSync(path, "utf8"));
+        return { contents: JSON.stringify({ version }), loader: "json" };
+      });
       // Each becomes a require() that runs when the import is reached: it does not wake the loader of ES modules.
       bundle.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({
         contents: `module.exports = require(${JSON.stringify(path)});`,
