@@ -9,7 +9,7 @@ test("an unknown job is refused with the choices", () => {
   });
 });
 
-test("a Node that is too old is told which one is needed", () => {
+test("a Node that is too old is refused, with the version that is needed", () => {
   const pretend = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.18.3'})";
   const { code, stdout, stderr } = runScriptWith({ NODE_OPTIONS: `--import "${pretend}"` }, "bootstrap.mjs", "start");
   expect(stderr).toContain("needs Node 20.19 or newer");
