@@ -20,6 +20,7 @@ const jobs = {
     await main(args);
   },
   test: (args) => runTests("scripts/test.mjs", args, installPrograms),
+  "test-changed": (args) => runTests("scripts/test-changed.mjs", args),
   async bench(args) {
     await prepare();
     process.exitCode = await withPnpm([process.execPath, "scripts/bench.mjs", ...args], "inherit");

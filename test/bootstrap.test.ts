@@ -5,7 +5,7 @@ test("an unknown job is refused with the choices", () => {
   expect(runScript("bootstrap.mjs", "deploy")).toEqual({
     code: 2,
     stdout: "",
-    stderr: "unknown job deploy: one of build, start, test, bench\n",
+    stderr: "unknown job deploy: one of build, start, test, test-changed, bench\n",
   });
 });
 
