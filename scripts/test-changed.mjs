@@ -34,12 +34,14 @@ async function main([base = "HEAD"]) {
 
 async function changedFiles(base) {
   const lists = [
-    ["diff", "-z", "--name-only", "--relative", "--merge-base", base, "--"],
+    ["diff", "-z", "--name-only", "--relative", "--merge-base", "--end-of-options", base, "--"],
     ["ls-files", "-z", "--others", "--exclude-standard"],
   ];
   const outputs = lists.map(async (args) => {
-    const { code, stdout, stderr } = await run("git", args, { cwd: root });
-    if (code !== 0) throw new Error(`git ${args.join(" ")}: ${stderr.trim()}`);
+    const { code, stdout, stderr } = await run("git", args, { cwd: root }).catch(({ message }) => ({
+      stderr: message,
+    }));
+    if (code !== 0) throw new Error(`git does not say what changed since ${base}: ${stderr.trim()}`);
     return stdout.split("\0").filter(Boolean);
   });
   return (await Promise.all(outputs)).flat();
