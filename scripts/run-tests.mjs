@@ -60,7 +60,7 @@ async function runVitest(filters) {
 
 /**
  * A file that could not be loaded, a test skipped for no need, and a run that failed without a failed test count as one failure each.
- * Vitest reports a test that `-t` left out as skipped, so with it there is no telling.
+ * Vitest reports a test that `-t` left out as skipped, so with it nothing can be said.
  */
 function judge(code, report, tags, isChosenByName) {
   const unmet = new Map(tags.filter(({ skip }) => skip).map(({ name, description }) => [name, description]));
@@ -88,7 +88,7 @@ function nameOf({ file, ancestorTitles, title }) {
   return [relative(root, file), ...ancestorTitles, title].filter(Boolean).join(" > ");
 }
 
-const choosesByName = (filter) => /^(-t|--testNamePattern)/.test(filter);
+const choosesByName = (filter) => /^(-t|--testNamePattern|--tags)/.test(filter);
 
 function readReport(path) {
   try {
