@@ -1,10 +1,12 @@
 #!/usr/bin/env node
-// `npm start`, `npm test`, `npm run build` and `npm run bench` on a machine that has only Node and npm: installs with pnpm
+// `npm start`, `npm test`, `npm run build` and the like on a machine that has only Node and npm: installs with pnpm
 // (fetched by npm), builds with turbo, then does the job. Set-up output goes to stderr; stdout belongs to the job.
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { accessSync, constants, mkdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { installPrograms } from "./install-programs.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -17,17 +19,8 @@ const jobs = {
     const { main } = await import("./start.mjs");
     await main(args);
   },
-  async test(args) {
-    try {
-      await prepare();
-    } catch (error) {
-      say(error.message);
-      console.log("0 passed, 1 failed");
-      process.exitCode = 1;
-      return;
-    }
-    process.exitCode = await withPnpm([process.execPath, "scripts/test.mjs", ...args], "inherit");
-  },
+  test: (args) => runTests("scripts/test.mjs", args, installPrograms),
+  "test-changed": (args) => runTests("scripts/test-changed.mjs", args),
   async bench(args) {
     await prepare();
     process.exitCode = await withPnpm([process.execPath, "scripts/bench.mjs", ...args], "inherit");
@@ -48,11 +41,26 @@ async function main([name = "start", ...args]) {
   }
   leaveWithParent();
   try {
+    ensureHome();
     await jobs[name](args);
   } catch (error) {
     say(error.message);
     process.exitCode = 1;
   }
+}
+
+/** The last line is a verdict even when the tests cannot begin. */
+async function runTests(script, args, before = async () => {}) {
+  try {
+    await before(say);
+    await prepare();
+  } catch (error) {
+    say(error.message);
+    console.log("0 passed, 1 failed");
+    process.exitCode = 1;
+    return;
+  }
+  process.exitCode = await withPnpm([process.execPath, script, ...args], "inherit");
 }
 
 async function prepare() {
@@ -76,8 +84,8 @@ async function step(label, command) {
 }
 
 /**
- * Runs a command with pnpm on its PATH and gives its exit code. The command is a process group of its own, and goes when
- * this process is told to go: `npm exec` hands signals on to nobody.
+ * Runs a command with pnpm on its PATH and gives its exit code. The command is a process group of its own, and ends when
+ * this process is asked to end: `npm exec` passes no signals on.
  */
 function withPnpm(command, stdout) {
   const npm = process.env.npm_execpath;
@@ -86,7 +94,12 @@ function withPnpm(command, stdout) {
   const [program, list] = npm?.endsWith(".js") ? [process.execPath, [npm, ...args]] : ["npm", args];
   const isGroup = process.platform !== "win32";
   return new Promise((resolve, reject) => {
-    const child = spawn(program, list, { cwd: root, env, stdio: ["ignore", stdout, "inherit"], detached: isGroup });
+    const child = spawn(program, list, {
+      cwd: root,
+      env: environment(),
+      stdio: ["ignore", stdout, "inherit"],
+      detached: isGroup,
+    });
     const leave = (signal) => {
       process.kill(isGroup ? -child.pid : child.pid, "SIGTERM");
       process.exit(signal === "SIGINT" ? 130 : 143);
@@ -105,14 +118,28 @@ function withPnpm(command, stdout) {
   });
 }
 
-const env = {
-  ...process.env,
-  // Turbo's cache key leaves the Node version out unless it is told.
-  BUILD_NODE: process.version,
-  TURBO_TELEMETRY_DISABLED: "1",
-  DO_NOT_TRACK: "1",
-  npm_config_loglevel: "error",
-};
+function environment() {
+  return {
+    ...process.env,
+    // Turbo's cache key leaves the Node version out unless it is given.
+    BUILD_NODE: process.version,
+    TURBO_TELEMETRY_DISABLED: "1",
+    DO_NOT_TRACK: "1",
+    npm_config_loglevel: "error",
+  };
+}
+
+/** An account such as `nobody` has a home that does not exist; npm and pnpm need one to keep what they fetch. */
+function ensureHome() {
+  try {
+    accessSync(homedir(), constants.W_OK);
+  } catch {
+    const home = join(root, "node_modules", ".cache", "home");
+    say(`${homedir() || "an empty HOME"} cannot be written: using ${home} instead`);
+    mkdirSync(home, { recursive: true });
+    Object.assign(process.env, { HOME: home, npm_config_cache: join(home, ".npm") });
+  }
+}
 
 /** The shell that npm runs a script under keeps signals to itself: leave when it, or npm above it, has gone. */
 function leaveWithParent() {

@@ -29,11 +29,8 @@ async function check(locked: string[]): Promise<{ code: number; stderr: string }
   );
 }
 
-test("a lockfile with every platform's binary passes", async () => {
+test("a lockfile with every platform's binary passes; a binary that was dropped is named", async () => {
   expect(await check(["tool@1.0.0", "@tool/linux@1.0.0", "@tool/darwin@1.0.0"])).toEqual({ code: 0, stderr: "" });
-});
-
-test("a binary that was dropped is named", async () => {
   const { code, stderr } = await check(["tool@1.0.0", "@tool/linux@1.0.0"]);
   expect(stderr).toContain("tool@1.0.0 wants @tool/darwin, which the lockfile does not hold");
   expect(code).toBe(1);

@@ -29,16 +29,6 @@ const check = (...packages: Record<string, unknown>[]) =>
     }),
   );
 
-test("a manifest or declarations that mislead fail before anything is installed", { timeout: 60_000 }, () => {
-  const { code, stderr } = check(
-    built("program", { "cli.js": 'console.log("1.2.3");\n' }),
-    built("types", { "index.d.ts": 'export * from "./gone.js";\n' }),
-  );
-  expect(stderr).toMatch(/packages\/program\/package\.json publint: .*shebang/);
-  expect(stderr).toContain("packages/types/package.json types: InternalResolutionError");
-  expect(code).toBe(1);
-});
-
 test("what breaks after the installation is named by its package", { timeout: 60_000 }, () => {
   const { code, stderr } = check(
     built("sound"),

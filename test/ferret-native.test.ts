@@ -5,11 +5,13 @@ import { join } from "node:path";
 import { kinds, SessionNotification, strict } from "@chimera/acp-schema/ferret";
 import * as v from "valibot";
 import { expect, test } from "vitest";
-import { canConfine, ferretPeer } from "./ferret-peer.js";
+import { ferretPeer } from "./ferret-peer.js";
 import { connect, nativePeer } from "./peer.js";
 import { startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 
+const withGit = { tags: ["needs-git"] };
+const confined = { tags: ["needs-sandbox"] };
 const AUTO = ["--sandbox", "workspace-write", "--approval", "auto"];
 const bash = (command: string) => ({ call: "Bash", args: { command } });
 const write = (path: string, content = "new\n") => ({ call: "Write", args: { path, content } });
@@ -55,7 +57,7 @@ test.each([
   expect((await peer.ask(method, params)).error?.code).toBe(-32602);
 });
 
-test.runIf(canConfine)("setApproval switches the preset while a turn runs: the next call obeys it", async () => {
+test("setApproval switches the preset while a turn runs: the next call obeys it", confined, async () => {
   const peer = await ferretPeer(
     ["--sandbox", "workspace-write"],
     [[bash("sleep 1 && echo first"), write("made.txt"), bash("touch other.txt")]],
@@ -75,7 +77,7 @@ test.runIf(canConfine)("setApproval switches the preset while a turn runs: the n
   expect(peer.kind("tool_call_end").map(({ success }) => success)).toEqual([true, false, false]);
 });
 
-test.runIf(canConfine)("every kind carries its payload, and otter's update beside it", async () => {
+test("every kind carries its payload, and otter's update beside it", confined, async () => {
   const peer = await ferretPeer(AUTO, [
     [
       { call: "Read", args: { path: "README.md", offset: 1 } },
@@ -117,7 +119,7 @@ test.runIf(canConfine)("every kind carries its payload, and otter's update besid
   expect(peer.kind("turn_end")).toEqual([expect.objectContaining({ id: "msg-0", stop_reason: "end_turn" })]);
 });
 
-test("the diff of a file_edit applies to the old file and reverts the new one", async () => {
+test("the diff of a file_edit applies to the old file and reverts the new one", withGit, async () => {
   const peer = await ferretPeer(AUTO, [
     [
       { call: "Edit", args: { path: "README.md", old_string: "workspace", new_string: "place" } },
@@ -139,7 +141,7 @@ test("the diff of a file_edit applies to the old file and reverts the new one", 
   expect(readFileSync(join(peer.program.cwd, "deep/new.txt"), "utf8")).toBe("one\ntwo");
 });
 
-test.runIf(canConfine)("always and never are remembered by exact arguments, and audited", async () => {
+test("always and never are remembered by exact arguments, and audited", confined, async () => {
   const calls = [bash("touch yes.txt"), bash("touch no.txt")];
   const home = scratchTree({});
   const peer = await ferretPeer(AUTO, [calls, [...calls, bash("touch yes.txt ")]], { CHIMERA_HOME: home });
@@ -162,7 +164,7 @@ test.runIf(canConfine)("always and never are remembered by exact arguments, and 
   expect(lines.join("").match(/"rule":"remembered"/g)).toHaveLength(2);
 });
 
-test.runIf(canConfine)("answering twice, or something else, is the caller's fault", async () => {
+test("answering twice, or something else, is the caller's fault", confined, async () => {
   const peer = await ferretPeer(AUTO, [[bash("touch a.txt")]]);
   const reply = peer.prompt();
   const { params } = await peer.find((frame) => frame.params?.kind === "permission_request");

@@ -1,12 +1,8 @@
 // ferret as a plugin sees it: its native dialect, with a model that follows a script.
 import { join } from "node:path";
-import { probe } from "../packages/sandbox/test/probe.js";
 import { connect, type Frame, type Peer, updatesOf } from "./peer.js";
 import { startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
-
-/** Whether commands can run here at all: without an operating system's wall they are refused. */
-export const canConfine = probe.available;
 
 /** What the model does in one turn: a tool call each, then it stops. */
 export type ScriptedTurn = readonly { readonly call: string; readonly args: Record<string, unknown> }[];

@@ -5,10 +5,12 @@ import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { canConfine, ferretPeer } from "./ferret-peer.js";
+import { ferretPeer } from "./ferret-peer.js";
 import { startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 
+const confined = { tags: ["needs-sandbox"] };
+const confinedGit = { tags: ["needs-sandbox", "needs-git"] };
 const bash = (command: string) => ({ call: "Bash", args: { command } });
 const write = (path: string) => ({ call: "Write", args: { path, content: "x\n" } });
 
@@ -20,7 +22,7 @@ function outside(): string {
   return place;
 }
 
-describe.runIf(canConfine)("escapes through the shell tool, everything approved", () => {
+describe("escapes through the shell tool, everything approved", confined, () => {
   test.each(["read-only", "workspace-write"])("none in %s", async (mode) => {
     const place = outside();
     const reached: string[] = [];
@@ -62,7 +64,7 @@ describe.runIf(canConfine)("escapes through the shell tool, everything approved"
     expect(peer.kind("turn_end")).toEqual([expect.objectContaining({ stop_reason: "end_turn" })]);
   });
 
-  test("and the work that a mode allows is done", async () => {
+  test("and the work that a mode allows is done", confinedGit, async () => {
     const commands = ["echo made > made.txt && cat made.txt", "git --version", "node -e 'console.log(6*7)'"];
     const peer = await ferretPeer(["--sandbox", "workspace-write", "--approval", "full"], [commands.map(bash)]);
     await peer.prompt();
@@ -71,7 +73,7 @@ describe.runIf(canConfine)("escapes through the shell tool, everything approved"
     expect(peer.kind("sandbox_violation")).toEqual([]);
   });
 
-  test("a repository planted for git to stumble over is reported, an honest one is not", async () => {
+  test("a repository planted for git to stumble over is reported, an honest one is not", confinedGit, async () => {
     const commands = [
       "git init -q honest && git -C honest config user.name me",
       "git init -q --bare trap && git -C trap config core.fsmonitor ./run-me; echo 'Read-only file system' >&2",
@@ -90,7 +92,7 @@ describe.runIf(canConfine)("escapes through the shell tool, everything approved"
   });
 });
 
-test.runIf(canConfine)("a repository planted by a command that is cancelled is reported too", async () => {
+test("a repository planted by a command that is cancelled is reported too", confinedGit, async () => {
   const command = "git init -q --bare trap && git -C trap config core.fsmonitor ./run-me; echo planted; sleep 60";
   const peer = await ferretPeer(["--sandbox", "workspace-write", "--approval", "full"], [[bash(command)]]);
   const reply = peer.prompt();
@@ -165,7 +167,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 });
 `;
 
-test.runIf(canConfine)("an MCP server is confined like a command", async () => {
+test("an MCP server is confined like a command", confined, async () => {
   const place = outside();
   const cwd = scratchTree({ "server.mjs": SERVER });
   const demo = { command: process.execPath, args: [join(cwd, "server.mjs")] };

@@ -7,6 +7,8 @@ import { expect, test } from "vitest";
 import { addressOf, startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 
+const onTls = { tags: ["needs-openssl"] };
+
 const certificate = () => {
   const folder = scratchTree({});
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
@@ -43,7 +45,7 @@ test.each([
   expect(program.stderr()).not.toContain("listening");
 });
 
-test("over TLS the banner says https, plaintext gets no HTTP answer, and a token opens the door", async () => {
+test("over TLS the banner says https, plaintext gets no HTTP answer, and a token opens the door", onTls, async () => {
   const { key, cert } = certificate();
   const tls = ["--tls-cert", cert, "--tls-key", key, "--auth-token", "secret"];
   const address = await addressOf(startProgram("otter", ["serve", "--port", "0", ...tls]));

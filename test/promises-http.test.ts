@@ -330,7 +330,9 @@ test("[http.worked-example] the documented walk: open, stream, inspect, with the
   ]);
 });
 
-test("[http.worked-example] as pasted into a shell, with curl and jq", async () => {
+const withCurl = { tags: ["needs-curl", "needs-jq"] };
+
+test("[http.worked-example] as pasted into a shell, with curl and jq", withCurl, async () => {
   const walk = await startServer([], { OTTER_SERVER_TOKEN: "dev-secret" }, { token: "dev-secret" });
   const script = `
     SID=$(curl -s -X POST http://127.0.0.1:5173/sessions \\
@@ -347,7 +349,7 @@ test("[http.worked-example] as pasted into a shell, with curl and jq", async () 
     curl -s -H "Authorization: Bearer dev-secret" \\
       http://127.0.0.1:5173/sessions/"$SID" | jq .summary
   `.replaceAll("http://127.0.0.1:5173", walk.address);
-  const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script]);
+  const { stdout } = await promisify(execFile)("sh", ["-euc", script]);
   const [, id = "", stream = "", summary = ""] = /^(otter-\S+)\n([\s\S]*?\n)\n+(\{\n[\s\S]*)$/.exec(stdout) ?? [];
   const ids = [...stream.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));
   expect(ids).toEqual(ids.map((_, index) => index + 1));

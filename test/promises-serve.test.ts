@@ -1,10 +1,11 @@
 // How a server is started, recorded, listed, stopped and encrypted.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { addressOf, fileScope, type Program, type Surroundings, startProgram } from "./program.js";
 import { repositoryRoot, scratchTree } from "./scratch.js";
@@ -207,15 +208,19 @@ describe("serve stop", () => {
   });
 
   // Only root can become somebody who may not signal.
-  test.runIf(process.getuid?.() === 0)("[pidfile.stop-exit-codes] one that may not be signalled is 1", async () => {
+  const asRoot = { tags: ["needs-root"] };
+  test("[pidfile.stop-exit-codes] one that may not be signalled is 1", asRoot, async () => {
     const server = await startServer();
     const { home } = server.program;
-    expect(spawnSync("chmod", ["-R", "a+rX", home]).status).toBe(0);
-    const cli = join(repositoryRoot, "apps/otter/dist/cli.js");
-    const nobody = spawnSync(process.execPath, [cli, "serve", "stop"], {
+    // Whom root turns into may not be able to read the repository, nor Node's own directory.
+    const copy = scratchTree({});
+    cpSync(join(repositoryRoot, "apps/otter/dist"), copy, { recursive: true });
+    expect(spawnSync("chmod", ["-R", "a+rX", home, copy]).status).toBe(0);
+    const cli = pathToFileURL(join(copy, "cli.js")).href;
+    const program = `process.setgid(65534); process.setuid(65534); import("${cli}");`;
+    const nobody = spawnSync(process.execPath, ["-e", program, "otter", "serve", "stop"], {
+      cwd: copy,
       env: { PATH: process.env["PATH"], HOME: home, CHIMERA_HOME: home },
-      uid: 65534,
-      gid: 65534,
       encoding: "utf8",
     });
     expect([nobody.status, nobody.stdout]).toEqual([1, expect.stringContaining("FAILED: it may not be signalled")]);
@@ -234,7 +239,7 @@ describe("serve stop", () => {
   });
 });
 
-describe("TLS", () => {
+describe("TLS", { tags: ["needs-openssl"] }, () => {
   let pair: { cert: string; key: string };
   let server: Program;
   let address: string;

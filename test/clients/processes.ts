@@ -1,5 +1,6 @@
-// What runs on this machine, as `ps` tells it.
+// What runs on this machine: from /proc where there is one, else from `ps`.
 import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 /** The command lines of a process's children. */
 export function childrenOf(pid: number): string[] {
@@ -13,7 +14,30 @@ export function processesWith(text: string): string[] {
 
 // --- internal ---
 
-function listing(): { parent: number; command: string }[] {
+interface Listed {
+  readonly parent: number;
+  readonly command: string;
+}
+
+function listing(): Listed[] {
+  return existsSync("/proc/self/stat") ? fromProc() : fromPs();
+}
+
+function fromProc(): Listed[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    try {
+      // The name in parentheses may itself hold anything.
+      const [, parent] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
+      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trimEnd();
+      return [{ parent: Number(parent), command }];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function fromPs(): Listed[] {
   const lines = execFileSync("ps", ["-eo", "ppid=,args="], { encoding: "utf8" }).split("\n");
   return lines
     .map((line) => /^\s*(\d+)\s+(.*)$/.exec(line))

@@ -1,11 +1,11 @@
-/** The conversation on a real terminal: tmux types, and the screen is compared. Without tmux they are skipped, and say so. */
-import { execFile, spawnSync } from "node:child_process";
+/** The conversation on a real terminal: tmux types, and the screen is compared. */
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test as vitest } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createPerson, type Person, serve, TOKEN } from "./person.js";
 
 const run = promisify(execFile);
@@ -23,9 +23,7 @@ interface Terminal {
   until(pattern: RegExp): Promise<string>;
 }
 
-const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
-if (!hasTmux) console.warn("terminal tests did not run: they need tmux (apt-get install tmux, brew install tmux)");
-const test = (name: string, body: () => Promise<void>) => vitest.skipIf(!hasTmux)(name, { timeout: 60_000 }, body);
+const onTerminal = { timeout: 60_000, tags: ["needs-tmux"] };
 
 async function open(
   person: Person,
@@ -72,7 +70,7 @@ const TURNS = [
   { steps: [{ reply: [{ text: "Thinking about it\n" }, { stall: true }] }] },
 ];
 
-test("prompt, permission, diff, undo, completion, cancel, leave, history", async () => {
+test("prompt, permission, diff, undo, completion, cancel, leave, history", onTerminal, async () => {
   const person = await createPerson();
   const model = await person.script(TURNS);
   const terminal = await open(person, ["--model", model]);
@@ -126,7 +124,7 @@ test("prompt, permission, diff, undo, completion, cancel, leave, history", async
   await again.until(/EXIT 0/);
 });
 
-test("two terminals on one server see the same stream, and either may answer", async () => {
+test("two terminals on one server see the same stream, and either may answer", onTerminal, async () => {
   const person = await createPerson();
   const model = await person.script(TURNS);
   const url = `http://127.0.0.1:${await serve(person, model)}`;
@@ -151,7 +149,7 @@ test("two terminals on one server see the same stream, and either may answer", a
   await Promise.all([first, second].map((terminal) => terminal.until(/\ncancelled\n\n>$/m)));
 });
 
-test("narrow and without colours", async () => {
+test("narrow and without colours", onTerminal, async () => {
   const person = await createPerson();
   const text =
     "A paragraph that is wider than this terminal, broken between its words.\n\n- an item that goes on and on\n";

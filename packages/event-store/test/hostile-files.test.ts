@@ -71,7 +71,7 @@ async function listenAt(path: string): Promise<void> {
   await once(server, "close");
 }
 
-describe.skipIf(process.platform === "win32")("what is no directory", () => {
+describe("what is no directory", { tags: ["needs-unix"] }, () => {
   const elsewhere = (): string => join(root, "elsewhere");
   const places: Record<string, (path: string) => Promise<unknown>> = {
     ...IMPOSTORS,
@@ -98,7 +98,7 @@ describe.skipIf(process.platform === "win32")("what is no directory", () => {
   }
 });
 
-describe.skipIf(process.platform === "win32")("a session with something else in place of a file", () => {
+describe("a session with something else in place of a file", { tags: ["needs-unix"] }, () => {
   for (const [what, make] of Object.entries(IMPOSTORS)) {
     it(`lists and reads the others when its summary is ${what}`, async () => {
       await rm(inSession("summary.json"));

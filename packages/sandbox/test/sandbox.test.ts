@@ -15,8 +15,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Confined, createSandbox, isSandboxError, type SandboxOptions } from "../src/index.js";
-import { probe } from "./probe.js";
 
+const withGit = { tags: ["needs-git"] };
 let base: string;
 let ws: string;
 let messages: string[];
@@ -134,7 +134,7 @@ describe("workspace", () => {
   });
 });
 
-describe.runIf(probe.available)("confined", () => {
+describe("confined", { tags: ["needs-sandbox"] }, () => {
   test("protected paths that are links are refused where they cannot be sealed", async () => {
     symlinkSync(base, join(ws, ".codex"));
     const error = await refusal(() => sandbox().confine("true"));
@@ -198,17 +198,21 @@ describe.runIf(probe.available)("confined", () => {
     await expectLeft(ws, [".codex"]);
   });
 
-  test("git works while its redirection is prevented, inside and outside, and nothing of it stays", async () => {
-    const git = (...args: string[]) => execFileSync("git", args, { cwd: ws, encoding: "utf8" });
-    git("init", "-q");
-    const confined = await sandbox().confine(
-      "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; echo ../x > .git/commondir; git log --format=%s",
-    );
-    expect(git("rev-parse", "--git-common-dir", "--is-inside-work-tree").trim()).toMatch(/\.git\ntrue$/);
-    expect(await run(confined)).toBe("one\n");
-    await expect.poll(() => existsSync(join(ws, ".git/commondir")), { timeout: 5000 }).toBe(false);
-    expect(readdirSync(join(ws, ".git")).filter((name) => name.startsWith("commondir"))).toEqual([]);
-  });
+  test(
+    "git works while its redirection is prevented, inside and outside, and nothing of it stays",
+    withGit,
+    async () => {
+      const git = (...args: string[]) => execFileSync("git", args, { cwd: ws, encoding: "utf8" });
+      git("init", "-q");
+      const confined = await sandbox().confine(
+        "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; echo ../x > .git/commondir; git log --format=%s",
+      );
+      expect(git("rev-parse", "--git-common-dir", "--is-inside-work-tree").trim()).toMatch(/\.git\ntrue$/);
+      expect(await run(confined)).toBe("one\n");
+      await expect.poll(() => existsSync(join(ws, ".git/commondir")), { timeout: 5000 }).toBe(false);
+      expect(readdirSync(join(ws, ".git")).filter((name) => name.startsWith("commondir"))).toEqual([]);
+    },
+  );
 
   test("an empty directory at a protected place is covered, and stays", async () => {
     mkdirSync(join(ws, ".opencode"));
@@ -233,13 +237,17 @@ describe.runIf(probe.available)("confined", () => {
     await expectLeft(ws, [".bashrc", "mine"]);
   });
 
-  test("git and npm work with the home directory as workspace, whose settings are missing and stay so", async () => {
-    const box = sandbox({ home: ws, env: { ...process.env, HOME: ws } });
-    const command =
-      "git init -q sub && git -C sub status --short && test ! -s .npmrc && echo fine; echo x > .gitconfig";
-    expect(await run(await box.confine(command))).toBe("fine\n");
-    await expectLeft(ws, ["sub"]);
-  });
+  test(
+    "git and npm work with the home directory as workspace, whose settings are missing and stay so",
+    withGit,
+    async () => {
+      const box = sandbox({ home: ws, env: { ...process.env, HOME: ws } });
+      const command =
+        "git init -q sub && git -C sub status --short && test ! -s .npmrc && echo fine; echo x > .gitconfig";
+      expect(await run(await box.confine(command))).toBe("fine\n");
+      await expectLeft(ws, ["sub"]);
+    },
+  );
 
   test("only listed variables are inherited; given ones pass", async () => {
     const box = sandbox({

@@ -20,7 +20,7 @@ test("what git ignores is neither kept nor touched", async () => {
   const f = fixture();
   f.write(".gitignore", "*.log\n/build/\n!keep.log\n");
   f.write("sub/.gitignore", "local\n");
-  for (const name of [
+  const names = [
     "a.log",
     "keep.log",
     "build/x",
@@ -29,10 +29,9 @@ test("what git ignores is neither kept nor touched", async () => {
     "local",
     "node_modules/m/i.js",
     ".git/HEAD",
-  ]) {
-    f.write(name, "0");
-  }
-  await f.shellTurn(0, "find . -type f ! -name .gitignore -exec sh -c 'printf 1 > {}' \\;");
+  ];
+  for (const name of names) f.write(name, "0");
+  await f.shellTurn(0, `for f in ${names.join(" ")}; do printf 1 > $f; done`);
   const report = await f.session.undo();
   expect(report.files.map((file) => file.path)).toEqual(
     ["keep.log", "local", "sub/build/x"].map((name) => f.path(name)),
@@ -211,7 +210,7 @@ test("a workspace that takes too long to read is read bit by bit; until then und
     truncateSync(f.path(`d${i % 10}/f${i}`), 4 * 1024 * 1024);
   }
   mkdirSync(f.path("d9/empty"));
-  const everything = "find . -type f -exec sh -c 'for f; do echo 1 > $f; done' - {} +; echo 1 > fresh";
+  const everything = "for f in d*/f*; do echo 1 > $f; done; echo 1 > fresh";
   await f.shellTurn(0, everything);
   const { files } = await f.session.undo();
   expect(files).toContainEqual({ path: f.ws, outcome: "skipped", reason: "time_limit" });

@@ -30,7 +30,7 @@ const commands: Record<string, { setup: string; command: string }> = {
   "swapped files": { setup: "echo 1 > a; echo 2 > b", command: "mv a t; mv b a; mv t b" },
   "a deep tree": {
     setup: "p=.; for i in $(seq 60); do p=$p/d$i; done; mkdir -p $p; echo x > $p/f",
-    command: "find . -name f -exec sh -c 'echo y > {}' \\;; rm -r d1/d2/d3",
+    command: "p=.; for i in $(seq 60); do p=$p/d$i; done; echo y > $p/f; rm -r d1/d2/d3",
   },
   "odd names": {
     setup:

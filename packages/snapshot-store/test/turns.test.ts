@@ -35,7 +35,7 @@ test("a shell command's edits are undone outside any git repository", async () =
   const before = f.tree();
   await f.shellTurn(
     0,
-    `sed -i s/two/2/ a.txt; mv src/b.txt moved.txt; rm -r src/deep; chmod +x run.sh; ln -sfn run.sh link
+    `printf 'one\\n2\\n' > a.new; mv a.new a.txt; mv src/b.txt moved.txt; rm -r src/deep; chmod +x run.sh; ln -sfn run.sh link
      rm empty; mkdir gen; i=0; while [ $i -lt 200 ]; do echo $i > gen/$i; i=$((i+1)); done`,
   );
   const after = f.tree();

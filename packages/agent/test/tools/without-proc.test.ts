@@ -1,21 +1,11 @@
-// A machine that does not tell of its processes: a chroot or a container where /proc is not mounted.
+// A machine that does not show its processes: a chroot or a container where /proc is not mounted.
 import { execFile } from "node:child_process";
-import { readdirSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { bench } from "./bench.js";
 
-/** The whole file system but for /proc. */
-function allButProc(): string[] {
-  const entries = readdirSync("/", { withFileTypes: true }).filter(({ name }) => name !== "proc");
-  const mounts = entries.flatMap((entry) => {
-    const path = join("/", entry.name);
-    if (entry.isSymbolicLink()) return ["--symlink", readlinkSync(path), path];
-    return entry.isDirectory() ? ["--dev-bind", path, path] : [];
-  });
-  return ["--tmpfs", "/", ...mounts];
-}
+/** Runs what follows with an empty directory in place of /proc. */
+const WITHOUT_PROC = ["-Urm", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"];
 
 const PROGRAM = `
   import { existsSync } from "node:fs";
@@ -27,10 +17,10 @@ const PROGRAM = `
   console.log(JSON.stringify({ proc: existsSync("/proc/self"), ...outcome }));
 `;
 
-test.runIf(process.platform === "linux")("a command that takes too long is ended there as anywhere", async () => {
+test("a command that takes too long is ended there as anywhere", { tags: ["needs-namespaces"] }, async () => {
   const { cwd } = await bench();
   const node = [process.execPath, "--input-type=module", "-e", PROGRAM, cwd];
-  const { stdout } = await promisify(execFile)("bwrap", [...allButProc(), "--", ...node], { cwd: import.meta.dirname });
+  const { stdout } = await promisify(execFile)("unshare", [...WITHOUT_PROC, ...node], { cwd: import.meta.dirname });
   const { proc, success, output, error } = JSON.parse(stdout);
   expect({ proc, success }).toEqual({ proc: false, success: false });
   expect(output).toContain("begun");

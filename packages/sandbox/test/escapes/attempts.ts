@@ -412,7 +412,7 @@ export const ATTEMPTS: readonly Attempt[] = [
 
 /** What honest work needs; each prints `fine`. */
 export const CONTROLS: readonly { name: string; mode: SandboxMode; command: string }[] = [
-  { name: "read outside", mode: "read-only", command: "grep -q canary {OUT}/canary && echo fine" },
+  { name: "read outside", mode: "read-only", command: "grep -q root /etc/passwd && echo fine" },
   { name: "read inside", mode: "read-only", command: "grep -q hello src/a.txt && echo fine" },
   { name: "write inside", mode: "workspace-write", command: "echo fine > {WS}/note && cat {WS}/note" },
   { name: "git status", mode: "workspace-write", command: "git -C {WS} status --short >/dev/null && echo fine" },

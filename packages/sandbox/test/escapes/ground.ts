@@ -38,8 +38,6 @@ export interface Ground {
   readonly out: string;
   readonly home: string;
   readonly secret: string;
-  /** Whether a command can see `out` at all. */
-  readonly outVisible: boolean;
   readonly values: Readonly<Record<string, string>>;
   /** Connections, datagrams and socket messages that arrived from inside. */
   reached(): number;
@@ -147,7 +145,6 @@ export async function layGround(actor: Actor): Promise<Ground> {
     out,
     home,
     secret,
-    outVisible: isVisible(out),
     values,
     reached: () => arrivals,
     fingerprint: () => digest([out, home]),
