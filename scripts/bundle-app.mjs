@@ -47,7 +47,7 @@ const FILES = {
       "../apps/ferret/src/approval/narrow.ts": ["approvalParts"],
       "../apps/ferret/src/confinement/agent-parts.ts": ["confinementParts"],
     },
-    parts: ["anthropic/model", "chat/model", "offline/model", "post", "prices"].map(
+    parts: ["wires/messages", "wires/chat", "offline/model", "post", "prices"].map(
       (name) => `agent/src/providers/${name}.ts`,
     ),
   },

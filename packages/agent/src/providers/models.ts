@@ -46,22 +46,22 @@ interface Opener {
 }
 
 const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
-  anthropic: { open: openAnthropic, keep: true },
+  messages: { open: openMessages, keep: true },
   chat: { open: openChat, keep: true },
   offline: { open: async () => (await import("./offline/model.js")).createOfflineModel(), keep: true },
   scripted: { open: openScripted, keep: false },
 };
 
-async function openAnthropic(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
-  const { createAnthropicModel } = await import("./anthropic/model.js");
+async function openMessages(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
+  const { createMessagesModel } = await import("./wires/messages.js");
   const [known, opened] = await Promise.all([listing(address), post()]);
   const maxOutput = outputLimit(address.model);
   const thinkingBudget = Math.min(thinking(env).budget, maxOutput / 2);
-  return createAnthropicModel({ ...address, ...known, maxOutput, thinkingBudget, post: opened });
+  return createMessagesModel({ ...address, ...known, maxOutput, thinkingBudget, post: opened });
 }
 
 async function openChat(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
-  const { createChatModel } = await import("./chat/model.js");
+  const { createChatModel } = await import("./wires/chat.js");
   const [known, opened] = await Promise.all([listing(address), post()]);
   return createChatModel({ ...address, ...known, effort: thinking(env).effort, post: opened });
 }

@@ -3,7 +3,7 @@
 export type Env = Readonly<Record<string, string | undefined>>;
 
 export interface ProviderRow {
-  readonly wire: "anthropic" | "chat" | "offline" | "scripted";
+  readonly wire: "messages" | "chat" | "offline" | "scripted";
   /** Where a key may be, first found first taken, and the header it goes into. */
   readonly keys?: readonly { readonly env: string; readonly header: "x-api-key" | "bearer" }[];
   /** A key is asked for, except where `baseUrl.env` points somewhere else. */
@@ -30,7 +30,7 @@ const chat = { wire: "chat", root: "/v1", path: "/chat/completions", contextWind
 
 export const providers = {
   anthropic: {
-    wire: "anthropic",
+    wire: "messages",
     keys: [{ env: "ANTHROPIC_API_KEY", header: "x-api-key" }, bearer("ANTHROPIC_AUTH_TOKEN")],
     keyNeeded: true,
     baseUrl: { env: "ANTHROPIC_BASE_URL", standard: "https://api.anthropic.com" },
