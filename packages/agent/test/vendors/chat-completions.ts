@@ -47,8 +47,11 @@ export interface SentMessage {
 export function createChatVendor(dialect: ChatDialect): Vendor {
   const ids = createIds();
   /** Id of a call -> the message it was in. */
-  const sent = new Map<string, SentMessage>();
+  const withCalls = new Map<string, SentMessage>();
+  const sent: Loose[] = [];
   return {
+    sent,
+    repliesIn: ({ messages }) => messages.filter(({ role }: Loose) => role === "assistant"),
     name: dialect.name,
     model: dialect.model,
     env: dialect.env,
@@ -57,11 +60,12 @@ export function createChatVendor(dialect: ChatDialect): Vendor {
       if (!/^Bearer ./.test(headers.authorization ?? "")) invalid("You didn't provide an API key.", {}, 401);
       checkFields(body, dialect);
       checkMessages(body.messages, dialect);
-      dialect.check?.(body, sent);
+      dialect.check?.(body, withCalls);
       const reply = next();
       const reasoned = reasoningOf(reply.says, dialect, ids);
       const calls = callsOf(reply.says, dialect, ids);
-      for (const { id } of calls) sent.set(id, { fields: reasoned.fields, calls });
+      for (const { id } of calls) withCalls.set(id, { fields: reasoned.fields, calls });
+      sent.push(messageOf(reply.says, reasoned.fields, calls));
       return { stream: streamOf(reply, reasoned, calls, body) };
     },
   };
@@ -90,7 +94,7 @@ export const deepseek: ChatDialect = {
   messageFields: ["reasoning_content"],
   reasoning: (texts) => ({
     deltas: piecesOf(texts.join("")).map((reasoning_content) => ({ reasoning_content })),
-    fields: { reasoning_content: texts.join("") },
+    fields: texts.length > 0 ? { reasoning_content: texts.join("") } : {},
   }),
   check({ messages }, sent) {
     for (const { tool_calls, reasoning_content } of messages) {
@@ -244,6 +248,19 @@ function callsOf(says: readonly Said[], dialect: ChatDialect, ids: (prefix: stri
       function: { name: call, arguments: argsText(args) },
       ...dialect.callExtra?.(index, ids),
     }));
+}
+
+/** As it is to come back: reasoning on messages that call, unless it is signed. */
+function messageOf(says: readonly Said[], fields: Loose, calls: Loose[]): Loose {
+  const { reasoning_content, ...signed } = fields;
+  const content = says.map((said) => ("text" in said ? said.text : "")).join("");
+  return {
+    role: "assistant",
+    content: content || (calls.length > 0 ? null : "(nothing)"),
+    ...signed,
+    ...(calls.length > 0 && reasoning_content !== undefined && { reasoning_content }),
+    ...(calls.length > 0 && { tool_calls: calls.map(({ index: _index, ...call }) => call) }),
+  };
 }
 
 const STOPS = { max_tokens: "length", refusal: "content_filter" } as const;

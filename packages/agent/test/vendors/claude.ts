@@ -29,7 +29,8 @@ export function createClaude(options: ClaudeOptions = {}): Vendor & { readonly c
   const { bound = thinking === "adaptive" } = options;
   const ids = createIds();
   /** Signature, or data of a redacted block -> the reply it was in, and what that reply followed. */
-  const sent = new Map<string, { blocks: Loose[]; index: number; after: string }>();
+  const signed = new Map<string, { blocks: Loose[]; index: number; after: string }>();
+  const sent: Loose[] = [];
   const cached = new Set<string>();
   const cacheReads: number[] = [];
 
@@ -37,6 +38,9 @@ export function createClaude(options: ClaudeOptions = {}): Vendor & { readonly c
     name: `Claude (${thinking})`,
     model,
     cacheReads,
+    sent,
+    repliesIn: ({ messages }) =>
+      messages.flatMap((said: Loose) => (said.role === "assistant" ? [said.content.map(bare)] : [])),
     env: (url) => ({ ANTHROPIC_API_KEY: "sk-ant", ANTHROPIC_BASE_URL: url }),
     answer({ method, path, headers, body }, next) {
       if (method !== "POST" || path !== "/v1/messages") refuse("not_found_error", "Not Found", 404);
@@ -44,15 +48,16 @@ export function createClaude(options: ClaudeOptions = {}): Vendor & { readonly c
       if (!headers["anthropic-version"]) refuse("invalid_request_error", "anthropic-version: header is required");
       checkFields(body, { model, maxOutput, thinking });
       checkMessages(body);
-      checkThinking(body, sent, bound);
+      checkThinking(body, signed, bound);
       const read = readCache(body, cached);
       cacheReads.push(read);
-      const reply = next();
+      const reply = thinkingFirst(next(), body);
       const blocks = reply.says.map((said) => blockOf(said, ids));
+      sent.push(sendable(blocks));
       const after = digestOf(body, body.messages.length);
       blocks.forEach((block, index) => {
         const key = block.signature ?? (block.type === "redacted_thinking" ? block.data : undefined);
-        if (key !== undefined) sent.set(key, { blocks, index, after });
+        if (key !== undefined) signed.set(key, { blocks, index, after });
       });
       return { stream: streamOf(model, blocks, reply, read) };
     },
@@ -175,8 +180,7 @@ function checkThinking(
       const known = sent.get(block.signature ?? block.data);
       if (!known || JSON.stringify(known.blocks[known.index]) !== JSON.stringify(bare(block)))
         invalid(`${where}: Invalid \`signature\` in \`thinking\` block`);
-      const whole = known.blocks.filter((one) => one.type !== "text" || one.text.trim());
-      if (JSON.stringify(whole) !== JSON.stringify(content.map(bare)))
+      if (JSON.stringify(sendable(known.blocks)) !== JSON.stringify(content.map(bare)))
         invalid(
           `${where}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.`,
         );
@@ -198,6 +202,12 @@ function checkThinking(
         "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
       );
   }
+}
+
+/** A text of blanks is refused though models write them, and so is thinking that nothing follows. */
+function sendable(blocks: Loose[]): Loose[] {
+  const last = blocks.findLastIndex((block) => (block.type === "text" ? block.text.trim() : block.type === "tool_use"));
+  return blocks.slice(0, last + 1).filter((block) => block.type !== "text" || block.text.trim());
 }
 
 function bare({ cache_control: _mark, ...block }: Loose): Loose {
@@ -226,6 +236,13 @@ function readCache({ system = [], tools, messages }: Loose, cached: Set<string>)
   );
   for (const mark of marks) cached.add(prefixes[mark] as string);
   return Math.max(0, ...hits);
+}
+
+/** A model that is given a budget begins with thinking: https://platform.claude.com/docs/en/build-with-claude/extended-thinking */
+function thinkingFirst(reply: ModelReply, { thinking }: Loose): ModelReply {
+  const [first] = reply.says;
+  if (thinking?.type !== "enabled" || (first && ("reasoning" in first || "hidden" in first))) return reply;
+  return { ...reply, says: [{ reasoning: "Let me see." }, ...reply.says] };
 }
 
 function blockOf(said: Said, ids: (prefix: string) => string): Loose {

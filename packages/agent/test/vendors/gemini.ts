@@ -27,8 +27,11 @@ export function createGemini({
 }: GeminiOptions = {}): Vendor {
   const ids = createIds();
   /** Signature -> the part that it came with. */
-  const sent = new Map<string, Loose>();
+  const signed = new Map<string, Loose>();
+  const sent: Loose[] = [];
   return {
+    sent,
+    repliesIn: ({ contents }) => contents.flatMap(({ role, parts }: Loose) => (role === "model" ? [parts] : [])),
     name: `Gemini (${model})`,
     model,
     env: (url) => ({ GEMINI_API_KEY: "g", GEMINI_BASE_URL: url }),
@@ -39,10 +42,11 @@ export function createGemini({
         refuse(403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers. Please use API Key.");
       checkFields(body, third);
       checkTurns(body.contents);
-      checkSignatures(body.contents, sent, third);
+      checkSignatures(body.contents, signed, third);
       const reply = next();
       const parts = partsOf(reply.says, { ids, third, callIds });
-      for (const part of parts) if (part.thoughtSignature) sent.set(part.thoughtSignature, part);
+      for (const part of parts) if (part.thoughtSignature) signed.set(part.thoughtSignature, part);
+      sent.push(asSent(parts.filter((part) => isShown(part, body))));
       return { stream: streamOf(reply, parts, body) };
     },
   };
@@ -130,6 +134,22 @@ function sortedPart({ text, thought, thoughtSignature, functionCall }: Loose): L
   return [text, thought, thoughtSignature, functionCall?.id, functionCall?.name, functionCall?.args];
 }
 
+/** Thoughts nobody signed do not come back, and of texts nobody signed nobody can say where one ends. */
+function asSent(parts: Loose[]): Loose[] {
+  const back: Loose[] = [];
+  for (const part of parts) {
+    const before = back.at(-1);
+    const alike = before && "text" in before && "text" in part && before.thought === part.thought;
+    if (alike && !before.thoughtSignature && !part.thoughtSignature) before.text += part.text;
+    else if (part.text !== "" || part.thoughtSignature) back.push({ ...part });
+  }
+  return back.filter(({ thought }) => !thought);
+}
+
+function isShown(part: Loose, { generationConfig }: Loose): boolean {
+  return !part.thought || generationConfig?.thinkingConfig?.includeThoughts === true;
+}
+
 interface Making {
   readonly ids: (prefix: string) => string;
   readonly third: boolean;
@@ -166,7 +186,7 @@ function objectOf(args: Record<string, unknown> | string): Loose {
 const STOPS = { end: "STOP", max_tokens: "MAX_TOKENS", refusal: "SAFETY" } as const;
 
 /** https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent */
-function streamOf({ stop = "end" }: ModelReply, parts: Loose[], { generationConfig }: Loose): string[] {
+function streamOf({ stop = "end" }: ModelReply, parts: Loose[], body: Loose): string[] {
   const usageMetadata = {
     promptTokenCount: 100,
     cachedContentTokenCount: 60,
@@ -181,7 +201,7 @@ function streamOf({ stop = "end" }: ModelReply, parts: Loose[], { generationConf
       usageMetadata,
       modelVersion: "x",
     });
-  const shown = parts.filter((part) => !part.thought || generationConfig?.thinkingConfig?.includeThoughts);
+  const shown = parts.filter((part) => isShown(part, body));
   const chunks = shown.flatMap((part) => {
     // A signed part comes in one piece, so that it can go back as it came.
     if (part.functionCall || part.thoughtSignature) return [chunk(part)];

@@ -26,7 +26,10 @@ export function createOllama(options: OllamaOptions = {}): Vendor {
   const { model = "qwen3:8b", contextLength = 40_960, parameters = "", levels = false, callIds = false } = options;
   const { capabilities = ["completion", "tools", "thinking"] } = options;
   const ids = createIds();
+  const sent: Loose[] = [];
   return {
+    sent,
+    repliesIn: ({ messages }) => messages.filter(({ role }: Loose) => role === "assistant"),
     name: "Ollama",
     model,
     env: (url) => ({ OLLAMA_HOST: url }),
@@ -41,7 +44,11 @@ export function createOllama(options: OllamaOptions = {}): Vendor {
       checkFields(body, capabilities, levels);
       body.messages.forEach(checkMessage);
       const reply = next();
-      return { stream: linesOf(reply, callIds ? ids : () => undefined), type: "application/x-ndjson" };
+      const calls = reply.says.flatMap((said) =>
+        "call" in said ? [callOf(said, callIds ? ids("call_") : undefined)] : [],
+      );
+      sent.push(messageOf(reply.says, calls));
+      return { stream: linesOf(reply, calls), type: "application/x-ndjson" };
     },
   };
 }
@@ -76,20 +83,34 @@ function checkMessage({ role, content, images, tool_calls, tool_name }: Loose): 
 }
 
 /** https://docs.ollama.com/api/streaming */
-function linesOf({ says, stop = "end" }: ModelReply, newId: (prefix: string) => string | undefined): string[] {
+function linesOf({ says, stop = "end" }: ModelReply, calls: Loose[]): string[] {
+  const waiting = [...calls];
   const line = (value: Loose) => `${JSON.stringify({ model: "m", created_at: "2026-11-17T00:00:00Z", ...value })}\n`;
   const part = (message: Loose) => line({ message: { role: "assistant", content: "", ...message }, done: false });
   const lines = says.flatMap((said: Said) => {
     if ("reasoning" in said) return piecesOf(said.reasoning).map((thinking) => part({ thinking }));
     if ("text" in said) return piecesOf(said.text).map((content) => part({ content }));
     if ("hidden" in said) return [];
-    const id = newId("call_");
-    const called = { name: said.call, arguments: objectOf(said.args) };
-    return [part({ tool_calls: [{ ...(id && { id }), function: called }] })];
+    return [part({ tool_calls: [waiting.shift()] })];
   });
   const done_reason = stop === "max_tokens" ? "length" : "stop";
   const end = { done: true, done_reason, total_duration: 1, prompt_eval_count: 40, eval_count: 20 };
   return [...lines, line({ message: { role: "assistant", content: "" }, ...end })];
+}
+
+function callOf({ call, args }: Extract<Said, { call: string }>, id: string | undefined): Loose {
+  return { ...(id && { id }), function: { name: call, arguments: objectOf(args) } };
+}
+
+function messageOf(says: readonly Said[], calls: Loose[]): Loose {
+  const joined = (key: string) => says.map((said: Loose) => said[key] ?? "").join("");
+  const [content, thinking] = [joined("text"), joined("reasoning")];
+  return {
+    role: "assistant",
+    content,
+    ...(thinking && { thinking }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
 }
 
 function objectOf(args: Record<string, unknown> | string): Loose {

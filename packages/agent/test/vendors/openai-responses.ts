@@ -30,10 +30,14 @@ export function createResponses(options: ResponsesOptions = {}): Vendor {
   const offers = options.offers ?? ["reasoning", "summary"];
   const ids = createIds();
   /** Item id -> the items of its reply, and where it stood among them. */
-  const sent = new Map<string, { items: Loose[]; index: number }>();
+  const known = new Map<string, { items: Loose[]; index: number }>();
+  const sent: Loose[] = [];
   return {
     name: options.name ?? "OpenAI (responses)",
     model: options.env ? model : (elsewhere?.model ?? model),
+    sent,
+    repliesIn: ({ input }) =>
+      input.filter(({ role, type }: Loose) => role !== "user" && type !== "function_call_output"),
     env: options.env ?? ((url) => ({ OPENAI_API_KEY: "sk-o", OPENAI_BASE_URL: `${url}/v1` })),
     answer(request, next) {
       const { method, path, headers, body } = request;
@@ -41,10 +45,11 @@ export function createResponses(options: ResponsesOptions = {}): Vendor {
       if (method !== "POST" || path !== served) invalid(`Invalid URL (${method} ${path})`, {}, 404);
       if (!headers[keyHeader]) invalid("You didn't provide an API key.", {}, 401);
       checkFields(body, model.replace(/^azure\//, ""), offers);
-      checkInput(body.input, sent);
+      checkInput(body.input, known);
       const reply = next();
       const items = reply.says.flatMap((said) => itemOf(said, ids));
-      for (const [index, item] of items.entries()) sent.set(item.id, { items, index });
+      for (const [index, item] of items.entries()) known.set(item.id, { items, index });
+      sent.push(...sendable(items).map(asSent));
       return { stream: streamOf(reply, items, body) };
     },
   };
@@ -156,6 +161,19 @@ function isSame(original: Loose, item: Loose): boolean {
 function textOf({ content }: Loose): string {
   if (typeof content === "string") return content;
   return content.map(({ text, refusal }: Loose) => text ?? refusal).join("\u0000");
+}
+
+/** Reasoning that led to nothing is refused. */
+function sendable(items: Loose[]): Loose[] {
+  return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
+}
+
+/** What of an item comes back: logprobs are the vendor's, and the status of a call says nothing. */
+function asSent(item: Loose): Loose {
+  if (item.type === "message")
+    return { ...item, content: item.content.map(({ logprobs: _logprobs, ...part }: Loose) => part) };
+  const { status: _status, ...rest } = item;
+  return rest;
 }
 
 function itemOf(said: Said, ids: (prefix: string) => string): Loose[] {

@@ -42,6 +42,10 @@ export interface Vendor {
   readonly model: string;
   /** Keys and addresses that lead to this vendor. */
   env(url: string): Record<string, string>;
+  /** Replies in the form in which they are to come back, in order. */
+  readonly sent: Loose[];
+  /** The replies in a request, in the same form. */
+  repliesIn(body: Loose): Loose[];
   /** Answers a request; `next` takes the model's next reply, and is only called when nothing is refused. */
   answer(request: VendorRequest, next: () => ModelReply): VendorAnswer;
 }

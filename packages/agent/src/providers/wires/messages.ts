@@ -44,7 +44,7 @@ const messages: Wire<MessagesSettings> = {
   headers: { "anthropic-version": "2023-06-01" },
   framing: "events",
   request(conversation, settings) {
-    const { wire, digest } = wireMessages(conversation);
+    const { wire, digest } = wireMessages(conversation, settings.thinking?.form !== "budget");
     return { body: bodyOf(conversation, settings, wire), ...createReader(digest) };
   },
   refusesSeal:
@@ -143,16 +143,20 @@ function wireTool({ name, description, inputSchema }: ModelRequest["tools"][numb
  *
  * Thinking is bound to everything before it (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking): sent back
  * after anything else than what it came after, it is refused, while thinking that is left out is always accepted. So each seal
- * names the digest of the request that was answered, and counts only where what is sent now has the same one.
+ * names the digest of the request that was answered, and counts only where what is sent now has the same one. Models that are given
+ * a budget are not `bound`, and refuse a turn of calls that does not begin with thinking.
  */
-function wireMessages({ system, tools, messages }: ModelRequest): { wire: WireMessage[]; digest: string } {
+function wireMessages(
+  { system, tools, messages }: ModelRequest,
+  bound: boolean,
+): { wire: WireMessage[]; digest: string } {
   const hash = createHash("sha256").update(JSON.stringify([system, tools.map(wireTool)]));
   const digestNow = (): string => hash.copy().digest("base64url").slice(0, 22);
   const wire: WireMessage[] = [];
   for (const message of messages) {
     const said: WireMessage =
       message.role === "assistant"
-        ? { role: "assistant", content: replyBlocks(message.parts, digestNow) }
+        ? { role: "assistant", content: replyBlocks(message.parts, bound ? digestNow : null) }
         : { role: "user", content: userBlocks(message) };
     if (said.content.length === 0) continue;
     hash.update(said.role).update(JSON.stringify(said.content));
@@ -186,8 +190,8 @@ function userBlocks(message: Exclude<ModelMessage, { role: "assistant" }>): User
 
 type Parts = Extract<ModelMessage, { role: "assistant" }>["parts"];
 
-function replyBlocks(parts: Parts, digestNow: () => string): ReplyBlock[] {
-  const digest = parts.some((part) => part.type === "reasoning" && part.seal) ? digestNow() : "";
+function replyBlocks(parts: Parts, digestNow: (() => string) | null): ReplyBlock[] {
+  const digest = digestNow && parts.some((part) => part.type === "reasoning" && part.seal) ? digestNow() : null;
   const blocks = parts.flatMap((part): ReplyBlock[] => {
     if (part.type === "reasoning") return thinkingBlocks(part, digest);
     // A text of blanks only is refused.
@@ -199,8 +203,9 @@ function replyBlocks(parts: Parts, digestNow: () => string): ReplyBlock[] {
   return blocks.slice(0, blocks.findLastIndex((block) => !block.type.endsWith("thinking")) + 1);
 }
 
-function thinkingBlocks({ text, seal }: ReasoningPart, digest: string): ThinkingBlock[] {
-  if (!isJsonObject(seal?.data) || seal.data["after"] !== digest) return [];
+/** Without a digest, whatever came before. */
+function thinkingBlocks({ text, seal }: ReasoningPart, digest: string | null): ThinkingBlock[] {
+  if (!isJsonObject(seal?.data) || (digest !== null && seal.data["after"] !== digest)) return [];
   const { type, signature, data } = seal.data as Record<string, unknown>;
   if (type === "thinking" && typeof signature === "string") return [{ type, thinking: text, signature }];
   return type === "redacted_thinking" && typeof data === "string" ? [{ type, data }] : [];
