@@ -1,6 +1,6 @@
 /**
- * `@chimera/acp-schema/text`: texts cut by length, between characters. Half of a surrogate pair makes a record or a frame that strict
- * parsers refuse. By itself, since whoever cuts a text needs no schema.
+ * `@chimera/acp-schema/text`: texts cut by length, between characters, and texts that grow. Half of a surrogate pair makes a record
+ * or a frame that strict parsers refuse. An entry of its own, because code that cuts a text needs no schema.
  */
 
 /** At most so many UTF-16 units of a text's beginning. */
@@ -15,7 +15,46 @@ export function endOf(text: string, length: number): string {
   return text.slice(isHalf(text.charCodeAt(start), 0xdc00) ? start + 1 : start);
 }
 
+/**
+ * A text that grows by small pieces. Pieces are joined in blocks: held one by one, the many thousands of a long answer would be
+ * moved about by every garbage collection until it ends.
+ */
+export interface GrowingText {
+  add(piece: string): void;
+  /** The whole text so far. */
+  read(): string;
+  /** The whole text so far, and begins anew. */
+  take(): string;
+}
+
+/** An empty text that grows. */
+export function createGrowingText(): GrowingText {
+  let blocks: string[] = [];
+  let pieces: string[] = [];
+  const read = (): string => {
+    if (pieces.length > 0) blocks.push(pieces.join(""));
+    pieces = [];
+    if (blocks.length > 1) blocks = [blocks.join("")];
+    return blocks[0] ?? "";
+  };
+  return {
+    read,
+    add(piece) {
+      if (pieces.push(piece) < PIECES_PER_BLOCK) return;
+      blocks.push(pieces.join(""));
+      pieces = [];
+    },
+    take() {
+      const text = read();
+      blocks = [];
+      return text;
+    },
+  };
+}
+
 // --- internal ---
+
+const PIECES_PER_BLOCK = 64;
 
 /** First halves begin at 0xd800, second ones at 0xdc00. */
 function isHalf(unit: number, first: number): boolean {

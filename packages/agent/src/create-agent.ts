@@ -2,6 +2,8 @@
 import { setMaxListeners } from "node:events";
 
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import { callsOf } from "@chimera/acp-schema/parts";
+import { createCallIds } from "./loop/call.js";
 import { type Clock, systemClock } from "./loop/clock.js";
 import { openModelContext } from "./loop/model-context.js";
 import { createOutbox, type Outbox } from "./loop/outbox.js";
@@ -74,6 +76,7 @@ async function openRun(
     options.policy ?? createPolicy(),
   ]);
   signal.throwIfAborted();
+  const modelContext = openModelContext(turn, model);
   return {
     turn,
     model,
@@ -95,12 +98,15 @@ async function openRun(
     random: options.random ?? Math.random,
     plan: createPlan(outbox.push, keepsTodo(turn)),
     spending: createSpending(model, turn.settings.spentUsd),
-    context: openModelContext(turn),
+    context: modelContext,
+    newId: createCallIds(modelContext.messages, turn.number),
     ...(spill ? { spill: (name: string, text: string) => spill(turn, name, text) } : {}),
   };
 }
 
 /** A todo list of an earlier turn is still the plan. */
 function keepsTodo({ history }: Turn): boolean {
-  return history.some((message) => message.role === "assistant" && message.tools.some((use) => use.name === "todo"));
+  return history.some(
+    (message) => message.role === "assistant" && callsOf(message).some((call) => call.name === "todo"),
+  );
 }

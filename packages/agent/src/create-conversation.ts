@@ -1,5 +1,6 @@
 /** An agent with a memory and nobody else around it: turns taken one after the other, the history kept in memory. */
-import type { AgentEvent, Message, ToolUse } from "@chimera/acp-schema/events";
+import type { AgentEvent, Message } from "@chimera/acp-schema/events";
+import { createParts } from "@chimera/acp-schema/parts";
 import type { Agent, Ask, TurnSettings, Workspace } from "./port.js";
 
 export interface ConversationOptions {
@@ -47,17 +48,17 @@ export function createConversation(agent: Agent, options: ConversationOptions): 
     async *prompt(text, { signal = new AbortController().signal } = {}) {
       const settings = { ...defaultSettings, ...options.settings, spentUsd };
       const turn = { sessionId, number: number++, prompt: { text }, history: messages, settings };
-      const said: Message[] = [{ role: "user", text }];
+      const listener = createListener();
       let before = messages;
       try {
         for await (const event of agent(turn, { ask, workspace, signal })) {
           if (event.type === "compaction") before = [{ role: "summary", text: event.metadata.summary }];
           else if (event.type === "usage") spentUsd = event.metadata.total_usd;
-          else hear(said, event);
+          else listener.hear(event);
           yield event;
         }
       } finally {
-        messages = [...before, ...said];
+        messages = [...before, { role: "user", text }, ...listener.end()];
       }
     },
   };
@@ -67,26 +68,44 @@ export function createConversation(agent: Agent, options: ConversationOptions): 
 
 const nobody: Ask = async () => ({ decision: "deny", by: "timeout" });
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-type Reply = Writable<Extract<Message, { role: "assistant" }>> & { tools: ToolUse[] };
-
-/** Joins a turn's events into messages: one reply per step, each call's result behind it. */
-function hear(said: Message[], event: AgentEvent): void {
-  if (event.type === "text_delta") lastReply(said).text += event.metadata.text;
-  else if (event.type === "tool_call") {
-    const { call_id: id, tool: name, args } = event.metadata;
-    lastReply(said).tools.push({ id, name, args });
-  } else if (event.type === "tool_result") {
-    const { call_id: id, success, output } = event.metadata;
-    const name = said.flatMap((m) => (m.role === "assistant" ? m.tools : [])).find((use) => use.id === id)?.name ?? "";
-    said.push({ role: "tool", id, name, output, success });
-  }
-}
-
-function lastReply(said: Message[]): Reply {
-  const last = said.at(-1);
-  if (last?.role === "assistant") return last as Reply;
-  const reply: Reply = { role: "assistant", text: "", tools: [] };
-  said.push(reply);
-  return reply;
+/** Joins a turn's events into messages: one reply per step, each call's result after it. */
+function createListener() {
+  const messages: Message[] = [];
+  const parts = createParts();
+  const names = new Map<string, string>();
+  const endReply = (): void => {
+    const said = parts.take();
+    if (said.length > 0) messages.push({ role: "assistant", parts: said });
+  };
+  return {
+    hear(event: AgentEvent): void {
+      switch (event.type) {
+        case "tool_call":
+          names.set(event.metadata.call_id, event.metadata.tool);
+          parts.apply(event);
+          break;
+        case "text_delta":
+        case "thought_delta":
+        case "part_end":
+          parts.apply(event);
+          break;
+        case "tool_result": {
+          const { call_id: id, success, output, error } = event.metadata;
+          endReply();
+          messages.push({ role: "tool", id, name: names.get(id) ?? "", output: output || error || "", success });
+          break;
+        }
+        case "step_end":
+          endReply();
+          break;
+        default:
+          break;
+      }
+    },
+    /** All that was said in the turn. */
+    end(): Message[] {
+      endReply();
+      return messages;
+    },
+  };
 }

@@ -1,4 +1,4 @@
-/** Values that came as JSON, from whomever. */
+/** Values that came as JSON, from anybody. */
 export type JsonObject = Record<string, unknown>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -9,4 +9,17 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((child) => isDeeperThan(levels - 1, child));
+}
+
+/** A document, as an editor's tool may take it, nests four levels for each one that a person sees. */
+export const DEEPEST_ARGS = 64;
+
+/** The arguments of a call; null when the text is not an object that a provider would take back. */
+export function parseObject(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) && !isDeeperThan(DEEPEST_ARGS, value) ? value : null;
+  } catch {
+    return null;
+  }
 }

@@ -85,11 +85,17 @@ describe("a conversation", () => {
     }
     expect(conversation.messages).toEqual([
       { role: "user", text: "find it" },
-      { role: "assistant", text: "Let me look.", tools: [{ id: "c1", name: "look", args: {} }] },
+      {
+        role: "assistant",
+        parts: [
+          { type: "text", text: "Let me look." },
+          { type: "call", id: "c1", name: "look", args: {} },
+        ],
+      },
       { role: "tool", id: "c1", name: "look", output: "a needle", success: true },
-      { role: "assistant", text: "Found it.", tools: [] },
+      { role: "assistant", parts: [{ type: "text", text: "Found it." }] },
       { role: "user", text: "and now?" },
-      { role: "assistant", text: "Still there.", tools: [] },
+      { role: "assistant", parts: [{ type: "text", text: "Still there." }] },
     ]);
   });
 
@@ -100,6 +106,6 @@ describe("a conversation", () => {
     for await (const event of conversation.prompt("go", { signal: cancel.signal })) {
       if (event.type === "text_delta") cancel.abort();
     }
-    expect(conversation.messages.at(-1)).toEqual({ role: "assistant", text: "Half an ans", tools: [] });
+    expect(conversation.messages.at(-1)).toEqual({ role: "assistant", parts: [{ type: "text", text: "Half an ans" }] });
   });
 });

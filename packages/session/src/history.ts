@@ -3,9 +3,9 @@
  * as it appends it; a loaded one folds the whole log; both end with the same state, because this is the only place it comes
  * from.
  */
-import type { Message, Metadata, SessionEvent, StopReason, ToolUse } from "@chimera/acp-schema/events";
+import type { Message, Metadata, SessionEvent, StopReason } from "@chimera/acp-schema/events";
+import { createParts, textOf } from "@chimera/acp-schema/parts";
 import type { Damage } from "@chimera/event-store";
-import { createGrowingText } from "./growing-text.js";
 import { createOlderReader } from "./older-log.js";
 
 export interface TurnState {
@@ -98,7 +98,7 @@ export function createHistory(): History {
   };
   let cleared = 0;
   let summaries: { text: string; fromTurn: number; by: TurnState | undefined }[] = [];
-  const draft = createDraft();
+  const reply = createParts();
   const counts = new Map<string, number>();
   const older = createOlderReader();
 
@@ -171,29 +171,27 @@ export function createHistory(): History {
           if (turn) turn.steps++;
           break;
         case "text_delta":
-          draft.text(record.metadata.text);
-          break;
         case "thought_delta":
-          draft.thought(record.metadata.text);
+        case "part_end":
+          reply.apply(record);
           break;
         case "tool_call":
           facts.toolCalls++;
           openCalls.set(record.metadata.call_id, record.metadata);
-          draft.tool({ id: record.metadata.call_id, name: record.metadata.tool, args: record.metadata.args });
+          reply.apply(record);
           break;
         case "tool_result": {
           const { call_id, output, error, success } = record.metadata;
           const call = openCalls.get(call_id);
           openCalls.delete(call_id);
-          turn?.messages.push(...draft.seal());
-          if (call && turn) {
-            const shown = success ? output : [output, error].filter(Boolean).join("\n");
-            turn.messages.push({ role: "tool", id: call_id, name: call.tool, output: shown, success });
-          }
+          endReply(turn);
+          // As the model read it while the turn ran: a provider may hold the conversation to every word it was sent.
+          if (call && turn)
+            turn.messages.push({ role: "tool", id: call_id, name: call.tool, output: output || error || "", success });
           break;
         }
         case "step_end":
-          turn?.messages.push(...draft.seal());
+          endReply(turn);
           break;
         case "permission_request":
           openPermissions.add(record.metadata.permission_id);
@@ -266,13 +264,20 @@ export function createHistory(): History {
     },
   };
 
+  function endReply(turn: TurnState | undefined): void {
+    const parts = reply.take();
+    if (parts.length > 0) turn?.messages.push({ role: "assistant", parts });
+  }
+
   function endTurn(turn: TurnState | undefined, result: TurnResult): void {
-    const rest = draft.seal();
+    endReply(turn);
     if (!turn) return;
-    turn.messages.push(...rest);
     // What was never streamed was said all the same.
-    if (result.output !== "" && !turn.messages.some((message) => message.role === "assistant" && message.text !== ""))
-      turn.messages.push({ role: "assistant", text: result.output, tools: [] });
+    if (
+      result.output !== "" &&
+      !turn.messages.some((message) => message.role === "assistant" && textOf(message) !== "")
+    )
+      turn.messages.push({ role: "assistant", parts: [{ type: "text", text: result.output }] });
     turn.result = result;
     turn.ended = true;
   }
@@ -298,24 +303,4 @@ function addTokens(turn: TurnUsage, now: Usage, before: Usage | null): void {
   for (const key of ["input", "output", "cache", "reasoning"] as const) {
     turn[key] += Math.max(0, now[key] - (before?.[key] ?? 0));
   }
-}
-
-/** Joins the deltas and calls of one step into the assistant message they make up. */
-function createDraft() {
-  const text = createGrowingText();
-  const thought = createGrowingText();
-  let tools: ToolUse[] = [];
-  return {
-    text: text.add,
-    thought: thought.add,
-    tool: (use: ToolUse) => void tools.push(use),
-    seal(): Message[] {
-      const said = text.take();
-      const thinking = thought.take();
-      if (said === "" && thinking === "" && tools.length === 0) return [];
-      const message: Message = { role: "assistant", text: said, ...(thinking !== "" && { thought: thinking }), tools };
-      tools = [];
-      return [message];
-    },
-  };
 }

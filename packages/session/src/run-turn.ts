@@ -3,9 +3,8 @@
  * record, and everything that belongs to the turn stands before it.
  */
 import type { AgentEvent, RecordOf } from "@chimera/acp-schema/events";
-import { endOf } from "@chimera/acp-schema/text";
+import { createGrowingText, endOf } from "@chimera/acp-schema/text";
 import type { Agent, AgentContext, Turn } from "./agent-port.js";
-import { createGrowingText } from "./growing-text.js";
 import type { History } from "./history.js";
 import { limits } from "./limits.js";
 import type { Place, Recorder } from "./recorder.js";

@@ -3,6 +3,7 @@
  * block are one record again, and an answer that was never streamed comes with its result; everything else is as it was logged.
  */
 import type { RecordOf, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { withoutSeal } from "@chimera/acp-schema/parts";
 import type { Entry } from "@chimera/event-store";
 import { createOlderReader } from "./older-log.js";
 
@@ -41,7 +42,7 @@ export async function* visibleRecords(
     size = 0;
     if (event.type === "agent_result" && event.turn !== spoken && event.metadata.output !== "")
       yield { ...event, type: "text_delta", metadata: { text: event.metadata.output } };
-    yield event;
+    yield withoutSeal(event);
   }
   if (block.length > 0) yield join(block);
 }

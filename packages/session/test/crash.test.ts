@@ -62,9 +62,15 @@ describe("a session whose process was killed in a turn", () => {
     expect(session.history.turns[turn]?.result).toMatchObject({ success: true, output: "back again" });
     expect(seenByModel()).toEqual([
       { role: "user", text: "first" },
-      { role: "assistant", text: "answer 0", tools: [] },
+      { role: "assistant", parts: [{ type: "text", text: "answer 0" }] },
       { role: "user", text: "second" },
-      { role: "assistant", text: "answer 1", tools: [{ id: "c1", name: "Bash", args: { command: "ls" } }] },
+      {
+        role: "assistant",
+        parts: [
+          { type: "text", text: "answer 1" },
+          { type: "call", id: "c1", name: "Bash", args: { command: "ls" } },
+        ],
+      },
       { role: "tool", id: "c1", name: "Bash", success: false, output: expect.stringContaining("process") },
     ]);
   });

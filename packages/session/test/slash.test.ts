@@ -97,7 +97,7 @@ describe("a built-in command", () => {
     await runPrompt(sessions, session.id, "second");
     expect(session.history.messages(9)).toEqual([
       { role: "user", text: "second" },
-      { role: "assistant", text: "asked: second", tools: [] },
+      { role: "assistant", parts: [{ type: "text", text: "asked: second" }] },
     ]);
     expect(typesOf(await recordsOf(sessions, session.id)).filter((type) => type === "user_message")).toHaveLength(3);
   });

@@ -1,8 +1,9 @@
 /** `@chimera/acp-schema/events`: the records of a session's log. Imports no dialect. */
-export type { Message, ToolUse } from "./message.js";
+export type { CallPart, Message, Part, ReasoningPart, TextPart } from "./message.js";
 export {
   Decision,
   FileOutcome,
+  type Json,
   Location,
   type Metadata,
   metadata,
@@ -11,6 +12,7 @@ export {
   type RecordType,
   ResolvedBy,
   Risk,
+  Seal,
   StopReason,
   ToolContent,
   ToolKind,

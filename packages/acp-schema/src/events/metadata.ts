@@ -54,6 +54,20 @@ export const FileOutcome = v.object({
 });
 export type FileOutcome = v.InferOutput<typeof FileOutcome>;
 
+/** Any value that JSON can hold. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+/**
+ * What a provider wants back with a part, untouched, and for whom it is. It is opaque (a signature, encrypted reasoning) and goes
+ * to nobody else: no client is shown it, and it is dropped when the model changes.
+ */
+export const Seal = v.object({
+  provider: text,
+  model: text,
+  data: v.unknown() as unknown as v.GenericSchema<unknown, Json>,
+});
+export type Seal = v.InferOutput<typeof Seal>;
+
 const change = v.object({ old: v.nullable(text), new: text });
 const rewind = v.object({ turns: count, files: v.array(FileOutcome), conflicts: v.array(text), remaining: count });
 
@@ -65,6 +79,15 @@ export const metadata = {
   step_end: v.object({ step: count }),
   text_delta: v.object({ text }),
   thought_delta: v.object({ text }),
+  /**
+   * Closes a part of a reply: recorded where a part has a seal, and where the end of a part would not be seen otherwise. That of a
+   * call says where in the reply it stands; its `tool_call` may come later.
+   */
+  part_end: v.object({
+    kind: v.picklist(["text", "reasoning", "call"]),
+    call_id: v.optional(text),
+    seal: v.optional(Seal),
+  }),
   tool_call: v.object({
     call_id: text,
     tool: text,

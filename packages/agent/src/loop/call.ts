@@ -1,10 +1,11 @@
 /** From what the model wrote to a call that can run: found, parsed, validated, described; or why it cannot. */
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
-import { isDeeperThan, isJsonObject } from "../json.js";
+import { DEEPEST_ARGS, isDeeperThan, isJsonObject } from "../json.js";
 import type { Workspace } from "../port.js";
+import type { ModelMessage } from "../providers/model.js";
 import type { InputResult, Tool, Touches } from "../tool.js";
-import type { RawCall } from "./step.js";
+import type { RawCall } from "./draft.js";
 import type { Toolbox } from "./toolbox.js";
 
 export interface Call {
@@ -29,11 +30,11 @@ interface Broken {
   readonly problem: string;
 }
 
-export async function prepareCall(raw: RawCall, id: string, toolbox: Toolbox, workspace: Workspace): Promise<Call> {
+export async function prepareCall(raw: RawCall, toolbox: Toolbox, workspace: Workspace): Promise<Call> {
   const tool = toolbox.find(raw.name);
   const parsed = parseArgs(raw.args);
   const shown = {
-    id,
+    id: raw.id,
     name: tool?.name ?? sendableName(raw.name),
     args: parsed.args,
     kind: tool?.kind ?? ("other" as const),
@@ -56,17 +57,17 @@ export async function prepareCall(raw: RawCall, id: string, toolbox: Toolbox, wo
  * Gives each call an id that is new to the conversation and that every provider accepts, whatever the model sent: some
  * servers send none, or the same one each time.
  */
-export function uniqueId(wanted: string, used: Set<string>, turn: number): string {
-  let id = /^[A-Za-z0-9_-]{1,40}$/.test(wanted) ? wanted : `call-${turn}-${used.size}`;
-  for (let n = used.size; used.has(id); n++) id = `call-${turn}-${n}`;
-  used.add(id);
-  return id;
+export function createCallIds(messages: readonly ModelMessage[], turn: number): (wanted: string) => string {
+  const used = new Set(messages.flatMap((message) => (message.role === "tool" ? [message.id] : [])));
+  return (wanted) => {
+    let id = /^[A-Za-z0-9_-]{1,40}$/.test(wanted) ? wanted : `call-${turn}-${used.size}`;
+    for (let n = used.size; used.has(id); n++) id = `call-${turn}-${n}`;
+    used.add(id);
+    return id;
+  };
 }
 
 // --- internal ---
-
-/** A document, as an editor's tool may take it, nests four levels for each one that a person sees. */
-const DEEPEST_ARGS = 64;
 
 /** A name nobody has goes back to the provider with the next request, which refuses what it would not call a name. */
 function sendableName(name: string): string {

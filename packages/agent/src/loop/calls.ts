@@ -1,5 +1,6 @@
 /** The tool calls of a step: announced together, reads run side by side, the rest in order; one result for each. */
 import type { AgentEvent, Metadata } from "@chimera/acp-schema/events";
+import type { PartEvent } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
 import type { ModelMessage } from "../providers/model.js";
 import type { ToolOutcome } from "../tool.js";
@@ -16,9 +17,13 @@ const LONGEST_OUTPUT = 200_000;
 /** Progress nobody has taken yet; more than this many events of it are dropped. */
 const PROGRESS_WINDOW = 4_096;
 
-/** Runs the calls and returns their results as messages, in the order of the calls. Never throws. */
+/** A call as clients see it before it runs. */
+export function announcement({ id, name, args, kind, title, locations }: Call): PartEvent {
+  return { type: "tool_call", metadata: { call_id: id, tool: name, args, kind, title, locations: [...locations] } };
+}
+
+/** Runs calls that were announced and returns their results as messages, in the order of the calls. Never throws. */
 export async function runCalls(run: Run, calls: readonly Call[]): Promise<ModelMessage[]> {
-  for (const call of calls) run.emit({ type: "tool_call", metadata: announcement(call) });
   const results = new Map<Call, ModelMessage>();
   const runOne = async (call: Call): Promise<void> => {
     results.set(call, await runCall(run, call));
@@ -28,10 +33,6 @@ export async function runCalls(run: Run, calls: readonly Call[]): Promise<ModelM
 }
 
 // --- internal ---
-
-function announcement({ id, name, args, kind, title, locations }: Call): Metadata<"tool_call"> {
-  return { call_id: id, tool: name, args, kind, title, locations: [...locations] };
-}
 
 /** Neighbours that may run side by side form a group; everything else is a group of its own. */
 function groupsOf(calls: readonly Call[]): Call[][] {

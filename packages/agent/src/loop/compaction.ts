@@ -1,9 +1,11 @@
 /** Making room when the conversation outgrows the model's context window. */
+import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import type { ModelMessage } from "../providers/model.js";
+import { createDraft } from "./draft.js";
 import { estimatedTokens } from "./model-context.js";
 import type { Run } from "./run.js";
-import { createDraft, streamStep } from "./step.js";
+import { streamStep } from "./step.js";
 
 /** Turns before this one that stay word for word beside the summary, while they are small. */
 const KEPT_TURNS = 2;
@@ -43,7 +45,7 @@ async function summariseHistory(run: Run): Promise<boolean> {
 
 /** What was said stays; what tools printed then is in the summary, if it mattered. */
 function said(message: ModelMessage): boolean {
-  return message.role === "user" || (message.role === "assistant" && message.tools.length === 0);
+  return message.role === "user" || (message.role === "assistant" && callsOf(message).length === 0);
 }
 
 function lastTurns(history: readonly ModelMessage[]): readonly ModelMessage[] {
@@ -90,9 +92,9 @@ function transcriptOf(history: readonly ModelMessage[], contextWindow: number): 
     if (message.role === "tool") {
       return `[${message.name}: ${message.success ? "" : "failed: "}${cut(message.output, Math.min(share, 500))}]`;
     }
-    const uses = message.role === "assistant" ? message.tools : [];
-    const calls = uses.map((use) => `\n[calls ${use.name} ${cut(JSON.stringify(use.args), 200)}]`);
-    return `${message.role}: ${cut(message.text, share)}${calls.join("")}`;
+    if (message.role !== "assistant") return `${message.role}: ${cut(message.text, share)}`;
+    const calls = callsOf(message).map((call) => `\n[calls ${call.name} ${cut(JSON.stringify(call.args), 200)}]`);
+    return `assistant: ${cut(textOf(message), share)}${calls.join("")}`;
   });
   return endOf(lines.join("\n"), room);
 }

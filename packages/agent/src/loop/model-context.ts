@@ -1,12 +1,16 @@
 /** The conversation a turn starts with, in a form that every provider accepts. */
-import type { Message } from "@chimera/acp-schema/events";
+import type { CallPart, Message, Part } from "@chimera/acp-schema/events";
+import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import type { Turn } from "../port.js";
-import type { ModelMessage } from "../providers/model.js";
+import type { Model, ModelMessage } from "../providers/model.js";
 import { budgetTool } from "./budget.js";
 import type { ModelContext } from "./run.js";
 
-export function openModelContext({ history, prompt }: Pick<Turn, "history" | "prompt">): ModelContext {
-  const messages = wellFormed(history);
+export function openModelContext(
+  { history, prompt }: Pick<Turn, "history" | "prompt">,
+  model: Pick<Model, "provider" | "id">,
+): ModelContext {
+  const messages = wellFormed(history, model);
   const turnStart = messages.length;
   messages.push({ role: "user", ...prompt });
   return { messages, turnStart, summarised: false };
@@ -17,8 +21,8 @@ export function estimatedTokens(messages: readonly ModelMessage[]): number {
   let characters = 0;
   for (const message of messages) {
     if (message.role === "tool") characters += message.output.length;
+    else if (message.role === "assistant") for (const part of message.parts) characters += lengthOf(part);
     else characters += message.text.length;
-    if (message.role === "assistant") for (const use of message.tools) characters += JSON.stringify(use.args).length;
     if (message.role === "user" && message.content) {
       for (const block of message.content) if (typeof block["text"] === "string") characters += block["text"].length;
     }
@@ -28,8 +32,14 @@ export function estimatedTokens(messages: readonly ModelMessage[]): number {
 
 // --- internal ---
 
+/** Reasoning that nobody sealed is not sent. */
+function lengthOf(part: Part): number {
+  if (part.type === "call") return JSON.stringify(part.args).length;
+  return part.type === "text" || part.seal ? part.text.length : 0;
+}
+
 /** Every call gets its result right after it, and no result stands alone: a crash may have left the log otherwise. */
-function wellFormed(history: readonly Message[]): ModelMessage[] {
+function wellFormed(history: readonly Message[], model: Pick<Model, "provider" | "id">): ModelMessage[] {
   const results = new Map<string, Extract<Message, { role: "tool" }>>();
   for (const message of history) if (message.role === "tool") results.set(message.id, message);
 
@@ -40,12 +50,20 @@ function wellFormed(history: readonly Message[]): ModelMessage[] {
       messages.push(message);
       continue;
     }
-    const tools = message.tools.filter((use) => use.name !== budgetTool);
-    if (!message.text && tools.length === 0) continue;
-    messages.push({ ...message, tools });
-    for (const { id, name } of tools) {
+    const parts = message.parts.filter((part) => part.type !== "call" || part.name !== budgetTool);
+    const calls: readonly CallPart[] = callsOf({ parts });
+    if (textOf({ parts }) === "" && calls.length === 0) continue;
+    messages.push({ role: "assistant", parts: parts.map((part) => withOwnSeal(part, model)) });
+    for (const { id, name } of calls) {
       messages.push(results.get(id) ?? { role: "tool", id, name, output: "(interrupted: no result)", success: false });
     }
   }
   return messages;
+}
+
+/** What one model sealed, another refuses or cannot read. */
+function withOwnSeal(part: Part, { provider, id }: Pick<Model, "provider" | "id">): Part {
+  if (!part.seal || (part.seal.provider === provider && part.seal.model === id)) return part;
+  const { seal: _seal, ...bare } = part;
+  return bare;
 }

@@ -29,6 +29,8 @@ export interface Run {
   readonly plan: Plan;
   readonly spending: Spending;
   readonly context: ModelContext;
+  /** An id for a call that is new to the conversation, like the wanted one if it can be. */
+  readonly newId: (wanted: string) => string;
 }
 
 /** The messages of the next request. */

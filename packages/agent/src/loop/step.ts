@@ -1,26 +1,10 @@
 /** One step: a request to the model, its reply streamed out as it comes, tried again while nothing has come yet. */
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { AgentError, asAgentError } from "../errors.js";
-import type { ModelEvent, ModelRequest, ModelStop, Usage } from "../providers/model.js";
+import type { ModelRequest } from "../providers/model.js";
 import { abortable } from "./abortable.js";
+import { type Draft, type DraftContext, hasBegun, takeBatch } from "./draft.js";
 import type { Run } from "./run.js";
-
-/** What a step has produced so far; it stays readable when the step fails or is cancelled half-way. */
-export interface Draft {
-  text: string;
-  thought: string;
-  readonly sealed: unknown[];
-  readonly calls: RawCall[];
-  usage: Usage | null;
-  stop: ModelStop | null;
-}
-
-/** A call as the model wrote it. */
-export interface RawCall {
-  readonly id: string;
-  readonly name: string;
-  readonly args: string;
-}
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 1_000;
@@ -32,13 +16,9 @@ const WINDOW = 512;
 /** Characters of text and thought; no model says as much in one reply. */
 const LONGEST_REPLY = 8 * 1024 * 1024;
 
-export function createDraft(): Draft {
-  return { text: "", thought: "", sealed: [], calls: [], usage: null, stop: null };
-}
-
 /** Fills `draft`. Retries what is worth retrying until the first token, never after it. */
 export async function streamStep(
-  run: Pick<Run, "model" | "clock" | "random" | "emit" | "taken" | "pending">,
+  run: Pick<Run, "model" | "clock" | "random" | "emit" | "taken" | "pending"> & Pick<DraftContext, "newId">,
   request: ModelRequest,
   draft: Draft,
 ): Promise<void> {
@@ -50,7 +30,7 @@ export async function streamStep(
       request.signal.throwIfAborted();
       const error = asAgentError(thrown);
       const patience = (error.retryAfterMs ?? 0) <= LONGEST_RETRY_AFTER_MS;
-      if (started(draft) || !error.retryable || !patience || attempt === ATTEMPTS) throw error;
+      if (hasBegun(draft) || !error.retryable || !patience || attempt === ATTEMPTS) throw error;
       const wait = error.retryAfterMs ?? backoff(attempt, run.random());
       run.emit(
         notice(`${error.message}; trying again in ${(wait / 1000).toFixed(1)} s (${attempt} of ${ATTEMPTS - 1})`),
@@ -63,7 +43,7 @@ export async function streamStep(
 // --- internal ---
 
 async function streamOnce(
-  run: Pick<Run, "model" | "emit" | "taken" | "pending">,
+  run: Pick<Run, "model" | "emit" | "taken" | "pending"> & Pick<DraftContext, "newId">,
   request: ModelRequest,
   draft: Draft,
 ): Promise<void> {
@@ -72,10 +52,8 @@ async function streamOnce(
     for (;;) {
       const { value: batch, done } = await abortable(batches.next(), request.signal, 0);
       if (done) break;
-      draft.text += joined(batch, "text");
-      draft.thought += joined(batch, "thought");
-      for (const event of batch) take(event, draft, run.emit);
-      if (draft.text.length + draft.thought.length > LONGEST_REPLY) throw endless();
+      takeBatch(draft, batch, run);
+      if (draft.length > LONGEST_REPLY) throw endless();
       if (run.pending() > WINDOW) await run.taken();
       if (draft.stop) return;
     }
@@ -86,39 +64,8 @@ async function streamOnce(
   throw new AgentError("connection_lost", "the model's reply ended before it was complete");
 }
 
-/** Joined by the batch: a text that grew delta by delta would keep every one of them alive until it is read. */
-function joined(batch: readonly ModelEvent[], type: "text" | "thought"): string {
-  return batch.map((event) => (event.type === type ? event.text : "")).join("");
-}
-
-function take(event: ModelEvent, draft: Draft, emit: (event: AgentEvent) => void): void {
-  switch (event.type) {
-    case "text":
-      emit({ type: "text_delta", metadata: { text: event.text } });
-      return;
-    case "thought":
-      emit({ type: "thought_delta", metadata: { text: event.text } });
-      return;
-    case "call":
-      draft.calls.push(event);
-      return;
-    case "sealed":
-      draft.sealed.push(event.block);
-      return;
-    case "usage":
-      draft.usage = event.usage;
-      return;
-    case "stop":
-      draft.stop = event.reason;
-  }
-}
-
 function endless(): AgentError {
   return new AgentError("bad_reply", "the model's reply has no end");
-}
-
-function started(draft: Draft): boolean {
-  return draft.text !== "" || draft.thought !== "" || draft.calls.length > 0;
 }
 
 function backoff(attempt: number, random: number): number {

@@ -1,13 +1,15 @@
 /** A turn: step after step until one of its endings, each of them typed and announced the same way. */
 import type { StopReason } from "@chimera/acp-schema/events";
 import { asAgentError, isAgentError } from "../errors.js";
+import { sealOfCall } from "../providers/written-call.js";
 import { abortable } from "./abortable.js";
 import { type Budget, createBudget } from "./budget.js";
-import { prepareCall, uniqueId } from "./call.js";
-import { runCalls } from "./calls.js";
+import { prepareCall } from "./call.js";
+import { announcement, runCalls } from "./calls.js";
 import { isCrowded, makeRoom } from "./compaction.js";
+import { createDraft, type Draft, type RawCall, sealOf, tell } from "./draft.js";
 import type { Run } from "./run.js";
-import { createDraft, type Draft, streamStep } from "./step.js";
+import { streamStep } from "./step.js";
 
 interface Ending {
   readonly reason: StopReason;
@@ -58,18 +60,17 @@ function failure(thrown: unknown, emit: Run["emit"]): Ending {
 async function runSteps(run: Run, progress: Progress): Promise<Ending> {
   const { maxSteps } = run.turn.settings;
   const budget = createBudget(run);
-  const ids = new Set(run.context.messages.flatMap((message) => (message.role === "tool" ? [message.id] : [])));
   for (;;) {
     // Written so that a limit that is not a number ends the turn instead of never being reached.
     if (!(progress.steps < maxSteps))
       return { reason: "max_turn_requests", error: `the limit of ${maxSteps} steps is reached` };
-    const ending = await runStep(run, progress, budget, ids);
+    const ending = await runStep(run, progress, budget);
     if (ending) return ending;
   }
 }
 
 /** null when the model wants to go on. */
-async function runStep(run: Run, progress: Progress, budget: Budget, ids: Set<string>): Promise<Ending | null> {
+async function runStep(run: Run, progress: Progress, budget: Budget): Promise<Ending | null> {
   if (!(await budget.allows())) return { reason: "max_tokens", error: "the cost limit is reached" };
   const step = progress.steps++;
   run.emit({ type: "step_start", metadata: { step } });
@@ -78,7 +79,7 @@ async function runStep(run: Run, progress: Progress, budget: Budget, ids: Set<st
     const ending = endingOf(draft);
     if (ending) return ending;
     progress.calls += draft.calls.length;
-    await act(run, draft, ids);
+    await act(run, draft);
     return run.signal.aborted ? cancelled : null;
   } finally {
     run.emit({ type: "step_end", metadata: { step } });
@@ -92,18 +93,17 @@ function endingOf({ stop, calls }: Draft): Ending | null {
   return calls.length === 0 ? natural : null;
 }
 
-async function act(run: Run, draft: Draft, ids: Set<string>): Promise<void> {
-  const { context, toolbox, workspace, turn } = run;
-  const calls = await Promise.all(
-    draft.calls.map((call) => prepareCall(call, uniqueId(call.id, ids, turn.number), toolbox, workspace)),
-  );
-  context.messages.push({
-    role: "assistant",
-    text: draft.text,
-    thought: draft.thought,
-    sealed: draft.sealed,
-    tools: calls.map(({ id, name, args }) => ({ id, name, args })),
-  });
+async function act(run: Run, draft: Draft): Promise<void> {
+  const { context, toolbox, workspace, model } = run;
+  const calls = await Promise.all(draft.calls.map((call) => prepareCall(call, toolbox, workspace)));
+  for (const [at, call] of calls.entries()) {
+    const data = sealOfCall(draft.calls[at] as RawCall, call);
+    const end = { kind: "call" as const, call_id: call.id };
+    if (data !== undefined)
+      tell(draft, { type: "part_end", metadata: { ...end, seal: sealOf(model, data) } }, run.emit);
+    tell(draft, announcement(call), run.emit);
+  }
+  context.messages.push({ role: "assistant", parts: draft.parts.take() });
   context.messages.push(...(await runCalls(run, calls)));
 }
 
@@ -112,9 +112,10 @@ async function replyOf(run: Run, progress: Progress): Promise<Draft> {
   if (isCrowded(run)) await makeRoom(run);
   for (;;) {
     const draft = createDraft();
-    const { system, signal, context, toolbox } = run;
+    const { system, signal, context, toolbox, turn } = run;
+    const request = { system, messages: context.messages, tools: toolbox.tools, signal, session: turn.sessionId };
     try {
-      await streamStep(run, { system, messages: context.messages, tools: toolbox.tools, signal }, draft);
+      await streamStep(run, request, draft);
       return draft;
     } catch (error) {
       if (!isAgentError(error) || error.code !== "context_overflow" || draft.text) throw error;

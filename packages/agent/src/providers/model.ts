@@ -1,5 +1,5 @@
 /** The provider port: one model, one streamed request. A provider is anything that yields these events. */
-import type { Message } from "@chimera/acp-schema/events";
+import type { Json, Message } from "@chimera/acp-schema/events";
 import type { JsonSchema, ToolImage } from "../tool.js";
 
 export interface Model {
@@ -23,6 +23,8 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ModelTool[];
   readonly signal: AbortSignal;
+  /** The session that asks, by which providers find what they have cached. */
+  readonly session?: string;
 }
 
 export interface ModelTool {
@@ -31,21 +33,29 @@ export interface ModelTool {
   readonly inputSchema: JsonSchema;
 }
 
-/** The conversation as providers send it: the log's messages, plus what only lives as long as a turn. */
+/**
+ * The conversation as providers send it: the log's messages, plus what only lives as long as a turn. A seal is there only if it is of
+ * the model that is asked.
+ */
 export type ModelMessage =
-  | Extract<Message, { role: "user" | "summary" }>
-  | (Extract<Message, { role: "assistant" }> & {
-      /** Blocks the provider wants back untouched, in its own shape (signed thinking). */
-      readonly sealed?: readonly unknown[];
-    })
+  | Extract<Message, { role: "user" | "summary" | "assistant" }>
   | (Extract<Message, { role: "tool" }> & { readonly images?: readonly ToolImage[] });
 
 export type ModelEvent =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "thought"; readonly text: string }
+  | { readonly type: "text" | "reasoning"; readonly text: string }
+  /**
+   * The text or the reasoning ends here, and more of its kind is another part. `seal` is what the provider wants back with the part.
+   * One that closes nothing is a part without text.
+   */
+  | { readonly type: "part_end"; readonly kind: "text" | "reasoning"; readonly seal?: Json }
   /** A complete call; `args` is the JSON text the model wrote. */
-  | { readonly type: "call"; readonly id: string; readonly name: string; readonly args: string }
-  | { readonly type: "sealed"; readonly block: unknown }
+  | {
+      readonly type: "call";
+      readonly id: string;
+      readonly name: string;
+      readonly args: string;
+      readonly seal?: Json;
+    }
   /** The tokens of this request so far; a later one replaces it. */
   | { readonly type: "usage"; readonly usage: Usage }
   /** The reply is complete. A stream that ends without one was cut. */

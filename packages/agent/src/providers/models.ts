@@ -1,8 +1,8 @@
 /** Models by name, opened on first use. */
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
-import { createAnthropicModel } from "./anthropic/model.js";
 import type { Chain } from "./chains.js";
-import { createChatModel } from "./chat/model.js";
+import { type Effort, effortIn, THINKING_TOKENS } from "./effort.js";
+import { claudeFacts, geminiFacts } from "./facts.js";
 import type { Model } from "./model.js";
 import { createOfflineModel } from "./offline/model.js";
 import { createPost, type Post } from "./post.js";
@@ -10,13 +10,19 @@ import { findPrice } from "./prices.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
 import { createScriptedModel } from "./scripted/model.js";
 import { readScript } from "./scripted/script.js";
+import { createSwitch } from "./switch.js";
 import type { Env } from "./table.js";
+import { createChatModel } from "./wires/chat.js";
+import { createGeminiModel } from "./wires/gemini.js";
+import { budgetOf, createMessagesModel } from "./wires/messages.js";
+import { createOllamaModel, showModel } from "./wires/ollama.js";
+import { createResponsesModel } from "./wires/responses.js";
 
 export interface ModelsOptions {
   /** Keys and base URLs, as the person who starts the program set them. */
   readonly env: Env;
   readonly chain: Chain;
-  /** @defaultValue kept-alive node:http(s) */
+  /** @defaultValue kept-alive node:http(s), through the proxy that the environment names */
   readonly post?: Post;
 }
 
@@ -25,7 +31,7 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
   const opened = new Map<string, Promise<Model>>();
   let shared = post;
   const sharedPost = (): Post => {
-    shared ??= createPost();
+    shared ??= createPost({ env });
     return shared;
   };
   return async (name) => {
@@ -33,7 +39,8 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
     if (known) return known;
     const address = resolveModel(name, env, chain);
     const { open, keep } = OPENERS[address.wire];
-    const model = open(address, env, sharedPost);
+    const opening = open(address, env, sharedPost);
+    const model = address.remedy === null ? opening : withRemedy(opening, address.remedy);
     if (!keep) return model;
     // Names come from clients: a picker gone wild must not fill the memory.
     if (opened.size >= MOST_KEPT) opened.delete(opened.keys().next().value as string);
@@ -54,25 +61,72 @@ interface Opener {
 }
 
 const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
-  anthropic: { open: openAnthropic, keep: true },
+  messages: { open: openMessages, keep: true },
   chat: { open: openChat, keep: true },
+  responses: { open: openResponses, keep: true },
+  gemini: { open: openGemini, keep: true },
+  ollama: { open: openOllama, keep: true },
   offline: { open: async () => createOfflineModel(), keep: true },
   scripted: { open: openScripted, keep: false },
 };
 
-async function openAnthropic(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
-  const maxOutput = outputLimit(address.model);
-  const thinkingBudget = Math.min(thinking(env).budget, maxOutput / 2);
-  return createAnthropicModel({ ...address, ...listing(address), maxOutput, thinkingBudget, post: post() });
+async function openMessages(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { maxOutput, thinking: form } = claudeFacts(address.model);
+  const effort = askedEffort(env);
+  // A model that decides by itself may think unless it is told not to; one that needs a number does when it is asked to.
+  const adaptive = form === "adaptive" && effortIn(env) !== "off" ? { form, effort } : null;
+  const thinking = form === "budget" && effort ? { form, effort, tokens: budgetOf(effort, maxOutput) } : adaptive;
+  return createMessagesModel({ ...address, ...listing(address), maxOutput, thinking, post: post() });
 }
 
+/** How servers say that a model wants the other endpoint. */
+const WANTS_RESPONSES = /v1\/responses|responses (?:api|endpoint)/i;
+
 async function openChat(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
-  const model = createChatModel({ ...address, ...listing(address), effort: thinking(env).effort, post: post() });
-  return address.remedy === null ? model : withRemedy(model, address.remedy);
+  const effort = askedEffort(env);
+  const cacheKey = address.provider === "openai";
+  const chat = createChatModel({ ...address, ...listing(address), effort, cacheKey, post: post() });
+  const url = address.url.replace(/\/chat\/completions$/, "/responses");
+  return createSwitch(chat, WANTS_RESPONSES, () => openResponses({ ...address, url }, env, post));
+}
+
+async function openResponses(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  return createResponsesModel({ ...address, ...listing(address), effort: askedEffort(env), post: post() });
+}
+
+async function openGemini(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { thinking: form, signed } = geminiFacts(address.model);
+  const effort = askedEffort(env);
+  const asked = effort && (form === "level" ? { level: GEMINI_LEVELS[effort] } : { budget: THINKING_TOKENS[effort] });
+  const thinking = form === "none" || effortIn(env) === "off" ? null : (asked ?? {});
+  return createGeminiModel({ ...address, ...listing(address), thinking, signed, post: post() });
+}
+
+/** More than this takes more memory than most machines have. */
+const MOST_CONTEXT = 131_072;
+const SHOW_MS = 10_000;
+
+async function openOllama(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const url = address.url.replace(/\/api\/chat$/, "/api/show");
+  const { contextLength: made, thinks } = await showModel({ ...address, url }, post(), AbortSignal.timeout(SHOW_MS));
+  // Ollama's own variable, for machines that have less.
+  const most = Number(env["OLLAMA_CONTEXT_LENGTH"]) || Math.max(MOST_CONTEXT, address.contextWindow);
+  const contextLength = made && Math.min(made, most);
+  const contextWindow = contextLength ?? listing(address).contextWindow;
+  const think = thinks ? askedEffort(env) : null;
+  return createOllamaModel({ ...address, ...listing(address), contextWindow, contextLength, think, post: post() });
 }
 
 /** A name that was taken for the wrong provider fails like one whose server is down, so the failure says what was guessed. */
-function withRemedy(model: Model, remedy: string): Model {
+async function withRemedy(opening: Promise<Model>, remedy: string): Promise<Model> {
+  const remedied = (error: unknown): unknown => {
+    if (!isAgentError(error) || !UNSERVED.has(error.code)) return error;
+    const { code, message, retryAfterMs } = error;
+    return new AgentError(code, `${message}; ${remedy}`, { cause: error, retryAfterMs });
+  };
+  const model = await opening.catch((error: unknown) => {
+    throw remedied(error);
+  });
   return {
     ...model,
     async *stream(request) {
@@ -83,9 +137,7 @@ function withRemedy(model: Model, remedy: string): Model {
           yield events;
         }
       } catch (error) {
-        if (heard || !isAgentError(error) || !UNSERVED.has(error.code)) throw error;
-        const { code, message, retryAfterMs } = error;
-        throw new AgentError(code, `${message}; ${remedy}`, { cause: error, retryAfterMs });
+        throw heard ? error : remedied(error);
       }
     },
   };
@@ -102,25 +154,10 @@ function listing({ provider, model, contextWindow }: ModelAddress): Pick<Model, 
   return { price: row?.price ?? null, contextWindow: row?.contextWindow ?? contextWindow };
 }
 
-/** Anthropic wants to know how long a reply may get; asking an older model for more than it can is an error. */
-const OUTPUT_LIMITS: readonly (readonly [prefix: string, tokens: number])[] = [
-  ["claude-3-haiku", 4_096],
-  ["claude-3-opus", 4_096],
-  ["claude-3-sonnet", 4_096],
-  ["claude-3-5", 8_192],
-];
+const GEMINI_LEVELS = { low: "LOW", medium: "MEDIUM", high: "HIGH" } as const;
 
-function outputLimit(model: string): number {
-  return OUTPUT_LIMITS.find(([prefix]) => model.startsWith(prefix))?.[1] ?? 32_000;
-}
-
-const THINKING_LEVELS: Readonly<Record<string, { effort: string; budget: number }>> = {
-  low: { effort: "low", budget: 4_096 },
-  medium: { effort: "medium", budget: 12_288 },
-  high: { effort: "high", budget: 24_576 },
-};
-
-function thinking(env: Env): { effort: string | null; budget: number } {
-  const level = env["CHIMERA_THINKING_LEVEL"]?.toLowerCase() ?? "";
-  return (Object.hasOwn(THINKING_LEVELS, level) && THINKING_LEVELS[level]) || { effort: null, budget: 0 };
+/** For wires that can only be asked for thinking. */
+function askedEffort(env: Env): Effort | null {
+  const effort = effortIn(env);
+  return effort === "off" ? null : effort;
 }

@@ -1,7 +1,15 @@
 /** From a model's name and an environment to where and how it is reached. Pure: nothing is opened, nothing is read. */
 import { AgentError } from "../errors.js";
 import type { Chain } from "./chains.js";
-import { type Env, type ProviderName, type ProviderRow, providers, type RouteRow, routes } from "./table.js";
+import {
+  type Elsewhere,
+  type Env,
+  type ProviderName,
+  type ProviderRow,
+  providers,
+  type RouteRow,
+  routes,
+} from "./table.js";
 
 /** Where a model is reached. Carries the key: never log it. */
 export interface ModelAddress {
@@ -21,17 +29,20 @@ export function resolveModel(name: string, env: Env, chain: Chain): ModelAddress
   const model = name.trim() || defaultModel(env, chain);
   const route = routes.find((row) => fits(row, model, env)) as RouteRow;
   const start = route.strip ? (route.starts?.find((prefix) => startsWith(model, prefix)) ?? "") : "";
-  const row: ProviderRow = providers[route.provider];
-  const key = row.keys?.find(({ env: variable }) => env[variable]);
-  const custom = row.baseUrl && env[row.baseUrl.env];
-  if (row.keyNeeded && !key && !custom) throw missingKey(model, route.provider, row);
-  const base = custom ? withScheme(custom) : ((key && row.baseUrl?.withKey) ?? row.baseUrl?.standard ?? "");
+  const usual: ProviderRow = providers[route.provider];
+  const served = model.slice(start.length);
+  const hasKey = usual.keys?.some(({ env: variable }) => env[variable]);
+  const custom = usual.baseUrl && env[usual.baseUrl.env];
+  if (usual.keyNeeded && !hasKey && !custom) throw missingKey(model, route.provider, usual);
+  const base = custom ? withScheme(custom) : (hasKey && usual.baseUrl?.withKey) || (usual.baseUrl?.standard ?? "");
+  if (usual.baseUrl && !base) throw missingAddress(model, route.provider, usual.baseUrl.env);
+  const row: ProviderRow = { ...usual, ...usual.elsewhere?.find((place) => isAt(place, base, served)) };
   return {
     provider: route.provider,
     wire: row.wire,
-    model: model.slice(start.length),
-    url: endpoint(base, row),
-    headers: { ...authorization(key, env), ...extraHeaders(row, env) },
+    model: served,
+    url: endpoint(base, row).replace("{model}", encodeURIComponent(served)),
+    headers: { ...authorization(row, env), ...extraHeaders(row, env) },
     contextWindow: route.contextWindow ?? row.contextWindow,
     remedy: row.keyNeeded || !row.baseUrl ? null : remedy(model, route, row.baseUrl.env),
   };
@@ -83,17 +94,25 @@ function withScheme(base: string): string {
 }
 
 function endpoint(base: string, { root = "", path = "" }: ProviderRow): string {
-  const bare = base.replace(/\/+$/, "");
+  const bare = trimmed(base);
   return `${bare.endsWith(root) ? bare : bare + root}${path}`;
 }
 
-function authorization(
-  key: NonNullable<ProviderRow["keys"]>[number] | undefined,
-  env: Env,
-): Readonly<Record<string, string>> {
+function trimmed(base: string): string {
+  return base.replace(/\/+$/, "");
+}
+
+function isAt({ baseEnds, host, models }: Elsewhere, base: string, model: string): boolean {
+  if (baseEnds !== undefined && !trimmed(base).endsWith(baseEnds)) return false;
+  if (host !== undefined && !new RegExp(`^https?://${host}(?:[:/]|$)`, "i").test(base)) return false;
+  return models?.test(model) ?? true;
+}
+
+function authorization({ keys = [] }: ProviderRow, env: Env): Readonly<Record<string, string>> {
+  const key = keys.find(({ env: variable }) => env[variable]);
   const value = key && env[key.env];
   if (!value) return {};
-  return key.header === "bearer" ? { authorization: `Bearer ${value}` } : { "x-api-key": value };
+  return key.header === "bearer" ? { authorization: `Bearer ${value}` } : { [key.header]: value };
 }
 
 function extraHeaders({ headers = {} }: ProviderRow, env: Env): Record<string, string> {
@@ -122,4 +141,8 @@ function remedy(model: string, route: RouteRow, address: string): string {
 
 function keysOf({ keys = [] }: ProviderRow): string {
   return keys.map((key) => key.env).join(" or ");
+}
+
+function missingAddress(model: string, provider: ProviderName, variable: string): AgentError {
+  return new AgentError("model_unavailable", `${model} is served by ${provider}: set ${variable} to its address`);
 }

@@ -116,7 +116,7 @@ describe("tool calls", () => {
   it("get ids that are unique in the conversation, whatever the model sends", async () => {
     const history = [
       { role: "user", text: "before" },
-      { role: "assistant", text: "", tools: [{ id: "call_1", name: "echo", args: {} }] },
+      { role: "assistant", parts: [{ type: "call", id: "call_1", name: "echo", args: {} }] },
       { role: "tool", id: "call_1", name: "echo", output: "x", success: true },
     ] as const;
     const reply: Reply = [

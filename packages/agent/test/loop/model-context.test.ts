@@ -23,9 +23,9 @@ function recording(answer: (request: ModelRequest, index: number) => ModelEvent[
 const text = (value: string): ModelEvent => ({ type: "text", text: value });
 const long = (length: number): readonly Message[] => [
   { role: "user", text: "first question" },
-  { role: "assistant", text: "x".repeat(length), tools: [] },
+  { role: "assistant", parts: [{ type: "text", text: "x".repeat(length) }] },
   { role: "user", text: "second question" },
-  { role: "assistant", text: "second answer", tools: [] },
+  { role: "assistant", parts: [{ type: "text", text: "second answer" }] },
 ];
 
 describe("what the model is sent", () => {
@@ -34,16 +34,15 @@ describe("what the model is sent", () => {
       { role: "user", text: "do it" },
       {
         role: "assistant",
-        text: "",
-        tools: [
-          { id: "a", name: "look", args: {} },
-          { id: "b", name: "look", args: {} },
+        parts: [
+          { type: "call", id: "a", name: "look", args: {} },
+          { type: "call", id: "b", name: "look", args: {} },
         ],
       },
       { role: "tool", id: "a", name: "look", output: "found", success: true },
       { role: "tool", id: "ghost", name: "look", output: "boo", success: true },
-      { role: "assistant", text: "", tools: [] },
-      { role: "assistant", text: "", tools: [{ id: "c", name: "continue_over_budget", args: {} }] },
+      { role: "assistant", parts: [] },
+      { role: "assistant", parts: [{ type: "call", id: "c", name: "continue_over_budget", args: {} }] },
       { role: "tool", id: "c", name: "continue_over_budget", output: "Going on.", success: true },
     ];
     const { requests, resolveModel } = recording(() => [text("ok")]);

@@ -12,7 +12,10 @@ const play = (script: ScriptInput) => {
 };
 const say = (text: string): ScriptInput["turns"][number] => ({ steps: [{ reply: [{ text }] }] });
 const before = (...prompts: string[]) =>
-  prompts.flatMap((text) => [{ role: "user", text } as const, { role: "assistant", text: "…", tools: [] } as const]);
+  prompts.flatMap((text) => [
+    { role: "user", text } as const,
+    { role: "assistant", parts: [{ type: "text", text: "…" }] } as const,
+  ]);
 
 describe("a script", () => {
   it("is found by the conversation alone, so that sessions can share it", async () => {

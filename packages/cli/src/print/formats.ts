@@ -1,5 +1,6 @@
 /** What `-p` writes: the answer as text, as one JSON object, or every record of the turn as a line of JSON. */
 import type { SessionRecord } from "@chimera/acp-schema/events";
+import { withoutSeal } from "@chimera/acp-schema/parts";
 import { UsageError } from "@chimera/host";
 import type { Outcome } from "./outcome.js";
 
@@ -26,7 +27,10 @@ const FORMATS: Readonly<Record<string, OutputFormat>> = {
     result: (outcome, facts) => line(resultOf(outcome, facts)),
   },
   "stream-json": {
-    record: ({ type, turn, metadata }) => line({ type, turn, data: metadata }),
+    record: (record) => {
+      const { type, turn, metadata } = withoutSeal(record);
+      return line({ type, turn, data: metadata });
+    },
     result: (outcome, facts, turn) => line({ type: "result", turn, data: resultOf(outcome, facts) }),
   },
 };

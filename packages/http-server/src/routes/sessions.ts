@@ -4,6 +4,7 @@ import { type ListedSummary, listedSessions, type Session, SessionError, type Su
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
 import { readQuery } from "../request/query.js";
+import { lineOf } from "../stream/projection.js";
 import { isLoss, readLog } from "../stream/read-log.js";
 import { streamArray } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
@@ -74,7 +75,7 @@ export function sessionRoutes(parts: Parts) {
       const head = `${JSON.stringify({ ...facts, summary }).slice(0, -1)},"events":[`;
       const lines = async function* () {
         for await (const found of readLog(sessions, id, event_count))
-          yield isLoss(found) ? JSON.stringify(found) : found.line;
+          yield isLoss(found) ? JSON.stringify(found) : lineOf(found);
       };
       return streamArray(c, deps.log, { head, members: lines(), tail: "]}" });
     },

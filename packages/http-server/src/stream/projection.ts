@@ -1,6 +1,7 @@
 /** The two families of event stream: what a record looks like in each. Pure, one frame per record, the same ids in both. */
 import { endsTurn, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss, sessionStream } from "@chimera/acp-schema/http";
+import { withoutSeal } from "@chimera/acp-schema/parts";
 import { type Damage, describeLoss, type Entry } from "@chimera/event-store";
 import type { Session } from "@chimera/session";
 import type * as v from "valibot";
@@ -14,9 +15,14 @@ export interface Family {
   readonly ends: boolean;
 }
 
+/** A record's line as it is in the log, but for what only the provider may see. */
+export function lineOf(entry: Entry<SessionEvent>): string {
+  return entry.type === "part_end" ? JSON.stringify(withoutSeal(entry.event)) : entry.line;
+}
+
 /** `/sessions/{id}/events`: records as they are in the log. */
 export const canonical: Family = {
-  encoder: createEncoder(({ seq, type, line }) => frame(seq, type, line)),
+  encoder: createEncoder((entry) => frame(entry.seq, entry.type, lineOf(entry))),
   lost: (loss) => frame(null, loss.type, JSON.stringify(loss)),
   ends: true,
 };
@@ -87,7 +93,7 @@ function envelopeOf(record: SessionRecord): Envelope {
       return ["result", { message_id: message_id ?? "", output, steps: 0, cost: 0, success: false, cancelled: true }];
     }
     default: {
-      const { type, metadata, turn } = record;
+      const { type, metadata, turn } = withoutSeal(record);
       return ["loop_event", { message_id, type, data: metadata, turn, timestamp: Date.parse(record.ts) / 1000 }];
     }
   }

@@ -36,7 +36,15 @@ interface Turn {
 }
 
 /** Records that say nothing a reader misses, or that another record says better. */
-const SILENT = new Set(["step_start", "turn_end", "title_changed", "commands_changed", "terminal_output", "file_open"]);
+const SILENT = new Set([
+  "part_end",
+  "step_start",
+  "turn_end",
+  "title_changed",
+  "commands_changed",
+  "terminal_output",
+  "file_open",
+]);
 
 function createTeller() {
   const calls = createToolCalls();

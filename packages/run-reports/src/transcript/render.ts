@@ -1,3 +1,5 @@
+import type { SessionRecord } from "@chimera/acp-schema/events";
+import { withoutSeal } from "@chimera/acp-schema/parts";
 import { ReportError } from "../errors.js";
 import { headingOf } from "./heading.js";
 import { renderHtml } from "./html.js";
@@ -40,7 +42,7 @@ export function contentType(format: TranscriptFormat): string {
 export function renderTranscript(source: TranscriptSource, { format, secrets }: RenderOptions): AsyncIterable<string> {
   const redactor = createRedactor(secrets);
   const summary = redactor.value(source.summary);
-  const records = redactRecords(source.events, redactor);
+  const records = redactRecords(withoutSeals(source.events), redactor);
   switch (parseFormat(format)) {
     case "json":
       return renderJson(source.id, summary, records, source.count);
@@ -49,4 +51,10 @@ export function renderTranscript(source: TranscriptSource, { format, secrets }: 
     case "html":
       return renderHtml(headingOf(source.id, summary), narrate(records, source.count));
   }
+}
+
+// --- internal ---
+
+async function* withoutSeals(records: AsyncIterable<SessionRecord>): AsyncGenerator<SessionRecord> {
+  for await (const record of records) yield withoutSeal(record);
 }

@@ -63,14 +63,16 @@ async function* play(
   failures: Map<ScriptItem, number>,
 ): AsyncGenerator<readonly ModelEvent[]> {
   if ("text" in item || "thought" in item) {
-    const [type, whole] = "text" in item ? (["text", item.text] as const) : (["thought", item.thought] as const);
+    const [type, whole] = "text" in item ? (["text", item.text] as const) : (["reasoning", item.thought] as const);
     for (const text of pieces(whole, item.chunks)) {
       if (item.delayMs > 0) await systemClock.sleep(item.delayMs, signal);
       yield [{ type, text }];
     }
+    if (item.seal !== undefined) yield [{ type: "part_end", kind: type, seal: item.seal }];
   } else if ("call" in item) {
     const args = typeof item.args === "string" ? item.args : JSON.stringify(item.args);
-    yield [{ type: "call", id: item.id, name: item.call, args }];
+    const { id, call: name, seal } = item;
+    yield [{ type: "call", id, name, args, ...(seal !== undefined && { seal }) }];
   } else if ("usage" in item) yield [{ type: "usage", usage: item.usage }];
   else if ("delayMs" in item) await systemClock.sleep(item.delayMs, signal);
   else if ("stall" in item) await systemClock.sleep(2 ** 31 - 1, signal);

@@ -1,9 +1,12 @@
 /** The file of the scripted provider: what the model will say, turn by turn and step by step. */
+import type { Json } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import { AgentError } from "../../errors.js";
 
 const milliseconds = v.pipe(v.number(), v.minValue(0), v.maxValue(600_000));
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+/** What this model wants back with the part; any JSON. */
+const seal = v.optional(v.unknown() as unknown as v.GenericSchema<unknown, Json>);
 
 const Usage = v.strictObject({
   input: v.optional(count, 0),
@@ -21,17 +24,20 @@ const Item = v.union([
     chunks: v.optional(v.pipe(count, v.minValue(1)), 1),
     /** Before each delta. */
     delayMs: v.optional(milliseconds, 0),
+    seal,
   }),
   v.strictObject({
     thought: v.string(),
     chunks: v.optional(v.pipe(count, v.minValue(1)), 1),
     delayMs: v.optional(milliseconds, 0),
+    seal,
   }),
   v.strictObject({
     call: v.string(),
     /** A string is sent as it stands, so that broken JSON can be tried. */
     args: v.optional(v.union([v.record(v.string(), v.unknown()), v.string()]), {}),
     id: v.optional(v.string(), ""),
+    seal,
   }),
   v.strictObject({ usage: Usage }),
   v.strictObject({ delayMs: milliseconds }),

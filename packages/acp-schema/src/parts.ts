@@ -1,0 +1,112 @@
+/**
+ * `@chimera/acp-schema/parts`: the parts of a model's reply, put together from the events that brought them. An agent that streams and
+ * the fold of a log both do it here, so that a provider gets the same back before and after a restart. Loads no schema.
+ */
+import type { CallPart, Part, ReasoningPart, TextPart } from "./events/message.js";
+import type { Metadata } from "./events/metadata.js";
+import type { AgentEvent } from "./events/record.js";
+import { createGrowingText } from "./text.js";
+
+/** The events that parts are made of. */
+export type PartEvent = Extract<AgentEvent, { type: "text_delta" | "thought_delta" | "tool_call" | "part_end" }>;
+
+export interface Parts {
+  /** The next event, in the order of the log. */
+  apply(event: PartEvent): void;
+  /** The parts so far; the next event begins a new reply. A call that has an end but was never announced is left out. */
+  take(): Part[];
+}
+
+/**
+ * Collects the events of one reply after the other.
+ *
+ * @example
+ * const parts = createParts();
+ * parts.apply({ type: "text_delta", metadata: { text: "Hel" } });
+ * parts.apply({ type: "text_delta", metadata: { text: "lo" } });
+ * parts.take(); // [{ type: "text", text: "Hello" }]
+ */
+export function createParts(): Parts {
+  let parts: (Part | Place)[] = [];
+  const places = new Map<string, number>();
+  let open: Said["type"] | null = null;
+  const text = createGrowingText();
+
+  const close = (seal?: Part["seal"]): void => {
+    if (open === null) return;
+    const part: Said = { type: open, text: text.take(), ...(seal && { seal }) };
+    open = null;
+    if (part.text !== "" || part.seal) parts.push(part);
+  };
+  const grow = (type: Said["type"], piece: string): void => {
+    if (open !== type) close();
+    open = type;
+    text.add(piece);
+  };
+  /** A call stands where its end was recorded, or else where it was announced. */
+  const setCall = (id: string, news: Partial<CallPart>): void => {
+    close();
+    const at = places.get(id) ?? parts.length;
+    places.set(id, at);
+    parts[at] = { ...(parts[at] as Place | undefined), id, ...news };
+  };
+  const endPart = ({ kind, call_id, seal }: Metadata<"part_end">): void => {
+    if (kind !== "call") {
+      // A part without a piece of text, as sealed reasoning may be, is known by its end alone.
+      if (open !== kind) close();
+      open = kind;
+      close(seal);
+    } else if (call_id !== undefined) setCall(call_id, seal ? { seal } : {});
+  };
+
+  return {
+    apply(event) {
+      switch (event.type) {
+        case "text_delta":
+          grow("text", event.metadata.text);
+          break;
+        case "thought_delta":
+          grow("reasoning", event.metadata.text);
+          break;
+        case "tool_call": {
+          const { call_id, tool, args } = event.metadata;
+          setCall(call_id, { type: "call", name: tool, args });
+          break;
+        }
+        case "part_end":
+          endPart(event.metadata);
+      }
+    },
+    take() {
+      close();
+      const taken = parts.filter((part): part is Part => "type" in part);
+      parts = [];
+      places.clear();
+      return taken;
+    },
+  };
+}
+
+/** What a reply says, without what was thought. */
+export function textOf({ parts }: { readonly parts: readonly Part[] }): string {
+  return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+/** The calls of a reply, in order. */
+export function callsOf({ parts }: { readonly parts: readonly Part[] }): CallPart[] {
+  return parts.filter((part) => part.type === "call");
+}
+
+/** A record, or an event, as it is shown to anybody but the provider: what a seal holds is left out. */
+export function withoutSeal<E extends { readonly type: string }>(event: E): E {
+  if (event.type !== "part_end") return event;
+  const { seal: _seal, ...shown } = (event as E & { readonly metadata?: { readonly seal?: unknown } }).metadata ?? {};
+  return { ...event, metadata: shown };
+}
+
+// --- internal ---
+
+type Said = TextPart | ReasoningPart;
+
+/** Where a call stands that is not announced yet. */
+type Place = Pick<CallPart, "id" | "seal"> & Partial<CallPart>;

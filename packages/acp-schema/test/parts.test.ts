@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import type { Metadata } from "../src/events/index.js";
+import { callsOf, createParts, type PartEvent, textOf, withoutSeal } from "../src/parts.js";
+
+const text = (said: string): PartEvent => ({ type: "text_delta", metadata: { text: said } });
+const thought = (said: string): PartEvent => ({ type: "thought_delta", metadata: { text: said } });
+const end = (metadata: Metadata<"part_end">): PartEvent => ({ type: "part_end", metadata });
+const call = (call_id: string): PartEvent => ({
+  type: "tool_call",
+  metadata: { call_id, tool: "Read", args: { path: call_id }, kind: "read", title: "Read", locations: [] },
+});
+const seal = (data: string) => ({ provider: "p", model: "m", data });
+const partsOf = (...events: PartEvent[]) => {
+  const reply = createParts();
+  for (const event of events) reply.apply(event);
+  return reply.take();
+};
+const called = (id: string) => ({ type: "call", id, name: "Read", args: { path: id } });
+
+test("deltas of a kind make up one part, and parts stand in the order in which they came", () => {
+  expect(partsOf(thought("a"), thought("b"), text("c"), text("d"), thought("e"), call("1"))).toEqual([
+    { type: "reasoning", text: "ab" },
+    { type: "text", text: "cd" },
+    { type: "reasoning", text: "e" },
+    called("1"),
+  ]);
+});
+
+test("an end keeps two texts apart and carries the seal of the part that it closes", () => {
+  expect(partsOf(text("a"), end({ kind: "text" }), text("b"), end({ kind: "text", seal: seal("s") }))).toEqual([
+    { type: "text", text: "a" },
+    { type: "text", text: "b", seal: seal("s") },
+  ]);
+});
+
+test("an end by itself is a part without text, if it has a seal", () => {
+  expect(partsOf(end({ kind: "reasoning", seal: seal("s") }), end({ kind: "text" }), text("a"))).toEqual([
+    { type: "reasoning", text: "", seal: seal("s") },
+    { type: "text", text: "a" },
+  ]);
+  expect(partsOf(text("a"), end({ kind: "text" }), end({ kind: "text", seal: seal("s") }))).toEqual([
+    { type: "text", text: "a" },
+    { type: "text", text: "", seal: seal("s") },
+  ]);
+});
+
+test("a call stands where its end was recorded, though it is announced later", () => {
+  const events = [
+    thought("a"),
+    end({ kind: "reasoning", seal: seal("1") }),
+    end({ kind: "call", call_id: "x" }),
+    thought("b"),
+    end({ kind: "reasoning", seal: seal("2") }),
+    end({ kind: "call", call_id: "x", seal: seal("x") }),
+    call("x"),
+    call("y"),
+  ];
+  expect(partsOf(...events)).toEqual([
+    { type: "reasoning", text: "a", seal: seal("1") },
+    { ...called("x"), seal: seal("x") },
+    { type: "reasoning", text: "b", seal: seal("2") },
+    called("y"),
+  ]);
+});
+
+test("a call that was never announced is left out, and a reply begins where the last one was taken", () => {
+  const reply = createParts();
+  reply.apply(text("a"));
+  reply.apply(end({ kind: "call", call_id: "x", seal: seal("x") }));
+  expect(reply.take()).toEqual([{ type: "text", text: "a" }]);
+  reply.apply(call("x"));
+  expect(reply.take()).toEqual([called("x")]);
+  expect(reply.take()).toEqual([]);
+});
+
+test("a reply's text and calls are read off its parts", () => {
+  const message = { parts: partsOf(text("a"), thought("b"), call("1"), text("c"), call("2")) };
+  expect(textOf(message)).toBe("ac");
+  expect(callsOf(message).map(({ id }) => id)).toEqual(["1", "2"]);
+});
+
+test("a seal is shown to nobody", () => {
+  const event = end({ kind: "call", call_id: "x", seal: seal("secret") });
+  expect(withoutSeal(event)).toEqual(end({ kind: "call", call_id: "x" }));
+  expect(withoutSeal(text("a"))).toEqual(text("a"));
+});

@@ -1,0 +1,160 @@
+/** The events of a posted reply as they arrive: server-sent events, or a JSON object on each line. */
+import { startOf } from "@chimera/acp-schema/text";
+import { createParser } from "eventsource-parser";
+import { AgentError } from "../errors.js";
+import type { Post, PostReply, PostRequest } from "./post.js";
+import { notStreamed, statusError } from "./provider-error.js";
+
+export type Framing = "events" | "lines";
+
+/**
+ * Posts, checks the status, and hands the parsed JSON of each event to `take` as it is found; yields after each chunk of the
+ * network. Nothing is gathered here: what a vendor sends is many times what is kept of it.
+ */
+export async function* postForEvents(
+  post: Post,
+  request: PostRequest,
+  framing: Framing,
+  take: (event: unknown) => void,
+): AsyncGenerator<void> {
+  const reply = await post(request);
+  const { begins, isStream, open } = FRAMINGS[framing];
+  if (reply.status !== 200 || !isStream(String(reply.headers["content-type"] ?? ""))) throw await statusError(reply);
+  if (isEncoded(reply))
+    throw new AgentError("bad_reply", "the provider compressed its reply, though nobody asked for it");
+
+  const heard: Heard = { any: false, done: false, failure: null };
+  const events = open(heard, (data) => {
+    heard.any = true;
+    if (heard.failure || heard.done) return;
+    try {
+      take(parseData(data));
+    } catch (error) {
+      heard.failure = { error };
+    }
+  });
+  let opening = "";
+  let length = 0;
+  for await (const chunk of reply.chunks) {
+    if (opening.length < SHOWN_OF_BODY) opening = (opening + chunk).slice(0, SHOWN_OF_BODY);
+    events.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
+    length += chunk.length;
+    if (length > LONGEST_REPLY)
+      heard.failure ??= { error: new AgentError("bad_reply", "the model's reply has no end") };
+    yield;
+    if (heard.failure) throw heard.failure.error;
+    if (heard.done) return;
+  }
+  events.end();
+  if (heard.failure) throw heard.failure.error;
+  // What broke off before its first event may do better when asked again; what never was a stream will not.
+  if (!heard.any && !begins.test(opening)) throw notStreamed(opening);
+}
+
+// --- internal ---
+
+/**
+ * The longest single event, and the longest reply, that are still taken for one, in characters. Each token of a reply may come in
+ * half a kilobyte of event, and models think for more than a hundred thousand.
+ */
+const LONGEST_EVENT = 16 * 1024 * 1024;
+const LONGEST_REPLY = 128 * 1024 * 1024;
+const SHOWN_OF_BODY = 200;
+
+interface Heard {
+  any: boolean;
+  /** The vendor said that nothing follows. */
+  done: boolean;
+  failure: { readonly error: unknown } | null;
+}
+
+interface FramingRow {
+  /** How a stream begins, or one that sent nothing. */
+  readonly begins: RegExp;
+  isStream(contentType: string): boolean;
+  /** Takes chunks, gives the text of each event. */
+  open(heard: Heard, onData: (data: string) => void): Feed;
+}
+
+interface Feed {
+  feed(chunk: string): void;
+  /** The reply has ended. */
+  end(): void;
+}
+
+const FRAMINGS: Readonly<Record<Framing, FramingRow>> = {
+  events: {
+    // With a field, or with a comment as a sign of life.
+    begins: /^\uFEFF?\s*(?:$|:|(?:data|event|id|retry):)/,
+    isStream: (contentType) => !contentType.startsWith("application/json"),
+    open: openEvents,
+  },
+  lines: { begins: /^\uFEFF?\s*(?:$|\{)/, isStream: () => true, open: openLines },
+};
+
+function openEvents(heard: Heard, onData: (data: string) => void): Feed {
+  const parser = createParser({
+    maxBufferSize: LONGEST_EVENT,
+    onEvent: ({ data }) => {
+      if (data === "[DONE]") {
+        heard.any = true;
+        heard.done = true;
+      } else onData(data);
+    },
+    onError: (cause) => {
+      if (cause.type === "max-buffer-size-exceeded") heard.failure ??= { error: withoutEnd(cause) };
+    },
+  });
+  return { feed: (chunk) => parser.feed(chunk), end: () => {} };
+}
+
+function openLines(heard: Heard, onData: (data: string) => void): Feed {
+  let pieces: string[] = [];
+  let length = 0;
+  const take = (text: string): void => {
+    for (const line of text.split("\n")) if (line.trim() !== "") onData(line);
+  };
+  return {
+    feed(chunk) {
+      const end = chunk.lastIndexOf("\n");
+      if (end >= 0) {
+        take(pieces.join("") + chunk.slice(0, end));
+        pieces = [];
+        length = 0;
+      }
+      pieces.push(chunk.slice(end + 1));
+      length += chunk.length - end - 1;
+      if (length > LONGEST_EVENT) heard.failure ??= { error: withoutEnd() };
+    },
+    // Not every server ends its last line. One that was cut is not JSON.
+    end() {
+      const last = pieces.join("").trim();
+      if (last.endsWith("}") && isJson(last)) onData(last);
+    },
+  };
+}
+
+function withoutEnd(cause?: unknown): AgentError {
+  return new AgentError("bad_reply", "the model sent an event without end", { cause });
+}
+
+function parseData(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (cause) {
+    throw new AgentError("bad_reply", `the model sent an event that is not JSON: ${startOf(data, 200)}`, { cause });
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isEncoded(reply: PostReply): boolean {
+  return !/^(identity)?$/i.test(String(reply.headers["content-encoding"] ?? ""));
+}

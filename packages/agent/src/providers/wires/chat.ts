@@ -1,0 +1,311 @@
+/**
+ * OpenAI Chat Completions, https://platform.openai.com/docs/api-reference/chat, and what compatible servers add to it: reasoning
+ * that must come back in the field it came in, and data that belongs to a call or a text.
+ */
+import type { Json } from "@chimera/acp-schema/events";
+import { callsOf, textOf } from "@chimera/acp-schema/parts";
+import { isJsonObject, type JsonObject } from "../../json.js";
+import type { Effort } from "../effort.js";
+import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import { type PicturesMessage, type PromptPart, promptParts, withPictures } from "../prompt-parts.js";
+import { providerError } from "../provider-error.js";
+import type { Reply } from "../reply.js";
+import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
+import { writtenCall } from "../written-call.js";
+
+export interface ChatSettings {
+  readonly model: string;
+  /** Sent as `reasoning_effort` where the person asked for one. */
+  readonly effort: Effort | null;
+  /** Whether requests name their session, for the vendor's cache. */
+  readonly cacheKey: boolean;
+}
+
+export function createChatModel(options: ChatSettings & Endpoint): Model {
+  return createWireModel(chat, options);
+}
+
+/** The body of a request; exported for the check against the vendor's own types. */
+export type ChatBody = ReturnType<typeof bodyOf>;
+
+// --- internal ---
+
+const chat: Wire<ChatSettings> = {
+  headers: {},
+  framing: "events",
+  request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
+  refusesSeal: /thought.?signature|reasoning_details|invalid `?signature/i,
+  // What a server does not know is left out from then on.
+  fallback(settings, said) {
+    if (settings.cacheKey && /prompt_cache_key/.test(said)) return { ...settings, cacheKey: false };
+    if (settings.effort && /reasoning_effort/.test(said)) return { ...settings, effort: null };
+    return null;
+  },
+};
+
+// --- what goes out ---
+
+function bodyOf({ system, tools, messages, session }: ModelRequest, { model, effort, cacheKey }: ChatSettings) {
+  return {
+    model,
+    stream: true as const,
+    stream_options: { include_usage: true },
+    ...(effort && { reasoning_effort: effort }),
+    ...(cacheKey && session !== undefined && { prompt_cache_key: session }),
+    ...(tools.length > 0 && { tools: tools.map(wireTool) }),
+    messages: [
+      ...(system ? [{ role: "system" as const, content: system }] : []),
+      ...[...withPictures(messages)].map(wireMessage),
+    ],
+  };
+}
+
+function wireTool({ name, description, inputSchema }: ModelRequest["tools"][number]) {
+  return { type: "function" as const, function: { name, description, parameters: { ...inputSchema } } };
+}
+
+function wireMessage(message: ModelMessage | PicturesMessage) {
+  switch (message.role) {
+    case "user": {
+      const parts = promptParts(message);
+      const plain = parts.every((part) => part.type === "text");
+      const content = plain ? parts.map((part) => part.text).join("\n") : parts.map(wirePart);
+      return { role: "user" as const, content };
+    }
+    case "summary":
+      return { role: "user" as const, content: message.text };
+    case "pictures":
+      return { role: "user" as const, content: message.parts.map(wirePart) };
+    case "assistant":
+      return wireReply(message);
+    case "tool":
+      return { role: "tool" as const, tool_call_id: message.id, content: message.output || "(no output)" };
+  }
+}
+
+type ReplyMessage = Extract<ModelMessage, { role: "assistant" }>;
+
+/** A message has one field for each kind of part: what was mixed cannot be told. */
+function wireReply(message: ReplyMessage) {
+  const calls = callsOf(message);
+  return {
+    role: "assistant" as const,
+    content: textOf(message) || (calls.length > 0 ? null : "(nothing)"),
+    ...reasoningOf(message, calls.length > 0),
+    ...extraOf(message.parts.flatMap((part) => (part.type === "text" ? [part.seal?.data] : []))),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map((part) => {
+        const { name, args, own } = writtenCall(part);
+        return { id: part.id, type: "function" as const, function: { name, arguments: args }, ...extraOf([own]) };
+      }),
+    }),
+  };
+}
+
+/**
+ * Servers that need their reasoning back need it on the messages that call; of the others they take what they want
+ * (https://api-docs.deepseek.com/guides/thinking_mode). Details are for all messages
+ * (https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks).
+ */
+function reasoningOf({ parts }: ReplyMessage, calls: boolean): object {
+  const thought = parts.filter((part) => part.type === "reasoning");
+  const seal = thought.map((part): unknown => part.seal?.data).find(isReasoningSeal);
+  if (!seal) return {};
+  if (Array.isArray(seal.details)) return { reasoning_details: seal.details };
+  return calls ? { [seal.field]: thought.map((part) => part.text).join("") } : {};
+}
+
+/** The fields in which servers send reasoning. */
+const REASONING_FIELDS = ["reasoning_content", "reasoning"] as const;
+type ReasoningField = (typeof REASONING_FIELDS)[number];
+
+function isReasoningSeal(data: unknown): data is { field: ReasoningField; details?: unknown } {
+  return isJsonObject(data) && REASONING_FIELDS.some((field) => data["field"] === field);
+}
+
+/** Data of the server's own, as Google's thought signatures: https://ai.google.dev/gemini-api/docs/thought-signatures. */
+function extraOf(seals: readonly unknown[]): object {
+  for (const seal of seals)
+    if (isJsonObject(seal) && "extra_content" in seal) return { extra_content: seal["extra_content"] };
+  return {};
+}
+
+function wirePart(part: PromptPart) {
+  if (part.type === "text") return { type: "text" as const, text: part.text };
+  return { type: "image_url" as const, image_url: { url: `data:${part.mimeType};base64,${part.data}` } };
+}
+
+// --- what comes back ---
+
+interface WireChunk {
+  choices?: readonly {
+    delta?: {
+      content?: string | null;
+      refusal?: string | null;
+      reasoning_content?: string | null;
+      reasoning?: string | null;
+      reasoning_details?: unknown;
+      tool_calls?: readonly WireCall[] | null;
+      extra_content?: unknown;
+    };
+    finish_reason?: string | null;
+  }[];
+  usage?: WireUsage | null;
+  error?: { message?: string; type?: string; code?: string | number | null } | string;
+}
+
+interface WireCall {
+  index?: number;
+  id?: string | null;
+  function?: { name?: string | null; arguments?: string | null };
+  extra_content?: unknown;
+}
+
+interface WireUsage {
+  prompt_tokens?: number;
+  completion_tokens?: number;
+  prompt_cache_hit_tokens?: number;
+  prompt_tokens_details?: { cached_tokens?: number } | null;
+  completion_tokens_details?: { reasoning_tokens?: number } | null;
+}
+
+const STOPS: ReadonlyMap<string, ModelStop> = new Map([
+  ["tool_calls", "calls"],
+  ["function_call", "calls"],
+  ["length", "max_tokens"],
+  ["model_length", "max_tokens"],
+  ["content_filter", "refusal"],
+  ["sensitive", "refusal"],
+]);
+
+/** Reasons to stop that are failures of the server's, as GLM, DeepSeek and OpenRouter report them. */
+const FAILURES: ReadonlySet<string> = new Set(["error", "network_error", "insufficient_system_resource"]);
+
+interface Call {
+  id: string;
+  name: string;
+  args: string;
+  extra: Json | undefined;
+}
+
+function createReader(): Pick<Exchange, "read" | "finish"> {
+  const calls: Call[] = [];
+  const open = new Map<number, Call>();
+  const details = createDetails();
+  let field: ReasoningField | undefined;
+  let extra: Json | undefined;
+  let refused = false;
+
+  const addCall = (fragment: WireCall, position: number): void => {
+    const index = fragment.index ?? position;
+    let call = open.get(index);
+    // Servers that send whole calls may give them all one index: a second id is a second call.
+    if (!call || (call.id && fragment.id && fragment.id !== call.id)) {
+      call = { id: "", name: "", args: "", extra: undefined };
+      calls.push(call);
+      open.set(index, call);
+    }
+    call.id ||= asText(fragment.id);
+    call.name ||= asText(fragment.function?.name);
+    call.args += asText(fragment.function?.arguments);
+    call.extra ??= signed(fragment.extra_content);
+  };
+
+  const addDelta = (delta: NonNullable<NonNullable<WireChunk["choices"]>[number]["delta"]>, reply: Reply): void => {
+    const content = delta.content;
+    if (content) reply.text(asText(content));
+    const told = REASONING_FIELDS.find((name) => asText(delta[name]) !== "");
+    if (told) {
+      field ??= told;
+      reply.reasoning(asText(delta[told]));
+    }
+    if (delta.reasoning_details) details.add(delta.reasoning_details);
+    if (delta.refusal) {
+      refused ||= asText(delta.refusal) !== "";
+      reply.text(asText(delta.refusal));
+    }
+    if (delta.extra_content) extra = signed(delta.extra_content) ?? extra;
+    if (Array.isArray(delta.tool_calls)) delta.tool_calls.forEach(addCall);
+  };
+
+  return {
+    read(chunk, reply) {
+      if (typeof chunk !== "object" || chunk === null) return;
+      const { choices, usage, error } = chunk as WireChunk;
+      if (error) throw reported(error);
+      const choice = choices?.[0];
+      if (choice) {
+        if (choice.delta) addDelta(choice.delta, reply);
+        if (choice.finish_reason) reply.stop(refused ? "refusal" : stopOf(choice.finish_reason));
+      }
+      if (usage) reply.usage(usageOf(usage));
+    },
+    // The usage comes after the finish, and what belongs to a part may come after the part.
+    finish(reply) {
+      const all = details.all();
+      if (field || all) reply.end("reasoning", { field: field ?? "reasoning", ...(all && { details: all }) });
+      if (extra !== undefined) reply.end("text", { extra_content: extra });
+      for (const { id, name, args, extra } of calls)
+        reply.call({ id, name, args, ...(extra !== undefined && { seal: { extra_content: extra } }) });
+    },
+  };
+}
+
+function stopOf(reason: string): ModelStop {
+  if (FAILURES.has(reason)) throw providerError(0, "server_error", `the provider stopped with ${reason}`);
+  return STOPS.get(reason) ?? "end";
+}
+
+/** The pieces of OpenRouter's `reasoning_details`, which belong together by their index. */
+function createDetails() {
+  const joined = new Map<unknown, JsonObject>();
+  const add = (piece: unknown): void => {
+    if (!isJsonObject(piece)) return;
+    const key = piece["index"] ?? `${String(piece["type"])} ${String(piece["id"])}`;
+    const whole = joined.get(key);
+    if (!whole) {
+      joined.set(key, { ...piece });
+      return;
+    }
+    for (const [name, value] of Object.entries(piece)) {
+      const before = whole[name];
+      if (value === null || value === undefined) continue;
+      // What grows by pieces is text; what names the whole is said again, or for the first time.
+      const grows = GROWING.has(name) && typeof before === "string" && typeof value === "string";
+      whole[name] = grows ? before + value : value;
+    }
+  };
+  return {
+    add(pieces: unknown) {
+      if (Array.isArray(pieces)) pieces.forEach(add);
+    },
+    all: (): Json | null => (joined.size > 0 ? ([...joined.values()] as Json) : null),
+  };
+}
+
+const GROWING: ReadonlySet<string> = new Set(["text", "summary", "data"]);
+
+/** Of what a server adds, that which it wants back. */
+function signed(extra: unknown): Json | undefined {
+  if (!isJsonObject(extra)) return undefined;
+  const wanted = Object.values(extra).some((own) => isJsonObject(own) && "thought_signature" in own);
+  return wanted ? (extra as Json) : undefined;
+}
+
+function usageOf(usage: WireUsage): Usage {
+  const cacheRead = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0;
+  return {
+    input: Math.max(0, (usage.prompt_tokens ?? 0) - cacheRead),
+    output: usage.completion_tokens ?? 0,
+    cacheRead,
+    cacheWrite: 0,
+    reasoning: usage.completion_tokens_details?.reasoning_tokens ?? 0,
+  };
+}
+
+function reported(error: NonNullable<WireChunk["error"]>): Error {
+  if (typeof error === "string") return providerError(0, "error", error);
+  const { code, type, message = "the provider reported an error" } = error;
+  if (typeof code === "number") return providerError(code, type ?? "", message);
+  return providerError(0, code ?? type ?? "server_error", message);
+}

@@ -1,0 +1,93 @@
+/** Replies as parts with seals: kept in the log, given back to the agent, shown to nobody else. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AgentEvent, Message, SessionEvent } from "@chimera/acp-schema/events";
+import { createFileStore } from "@chimera/event-store";
+import { expect, onTestFinished, test } from "vitest";
+import { type Agent, type Summary, visibleRecords } from "../src/index.js";
+import { makeSessions, recordsOf, runPrompt } from "./fixture.js";
+
+const seal = (data: string) => ({ provider: "p", model: "m", data: { signature: data } });
+const call = (call_id: string): AgentEvent => ({
+  type: "tool_call",
+  metadata: { call_id, tool: "Read", args: { path: call_id }, kind: "read", title: "Read", locations: [] },
+});
+const result = (call_id: string, more: object): AgentEvent => ({
+  type: "tool_result",
+  metadata: { call_id, success: false, output: "", duration_ms: 1, ...more },
+});
+
+const REPLY: readonly AgentEvent[] = [
+  { type: "step_start", metadata: { step: 0 } },
+  { type: "part_end", metadata: { kind: "reasoning", seal: seal("redacted") } },
+  { type: "thought_delta", metadata: { text: "hm" } },
+  { type: "thought_delta", metadata: { text: ", so" } },
+  { type: "part_end", metadata: { kind: "reasoning", seal: seal("first") } },
+  { type: "part_end", metadata: { kind: "call", call_id: "a" } },
+  { type: "text_delta", metadata: { text: "One" } },
+  { type: "part_end", metadata: { kind: "text" } },
+  { type: "text_delta", metadata: { text: "Two" } },
+  { type: "part_end", metadata: { kind: "call", call_id: "a", seal: seal("call") } },
+  call("a"),
+  call("b"),
+  result("a", { output: "told", error: "code" }),
+  result("b", { error: "only an error" }),
+  { type: "step_end", metadata: { step: 0 } },
+];
+
+const PARTS: Message[] = [
+  { role: "user", text: "go" },
+  {
+    role: "assistant",
+    parts: [
+      { type: "reasoning", text: "", seal: seal("redacted") },
+      { type: "reasoning", text: "hm, so", seal: seal("first") },
+      { type: "call", id: "a", name: "Read", args: { path: "a" }, seal: seal("call") },
+      { type: "text", text: "One" },
+      { type: "text", text: "Two" },
+      { type: "call", id: "b", name: "Read", args: { path: "b" } },
+    ],
+  },
+  // What the model read while the turn ran: the output, or why there is none.
+  { role: "tool", id: "a", name: "Read", output: "told", success: false },
+  { role: "tool", id: "b", name: "Read", output: "only an error", success: false },
+];
+
+test("parts keep their order and their seals, in the next turn and after a restart", async () => {
+  const root = mkdtempSync(join(tmpdir(), "parts-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  let seen: readonly Message[] = [];
+  const agent: Agent = async function* ({ history }) {
+    seen = history;
+    yield* REPLY;
+  };
+  const open = () => {
+    const store = createFileStore<SessionEvent, Summary>({ root });
+    const sessions = makeSessions(agent, { store });
+    return { sessions, close: () => sessions.shutdown().then(() => store.close()) };
+  };
+  const before = open();
+  const { id } = await before.sessions.create({ cwd: "/" });
+  await runPrompt(before.sessions, id, "go");
+  await runPrompt(before.sessions, id, "again");
+  expect(seen).toEqual(PARTS);
+  await before.close();
+  const after = open();
+  onTestFinished(after.close);
+  await runPrompt(after.sessions, id, "once more");
+  expect(seen.slice(0, PARTS.length)).toEqual(PARTS);
+});
+
+test("what is loaded for clients holds no seal, and the log holds all of them", async () => {
+  const sessions = makeSessions(async function* () {
+    yield* REPLY;
+  });
+  const session = await sessions.create({ cwd: "/" });
+  await runPrompt(sessions, session.id, "go");
+  const shown = [];
+  const entries = sessions.storeOf(session.id).read(session.id);
+  for await (const record of visibleRecords(entries, session.history.hidden())) shown.push(record);
+  expect(JSON.stringify(shown)).not.toContain("signature");
+  expect(JSON.stringify(await recordsOf(sessions, session.id)).split("signature")).toHaveLength(4);
+});
