@@ -22,7 +22,7 @@ const keys: Env = {
   DEEPSEEK_API_KEY: "d",
 };
 
-const OLLAMA = "http://127.0.0.1:11434/v1/chat/completions";
+const OLLAMA = "http://127.0.0.1:11434/api/chat";
 
 describe("a model's name leads to a provider", () => {
   it.each<[string, Env, string, string, string]>([
@@ -45,7 +45,7 @@ describe("a model's name leads to a provider", () => {
       { OLLAMA_HOST: "gpu", ANTHROPIC_BASE_URL: "http://p", OPENAI_BASE_URL: "http://h" },
       "ollama",
       "my-own",
-      "http://gpu:11434/v1/chat/completions",
+      "http://gpu:11434/api/chat",
     ],
     ["gpt-4o", keys, "openai", "gpt-4o", "https://api.openai.com/v1/chat/completions"],
     ["O3-mini", keys, "openai", "O3-mini", "https://api.openai.com/v1/responses"],
@@ -201,9 +201,9 @@ describe("what a name was taken for", () => {
     if (status === null) await new Promise((resolve) => server.close(resolve));
     else onTestFinished(() => void server.close());
     const models = createModels({ env: { OLLAMA_HOST: `127.0.0.1:${port}` }, chain: anthropicFirst });
-    const { stream } = await models("deepseek-r1");
     const signal = new AbortController().signal;
     const read = async () => {
+      const { stream } = await models("deepseek-r1");
       for await (const _events of stream({ system: "", messages: [], tools: [], signal })) expect.unreachable();
     };
     await expect(read()).rejects.toMatchObject({ code, message: expect.stringMatching(/; .*DEEPSEEK_API_KEY/) });

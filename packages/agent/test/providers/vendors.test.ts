@@ -278,7 +278,7 @@ describe("Ollama", () => {
     expect(of(events, "error")).toEqual([
       {
         name: "model_unavailable",
-        message: "Ollama says: model 'nowhere' not found. `ollama pull nowhere` fetches it",
+        message: expect.stringContaining("Ollama says: model 'nowhere' not found. `ollama pull nowhere` fetches it; "),
         retryable: false,
       },
     ]);
