@@ -14,7 +14,10 @@ import type { Policy } from "../policy-port.js";
 import type { Agent, AgentContext, Turn, TurnSettings } from "../port.js";
 import type { Tool } from "../tool.js";
 import { builtinTools } from "../tools/builtin-tools.js";
+import { cleanEnvironment } from "../tools/environment.js";
 import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
+import { withFolderRules } from "./folder-rules.js";
+import { type GitState, readGitState } from "./git-state.js";
 import { opening } from "./opening.js";
 import { createSurroundings } from "./surroundings.js";
 import { systemPrompt } from "./system-prompt.js";
@@ -67,10 +70,11 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const pool = createMcpPool({ env, ...(network && { network }), ...(confine && { confine }) });
   const audit = createAudit({ directory: options.auditDirectory });
   const remembered = createRemembered({ directory: options.rememberedDirectory });
+  const facts = createSessionFacts(env);
   const prepare = async (turn: Turn, context: AgentContext) => {
     const { cwd } = context.workspace;
     const notices: string[] = [];
-    const around = await surroundings(cwd);
+    const [around, known] = await Promise.all([surroundings(cwd), facts.of(turn.sessionId, cwd)]);
     // What is wrong with files is said once, at the beginning of a session.
     if (turn.number === 0) notices.push(...around.problems);
     const definition = definitionOf(turn.settings.agent, around.agents, notices);
@@ -85,25 +89,35 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     });
     const configured = options.mcp === false ? null : around.mcp;
     const offered = [...tools, ...(await mcpTools(turn, context, configured, pool, notices))];
-    const instructions = options.instructions === false ? "" : around.instructions;
     const { directories } = context.workspace;
+    const settings = settingsFor(definition, turn.settings);
+    const isInstructed = options.instructions !== false;
+    const own = toolsOf(definition, offered);
     const inner = createAgent({
       ...options,
-      tools: toolsOf(definition, offered),
+      tools: isInstructed ? withFolderRules(own, turn, cwd) : own,
       policy: options.narrow?.(policy) ?? policy,
-      systemPrompt: systemPrompt({ agent: definition, cwd, directories, platform: process.platform, instructions }),
+      systemPrompt: systemPrompt({
+        ...known,
+        agent: definition,
+        cwd,
+        directories,
+        platform: process.platform,
+        model: settings.model,
+        instructions: isInstructed ? around.instructions : "",
+      }),
     });
-    return {
-      first: notices.map(noticeOf),
-      rest: inner({ ...turn, settings: settingsFor(definition, turn.settings) }, context),
-    };
+    return { first: notices.map(noticeOf), rest: inner({ ...turn, settings }, context) };
   };
   return {
     agent: (turn, context) =>
       opening(() => prepare(turn, context).catch((error: unknown) => failing(error, options, turn, context))),
     tools,
     agents: async (cwd) => (await surroundings(cwd)).agents,
-    closeSession: pool.close,
+    closeSession: (sessionId) => {
+      facts.forget(sessionId);
+      return pool.close(sessionId);
+    },
     close: async () => {
       await pool.closeAll();
       await audit.close();
@@ -112,6 +126,41 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
 }
 
 // --- internal ---
+
+interface SessionFacts {
+  readonly date: string;
+  readonly shell: string | null;
+  readonly git: GitState | null;
+}
+
+/**
+ * Found out once for a session: a system prompt that changed with every turn would be paid for anew with every turn, and
+ * providers that bind reasoning to it would no longer take that reasoning.
+ */
+function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
+  const known = new Map<string, Promise<SessionFacts>>();
+  const find = async (cwd: string): Promise<SessionFacts> => {
+    const git = await readGitState(cwd, cleanEnvironment(env)).catch(() => null);
+    return { date: dayOf(new Date()), shell: env["SHELL"]?.split("/").at(-1) || null, git };
+  };
+  return {
+    of(sessionId: string, cwd: string): Promise<SessionFacts> {
+      const found = known.get(sessionId) ?? find(cwd);
+      if (known.size >= MOST_SESSIONS) known.delete(known.keys().next().value as string);
+      known.set(sessionId, found);
+      return found;
+    },
+    forget: (sessionId: string) => void known.delete(sessionId),
+  };
+}
+
+const MOST_SESSIONS = 1024;
+
+/** The person's day, not that of Greenwich. */
+function dayOf(now: Date): string {
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+}
 
 function definitionOf(name: string, agents: readonly AgentDefinition[], notices: string[]): AgentDefinition {
   const found = agents.find((agent) => agent.name === name);
