@@ -6,7 +6,8 @@ import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Confine } from "../confine-port.js";
 import { type AgentOptions, createAgent } from "../create-agent.js";
 import type { McpConfig } from "../mcp/config.js";
-import { createMcpPool } from "../mcp/pool.js";
+import { deferTools } from "../mcp/deferred.js";
+import { createMcpPool, type McpOffer } from "../mcp/pool.js";
 import { createAudit } from "../policy/audit.js";
 import { type Classify, createPolicy } from "../policy/policy.js";
 import { createRemembered } from "../policy/remembered.js";
@@ -88,11 +89,11 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       ...(options.classify && { classify: options.classify }),
     });
     const configured = options.mcp === false ? null : around.mcp;
-    const offered = [...tools, ...(await mcpTools(turn, context, configured, pool, notices))];
+    const mcp = await mcpOffer(turn, context, configured, pool, notices);
     const { directories } = context.workspace;
     const settings = settingsFor(definition, turn.settings);
     const isInstructed = options.instructions !== false;
-    const own = toolsOf(definition, offered);
+    const own = deferTools(toolsOf(definition, [...tools, ...mcp.tools]), (tool) => mcp.tools.includes(tool));
     const inner = createAgent({
       ...options,
       tools: isInstructed ? withFolderRules(own, turn, cwd) : own,
@@ -104,6 +105,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
         directories,
         platform: process.platform,
         model: settings.model,
+        servers: mcp.instructions,
         instructions: isInstructed ? around.instructions : "",
       }),
     });
@@ -177,13 +179,13 @@ function settingsFor({ model, maxSteps }: AgentDefinition, settings: TurnSetting
 }
 
 /** A turn that is cancelled meanwhile goes on without them: the loop then ends it as it ends every cancelled turn. */
-async function mcpTools(
+async function mcpOffer(
   turn: Turn,
   { workspace, signal }: AgentContext,
   configured: McpConfig | null,
   pool: ReturnType<typeof createMcpPool>,
   notices: string[],
-): Promise<Tool[]> {
+): Promise<McpOffer> {
   const { cwd, directories } = workspace;
   const servers = new Map(
     [...(configured?.servers ?? []), ...turn.settings.mcpServers].map((server) => [server.name, server]),
@@ -191,7 +193,7 @@ async function mcpTools(
   const notice = (text: string) => void notices.push(text);
   const request = { sessionId: turn.sessionId, servers: [...servers.values()], cwd, directories, signal, notice };
   if (turn.number === 0) notices.push(...(configured?.notices ?? []));
-  return pool.tools(request).catch(() => []);
+  return pool.offer(request).catch(() => ({ tools: [], instructions: [] }));
 }
 
 /** What goes wrong before the loop starts ends the turn the way the loop ends one. */

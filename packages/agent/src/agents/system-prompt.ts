@@ -15,14 +15,18 @@ export interface PromptFacts {
   readonly model: string;
   /** Null outside a repository. */
   readonly git: GitState | null;
+  /** What MCP servers say about how to use them. */
+  readonly servers: readonly { readonly server: string; readonly text: string }[];
   /** Joined project instructions; may be empty. */
   readonly instructions: string;
 }
 
 export function systemPrompt(facts: PromptFacts): string {
-  const { agent, instructions } = facts;
+  const { agent, instructions, servers } = facts;
+  const told = servers.map(({ server, text }) => `### ${server}\n${text}`).join("\n\n");
+  const tools = told === "" ? "" : `## What MCP servers say about their tools\n\n${told}`;
   const rules = instructions === "" ? "" : `## Project Rules\n\n${instructions}`;
-  return [BASE, agent.prompt, surroundings(facts), rules].filter((part) => part !== "").join("\n\n");
+  return [BASE, agent.prompt, surroundings(facts), tools, rules].filter((part) => part !== "").join("\n\n");
 }
 
 // --- internal ---

@@ -3,6 +3,7 @@ import type { Tool } from "../tool.js";
 import { allowedTools } from "../tool-names.js";
 
 export interface Toolbox {
+  /** Those that requests declare. */
   readonly tools: readonly Tool[];
   /** By name or alias, in any case and spelling: `functions.Read`, `read-file` and `ReadFile` are `Read`. */
   find(name: string): Tool | undefined;
@@ -24,7 +25,7 @@ export function createToolbox(tools: readonly Tool[], allowed: readonly string[]
     bySpelling.set(spelling(name), known === undefined || known === tool ? tool : null);
   }
   return {
-    tools: chosen,
+    tools: chosen.filter((tool) => !tool.deferred),
     find: (name) =>
       byName.get(name.toLowerCase()) ??
       bySpelling.get(spelling(name)) ??
