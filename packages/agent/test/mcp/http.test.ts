@@ -53,7 +53,7 @@ async function listening(behaviour: Behaviour) {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-  const pool = createMcpPool();
+  const pool = createMcpPool({ patienceMs: 20_000 });
   onTestFinished(() => pool.closeAll());
   const notices: string[] = [];
   const place = await bench();

@@ -24,7 +24,7 @@ function server(behaviour = "plain", more: Partial<ConfiguredServer> = {}): Conf
 
 async function opened(...servers: ConfiguredServer[]) {
   const place = await bench();
-  const pool = createMcpPool({ env: { PATH: process.env["PATH"], API_TOKEN: "s3cret" } });
+  const pool = createMcpPool({ env: { PATH: process.env["PATH"], API_TOKEN: "s3cret" }, patienceMs: 20_000 });
   onTestFinished(() => pool.closeAll());
   const notices: string[] = [];
   const offer = (signal = new AbortController().signal, listed = servers) =>
@@ -43,7 +43,7 @@ async function alive(pid: number): Promise<boolean> {
 describe("a confined MCP server", () => {
   const offered = async (options: McpPoolOptions, ...servers: ConfiguredServer[]) => {
     const place = await bench();
-    const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, ...options });
+    const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, patienceMs: 20_000, ...options });
     onTestFinished(() => pool.closeAll());
     const notices: string[] = [];
     const { signal } = new AbortController();
@@ -168,7 +168,7 @@ describe("a server that does not work costs a notice, once", () => {
 test("a server that cannot say what it offers is ended each time, and tried less and less often", async () => {
   let now = 0;
   const place = await bench();
-  const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, now: () => now });
+  const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, patienceMs: 20_000, now: () => now });
   onTestFinished(() => pool.closeAll());
   const started = join(place.outside, "started");
   const broken = server("listless", { env: { STARTED: started } });
