@@ -35,6 +35,10 @@ export interface Tool<I = unknown> {
   readonly kind: ToolKind;
   /** Whether calls of one step may run side by side with their neighbours; tools that change things say false. */
   readonly parallel: boolean;
+  /** Left out of requests, and called through a tool that forwards. */
+  readonly deferred?: boolean;
+  /** Whether a call of it, `{name, arguments}`, is a call of the tool that it names. */
+  readonly forwards?: boolean;
   /** False where the workspace lacks what the tool needs: it is then not offered. Absent: always there. */
   available?(workspace: Workspace): boolean;
   describe(input: I, workspace: Workspace): ToolDescription;

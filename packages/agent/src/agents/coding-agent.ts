@@ -6,7 +6,8 @@ import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Confine } from "../confine-port.js";
 import { type AgentOptions, createAgent } from "../create-agent.js";
 import type { McpConfig } from "../mcp/config.js";
-import { createMcpPool } from "../mcp/pool.js";
+import { deferTools } from "../mcp/deferred.js";
+import { createMcpPool, type McpOffer } from "../mcp/pool.js";
 import { createAudit } from "../policy/audit.js";
 import { type Classify, createPolicy } from "../policy/policy.js";
 import { createRemembered } from "../policy/remembered.js";
@@ -14,7 +15,10 @@ import type { Policy } from "../policy-port.js";
 import type { Agent, AgentContext, Turn, TurnSettings } from "../port.js";
 import type { Tool } from "../tool.js";
 import { builtinTools } from "../tools/builtin-tools.js";
+import { cleanEnvironment } from "../tools/environment.js";
 import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
+import { withFolderRules } from "./folder-rules.js";
+import { type GitState, readGitState } from "./git-state.js";
 import { opening } from "./opening.js";
 import { createSurroundings } from "./surroundings.js";
 import { systemPrompt } from "./system-prompt.js";
@@ -67,10 +71,11 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const pool = createMcpPool({ env, ...(network && { network }), ...(confine && { confine }) });
   const audit = createAudit({ directory: options.auditDirectory });
   const remembered = createRemembered({ directory: options.rememberedDirectory });
+  const facts = createSessionFacts(env);
   const prepare = async (turn: Turn, context: AgentContext) => {
     const { cwd } = context.workspace;
     const notices: string[] = [];
-    const around = await surroundings(cwd);
+    const [around, known] = await Promise.all([surroundings(cwd), facts.of(turn.sessionId, cwd)]);
     // What is wrong with files is said once, at the beginning of a session.
     if (turn.number === 0) notices.push(...around.problems);
     const definition = definitionOf(turn.settings.agent, around.agents, notices);
@@ -84,26 +89,37 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       ...(options.classify && { classify: options.classify }),
     });
     const configured = options.mcp === false ? null : around.mcp;
-    const offered = [...tools, ...(await mcpTools(turn, context, configured, pool, notices))];
-    const instructions = options.instructions === false ? "" : around.instructions;
+    const mcp = await mcpOffer(turn, context, configured, pool, notices);
     const { directories } = context.workspace;
+    const settings = settingsFor(definition, turn.settings);
+    const isInstructed = options.instructions !== false;
+    const own = deferTools(toolsOf(definition, [...tools, ...mcp.tools]), (tool) => mcp.tools.includes(tool));
     const inner = createAgent({
       ...options,
-      tools: toolsOf(definition, offered),
+      tools: isInstructed ? withFolderRules(own, turn, cwd) : own,
       policy: options.narrow?.(policy) ?? policy,
-      systemPrompt: systemPrompt({ agent: definition, cwd, directories, platform: process.platform, instructions }),
+      systemPrompt: systemPrompt({
+        ...known,
+        agent: definition,
+        cwd,
+        directories,
+        platform: process.platform,
+        model: settings.model,
+        servers: mcp.instructions,
+        instructions: isInstructed ? around.instructions : "",
+      }),
     });
-    return {
-      first: notices.map(noticeOf),
-      rest: inner({ ...turn, settings: settingsFor(definition, turn.settings) }, context),
-    };
+    return { first: notices.map(noticeOf), rest: inner({ ...turn, settings }, context) };
   };
   return {
     agent: (turn, context) =>
       opening(() => prepare(turn, context).catch((error: unknown) => failing(error, options, turn, context))),
     tools,
     agents: async (cwd) => (await surroundings(cwd)).agents,
-    closeSession: pool.close,
+    closeSession: (sessionId) => {
+      facts.forget(sessionId);
+      return pool.close(sessionId);
+    },
     close: async () => {
       await pool.closeAll();
       await audit.close();
@@ -112,6 +128,41 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
 }
 
 // --- internal ---
+
+interface SessionFacts {
+  readonly date: string;
+  readonly shell: string | null;
+  readonly git: GitState | null;
+}
+
+/**
+ * Found out once for a session: a system prompt that changed with every turn would be paid for anew with every turn, and
+ * providers that bind reasoning to it would no longer take that reasoning.
+ */
+function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
+  const known = new Map<string, Promise<SessionFacts>>();
+  const find = async (cwd: string): Promise<SessionFacts> => {
+    const git = await readGitState(cwd, cleanEnvironment(env)).catch(() => null);
+    return { date: dayOf(new Date()), shell: env["SHELL"]?.split("/").at(-1) || null, git };
+  };
+  return {
+    of(sessionId: string, cwd: string): Promise<SessionFacts> {
+      const found = known.get(sessionId) ?? find(cwd);
+      if (known.size >= MOST_SESSIONS) known.delete(known.keys().next().value as string);
+      known.set(sessionId, found);
+      return found;
+    },
+    forget: (sessionId: string) => void known.delete(sessionId),
+  };
+}
+
+const MOST_SESSIONS = 1024;
+
+/** The person's day, not that of Greenwich. */
+function dayOf(now: Date): string {
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+}
 
 function definitionOf(name: string, agents: readonly AgentDefinition[], notices: string[]): AgentDefinition {
   const found = agents.find((agent) => agent.name === name);
@@ -128,13 +179,13 @@ function settingsFor({ model, maxSteps }: AgentDefinition, settings: TurnSetting
 }
 
 /** A turn that is cancelled meanwhile goes on without them: the loop then ends it as it ends every cancelled turn. */
-async function mcpTools(
+async function mcpOffer(
   turn: Turn,
   { workspace, signal }: AgentContext,
   configured: McpConfig | null,
   pool: ReturnType<typeof createMcpPool>,
   notices: string[],
-): Promise<Tool[]> {
+): Promise<McpOffer> {
   const { cwd, directories } = workspace;
   const servers = new Map(
     [...(configured?.servers ?? []), ...turn.settings.mcpServers].map((server) => [server.name, server]),
@@ -142,7 +193,7 @@ async function mcpTools(
   const notice = (text: string) => void notices.push(text);
   const request = { sessionId: turn.sessionId, servers: [...servers.values()], cwd, directories, signal, notice };
   if (turn.number === 0) notices.push(...(configured?.notices ?? []));
-  return pool.tools(request).catch(() => []);
+  return pool.offer(request).catch(() => ({ tools: [], instructions: [] }));
 }
 
 /** What goes wrong before the loop starts ends the turn the way the loop ends one. */

@@ -1,50 +1,149 @@
-/** Project instructions: AGENTS.md and rule files, joined for the system prompt. */
-import { join } from "node:path";
+/** Instructions that a person and a project wrote for agents: AGENTS.md and rule files, joined for the system prompt. */
+import { existsSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { startOf } from "@chimera/acp-schema/text";
 import { listBeneath, readTextBeneath } from "../files/project-file.js";
 import { parseFrontMatter } from "./front-matter.js";
 
 /** Characters of all instructions together. */
-export const MAX_INSTRUCTIONS = 10_000;
+export const MAX_INSTRUCTIONS = 64 * 1024;
 
 const MARKER = "\n[...truncated]";
 
+/** In each directory the first of these counts: the others are the same rules, kept for other programs. */
+const NAMES = ["AGENTS.md", "CLAUDE.md"];
+
 interface InstructionPlace {
   readonly root: string;
-  readonly path: string;
-  /** Of the files, where `path` is a directory. */
+  /** The first of these that is there. */
+  readonly paths: readonly string[];
+  /** Set where the path is a directory: the ending of the rule files in it. */
   readonly ending?: string;
 }
 
 type Roots = { readonly home: string; readonly cwd: string };
 
-/** Where they are, in the order in which they are told; a directory stands for the rule files in it. */
+export interface Instructions {
+  /** Empty when there are none. */
+  readonly text: string;
+  /** What did not fit, one sentence for each file. */
+  readonly problems: readonly string[];
+}
+
+/** Where instructions are, in the order in which the model reads them: the person's, then the project's from its root down. */
 export function instructionPlaces({ home, cwd }: Roots): readonly InstructionPlace[] {
+  return [...userPlaces(home), ...projectPlaces(cwd)];
+}
+
+/** Reads all of them. Where they do not fit, those closest to the working directory are kept first and the person's own last. */
+export async function loadInstructions({ home, cwd }: Roots): Promise<Instructions> {
+  const [user, project] = await Promise.all([readAll(userPlaces(home)), readAll(projectPlaces(cwd))]);
+  const problems: string[] = [];
+  let room = MAX_INSTRUCTIONS;
+  const fit = (found: Found): string => {
+    const { source } = found;
+    const text = instructionText(found);
+    const kept = text.length <= room ? text : room <= MARKER.length ? "" : startOf(text, room - MARKER.length) + MARKER;
+    if (kept !== text)
+      problems.push(
+        `${source} is ${kept ? "cut" : "left out"}: instructions have room for ${MAX_INSTRUCTIONS} characters.`,
+      );
+    room -= kept.length;
+    return kept;
+  };
+  const fittedProject = project.toReversed().map(fit).reverse();
+  const texts = [...user.map(fit), ...fittedProject].filter((text) => text !== "");
+  return { text: texts.join("\n\n"), problems };
+}
+
+/**
+ * The instructions of the directories below the working directory that a path leads through, outermost first. A model gets them
+ * with the result of the first call that touches such a path.
+ */
+export async function loadInstructionsBelow(cwd: string, path: string): Promise<readonly Found[]> {
+  const names = relative(cwd, path).split(sep);
+  if (names[0] === "" || names[0] === ".." || isAbsolute(names.join(sep)) || names.length > MOST_LEVELS) return [];
+  const folders = names.map((_, depth) => join(...names.slice(0, depth + 1)));
+  return readAll(folders.map((folder) => ({ root: cwd, paths: NAMES.map((name) => join(folder, name)) })));
+}
+
+/** A file's instructions as a model reads them. The mark also tells whether a conversation has them already. */
+export function instructionText({ source, body }: Found): string {
+  return `${sourceMark(source)}\n${body}`;
+}
+
+export function sourceMark(source: string): string {
+  return `<!-- source: ${source} -->`;
+}
+
+export interface Found {
+  /** The absolute path of the file. */
+  readonly source: string;
+  readonly body: string;
+}
+
+// --- internal ---
+
+/** Deeper than any project; a working directory of a thousand levels costs no thousand looks. */
+const MOST_LEVELS = 64;
+
+function userPlaces(home: string): InstructionPlace[] {
   return [
-    { root: home, path: join(".opencode", "AGENTS.md") },
-    { root: home, path: join(".config", "opencode", "AGENTS.md") },
-    { root: cwd, path: "AGENTS.md" },
-    { root: cwd, path: join(".cursor", "rules"), ending: ".mdc" },
-    { root: cwd, path: join(".opencode", "rules.md") },
+    { root: home, paths: [join(".opencode", "AGENTS.md")] },
+    { root: home, paths: [join(".config", "opencode", "AGENTS.md")] },
   ];
 }
 
-/** Empty when there are none; what does not fit is cut, and the cut is marked. */
-export async function loadInstructions(roots: Roots): Promise<string> {
-  const files = await Promise.all(
-    instructionPlaces(roots).map(async ({ root, path, ending }) => {
-      const paths = ending === undefined ? [path] : await listBeneath(root, path, ending);
-      return paths.map((file) => [root, file] as const);
-    }),
-  );
-  const texts = await Promise.all(
-    files.flat().map(async ([root, path]) => {
-      const text = await readTextBeneath(root, path);
-      const { body } = await parseFrontMatter(text ?? "");
-      return body === "" ? [] : [`<!-- source: ${join(root, path)} -->\n${body}`];
-    }),
-  );
-  const joined = texts.flat().join("\n\n");
-  if (joined.length <= MAX_INSTRUCTIONS) return joined;
-  return startOf(joined, MAX_INSTRUCTIONS - MARKER.length) + MARKER;
+function projectPlaces(cwd: string): InstructionPlace[] {
+  const root = projectRoot(cwd);
+  const names = relative(root, cwd)
+    .split(sep)
+    .filter((name) => name !== "");
+  const folders = ["", ...names.map((_, depth) => join(...names.slice(0, depth + 1)))];
+  return [
+    ...folders.map((folder) => ({ root, paths: NAMES.map((name) => join(folder, name)) })),
+    { root: cwd, paths: [join(".cursor", "rules")], ending: ".mdc" },
+    { root: cwd, paths: [join(".opencode", "rules.md")] },
+  ];
+}
+
+/**
+ * The nearest directory upwards that holds a repository; the working directory itself when none does. What anybody may write
+ * to, such as a directory for temporary files, or what belongs to somebody else, is not a project of the person's.
+ */
+function projectRoot(cwd: string): string {
+  const owner = statSync(cwd, { throwIfNoEntry: false })?.uid;
+  let folder = cwd;
+  for (let level = 0; level < MOST_LEVELS; level++) {
+    const found = statSync(folder, { throwIfNoEntry: false });
+    if (!found || found.uid !== owner || (folder !== cwd && found.mode & 0o002)) break;
+    if (existsSync(join(folder, ".git"))) return folder;
+    const parent = dirname(folder);
+    if (parent === folder) break;
+    folder = parent;
+  }
+  return cwd;
+}
+
+async function readAll(places: readonly InstructionPlace[]): Promise<Found[]> {
+  const found = await Promise.all(places.map(readPlace));
+  return found.flat();
+}
+
+async function readPlace({ root, paths, ending }: InstructionPlace): Promise<Found[]> {
+  if (ending !== undefined) {
+    const files = await listBeneath(root, paths[0] ?? "", ending);
+    const read = await Promise.all(files.map((path) => readFile(root, path)));
+    return read.flat();
+  }
+  for (const path of paths) {
+    const read = await readFile(root, path);
+    if (read.length > 0) return read;
+  }
+  return [];
+}
+
+async function readFile(root: string, path: string): Promise<Found[]> {
+  const { body } = await parseFrontMatter((await readTextBeneath(root, path)) ?? "");
+  return body === "" ? [] : [{ source: join(root, path), body }];
 }

@@ -49,9 +49,9 @@ async function load({ home, permissionsFile, mcpFile, trustProject = false }: Su
     agents,
     rules,
     projectRules,
-    instructions,
+    instructions: instructions.text,
     mcp,
-    problems: [...problems, ...projectRules.problems, ...rules.problems],
+    problems: [...problems, ...projectRules.problems, ...rules.problems, ...instructions.problems],
   };
 }
 
@@ -62,7 +62,7 @@ function watched({ home, permissionsFile, mcpFile }: SurroundingsOptions, cwd: s
     ...[home, cwd].flatMap(agentFolders),
     permissionsFile,
     ...PROJECT_RULE_FILES.map((path) => join(cwd, path)),
-    ...instructionPlaces({ home, cwd }).map(({ root, path }) => join(root, path)),
+    ...instructionPlaces({ home, cwd }).flatMap(({ root, paths }) => paths.map((path) => join(root, path))),
     mcp.user,
     ...mcp.project,
     ...(mcpFile === undefined ? [] : [mcpFile]),

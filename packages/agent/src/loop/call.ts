@@ -6,6 +6,7 @@ import type { Workspace } from "../port.js";
 import type { ModelMessage } from "../providers/model.js";
 import type { InputResult, Tool, Touches } from "../tool.js";
 import type { RawCall } from "./draft.js";
+import { fitArguments } from "./fit-arguments.js";
 import type { Toolbox } from "./toolbox.js";
 
 export interface Call {
@@ -31,20 +32,19 @@ interface Broken {
 }
 
 export async function prepareCall(raw: RawCall, toolbox: Toolbox, workspace: Workspace): Promise<Call> {
-  const tool = toolbox.find(raw.name);
-  const parsed = parseArgs(raw.args);
+  const { tool, args, problem } = aimOf(raw, toolbox);
   const shown = {
     id: raw.id,
     name: tool?.name ?? sendableName(raw.name),
-    args: parsed.args,
+    args,
     kind: tool?.kind ?? ("other" as const),
     title: tool?.name ?? (startOf(raw.name, 120) || "unknown tool"),
     locations: [],
   };
   if (!tool) return { ...shown, plan: { problem: unknownTool(raw.name, toolbox) } };
-  if (parsed.problem) return { ...shown, plan: { problem: parsed.problem } };
+  if (problem) return { ...shown, plan: { problem } };
   try {
-    const checked: InputResult<unknown> = await tool.input["~standard"].validate(parsed.args);
+    const checked: InputResult<unknown> = await tool.input["~standard"].validate(args);
     if (checked.issues) return { ...shown, plan: { problem: invalid(tool, checked.issues) } };
     const { title, locations, touches } = tool.describe(checked.value, workspace);
     return { ...shown, title, locations, plan: { tool, input: checked.value, touches } };
@@ -69,6 +69,24 @@ export function createCallIds(messages: readonly ModelMessage[], turn: number): 
 
 // --- internal ---
 
+interface Aim {
+  readonly tool?: Tool | undefined;
+  readonly args: Record<string, unknown>;
+  readonly problem?: string;
+}
+
+/** Which tool a call is for, with which arguments. A tool that forwards stands for the one that its arguments name. */
+function aimOf(raw: RawCall, toolbox: Toolbox): Aim {
+  const tool = toolbox.find(raw.name);
+  const parsed = parseArgs(raw.args);
+  if (!tool || parsed.problem) return { tool, ...parsed };
+  const args = fitArguments(parsed.args, tool.inputSchema);
+  const target = tool.forwards && typeof args["name"] === "string" ? toolbox.find(args["name"]) : undefined;
+  if (!target || target.forwards) return { tool, args };
+  const inner = isJsonObject(args["arguments"]) ? args["arguments"] : {};
+  return { tool: target, args: fitArguments(inner, target.inputSchema) };
+}
+
 /** A name nobody has goes back to the provider with the next request, which refuses what it would not call a name. */
 function sendableName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown";
@@ -90,7 +108,9 @@ function parseArgs(text: string): { args: Record<string, unknown>; problem?: str
 }
 
 function unknownTool(name: string, toolbox: Toolbox): string {
-  return `There is no tool named ${JSON.stringify(startOf(name, 120))}. The tools are: ${toolbox.tools.map((t) => t.name).join(", ") || "none"}.`;
+  const near = toolbox.nearest(name);
+  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+  return `There is no tool named ${JSON.stringify(startOf(name, 120))}.${hint} The tools are: ${toolbox.tools.map((t) => t.name).join(", ") || "none"}.`;
 }
 
 function invalid(tool: Tool, issues: NonNullable<InputResult<unknown>["issues"]>): string {

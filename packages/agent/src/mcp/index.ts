@@ -1,5 +1,12 @@
 /** `@chimera/agent/mcp`: tools of MCP servers, over stdio and streamable HTTP. */
-export { connectMcp, type McpCallOptions, type McpClient, type McpClientOptions, type McpTool } from "./client.js";
+export {
+  connectMcp,
+  type McpCallOptions,
+  type McpClient,
+  type McpClientOptions,
+  type McpResource,
+  type McpTool,
+} from "./client.js";
 export {
   type ConfiguredServer,
   loadMcpConfig,
@@ -7,5 +14,5 @@ export {
   type McpConfigOptions,
   parseMcpConfig,
 } from "./config.js";
-export { createMcpPool, type McpPool, type McpPoolOptions, type McpRequest } from "./pool.js";
+export { createMcpPool, type McpOffer, type McpPool, type McpPoolOptions, type McpRequest } from "./pool.js";
 export { mcpToolName } from "./tool-adapter.js";

@@ -1,7 +1,10 @@
-/** The MCP servers of each session: started when a turn first needs them, ended with the session. */
+/**
+ * The MCP servers of each session. They connect in the background: a turn waits a moment for a server that is new to it, and
+ * never for one that has failed or hangs. Servers end with their session.
+ */
 import type { Confine } from "../confine-port.js";
 import type { Tool } from "../tool.js";
-import type { McpClient } from "./client.js";
+import type { McpClient, McpTool } from "./client.js";
 import type { ConfiguredServer } from "./config.js";
 
 export interface McpPoolOptions {
@@ -11,6 +14,10 @@ export interface McpPoolOptions {
   readonly confine?: Confine;
   /** Whether servers may be reached over the network by sessions in `cwd`. @defaultValue always */
   readonly network?: (cwd: string) => boolean;
+  /** How long a turn waits for a server that is new to it, in milliseconds. @defaultValue 3000 */
+  readonly patienceMs?: number;
+  /** Monotonic milliseconds. */
+  readonly now?: () => number;
 }
 
 export interface McpRequest {
@@ -20,13 +27,20 @@ export interface McpRequest {
   /** Other directories of the workspace, for servers that are confined to it. @defaultValue none */
   readonly directories?: readonly string[];
   readonly signal: AbortSignal;
-  /** Told what was left out, once per session and reason. */
+  /** Hears what was left out, once per session, server and kind of failure. */
   readonly notice: (text: string) => void;
 }
 
+/** What the servers that have answered by now offer. */
+export interface McpOffer {
+  readonly tools: readonly Tool[];
+  /** What servers say about how to use them, each under its name. */
+  readonly instructions: readonly { readonly server: string; readonly text: string }[];
+}
+
 export interface McpPool {
-  /** The tools of all servers that answer; a server that does not costs a notice, never the turn. */
-  tools(request: McpRequest): Promise<Tool[]>;
+  /** A server that does not answer costs a notice, never the turn. Rejects only when the turn is cancelled. */
+  offer(request: McpRequest): Promise<McpOffer>;
   /** Ends the servers of one session. */
   close(sessionId: string): Promise<void>;
   closeAll(): Promise<void>;
@@ -37,16 +51,18 @@ export function createMcpPool(options: McpPoolOptions = {}): McpPool {
   const close = async (sessionId: string) => {
     const session = sessions.get(sessionId);
     sessions.delete(sessionId);
-    await endAll(session?.clients.values() ?? []);
+    session?.lifetime.abort(new DOMException("the session was closed", "AbortError"));
+    await Promise.all([...(session?.links.values() ?? [])].map(end));
   };
   return {
-    tools: async (request) => {
-      const session = sessions.get(request.sessionId) ?? { clients: new Map(), told: new Set() };
-      if (request.servers.length === 0 && session.clients.size === 0) return [];
+    async offer(request) {
+      if (request.servers.length === 0 && !sessions.has(request.sessionId)) return NOTHING;
+      const session = sessions.get(request.sessionId) ?? openSession();
       sessions.set(request.sessionId, session);
       await endUnlisted(session, request.servers);
-      const lists = await Promise.all(request.servers.map((server) => toolsOf(server, session, request, options)));
-      return unique(lists.flat(), (text) => tell(session, request, text));
+      const links = request.servers.flatMap((server) => linkTo(server, session, request, options));
+      await waitForNew(links, options.patienceMs ?? PATIENCE_MS, request.signal);
+      return gather(links, session, request);
     },
     close,
     closeAll: async () => {
@@ -57,84 +73,200 @@ export function createMcpPool(options: McpPoolOptions = {}): McpPool {
 
 // --- internal ---
 
+const PATIENCE_MS = 3_000;
+/** A changed list that does not come within this time is used from the next turn on. */
+const RELIST_MS = 1_000;
+/** After the second failure in a row, doubled with each further one. */
+const FIRST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 300_000;
+const NOTHING: McpOffer = { tools: [], instructions: [] };
+
 interface SessionServers {
   /** By what the server is, so that a changed configuration is another server. */
-  readonly clients: Map<string, Promise<McpClient>>;
+  readonly links: Map<string, Link>;
   readonly told: Set<string>;
+  readonly lifetime: AbortController;
 }
 
-async function toolsOf(
+/** The way to one server, kept over its failures. */
+interface Link {
+  readonly server: ConfiguredServer;
+  /** Set while it connects; never rejects. */
+  connecting: Promise<void> | null;
+  client: McpClient | null;
+  tools: readonly McpTool[];
+  /** Why the last attempt failed. */
+  failure: Error | null;
+  failures: number;
+  /** No attempt before this time. */
+  retryAt: number;
+  /** Whether a turn has waited for it already. */
+  waited: boolean;
+}
+
+function openSession(): SessionServers {
+  return { links: new Map(), told: new Set(), lifetime: new AbortController() };
+}
+
+function linkTo(
   server: ConfiguredServer,
   session: SessionServers,
   request: McpRequest,
   options: McpPoolOptions,
-): Promise<Tool[]> {
-  if (server.type === "sse") {
-    tell(session, request, `The MCP server ${server.name} was skipped: the SSE transport is not supported.`);
+): Link[] {
+  const skip = (why: string) => {
+    tell(session, request, `skip ${server.name}`, `The MCP server ${server.name} was skipped: ${why}.`);
     return [];
-  }
-  if (server.type === "http" && options.network?.(request.cwd) === false) {
-    tell(session, request, `The MCP server ${server.name} was skipped: the sandbox allows no network.`);
-    return [];
-  }
+  };
+  if (server.type === "sse") return skip("the SSE transport is not supported");
+  if (server.type === "http" && options.network?.(request.cwd) === false) return skip("the sandbox allows no network");
   const key = keyOf(server);
-  try {
-    const client = await connection(key, server, session, request, options);
-    const { adaptTool } = await import("./tool-adapter.js");
-    return (await client.tools()).map((tool) => adaptTool(server.name, tool, client));
-  } catch (error) {
-    const failed = session.clients.get(key);
-    session.clients.delete(key);
-    // One that connected and cannot say what it offers would otherwise be left running, and another started each turn.
-    if (failed) await endAll([failed]);
-    request.signal.throwIfAborted();
-    tell(session, request, (error as Error).message);
-    return [];
+  const link = session.links.get(key) ?? newLink(server);
+  session.links.set(key, link);
+  const now = options.now ?? (() => performance.now());
+  if (link.client?.closed) {
+    // It worked before: the turn waits for it as for a new one.
+    link.client = null;
+    link.waited = false;
   }
+  if (!link.client && !link.connecting && now() >= link.retryAt) connect(link, session, request, options, now);
+  return [link];
 }
 
-async function connection(
-  key: string,
-  server: ConfiguredServer,
+function newLink(server: ConfiguredServer): Link {
+  return { server, connecting: null, client: null, tools: [], failure: null, failures: 0, retryAt: 0, waited: false };
+}
+
+function connect(
+  link: Link,
   session: SessionServers,
-  { cwd, directories = [], signal }: McpRequest,
+  { cwd, directories = [] }: McpRequest,
   { env = {}, confine }: McpPoolOptions,
-): Promise<McpClient> {
-  const known = await session.clients.get(key)?.catch(() => null);
-  if (known && !known.closed) return known;
-  const connecting = import("./client.js").then(({ connectMcp }) =>
-    connectMcp(server, { cwd, directories, env, signal, ...(confine && { confine }) }),
+  now: () => number,
+): void {
+  const { signal } = session.lifetime;
+  const attempt = async () => {
+    const { connectMcp } = await import("./client.js");
+    const client = await connectMcp(link.server, { cwd, directories, env, signal, ...(confine && { confine }) });
+    try {
+      link.tools = await client.tools();
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+    if (signal.aborted) return client.close();
+    link.client = client;
+    link.failure = null;
+    link.failures = 0;
+  };
+  link.connecting = attempt()
+    .catch((error: unknown) => {
+      link.failure = error as Error;
+      link.failures++;
+      const pause = link.failures === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (link.failures - 2), LONGEST_PAUSE_MS);
+      link.retryAt = now() + pause;
+    })
+    .finally(() => {
+      link.connecting = null;
+    });
+}
+
+async function waitForNew(links: readonly Link[], ms: number, signal: AbortSignal): Promise<void> {
+  const fresh = links.filter((link) => link.connecting && !link.waited);
+  for (const link of links) link.waited = true;
+  if (fresh.length > 0) await within(ms, signal, Promise.all(fresh.map((link) => link.connecting)));
+  signal.throwIfAborted();
+}
+
+async function gather(links: readonly Link[], session: SessionServers, request: McpRequest): Promise<McpOffer> {
+  const { adaptTool } = await import("./tool-adapter.js");
+  const ready = links.filter((link) => link.client !== null);
+  await Promise.all(ready.map((link) => relist(link, request.signal)));
+  for (const { server, client, connecting, failure } of links) {
+    if (client) continue;
+    if (failure) tell(session, request, `failed ${server.name}`, failure.message);
+    else if (connecting)
+      tell(
+        session,
+        request,
+        `slow ${server.name}`,
+        `The MCP server ${server.name} is still starting; its tools come with a later turn.`,
+      );
+  }
+  const tools = ready.flatMap(({ server, tools, client }) =>
+    client ? tools.map((tool) => adaptTool(server.name, tool, client)) : [],
   );
-  session.clients.set(key, connecting);
-  return connecting;
+  const { resourceTools } = await import("./resources.js");
+  const withResources = ready.flatMap(({ server, client }) =>
+    client?.hasResources ? [{ name: server.name, client }] : [],
+  );
+  return {
+    tools: [
+      ...unique(tools, (name) =>
+        tell(session, request, `twice ${name}`, `Two MCP tools are called ${name}; the first is used.`),
+      ),
+      ...resourceTools(withResources),
+    ],
+    instructions: ready.flatMap(({ server, client }) =>
+      client?.instructions ? [{ server: server.name, text: client.instructions }] : [],
+    ),
+  };
 }
 
-async function endUnlisted({ clients }: SessionServers, servers: readonly ConfiguredServer[]): Promise<void> {
+/** Asks for the list again where the server said that it changed. */
+async function relist(link: Link, signal: AbortSignal): Promise<void> {
+  const listing = link.client?.tools().then(
+    (tools) => {
+      link.tools = tools;
+    },
+    () => {},
+  );
+  if (listing) await within(RELIST_MS, signal, listing);
+}
+
+/** Resolves with the work, after the time, or when the signal aborts, whichever is first. */
+function within(ms: number, signal: AbortSignal, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+    if (signal.aborted) done();
+    work.then(done, done);
+  });
+}
+
+async function endUnlisted({ links }: SessionServers, servers: readonly ConfiguredServer[]): Promise<void> {
   const listed = new Set(servers.map(keyOf));
-  const leaving = [...clients].filter(([key]) => !listed.has(key));
-  for (const [key] of leaving) clients.delete(key);
-  await endAll(leaving.map(([, client]) => client));
+  const leaving = [...links].filter(([key]) => !listed.has(key));
+  for (const [key] of leaving) links.delete(key);
+  // One that is still connecting ends when it has connected, without holding up the turn.
+  for (const [, link] of leaving) void link.connecting?.then(() => end(link));
+  await Promise.all(leaving.map(([, link]) => link.client?.close()));
 }
 
-async function endAll(clients: Iterable<Promise<McpClient>>): Promise<void> {
-  const ends = Array.from(clients, (client) => client.catch(() => null).then((open) => open?.close()));
-  await Promise.all(ends);
+async function end(link: Link): Promise<void> {
+  await link.connecting;
+  await link.client?.close();
 }
 
 function keyOf(server: ConfiguredServer): string {
   return JSON.stringify(server);
 }
 
-function tell({ told }: SessionServers, { notice }: McpRequest, text: string): void {
-  if (told.has(text)) return;
-  told.add(text);
+function tell({ told }: SessionServers, { notice }: McpRequest, key: string, text: string): void {
+  if (told.has(key)) return;
+  told.add(key);
   notice(text);
 }
 
-function unique(tools: readonly Tool[], notice: (text: string) => void): Tool[] {
+function unique(tools: readonly Tool[], onTwice: (name: string) => void): Tool[] {
   const byName = new Map<string, Tool>();
   for (const tool of tools) {
-    if (byName.has(tool.name)) notice(`Two MCP tools are called ${tool.name}; the first is used.`);
+    if (byName.has(tool.name)) onTwice(tool.name);
     else byName.set(tool.name, tool);
   }
   return [...byName.values()];

@@ -1,22 +1,26 @@
 /** Makes a tool from its parts: derives the JSON Schema and turns what it throws into a result the model can read. */
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
 import { type RealPath, type Roots, resolvePath } from "../files/real-path.js";
-import type { Tool, ToolContext, ToolOutcome, Touches } from "../tool.js";
-import { jsonSchemaOf } from "./json-schema.js";
+import type { JsonSchema, Tool, ToolContext, ToolOutcome, Touches } from "../tool.js";
 
 export type ToolParts<I> = Omit<Tool<I>, "input" | "inputSchema" | "aliases"> & {
   readonly aliases?: readonly string[];
   readonly input: v.GenericSchema<unknown, I>;
 };
 
-/** A tool whose errors are answers: `run` rejects only when it was aborted. */
+/**
+ * A tool whose errors are answers: `run` rejects only when it was aborted. Throws for an input that no JSON Schema describes,
+ * which is the author's mistake.
+ */
 export function defineTool<I>(parts: ToolParts<I>): Tool<I> {
+  const { $schema: _, ...inputSchema } = toJsonSchema(parts.input) as JsonSchema;
   return {
     ...parts,
     aliases: parts.aliases ?? [],
-    inputSchema: jsonSchemaOf(parts.input),
+    inputSchema,
     run: async (input, context) => {
       context.signal.throwIfAborted();
       try {

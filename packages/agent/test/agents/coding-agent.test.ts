@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { AgentEvent, RecordType } from "@chimera/acp-schema/events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type CodingAgentOptions, createCodingAgent } from "../../src/agents/index.js";
@@ -97,6 +99,43 @@ describe("the coding agent", () => {
       settings: { agent: "plan" },
     });
     expect(rules.of("agent_result")).toMatchObject([{ success: true }]);
+  });
+
+  test("the rules of a folder come with the first result from it, once in a conversation", async () => {
+    const { take, put, cwd } = await setUp();
+    await put(cwd, "lib/AGENTS.md", "Tabs only.");
+    await put(cwd, "lib/a.txt", "a");
+    await put(cwd, "lib/b.txt", "b");
+    await put(cwd, "c.txt", "c");
+    const steps = ["c.txt", "lib/a.txt", "lib/b.txt"].map((path) => call("Read", { path }));
+    const { of } = await take([...steps, end]);
+    const outputs = of("tool_result").map(({ output }) => output);
+    expect(outputs[0]).toBe("c");
+    expect(outputs[1]).toMatch(/^a\n\n\[Project rules .*\n<!-- source: .*lib\/AGENTS\.md -->\nTabs only\.$/s);
+    expect(outputs[2]).toBe("b");
+    const history = [{ role: "tool" as const, id: "x", name: "Read", success: true, output: outputs[1] ?? "" }];
+    const later = await take([...steps, end], { history });
+    expect(later.of("tool_result").map(({ output }) => output)).toEqual(["c", "a", "b"]);
+  });
+
+  test("the model is told the day, the shell, the branch and what is changed, but no repository's settings are obeyed", async () => {
+    const { take, put, cwd } = await setUp({ env: { PATH: process.env["PATH"], SHELL: "/bin/zsh" } });
+    await promisify(execFile)("git", ["init", "-q", "-b", "topic", cwd]);
+    await put(cwd, "new.txt", "");
+    const expectSystem = (system: string): Step => ({ ...end, expect: { system } });
+    for (const part of [`Date: ${new Date().getFullYear()}-`, "shell zsh", "Git branch: topic", "?? new.txt"]) {
+      const { of } = await take([expectSystem(part)]);
+      expect(of("agent_result"), part).toMatchObject([{ success: true }]);
+    }
+    const marker = join(cwd, "ran");
+    await promisify(execFile)("git", ["-C", cwd, "add", "new.txt"]);
+    await put(cwd, "new.txt", "x");
+    await promisify(execFile)("git", ["-C", cwd, "config", "filter.x.clean", `touch ${marker}; cat`]);
+    await put(cwd, ".gitattributes", "* filter=x");
+    await promisify(execFile)("git", ["-C", cwd, "config", "core.fsmonitor", `touch ${marker}`]);
+    const { of } = await take([expectSystem("Git branch: topic")]);
+    expect(of("agent_result")).toMatchObject([{ success: true }]);
+    expect(await readdir(cwd)).not.toContain("ran");
   });
 
   test("a reading agent and a read-only session change nothing", async () => {

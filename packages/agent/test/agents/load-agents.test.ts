@@ -1,4 +1,4 @@
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createAgentList, loadAgents, loadInstructions, toolsOf } from "../../src/agents/index.js";
@@ -118,7 +118,7 @@ describe("agent definitions", () => {
     await symlink(join(home, "private"), join(cwd, ".opencode/agent/spy.md"));
     await symlink(join(home, "private"), join(cwd, "AGENTS.md"));
     expect((await load()).agents).toHaveLength(5);
-    expect(await loadInstructions({ home, cwd })).toBe("");
+    expect(await loadInstructions({ home, cwd })).toEqual({ text: "", problems: [] });
   });
 });
 
@@ -159,16 +159,49 @@ describe("project instructions", () => {
     await put(cwd, "AGENTS.md", "three");
     await put(home, ".config/opencode/AGENTS.md", "two");
     await put(home, ".opencode/AGENTS.md", "one");
-    const text = await loadInstructions({ home, cwd });
+    const { text } = await loadInstructions({ home, cwd });
     expect(text.match(/^(?!<).+$/gm)).toEqual(["one", "two", "three", "three b", "four", "five"]);
     expect(text).toContain(`<!-- source: ${join(cwd, "AGENTS.md")} -->\nthree\n`);
   });
 
-  test("at most ten thousand characters, the cut marked", async () => {
+  test("from the repository's root down to the working directory, CLAUDE.md where there is no AGENTS.md", async () => {
     const { put, cwd, home } = await places();
-    await put(cwd, "AGENTS.md", "x".repeat(50_000));
-    const text = await loadInstructions({ home, cwd });
-    expect(text).toHaveLength(10_000);
-    expect(text.endsWith("\n[...truncated]")).toBe(true);
+    await mkdir(join(cwd, ".git"));
+    await put(cwd, "AGENTS.md", "at the root");
+    await put(cwd, "CLAUDE.md", "not this");
+    await put(cwd, "packages/CLAUDE.md", "in packages");
+    await put(cwd, "packages/one/AGENTS.md", "in one");
+    await put(cwd, "packages/one/deep/AGENTS.md", "below, not yet");
+    const { text } = await loadInstructions({ home, cwd: join(cwd, "packages", "one") });
+    expect(text.match(/^(?!<).+$/gm)).toEqual(["at the root", "in packages", "in one"]);
+  });
+
+  test("a directory that anybody may write to is not a project", async () => {
+    const { put, cwd, home } = await places();
+    await mkdir(join(cwd, ".git"));
+    await put(cwd, "AGENTS.md", "planted");
+    await put(cwd, "one/AGENTS.md", "here");
+    await chmod(cwd, 0o1777);
+    const { text } = await loadInstructions({ home, cwd: join(cwd, "one") });
+    expect(text.match(/^(?!<).+$/gm)).toEqual(["here"]);
+  });
+
+  test("outside a repository the directories above are nobody's", async () => {
+    const { put, cwd, home } = await places();
+    await put(cwd, "AGENTS.md", "above");
+    await put(cwd, "one/AGENTS.md", "here");
+    const { text } = await loadInstructions({ home, cwd: join(cwd, "one") });
+    expect(text.match(/^(?!<).+$/gm)).toEqual(["here"]);
+  });
+
+  test("64 KB: the project's come before the person's, and what is cut is said", async () => {
+    const { put, cwd, home } = await places();
+    await put(home, ".opencode/AGENTS.md", "u".repeat(50_000));
+    await put(cwd, "AGENTS.md", "p".repeat(50_000));
+    const { text, problems } = await loadInstructions({ home, cwd });
+    expect(text.length).toBeLessThanOrEqual(64 * 1024 + 2);
+    expect(text.match(/p/g)?.length).toBeGreaterThanOrEqual(50_000);
+    expect(text).toContain("u\n[...truncated]\n\n<!-- source:");
+    expect(problems).toEqual([expect.stringContaining(`${join(home, ".opencode/AGENTS.md")} is cut`)]);
   });
 });

@@ -36,6 +36,38 @@ describe("tool calls", () => {
     ]);
   });
 
+  it("run as they were meant, and go back to the provider as they were written", async () => {
+    const seen: unknown[] = [];
+    const lines = toolNamed("lines", async (input) => ({ success: true, output: JSON.stringify(input) }), {
+      input: v.object({ path: v.string(), limit: v.optional(v.number()) }),
+      inputSchema: {
+        type: "object",
+        properties: { path: { type: "string" }, limit: { type: "integer", minimum: 1 } },
+        required: ["path"],
+      },
+    });
+    const hidden = { ...lines, name: "hidden", deferred: true };
+    const forward = toolNamed("forward", echo.run, { forwards: true });
+    const events = await takeTurn(
+      calling(
+        [
+          { call: "functions.Lines", args: { file_path: "a", limit: "0" } },
+          { call: "forward", args: { name: "hidden", arguments: { path: "b", limit: null } } },
+        ],
+        [lines, forward, hidden],
+      ),
+    );
+    for (const { tool, args } of of(events, "tool_call")) seen.push([tool, args]);
+    expect(seen).toEqual([
+      ["lines", { path: "a", limit: 1 }],
+      ["hidden", { path: "b" }],
+    ]);
+    expect(of(events, "part_end").map(({ seal }) => seal?.data)).toEqual([
+      { args: '{"file_path":"a","limit":"0"}' },
+      { name: "forward", args: '{"name":"hidden","arguments":{"path":"b","limit":null}}' },
+    ]);
+  });
+
   it("give no half of a character to the log, whatever is cut short", async () => {
     const long = toolNamed("long", async () => ({ success: true, output: `x${"😀".repeat(150_000)}` }));
     const named = `${"n".repeat(119)}😀`;

@@ -53,18 +53,20 @@ async function listening(behaviour: Behaviour) {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-  const pool = createMcpPool();
+  const pool = createMcpPool({ patienceMs: 20_000 });
   onTestFinished(() => pool.closeAll());
   const notices: string[] = [];
   const place = await bench();
-  const list = (more: { timeoutMs?: number } = {}) =>
-    pool.tools({
+  const list = async (more: { timeoutMs?: number } = {}) => {
+    const { tools } = await pool.offer({
       sessionId: "s",
       servers: [{ type: "http", name: "web", url, headers: { authorization: "Bearer t" }, ...more }],
       cwd: place.cwd,
       signal: new AbortController().signal,
       notice: (text) => void notices.push(text),
     });
+    return tools;
+  };
   return { ...place, seen, pool, notices, list };
 }
 

@@ -1,8 +1,12 @@
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Confine, Tool } from "../../src/index.js";
+import { createToolbox } from "../../src/loop/toolbox.js";
+import { deferTools } from "../../src/mcp/deferred.js";
 import { type ConfiguredServer, createMcpPool, type McpPoolOptions } from "../../src/mcp/index.js";
+import { builtinTools } from "../../src/tools/index.js";
 import { bench } from "../tools/bench.js";
 
 const SERVER = fileURLToPath(new URL("./fixtures/server.mjs", import.meta.url));
@@ -20,14 +24,15 @@ function server(behaviour = "plain", more: Partial<ConfiguredServer> = {}): Conf
 
 async function opened(...servers: ConfiguredServer[]) {
   const place = await bench();
-  const pool = createMcpPool({ env: { PATH: process.env["PATH"], API_TOKEN: "s3cret" } });
+  const pool = createMcpPool({ env: { PATH: process.env["PATH"], API_TOKEN: "s3cret" }, patienceMs: 20_000 });
   onTestFinished(() => pool.closeAll());
   const notices: string[] = [];
-  const list = (signal = new AbortController().signal, listed = servers) =>
-    pool.tools({ sessionId: "s1", servers: listed, cwd: place.cwd, signal, notice: (text) => void notices.push(text) });
+  const offer = (signal = new AbortController().signal, listed = servers) =>
+    pool.offer({ sessionId: "s1", servers: listed, cwd: place.cwd, signal, notice: (text) => void notices.push(text) });
+  const list = async (...args: Parameters<typeof offer>) => (await offer(...args)).tools;
   const tools = await list();
   const named = (name: string) => tools.find((tool) => tool.name === `mcp__my_server__${name}`) as Tool;
-  return { ...place, pool, notices, list, tools, named };
+  return { ...place, pool, notices, offer, list, tools, named };
 }
 
 async function alive(pid: number): Promise<boolean> {
@@ -38,12 +43,12 @@ async function alive(pid: number): Promise<boolean> {
 describe("a confined MCP server", () => {
   const offered = async (options: McpPoolOptions, ...servers: ConfiguredServer[]) => {
     const place = await bench();
-    const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, ...options });
+    const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, patienceMs: 20_000, ...options });
     onTestFinished(() => pool.closeAll());
     const notices: string[] = [];
     const { signal } = new AbortController();
     const notice = (text: string) => void notices.push(text);
-    const tools = await pool.tools({ sessionId: "s1", servers, cwd: place.cwd, signal, notice });
+    const { tools } = await pool.offer({ sessionId: "s1", servers, cwd: place.cwd, signal, notice });
     return { tools, notices, pool };
   };
 
@@ -160,12 +165,101 @@ describe("a server that does not work costs a notice, once", () => {
   });
 });
 
-test("a server that cannot say what it offers is ended, and not left for each turn to start another", async () => {
-  const { notices, list } = await opened(server("listless"));
-  await list();
-  const pids = notices.map((notice) => Number(/no list from (\d+)/.exec(notice)?.[1]));
-  expect(pids).toHaveLength(2);
-  for (const pid of pids) await expect.poll(() => alive(pid)).toBe(false);
+test("a server that cannot say what it offers is ended each time, and tried less and less often", async () => {
+  let now = 0;
+  const place = await bench();
+  const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, patienceMs: 20_000, now: () => now });
+  onTestFinished(() => pool.closeAll());
+  const started = join(place.outside, "started");
+  const broken = server("listless", { env: { STARTED: started } });
+  const turn = async () => {
+    const request = { sessionId: "s1", servers: [broken], cwd: place.cwd, signal: new AbortController().signal };
+    await pool.offer({ ...request, notice: () => {} });
+  };
+  const pids = async () => (await readFile(started, "utf8").catch(() => "")).trim().split("\n").map(Number);
+  await turn();
+  await turn();
+  await expect.poll(async () => (await pids()).length).toBe(2);
+  for (const pid of await pids()) await expect.poll(() => alive(pid)).toBe(false);
+  await turn();
+  now += 29_000;
+  await turn();
+  expect(await pids()).toHaveLength(2);
+  now += 2_000;
+  await turn();
+  await expect.poll(async () => (await pids()).length).toBe(3);
+});
+
+describe("a server that hangs", () => {
+  test("is waited for once, and then costs a turn nothing", async () => {
+    const place = await bench();
+    const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, patienceMs: 300 });
+    onTestFinished(() => pool.closeAll());
+    const notices: string[] = [];
+    const turn = async () => {
+      const began = performance.now();
+      const { tools } = await pool.offer({
+        sessionId: "s1",
+        servers: [server("mute", { name: "hung" }), server("plain", { name: "good" })],
+        cwd: place.cwd,
+        signal: new AbortController().signal,
+        notice: (text) => void notices.push(text),
+      });
+      return { tools, took: performance.now() - began };
+    };
+    expect((await turn()).took).toBeGreaterThanOrEqual(299);
+    await expect.poll(async () => (await turn()).tools.length).toBe(8);
+    expect((await turn()).took).toBeLessThan(250);
+    expect(notices).toContain("The MCP server hung is still starting; its tools come with a later turn.");
+    expect(new Set(notices).size).toBe(notices.length);
+  });
+
+  test("leaves a cancelled turn at once", async () => {
+    const place = await bench();
+    const pool = createMcpPool({ env: { PATH: process.env["PATH"] }, patienceMs: 60_000 });
+    onTestFinished(() => pool.closeAll());
+    const controller = new AbortController();
+    const request = { sessionId: "s1", servers: [server("mute")], cwd: place.cwd, signal: controller.signal };
+    const offer = pool.offer({ ...request, notice: () => {} });
+    controller.abort();
+    await expect(offer).rejects.toThrow();
+  });
+});
+
+test("what a server says about itself, and its resources", async () => {
+  const { offer, tools, run } = await opened(server("resourceful"));
+  expect((await offer()).instructions).toEqual([{ server: "my server", text: "Ask me politely." }]);
+  const resource = tools.find(({ name }) => name === "mcp_resource") as Tool;
+  expect(await run(resource, { server: "my server" })).toMatchObject({ success: true, output: "mem://a  A" });
+  expect(await run(resource, { server: "my server", uri: "mem://a" })).toMatchObject({ output: "text of mem://a" });
+  expect(await run(resource, { server: "nobody" })).toMatchObject({ success: false });
+});
+
+describe("more tools than a request should carry", () => {
+  const many = Array.from({ length: 200 }, (_, n) => ({
+    ...(builtinTools()[0] as Tool),
+    name: `mcp__shop__item_${n}`,
+    description: n === 7 ? "Refunds an order" : `Does thing ${n} in the shop, with many words about it`.repeat(5),
+  }));
+  const own = builtinTools();
+
+  test("are found by a search and called by name; the request stays small", async () => {
+    const { run } = await bench();
+    const tools = deferTools([...own, ...many], (tool) => many.includes(tool));
+    const declared = createToolbox(tools, null).tools;
+    expect(declared.map(({ name }) => name)).toEqual([...own.map(({ name }) => name), "search_tools", "use_tool"]);
+    expect(
+      JSON.stringify(declared.map(({ description, inputSchema }) => [description, inputSchema])).length,
+    ).toBeLessThan(20_000);
+    const search = declared.find(({ name }) => name === "search_tools") as Tool;
+    const { output } = await run(search, { query: "refund an order" });
+    expect(output.split("\n")[0]).toBe("mcp__shop__item_7");
+    expect((await run(search, { query: "zzz" })).output).toContain("shop (200 tools)");
+  });
+
+  test("few tools stay as they are", () => {
+    expect(deferTools(own, () => true)).toEqual(own);
+  });
 });
 
 test("a tool that is described in nonsense is still a tool, under words and a schema that every provider takes", async () => {

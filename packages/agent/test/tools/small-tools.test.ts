@@ -98,11 +98,14 @@ describe("names", () => {
     expect(tools.find(({ name }) => name === "Bash")?.inputSchema).toEqual({
       type: "object",
       properties: {
-        command: { type: "string", description: "The command line, as for bash -c." },
+        command: { type: "string", minLength: 1, description: "The command line, as for bash -c." },
         timeout: { type: "number", minimum: 0.1, maximum: 600, description: "Seconds it may take.", default: 120 },
         cwd: { type: "string", description: "Where to run it; the workspace when left out.", default: "." },
       },
       required: ["command"],
+    });
+    expect(tools.find(({ name }) => name === "Read")?.inputSchema).toMatchObject({
+      properties: { offset: { type: "integer", minimum: 1 }, limit: { type: "integer", minimum: 1 } },
     });
   });
 });

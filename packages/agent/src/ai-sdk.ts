@@ -1,0 +1,297 @@
+/**
+ * `@chimera/agent/ai-sdk`: a model for the engine out of any language model of the AI SDK, so that every vendor with such a
+ * package (Bedrock, Vertex, Mistral, Cohere …) can be used. Nothing of the SDK is a dependency: a model is known by its shape.
+ */
+import type { Json, Part } from "@chimera/acp-schema/events";
+import { AgentError, isAgentError } from "./errors.js";
+import { isJsonObject, type JsonObject } from "./json.js";
+import type {
+  Model,
+  ModelEvent,
+  ModelMessage,
+  ModelRequest,
+  ModelStop,
+  ModelTool,
+  Price,
+  Usage,
+} from "./providers/model.js";
+import { promptParts } from "./providers/prompt-parts.js";
+import { providerError } from "./providers/provider-error.js";
+import { writtenCall } from "./providers/written-call.js";
+
+/** What is used of a `LanguageModelV3` or `LanguageModelV4`. */
+export interface AiSdkModel {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the options of each version of the SDK are another type
+  doStream(options: any): PromiseLike<{ readonly stream: ReadableStream<unknown> }>;
+}
+
+export interface AiSdkOptions {
+  /** Tokens. @defaultValue 128,000 */
+  readonly contextWindow?: number;
+  /** US dollars per million tokens. @defaultValue unknown */
+  readonly price?: Price | null;
+  readonly maxOutputTokens?: number;
+  /** How hard the model thinks; packages of version 4 map it to their vendor's own setting. */
+  readonly reasoning?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+  /** Options of the vendor, by the package's name: `{ openai: { store: false } }`. */
+  readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/**
+ * A model for `createAgent` or `createCodingAgent`.
+ *
+ * @example
+ * import { mistral } from "@ai-sdk/mistral";
+ * const agent = createAgent({ resolveModel: () => fromAiSdk(mistral("mistral-large-latest")), tools });
+ */
+export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
+  if (!VERSIONS.has(model.specificationVersion)) {
+    throw new AgentError(
+      "model_unavailable",
+      `${model.provider} follows version ${model.specificationVersion} of the AI SDK's provider specification; v3 and v4 are supported. Update the package.`,
+    );
+  }
+  return {
+    provider: model.provider,
+    id: model.modelId,
+    contextWindow: options.contextWindow ?? 128_000,
+    price: options.price ?? null,
+    async *stream(request) {
+      const { contextWindow: _window, price: _price, ...settings } = options;
+      const prompt = promptOf(request, model.specificationVersion);
+      const tools = request.tools.map(({ name, description, inputSchema }) => ({
+        type: "function",
+        name,
+        description,
+        inputSchema,
+      }));
+      const call = { ...settings, prompt, ...(tools.length > 0 && { tools }), abortSignal: request.signal };
+      try {
+        const { stream } = await model.doStream(call);
+        yield* eventsOf(stream, request.tools);
+      } catch (error) {
+        request.signal.throwIfAborted();
+        throw errorOf(error);
+      }
+    },
+  };
+}
+
+// --- internal ---
+
+const VERSIONS = new Set(["v3", "v4"]);
+
+// The conversation as the SDK takes it.
+
+function promptOf({ system, messages }: ModelRequest, version: string): object[] {
+  const prompt: object[] = system === "" ? [] : [{ role: "system", content: system }];
+  // Results follow their calls without a gap, so pictures wait until the last result of a group is out. In a result, some
+  // packages would send them as text.
+  let pictures: object[] = [];
+  const showPictures = () => {
+    if (pictures.length > 0) prompt.push({ role: "user", content: pictures });
+    pictures = [];
+  };
+  for (const message of messages) {
+    if (message.role !== "tool") showPictures();
+    prompt.push(messageOf(message, version));
+    if (message.role !== "tool" || !message.images?.length) continue;
+    pictures.push(
+      { type: "text", text: `Pictures from ${message.name}:` },
+      ...message.images.map((image) => pictureOf(image, version)),
+    );
+  }
+  showPictures();
+  return prompt;
+}
+
+function messageOf(message: ModelMessage, version: string): object {
+  switch (message.role) {
+    case "user":
+      return {
+        role: "user",
+        content: promptParts(message).map((part) => (part.type === "text" ? part : pictureOf(part, version))),
+      };
+    case "summary":
+      return { role: "user", content: [{ type: "text", text: message.text }] };
+    case "assistant":
+      return { role: "assistant", content: message.parts.map(partOf) };
+    case "tool": {
+      const { id: toolCallId, name: toolName, output, success } = message;
+      const value = output || "(no output)";
+      return {
+        role: "tool",
+        content: [
+          { type: "tool-result", toolCallId, toolName, output: { type: success ? "text" : "error-text", value } },
+        ],
+      };
+    }
+  }
+}
+
+function pictureOf({ mimeType, data }: { readonly mimeType: string; readonly data: string }, version: string): object {
+  return { type: "file", mediaType: mimeType, data: version === "v3" ? data : { type: "data", data } };
+}
+
+function partOf(part: Part): object {
+  if (part.type !== "call") return { type: part.type, text: part.text, ...optionsOf(part.seal?.data) };
+  const { name, input, own } = writtenCall(part);
+  return { type: "tool-call", toolCallId: part.id, toolName: name, input, ...optionsOf(own) };
+}
+
+/** What a package said of a part goes back as an option of the same part. */
+function optionsOf(sealed: Json | JsonObject | undefined): object {
+  return isJsonObject(sealed) && Object.keys(sealed).length > 0 ? { providerOptions: sealed } : {};
+}
+
+// The reply as the SDK gives it.
+
+async function* eventsOf(stream: ReadableStream<unknown>, tools: readonly ModelTool[]): AsyncGenerator<ModelEvent[]> {
+  const reader = stream.getReader();
+  const reply = createPartReader(tools);
+  let isDone = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      isDone = done;
+      if (done) return;
+      const events = reply.take(value);
+      if (events.length > 0) yield events;
+      if (events.at(-1)?.type === "stop") return;
+    }
+  } finally {
+    if (!isDone) await reader.cancel().catch(() => {});
+  }
+}
+
+function createPartReader(tools: readonly ModelTool[]) {
+  /** What was said of each open block so far; only the last of it may hold the signature. */
+  const open = new Map<unknown, JsonObject>();
+  const calls: { name: string; args: string }[] = [];
+  const note = ({ id, providerMetadata }: JsonObject): JsonObject => {
+    const known = open.get(id) ?? {};
+    if (!isJsonObject(providerMetadata)) return known;
+    const merged = Object.fromEntries(
+      Object.entries(providerMetadata).map(([vendor, said]) => [
+        vendor,
+        isJsonObject(said) ? { ...asObject(known[vendor]), ...said } : said,
+      ]),
+    );
+    return { ...known, ...merged };
+  };
+  const rows: Readonly<Record<string, (part: JsonObject) => ModelEvent[]>> = {
+    error: ({ error }) => {
+      throw errorOf(error);
+    },
+    "tool-call": (part) => {
+      if (part["providerExecuted"] === true) return [];
+      const [name, args] = [asText(part["toolName"]), asText(part["input"])];
+      calls.push({ name, args });
+      const seal = sealOf(note(part));
+      return [{ type: "call", id: asText(part["toolCallId"]), name, args, ...(seal !== undefined && { seal }) }];
+    },
+    finish: (part) => [
+      ...(isJsonObject(part["usage"]) ? [{ type: "usage" as const, usage: usageOf(part["usage"]) }] : []),
+      ...stopOf(part["finishReason"], calls, tools),
+    ],
+  };
+  const blocks = (part: JsonObject, kind: "text" | "reasoning", moment: string): ModelEvent[] => {
+    open.set(part["id"], note(part));
+    if (moment === "delta") {
+      const text = asText(part["delta"]);
+      return text === "" ? [] : [{ type: kind, text }];
+    }
+    if (moment !== "end") return [];
+    const seal = sealOf(open.get(part["id"]) ?? {});
+    open.delete(part["id"]);
+    return [{ type: "part_end", kind, ...(seal !== undefined && { seal }) }];
+  };
+  return {
+    take(part: unknown): ModelEvent[] {
+      if (!isJsonObject(part) || typeof part["type"] !== "string") return [];
+      const block = /^(text|reasoning)-(start|delta|end)$/.exec(part["type"]);
+      if (block) return blocks(part, block[1] as "text" | "reasoning", block[2] as string);
+      return Object.hasOwn(rows, part["type"]) ? (rows[part["type"]]?.(part) ?? []) : [];
+    },
+  };
+}
+
+function sealOf(said: JsonObject): Json | undefined {
+  return Object.keys(said).length > 0 ? (said as Json) : undefined;
+}
+
+const STOPS: ReadonlyMap<unknown, ModelStop> = new Map<unknown, ModelStop>([
+  ["stop", "end"],
+  ["tool-calls", "calls"],
+  ["length", "max_tokens"],
+  ["content-filter", "refusal"],
+]);
+
+/** None for a reply that was cut: packages report that in several ways, and its calls must not run. */
+function stopOf(
+  reason: unknown,
+  calls: readonly { name: string; args: string }[],
+  tools: readonly ModelTool[],
+): ModelEvent[] {
+  const { unified, raw } = isJsonObject(reason) ? reason : { unified: reason, raw: reason };
+  if (unified === "other" && raw !== undefined) return [{ type: "stop", reason: "end" }];
+  const stop = STOPS.get(unified);
+  if (stop === undefined) return [];
+  // One package ends a cut call with an empty object and without the vendor's own word.
+  const isCut = raw === undefined && calls.some(({ name, args }) => isEmpty(args) && needsArguments(name, tools));
+  return isCut ? [] : [{ type: "stop", reason: stop }];
+}
+
+function isEmpty(args: string): boolean {
+  return /^\s*(\{\s*\})?\s*$/.test(args);
+}
+
+function needsArguments(name: string, tools: readonly ModelTool[]): boolean {
+  const required = tools.find((tool) => tool.name === name)?.inputSchema["required"];
+  return Array.isArray(required) && required.length > 0;
+}
+
+function usageOf({ inputTokens, outputTokens }: JsonObject): Usage {
+  const [input, output] = [asObject(inputTokens), asObject(outputTokens)];
+  const [cacheRead, cacheWrite] = [count(input["cacheRead"]), count(input["cacheWrite"])];
+  const fresh = input["noCache"] ?? count(input["total"]) - cacheRead - cacheWrite;
+  return {
+    input: Math.max(0, count(fresh)),
+    output: count(output["total"]),
+    cacheRead,
+    cacheWrite,
+    reasoning: count(output["reasoning"]),
+  };
+}
+
+/** Errors of the SDK have a status and the raw body; of a lost connection there is only the cause. */
+function errorOf(error: unknown): unknown {
+  if (isAgentError(error) || (error as Error | null)?.name === "AbortError") return error;
+  const { statusCode, responseBody, responseHeaders, message } = asObject(error);
+  const said = [asText(message) || asText(error), asText(responseBody)].filter((text) => text !== "").join(": ");
+  if (typeof statusCode === "number")
+    return providerError(statusCode, "", said, retryAfterOf(asObject(responseHeaders)));
+  if (error instanceof Error)
+    return new AgentError("connection_lost", `lost the connection to the model: ${said}`, { cause: error });
+  return providerError(0, "server_error", said || JSON.stringify(error) || "the provider reported an error");
+}
+
+function retryAfterOf(headers: JsonObject): number | undefined {
+  const seconds = Number(headers["retry-after"]);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+}
+
+function asObject(value: unknown): JsonObject {
+  return typeof value === "object" && value !== null ? (value as JsonObject) : {};
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function count(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}

@@ -1,0 +1,94 @@
+/**
+ * Many tools, few words: above a budget the definitions of MCP tools leave the request, and two tools take their place. One
+ * searches them; the other calls one by name, so that the list of tools, and with it the provider's cache, stays the same.
+ */
+import { startOf } from "@chimera/acp-schema/text";
+import * as v from "valibot";
+import type { Tool } from "../tool.js";
+import { defineTool } from "../tools/define.js";
+
+/** Leaves the tools as they are while the definitions of the deferrable ones fit the budget. */
+export function deferTools(tools: readonly Tool[], isDeferrable: (tool: Tool) => boolean): Tool[] {
+  const many = tools.filter(isDeferrable);
+  if (many.reduce((size, tool) => size + sizeOf(tool), 0) <= BUDGET) return [...tools];
+  const deferred = many.map((tool) => ({ ...tool, deferred: true }));
+  return [...tools.filter((tool) => !isDeferrable(tool)), searchTool(many), useTool, ...deferred];
+}
+
+// --- internal ---
+
+/** Characters of definitions, about 4,000 tokens. */
+const BUDGET = 16 * 1024;
+const MOST_FOUND = 8;
+const LONGEST_RESULT = 16 * 1024;
+
+function sizeOf({ name, description, inputSchema }: Tool): number {
+  return name.length + description.length + JSON.stringify(inputSchema).length;
+}
+
+const NOTHING_TOUCHED = { locations: [], touches: { reads: [], writes: [] } };
+
+function searchTool(tools: readonly Tool[]): Tool {
+  return defineTool({
+    name: "search_tools",
+    description:
+      `Find one of ${tools.length} further tools by what it does; the result has names, descriptions and schemas, and use_tool ` +
+      `calls them. They come from: ${startOf(serversOf(tools).join(", "), 1_000)}.`,
+    input: v.object({ query: v.pipe(v.string(), v.description("A few words: what the tool should do, or its name.")) }),
+    kind: "search",
+    parallel: true,
+    describe: ({ query }) => ({ title: startOf(`Find a tool: ${query}`, 120), ...NOTHING_TOUCHED }),
+    run: async ({ query }) => ({ success: true, output: found(query, tools) }),
+  }) as Tool;
+}
+
+/** `use_tool` itself never runs: the loop puts the tool it names in its place, with that tool's permission and title. */
+const useTool = {
+  ...defineTool({
+    name: "use_tool",
+    description: "Call a tool that search_tools found.",
+    input: v.object({
+      name: v.pipe(v.string(), v.description("The name of the tool, as search_tools gave it.")),
+      arguments: v.optional(
+        v.pipe(v.record(v.string(), v.unknown()), v.description("Its arguments, by its schema.")),
+        {},
+      ),
+    }),
+    kind: "other",
+    parallel: false,
+    describe: ({ name }) => ({ title: startOf(name, 120), ...NOTHING_TOUCHED }),
+    run: async ({ name }) => {
+      const output = `There is no tool named ${JSON.stringify(startOf(name, 120))}: find one with search_tools.`;
+      return { success: false, output, error: output };
+    },
+  }),
+  forwards: true,
+} as Tool;
+
+/** `mcp__server__tool` -> `server (12 tools)`. */
+function serversOf(tools: readonly Tool[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { name } of tools) {
+    const server = name.split("__")[1] ?? name;
+    counts.set(server, (counts.get(server) ?? 0) + 1);
+  }
+  return [...counts].map(([server, count]) => `${server} (${count} tools)`);
+}
+
+function found(query: string, tools: readonly Tool[]): string {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const ranked = tools
+    .map((tool) => ({ tool, score: scoreOf(tool, words) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, MOST_FOUND);
+  if (ranked.length === 0) return `No tool fits. Try other words. There are: ${serversOf(tools).join(", ")}.`;
+  const texts = ranked.map(({ tool }) => `${tool.name}\n${tool.description}\n${JSON.stringify(tool.inputSchema)}`);
+  return startOf(texts.join("\n\n"), LONGEST_RESULT);
+}
+
+/** A word in the name counts more than one in the description. */
+function scoreOf({ name, description }: Tool, words: readonly string[]): number {
+  const [called, told] = [name.toLowerCase(), description.toLowerCase()];
+  return words.reduce((sum, word) => sum + (called.includes(word) ? 3 : 0) + (told.includes(word) ? 1 : 0), 0);
+}

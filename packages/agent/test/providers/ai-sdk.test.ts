@@ -1,0 +1,166 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import type { Message } from "@chimera/acp-schema/events";
+import * as v from "valibot";
+import { describe, expect, test } from "vitest";
+import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "../../src/ai-sdk.js";
+import type { AgentOptions } from "../../src/index.js";
+import { createAgent, createConversation } from "../../src/index.js";
+import { contextOf, of, takeTurn, toolNamed } from "../take-turn.js";
+import { serveWire, type WireReply } from "./wire-server.js";
+import { anthropic, chat, said, type WireFormat } from "./wires.js";
+
+interface Package {
+  readonly wire: WireFormat;
+  model(url: string): AiSdkModel;
+  /** How the reply's reasoning stands in the second request. */
+  readonly reasoningBack: object;
+  assistantIn(body: Record<string, unknown>): unknown;
+}
+
+const assistantIn = (body: Record<string, unknown>): unknown =>
+  (body["messages"] as { role: string }[]).find((message) => message.role === "assistant");
+
+/** One package of each version of the provider specification, as people install them. */
+const packages: Record<string, Package> = {
+  "@ai-sdk/anthropic, v3": {
+    wire: anthropic,
+    model: (url) => createAnthropic({ baseURL: `${url}/v1`, apiKey: "k" })("claude-sonnet-4-6"),
+    reasoningBack: {
+      content: [{ type: "thinking", thinking: said.thoughts.join(""), signature: "c2lnbmVk" }, {}, {}, {}],
+    },
+    assistantIn,
+  },
+  "@ai-sdk/openai-compatible, v4": {
+    wire: chat,
+    model: (url) => createOpenAICompatible({ name: "shop", baseURL: `${url}/v1`, includeUsage: true })("m"),
+    reasoningBack: { reasoning_content: said.thoughts.join("") },
+    assistantIn,
+  },
+};
+
+const look = toolNamed("look", async (input) => ({ success: true, output: `saw ${String(input["path"])}` }), {
+  input: v.object({ path: v.string() }),
+  inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+});
+
+describe.each(Object.entries(packages))("a model of %s", (_name, { wire, model, reasoningBack, assistantIn }) => {
+  const serve = async (replies: readonly WireReply[], options?: AiSdkOptions) => {
+    const server = await serveWire(replies);
+    const agent: AgentOptions = {
+      resolveModel: () => fromAiSdk(model(server.url), options),
+      clock: { now: () => performance.now(), sleep: async () => {} },
+      systemPrompt: "You are a test.",
+      tools: [look],
+    };
+    return { server, agent };
+  };
+
+  test("thinks, speaks, calls side by side, and gets everything back in the next request", async () => {
+    const { server, agent } = await serve([{ writes: [wire.calling] }, { writes: [wire.closing] }]);
+    const events = await takeTurn(agent);
+    expect(of(events, "error")).toEqual([]);
+    expect(
+      of(events, "thought_delta")
+        .map(({ text }) => text)
+        .join(""),
+    ).toBe(said.thoughts.join(""));
+    expect(of(events, "tool_call").map(({ args }) => args)).toEqual([{ path: "a.txt" }, { path: "b.txt" }]);
+    expect(of(events, "agent_result")).toMatchObject([{ success: true, output: said.closing.join("") }]);
+    const [, second] = server.requests;
+    expect(assistantIn(second?.body ?? {})).toMatchObject(reasoningBack);
+    expect(JSON.stringify(second?.body)).toContain("saw a.txt");
+  });
+
+  test("keeps what the vendor wants back over turns", async () => {
+    const { server, agent } = await serve([
+      { writes: [wire.calling] },
+      { writes: [wire.closing] },
+      { writes: [wire.closing] },
+    ]);
+    const { workspace } = contextOf({});
+    const conversation = createConversation(createAgent(agent), { workspace, settings: { autoApproveExecute: true } });
+    for (const prompt of ["one", "two"]) for await (const _ of conversation.prompt(prompt));
+    expect(assistantIn(server.requests[2]?.body ?? {})).toMatchObject(reasoningBack);
+  });
+
+  test("counts its tokens", async () => {
+    const { agent } = await serve([{ writes: [wire.closing] }]);
+    const [usage] = of(await takeTurn(agent), "usage");
+    expect(usage).toMatchObject({ input: 40, cache: 60, output: 25, priced: false });
+  });
+
+  test.each([
+    ["in the middle of a call", (whole: string) => whole.slice(0, whole.indexOf('th\\":\\"a.txt') + 20)],
+    ["in the middle of the text", () => wire.opening("half a sen")],
+  ])("a reply that breaks off %s runs no call", async (_title, cut) => {
+    for (const after of ["end", "cut"] as const) {
+      const { agent } = await serve([{ writes: [cut(wire.calling)], after }]);
+      const events = await takeTurn(agent);
+      expect(of(events, "tool_call"), after).toEqual([]);
+      expect(of(events, "agent_result"), after).toMatchObject([{ success: false }]);
+    }
+  });
+
+  test.each([
+    ["a refusal of the key", 401, "{}", "unauthorized"],
+    ["a conversation that is too long", wireStatus(wire), wire.overflow.body, "context_overflow"],
+    ["a failure", 500, "oops", "provider_failed"],
+  ])("%s is a typed error", async (_title, status, body, code) => {
+    const { agent } = await serve([{ status, writes: [body] }]);
+    expect(of(await takeTurn(agent), "error")).toMatchObject([{ name: code }]);
+  });
+
+  test("a cancel ends it", async () => {
+    const { server, agent } = await serve([{ writes: [wire.opening("hello")], after: "hang" }]);
+    const controller = new AbortController();
+    const events = await takeTurn(agent, {
+      context: { signal: controller.signal },
+      onEvent: (event) => event.type === "text_delta" && controller.abort(),
+    });
+    expect(events.at(-1)).toMatchObject({ type: "cancelled" });
+    // Node's fetch opens a fresh connection in the place of the one that was cut.
+    await expect.poll(() => server.connections() - server.open()).toBeGreaterThan(0);
+  });
+});
+
+test("pictures of tools come in a message of their own, which every package sends as pictures", async () => {
+  const server = await serveWire([{ writes: [chat.closing] }]);
+  const picture = { mimeType: "image/png" as const, data: "iVBORw0KGgo=" };
+  const history: Message[] = [
+    { role: "user", text: "look" },
+    { role: "assistant", parts: [{ type: "call", id: "c1", name: "look", args: { path: "a.png" } }] },
+    { role: "tool", id: "c1", name: "look", success: true, output: "a picture" },
+  ];
+  const { stream } = fromAiSdk(packages["@ai-sdk/openai-compatible, v4"]?.model(server.url) as AiSdkModel);
+  const messages = history.map((message) => (message.role === "tool" ? { ...message, images: [picture] } : message));
+  for await (const _ of stream({ system: "", messages, tools: [], signal: new AbortController().signal }));
+  const sent = server.requests[0]?.body["messages"] as { role: string; content: unknown }[];
+  expect(sent.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user"]);
+  expect(sent[2]?.content).toBe("a picture");
+  expect(JSON.stringify(sent[3])).toContain("data:image/png;base64,iVBORw0KGgo=");
+});
+
+test("a call that a package ends with an empty object and without the vendor's word is a cut one", async () => {
+  const parts = [
+    { type: "tool-call", toolCallId: "c", toolName: "look", input: "{}" },
+    { type: "finish", usage: {}, finishReason: { unified: "tool-calls", raw: undefined } },
+  ];
+  const model: AiSdkModel = {
+    specificationVersion: "v3",
+    provider: "p",
+    modelId: "m",
+    doStream: async () => ({ stream: ReadableStream.from(parts) }),
+  };
+  const agent = { resolveModel: () => fromAiSdk(model), tools: [look], clock: { now: () => 0, sleep: async () => {} } };
+  expect(of(await takeTurn(agent), "tool_call")).toEqual([]);
+});
+
+test("a model of an older specification is refused with the way out", () => {
+  const old = { specificationVersion: "v2", provider: "p", modelId: "m", doStream: () => Promise.reject() };
+  expect(() => fromAiSdk(old)).toThrow(/Update the package/);
+});
+
+function wireStatus({ overflow }: WireFormat): number {
+  return overflow.status;
+}
