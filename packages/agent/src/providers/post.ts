@@ -19,12 +19,12 @@ export interface PostReply {
 export type Post = (request: PostRequest) => Promise<PostReply>;
 
 export interface PostOptions {
-  /** How long a reply may be silent before it is cut. @defaultValue 120 seconds */
+  /** How long a reply may be silent before it is cut; models think for minutes, and a sign of life counts. @defaultValue 300 seconds */
   readonly idleMs?: number;
 }
 
 /** A post function with its own pool of kept-alive connections; idle ones keep no process alive. */
-export function createPost({ idleMs = 120_000 }: PostOptions = {}): Post {
+export function createPost({ idleMs = 300_000 }: PostOptions = {}): Post {
   const agents = new Map<string, Promise<Transport>>();
   const transport = (protocol: string): Promise<Transport> => {
     const known = agents.get(protocol);

@@ -6,7 +6,7 @@ import type { Post, PostRequest } from "./post.js";
 import { createReply, type Reply } from "./reply.js";
 
 /** Where a model is reached. */
-export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "price"> {
+export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "maxOutput" | "price"> {
   readonly model: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -31,12 +31,13 @@ export interface Exchange {
 
 /** A model that speaks a wire. */
 export function createWireModel<S>(wire: Wire<S>, options: S & Endpoint): Model {
-  const { provider, model, contextWindow, price, url, post } = options;
+  const { provider, model, contextWindow, maxOutput, price, url, post } = options;
   const headers = { "content-type": "application/json", ...wire.headers, ...options.headers };
   return {
     provider,
     id: model,
     contextWindow,
+    ...(maxOutput !== undefined && { maxOutput }),
     price,
     stream: (request) => {
       const exchange = wire.request(request, options);

@@ -5,6 +5,7 @@
 import type { Json } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { isJsonObject, type JsonObject } from "../../json.js";
+import { oddEnding } from "../endings.js";
 import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
 import { type PromptPart, promptParts } from "../prompt-parts.js";
 import { providerError } from "../provider-error.js";
@@ -230,7 +231,8 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
       const choice = choices?.[0];
       if (choice) {
         if (choice.delta) addDelta(choice.delta, reply);
-        if (choice.finish_reason) reply.stop(refused ? "refusal" : (STOPS.get(choice.finish_reason) ?? "end"));
+        if (choice.finish_reason)
+          reply.stop(refused ? "refusal" : (STOPS.get(choice.finish_reason) ?? oddEnding(choice.finish_reason)));
       }
       if (usage) reply.usage(usageOf(usage));
     },

@@ -4,6 +4,7 @@ import type { ReasoningPart } from "@chimera/acp-schema/events";
 import type { AgentError } from "../../errors.js";
 import { isJsonObject } from "../../json.js";
 import type { ToolImage } from "../../tool.js";
+import { oddEnding } from "../endings.js";
 import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
 import { promptParts } from "../prompt-parts.js";
 import { providerError } from "../provider-error.js";
@@ -61,7 +62,7 @@ type WireMessage =
 const CACHED = { type: "ephemeral" } as const;
 
 function bodyOf(
-  { system, tools }: ModelRequest,
+  { system, tools, maxOutput: most = Number.POSITIVE_INFINITY }: ModelRequest,
   { model, maxOutput, thinkingBudget }: MessagesSettings,
   wire: WireMessage[],
 ) {
@@ -70,7 +71,7 @@ function bodyOf(
   if (last) (last as Marked).cache_control = CACHED;
   return {
     model,
-    max_tokens: maxOutput,
+    max_tokens: Math.min(maxOutput, Math.max(most, thinkingBudget + 1)),
     stream: true,
     ...(system ? { system: [{ type: "text", text: system, cache_control: CACHED }] } : {}),
     ...(thinkingBudget > 0 ? { thinking: { type: "enabled", budget_tokens: thinkingBudget } } : {}),
@@ -197,7 +198,6 @@ interface OpenBlock {
 const STOPS: ReadonlyMap<string, ModelStop> = new Map([
   ["tool_use", "calls"],
   ["max_tokens", "max_tokens"],
-  ["model_context_window_exceeded", "max_tokens"],
   ["refusal", "refusal"],
 ]);
 
@@ -234,7 +234,7 @@ function createReader(after: string): Pick<Exchange, "read" | "finish"> {
     },
     message_delta(event, reply) {
       const said = event.delta?.stop_reason;
-      if (said) reply.stop(STOPS.get(said) ?? "end");
+      if (said) reply.stop(STOPS.get(said) ?? oddEnding(said));
       usage = merge(usage, event.usage);
       reply.usage(usage);
     },
