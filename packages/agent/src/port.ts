@@ -15,7 +15,11 @@ export interface Turn {
   readonly prompt: { readonly text: string; readonly content?: readonly PromptBlock[] };
   /** The visible conversation before this prompt: undone turns left out, deltas joined. */
   readonly history: readonly Message[];
+  /** The numbers of the turns in `history`, each of which has one prompt there. @defaultValue not known */
+  readonly seen?: readonly number[];
   readonly settings: TurnSettings;
+  /** Set when the turn is to make the history smaller and not to answer; `focus` is what the summary should dwell on. */
+  readonly compact?: { readonly focus: string };
 }
 
 export interface TurnSettings {
@@ -25,7 +29,8 @@ export interface TurnSettings {
   readonly autoApproveWrites: boolean;
   readonly autoApproveExecute: boolean;
   readonly readOnly: boolean;
-  readonly maxSteps: number;
+  /** Requests to the model in a turn; null: no limit, but a question now and then. */
+  readonly maxSteps: number | null;
   readonly maxCostUsd: number | null;
   /** What the session has cost before this turn. */
   readonly spentUsd: number;

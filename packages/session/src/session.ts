@@ -32,11 +32,11 @@ export interface Accepted {
   readonly durable: Promise<void>;
 }
 
-/** What a slash command turned out to be: a prompt for the agent, an answer in its place, or a turn around it. */
+/** What a slash command turned out to be: a prompt for the agent, an answer in its place, or that it is to sum up. */
 export type ResolvedCommand =
   | { readonly prompt: string }
   | { readonly agent: Agent }
-  | { readonly around: (main: Agent) => Agent };
+  | { readonly compact: { readonly focus: string } };
 
 /** Whoever is connected to a session. */
 export interface SessionClient {

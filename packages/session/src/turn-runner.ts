@@ -88,17 +88,18 @@ export function createTurnRunner(deps: {
     journal.settle(queue().busy());
     const command = await commandOf(next.prompt.text);
     const answering = command && "agent" in command ? command.agent : undefined;
-    const agent = command && "around" in command ? command.around(deps.agent) : deps.agent;
     const { history } = journal;
     const settings = deps.settings();
     if (!answering) snapshots?.beginTurn(next.turn);
     await runTurn({
-      agent: answering ?? agent,
+      agent: answering ?? deps.agent,
       turn: {
         sessionId,
         number: next.turn,
         prompt: command && "prompt" in command ? { ...next.prompt, text: command.prompt } : next.prompt,
         history: history.messages(next.turn),
+        seen: history.seen(next.turn),
+        ...(command && "compact" in command && { compact: command.compact }),
         settings: { ...settings, mcpServers: deps.mcpServers(), spentUsd: history.facts.usage?.total_usd ?? 0 },
       },
       context: { workspace, signal, ask: (request) => broker.ask(request, place), flags: deps.settings },
