@@ -47,9 +47,10 @@ const FILES = {
       "../apps/ferret/src/approval/narrow.ts": ["approvalParts"],
       "../apps/ferret/src/confinement/agent-parts.ts": ["confinementParts"],
     },
-    parts: ["wires/messages", "wires/chat", "offline/model", "post", "prices"].map(
-      (name) => `agent/src/providers/${name}.ts`,
-    ),
+    parts: [
+      ...["messages", "chat", "responses", "gemini", "ollama"].map((name) => `wires/${name}`),
+      ...["facts", "switch", "offline/model", "post", "prices"],
+    ].map((name) => `agent/src/providers/${name}.ts`),
   },
   app: { exports: { "http-server/src/index.ts": ["createApp"] }, parts: [] },
 };

@@ -81,8 +81,7 @@ export interface ToolOutcome {
 }
 
 export interface ToolImage {
-  /** `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
-  readonly mimeType: string;
+  readonly mimeType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
   /** Base64. */
   readonly data: string;
 }

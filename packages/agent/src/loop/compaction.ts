@@ -99,13 +99,14 @@ function tailWithin(run: Run, budget: number): number {
 /** Whether what stays may begin here: at a prompt or at a reply with calls, of a turn whose number is known. */
 function isStart({ context }: Run, at: number): boolean {
   const message = context.messages[at];
-  const starts = message?.role === "user" || (message?.role === "assistant" && callsOf(message).length > 0);
+  const starts =
+    (message?.role === "user" && !message.note) || (message?.role === "assistant" && callsOf(message).length > 0);
   return starts && context.numbers.has(promptAt(context, at) as ModelMessage);
 }
 
 /** The prompt of the turn that a message is of. */
 function promptAt({ messages }: ModelContext, at: number): ModelMessage | undefined {
-  return messages.slice(0, at + 1).findLast((message) => message.role === "user");
+  return messages.slice(0, at + 1).findLast((message) => message.role === "user" && !message.note);
 }
 
 async function compact(run: Run, { from, upTo, fits, focus = "" }: Cut): Promise<void> {

@@ -1,4 +1,4 @@
-/** What the program tells the model, in the person's place, when a reply has to be asked for again. Not kept with the conversation. */
+/** What the program tells the model, in the person's place, when a reply has to be asked for again. Kept until the turn ends. */
 import type { ModelMessage } from "../providers/model.js";
 
 export const notes = {

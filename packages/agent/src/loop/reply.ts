@@ -38,6 +38,8 @@ export async function nextReply(run: Run, pursuit: Pursuit): Promise<Draft | nul
     const draft = createDraft(pursuit.before);
     const trouble = await ask(run, pursuit, draft);
     if (!trouble || !(await overcome(run, pursuit, draft, trouble))) {
+      // What was answered stays as it was sent: reasoning is bound to it.
+      run.context.messages.push(...pending(pursuit));
       Object.assign(pursuit, createPursuit());
       return draft;
     }
@@ -58,9 +60,13 @@ const FULL = 0.95;
 
 type Trouble = AgentError | "too long" | "empty";
 
-function messagesOf({ context }: Run, { before, note }: Pursuit): ModelMessage[] {
+function messagesOf({ context }: Run, pursuit: Pursuit): ModelMessage[] {
+  return [...context.messages, ...pending(pursuit)];
+}
+
+/** What the next request has besides the conversation. */
+function pending({ before, note }: Pursuit): ModelMessage[] {
   return [
-    ...context.messages,
     ...(before.length > 0 ? [{ role: "assistant" as const, parts: before }] : []),
     ...(note === null ? [] : [noteMessage(note)]),
   ];

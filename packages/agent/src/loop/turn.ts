@@ -104,7 +104,7 @@ async function act(run: Run, draft: Draft): Promise<void> {
       tell(draft, { type: "part_end", metadata: { ...end, seal: sealOf(model, data) } }, run.emit);
     tell(draft, announcement(call), run.emit);
   }
-  context.messages.push({ role: "assistant", parts: [...draft.before, ...draft.parts.take()] });
+  context.messages.push({ role: "assistant", parts: draft.parts.take() });
   context.messages.push(...(await runCalls(run, calls)));
   run.repeats.endStep();
 }

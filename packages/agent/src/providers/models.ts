@@ -1,4 +1,5 @@
 /** Models by name, opened on first use: the code and the data of a provider are loaded only when it is asked for. */
+import { type Effort, effortIn, THINKING_TOKENS } from "./effort.js";
 import type { Model } from "./model.js";
 import type { Post } from "./post.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
@@ -8,7 +9,7 @@ export interface ModelsOptions {
   /** Keys and base URLs, as the person who starts the program set them. */
   readonly env: Env;
   readonly chain: Chain;
-  /** @defaultValue kept-alive node:http(s) */
+  /** @defaultValue kept-alive node:http(s), through the proxy that the environment names */
   readonly post?: Post;
 }
 
@@ -17,7 +18,7 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
   const opened = new Map<string, Promise<Model>>();
   let shared: Promise<Post> | undefined = post && Promise.resolve(post);
   const sharedPost = (): Promise<Post> => {
-    shared ??= import("./post.js").then(({ createPost }) => createPost());
+    shared ??= import("./post.js").then(({ createPost }) => createPost({ env }));
     return shared;
   };
   return async (name) => {
@@ -48,22 +49,86 @@ interface Opener {
 const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
   messages: { open: openMessages, keep: true },
   chat: { open: openChat, keep: true },
+  responses: { open: openResponses, keep: true },
+  gemini: { open: openGemini, keep: true },
+  ollama: { open: openOllama, keep: true },
   offline: { open: async () => (await import("./offline/model.js")).createOfflineModel(), keep: true },
   scripted: { open: openScripted, keep: false },
 };
 
 async function openMessages(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
-  const { createMessagesModel } = await import("./wires/messages.js");
-  const [known, opened] = await Promise.all([listing(address), post()]);
-  const maxOutput = outputLimit(address.model);
-  const thinkingBudget = Math.min(thinking(env).budget, maxOutput / 2);
-  return createMessagesModel({ ...address, ...known, maxOutput, thinkingBudget, post: opened });
+  const [{ budgetOf, createMessagesModel }, { claudeFacts }, known, opened] = await Promise.all([
+    import("./wires/messages.js"),
+    import("./facts.js"),
+    listing(address),
+    post(),
+  ]);
+  const { maxOutput, thinking: form } = claudeFacts(address.model);
+  const effort = askedEffort(env);
+  // A model that decides by itself may think unless it is told not to; one that needs a number does when it is asked to.
+  const adaptive = form === "adaptive" && effortIn(env) !== "off" ? { form, effort } : null;
+  const thinking = form === "budget" && effort ? { form, effort, tokens: budgetOf(effort, maxOutput) } : adaptive;
+  return createMessagesModel({ ...address, ...known, maxOutput, thinking, post: opened });
 }
 
+/** How servers say that a model wants the other endpoint. */
+const WANTS_RESPONSES = /v1\/responses|responses (?:api|endpoint)/i;
+
 async function openChat(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
-  const { createChatModel } = await import("./wires/chat.js");
-  const [known, opened] = await Promise.all([listing(address), post()]);
-  return createChatModel({ ...address, ...known, effort: thinking(env).effort, post: opened });
+  const [{ createChatModel }, { createSwitch }, known, opened] = await Promise.all([
+    import("./wires/chat.js"),
+    import("./switch.js"),
+    listing(address),
+    post(),
+  ]);
+  const effort = askedEffort(env);
+  const cacheKey = address.provider === "openai";
+  const chat = createChatModel({ ...address, ...known, effort, cacheKey, post: opened });
+  const url = address.url.replace(/\/chat\/completions$/, "/responses");
+  return createSwitch(chat, WANTS_RESPONSES, () => openResponses({ ...address, url }, env, post));
+}
+
+async function openResponses(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
+  const [{ createResponsesModel }, known, opened] = await Promise.all([
+    import("./wires/responses.js"),
+    listing(address),
+    post(),
+  ]);
+  return createResponsesModel({ ...address, ...known, effort: askedEffort(env), post: opened });
+}
+
+async function openGemini(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
+  const [{ createGeminiModel }, { geminiFacts }, known, opened] = await Promise.all([
+    import("./wires/gemini.js"),
+    import("./facts.js"),
+    listing(address),
+    post(),
+  ]);
+  const { thinking: form, signed } = geminiFacts(address.model);
+  const effort = askedEffort(env);
+  const asked = effort && (form === "level" ? { level: GEMINI_LEVELS[effort] } : { budget: THINKING_TOKENS[effort] });
+  const thinking = form === "none" || effortIn(env) === "off" ? null : (asked ?? {});
+  return createGeminiModel({ ...address, ...known, thinking, signed, post: opened });
+}
+
+/** More than this takes more memory than most machines have. */
+const MOST_CONTEXT = 131_072;
+const SHOW_MS = 10_000;
+
+async function openOllama(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
+  const [{ createOllamaModel, showModel }, known, opened] = await Promise.all([
+    import("./wires/ollama.js"),
+    listing(address),
+    post(),
+  ]);
+  const url = address.url.replace(/\/api\/chat$/, "/api/show");
+  const { contextLength: made, thinks } = await showModel({ ...address, url }, opened, AbortSignal.timeout(SHOW_MS));
+  // Ollama's own variable, for machines that have less.
+  const most = Number(env["OLLAMA_CONTEXT_LENGTH"]) || Math.max(MOST_CONTEXT, address.contextWindow);
+  const contextLength = made && Math.min(made, most);
+  const contextWindow = contextLength ?? known.contextWindow;
+  const think = thinks ? askedEffort(env) : null;
+  return createOllamaModel({ ...address, ...known, contextWindow, contextLength, think, post: opened });
 }
 
 async function openScripted({ model: path }: ModelAddress): Promise<Model> {
@@ -84,25 +149,10 @@ async function listing({
   return { price: row?.price ?? null, contextWindow: row?.contextWindow ?? contextWindow };
 }
 
-/** Anthropic wants to be told how long a reply may get; asking an older model for more than it can is an error. */
-const OUTPUT_LIMITS: readonly (readonly [prefix: string, tokens: number])[] = [
-  ["claude-3-haiku", 4_096],
-  ["claude-3-opus", 4_096],
-  ["claude-3-sonnet", 4_096],
-  ["claude-3-5", 8_192],
-];
+const GEMINI_LEVELS = { low: "LOW", medium: "MEDIUM", high: "HIGH" } as const;
 
-function outputLimit(model: string): number {
-  return OUTPUT_LIMITS.find(([prefix]) => model.startsWith(prefix))?.[1] ?? 32_000;
-}
-
-const THINKING_LEVELS: Readonly<Record<string, { effort: string; budget: number }>> = {
-  low: { effort: "low", budget: 4_096 },
-  medium: { effort: "medium", budget: 12_288 },
-  high: { effort: "high", budget: 24_576 },
-};
-
-function thinking(env: Env): { effort: string | null; budget: number } {
-  const level = env["CHIMERA_THINKING_LEVEL"]?.toLowerCase() ?? "";
-  return (Object.hasOwn(THINKING_LEVELS, level) && THINKING_LEVELS[level]) || { effort: null, budget: 0 };
+/** For wires that can only be asked for thinking. */
+function askedEffort(env: Env): Effort | null {
+  const effort = effortIn(env);
+  return effort === "off" ? null : effort;
 }

@@ -1,6 +1,7 @@
 /** One POST with a streamed reply, over kept-alive node:http(s). `fetch` would double the time to the first chunk. */
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import { AgentError } from "../errors.js";
+import type { Env } from "./table.js";
 
 export interface PostRequest {
   readonly url: string;
@@ -21,21 +22,26 @@ export type Post = (request: PostRequest) => Promise<PostReply>;
 export interface PostOptions {
   /** How long a reply may be silent before it is cut; models think for minutes, and a sign of life counts. @defaultValue 300 seconds */
   readonly idleMs?: number;
+  /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY may be set. @defaultValue no proxy */
+  readonly env?: Env;
 }
 
 /** A post function with its own pool of kept-alive connections; idle ones keep no process alive. */
-export function createPost({ idleMs = 300_000 }: PostOptions = {}): Post {
-  const agents = new Map<string, Promise<Transport>>();
-  const transport = (protocol: string): Promise<Transport> => {
-    const known = agents.get(protocol);
+export function createPost({ idleMs = 300_000, env = {} }: PostOptions = {}): Post {
+  const transports = new Map<string, Promise<Transport>>();
+  const proxied = PROXY_VARIABLES.some((name) => env[name] || env[name.toUpperCase()]);
+  const transport = async (url: URL): Promise<Transport> => {
+    const proxy = proxied ? (await import("./proxy.js")).proxyFor(url, env) : null;
+    const way = `${url.protocol} ${proxy?.href ?? ""}`;
+    const known = transports.get(way);
     if (known) return known;
-    const opened = openTransport(protocol);
-    agents.set(protocol, opened);
+    const opened = proxy ? openProxied(url.protocol, proxy) : openTransport(url.protocol);
+    transports.set(way, opened);
     return opened;
   };
   return async (request) => {
     const url = parseUrl(request.url);
-    const via = await transport(url.protocol);
+    const via = await transport(url);
     const watch = createWatch(idleMs);
     try {
       const reply = await send(via, url, request, watch);
@@ -50,6 +56,8 @@ export function createPost({ idleMs = 300_000 }: PostOptions = {}): Post {
 // --- internal ---
 
 const LINGER_MS = 250;
+const PROXY_VARIABLES = ["https_proxy", "http_proxy"];
+const POOL = { keepAlive: true, maxFreeSockets: 16 };
 
 interface Transport {
   request(url: URL, options: RequestOptions): ClientRequest;
@@ -58,7 +66,24 @@ interface Transport {
 
 async function openTransport(protocol: string): Promise<Transport> {
   const { Agent, request } = protocol === "https:" ? await import("node:https") : await import("node:http");
-  return { request, agent: new Agent({ keepAlive: true, maxFreeSockets: 16 }) };
+  return { request, agent: new Agent(POOL) };
+}
+
+/** An https server is reached through a tunnel; a request for an http one is handed to the proxy itself. */
+async function openProxied(protocol: string, proxy: URL): Promise<Transport> {
+  const { createTunnelAgent, proxyHeaders } = await import("./proxy.js");
+  if (protocol === "https:") {
+    const { request } = await import("node:https");
+    return { request, agent: createTunnelAgent(proxy, POOL) };
+  }
+  const { request, agent } = await openTransport(proxy.protocol);
+  return {
+    agent,
+    request: (url, options) => {
+      const headers = { ...(options.headers as object), host: url.host, ...proxyHeaders(proxy) };
+      return request(proxy, { ...options, path: url.href, headers });
+    },
+  };
 }
 
 function parseUrl(text: string): URL {
@@ -133,7 +158,7 @@ async function* read(reply: IncomingMessage, watch: Watch): AsyncGenerator<strin
   }
 }
 
-/** Whoever has read enough does not wait for the last bytes, but a connection is only kept once they have arrived. */
+/** A reader that has enough does not wait for the last bytes, but a connection is only kept once they have arrived. */
 function linger(reply: IncomingMessage): void {
   const timer = setTimeout(() => reply.destroy(), LINGER_MS);
   timer.unref();

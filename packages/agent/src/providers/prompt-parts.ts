@@ -3,6 +3,7 @@ import type { PromptBlock } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { isPicture } from "../picture.js";
 import type { ToolImage } from "../tool.js";
+import type { ModelMessage } from "./model.js";
 
 export type PromptPart = { readonly type: "text"; readonly text: string } | ({ readonly type: "image" } & ToolImage);
 
@@ -14,6 +15,28 @@ export function promptParts(prompt: {
   const parts = prompt.content?.length ? prompt.content.map(partOf) : [{ type: "text" as const, text: prompt.text }];
   const said = parts.filter((part) => part.type !== "text" || part.text.trim() !== "");
   return said.length > 0 ? said : [{ type: "text", text: "(empty prompt)" }];
+}
+
+/** Pictures that tools brought, as a person's message. */
+export interface PicturesMessage {
+  readonly role: "pictures";
+  readonly parts: readonly PromptPart[];
+}
+
+/** For wires whose results are text: results follow their calls without a gap, so pictures wait for the last one of a group. */
+export function* withPictures(messages: readonly ModelMessage[]): Generator<ModelMessage | PicturesMessage> {
+  let parts: PromptPart[] = [];
+  for (const message of messages) {
+    if (message.role !== "tool" && parts.length > 0) {
+      yield { role: "pictures", parts };
+      parts = [];
+    }
+    yield message;
+    if (message.role !== "tool" || !message.images?.length) continue;
+    parts.push({ type: "text", text: `Pictures from ${message.name}:` });
+    parts.push(...message.images.map((image) => ({ type: "image" as const, ...image })));
+  }
+  if (parts.length > 0) yield { role: "pictures", parts };
 }
 
 // --- internal ---

@@ -1,6 +1,7 @@
 /** What a provider reports as an error, as a typed one: with its status, in its body, or in the middle of a stream. */
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, type AgentErrorCode } from "../errors.js";
+import { isJsonObject, type JsonObject } from "../json.js";
 import { isContextOverflow } from "./overflow.js";
 import type { PostReply } from "./post.js";
 import { retryAfter, waitIn } from "./retry-after.js";
@@ -17,7 +18,7 @@ export function providerError(status: number, type: string, message: string, ret
 
 /** The error that a reply is, by its status or because it is not streamed. */
 export async function statusError(reply: PostReply): Promise<AgentError> {
-  const body = await readBody(reply);
+  const body = await readBody(reply, LONGEST_ERROR_BODY);
   const { type, message } = describeBody(body);
   if (reply.status === 200 && !type) return notStreamed(body);
   const { location } = reply.headers;
@@ -35,7 +36,20 @@ export function notStreamed(body: string): AgentError {
   return new AgentError("bad_reply", `the provider did not stream: ${startOf(body, SHOWN_OF_BODY)}`);
 }
 
+/** The body of a reply that is one JSON object; null for any other. */
+export async function readJson(reply: PostReply): Promise<JsonObject | null> {
+  try {
+    const value: unknown = JSON.parse(await readBody(reply, LONGEST_JSON));
+    return isJsonObject(value) ? value : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
 // --- internal ---
+
+const LONGEST_JSON = 4 * 1024 * 1024;
 
 const BY_TYPE: ReadonlyMap<string, AgentErrorCode> = new Map([
   ["overloaded_error", "provider_failed"],
@@ -66,19 +80,20 @@ function codeOf(status: number, type: string, message: string): AgentErrorCode {
   return status >= 300 ? "bad_request" : "provider_failed";
 }
 
-async function readBody(reply: PostReply): Promise<string> {
+async function readBody(reply: PostReply, most: number): Promise<string> {
   let body = "";
   for await (const chunk of reply.chunks) {
     body += chunk;
-    if (body.length > LONGEST_ERROR_BODY) break;
+    if (body.length > most) break;
   }
   return body;
 }
 
-/** Vendors agree on `{error: {type | code, message}}`; some send a bare string. */
+/** Vendors agree on `{error: {type | code, message}}`; some send a bare string, and Google at times a list of one. */
 function describeBody(body: string): { type: string; message: string } {
   try {
-    const { error } = JSON.parse(body) as { error?: unknown };
+    const told: unknown = JSON.parse(body);
+    const { error } = (Array.isArray(told) ? told[0] : told) as { error?: unknown };
     if (typeof error === "string") return { type: "error", message: error };
     const { type, code, message } = error as { type?: unknown; code?: unknown; message?: unknown };
     const names = [code, type].filter((name) => typeof name === "string");

@@ -2,6 +2,7 @@
 import { AgentError } from "../errors.js";
 import {
   type Chain,
+  type Elsewhere,
   type Env,
   type ProviderName,
   type ProviderRow,
@@ -26,17 +27,20 @@ export function resolveModel(name: string, env: Env, chain: Chain): ModelAddress
   const model = name.trim() || defaultModel(env, chain);
   const route = routes.find((row) => fits(row, model, env)) as RouteRow;
   const start = route.strip ? (route.starts?.find((prefix) => startsWith(model, prefix)) ?? "") : "";
-  const row: ProviderRow = providers[route.provider];
-  const key = row.keys?.find(({ env: variable }) => env[variable]);
-  const custom = row.baseUrl && env[row.baseUrl.env];
-  if (row.keyNeeded && !key && !custom) throw missingKey(model, route.provider, row);
-  const base = custom ? withScheme(custom) : ((key && row.baseUrl?.withKey) ?? row.baseUrl?.standard ?? "");
+  const usual: ProviderRow = providers[route.provider];
+  const served = model.slice(start.length);
+  const hasKey = usual.keys?.some(({ env: variable }) => env[variable]);
+  const custom = usual.baseUrl && env[usual.baseUrl.env];
+  if (usual.keyNeeded && !hasKey && !custom) throw missingKey(model, route.provider, usual);
+  const base = custom ? withScheme(custom) : (hasKey && usual.baseUrl?.withKey) || (usual.baseUrl?.standard ?? "");
+  if (usual.baseUrl && !base) throw missingAddress(model, route.provider, usual.baseUrl.env);
+  const row: ProviderRow = { ...usual, ...usual.elsewhere?.find((place) => isAt(place, base, served)) };
   return {
     provider: route.provider,
     wire: row.wire,
-    model: model.slice(start.length),
-    url: endpoint(base, row),
-    headers: { ...authorization(key, env), ...extraHeaders(row, env) },
+    model: served,
+    url: endpoint(base, row).replace("{model}", encodeURIComponent(served)),
+    headers: { ...authorization(row, env), ...extraHeaders(row, env) },
     contextWindow: route.contextWindow ?? row.contextWindow,
   };
 }
@@ -80,17 +84,25 @@ function withScheme(base: string): string {
 }
 
 function endpoint(base: string, { root = "", path = "" }: ProviderRow): string {
-  const bare = base.replace(/\/+$/, "");
+  const bare = trimmed(base);
   return `${bare.endsWith(root) ? bare : bare + root}${path}`;
 }
 
-function authorization(
-  key: NonNullable<ProviderRow["keys"]>[number] | undefined,
-  env: Env,
-): Readonly<Record<string, string>> {
+function trimmed(base: string): string {
+  return base.replace(/\/+$/, "");
+}
+
+function isAt({ baseEnds, host, models }: Elsewhere, base: string, model: string): boolean {
+  if (baseEnds !== undefined && !trimmed(base).endsWith(baseEnds)) return false;
+  if (host !== undefined && !new RegExp(`^https?://${host}(?:[:/]|$)`, "i").test(base)) return false;
+  return models?.test(model) ?? true;
+}
+
+function authorization({ keys = [] }: ProviderRow, env: Env): Readonly<Record<string, string>> {
+  const key = keys.find(({ env: variable }) => env[variable]);
   const value = key && env[key.env];
   if (!value) return {};
-  return key.header === "bearer" ? { authorization: `Bearer ${value}` } : { "x-api-key": value };
+  return key.header === "bearer" ? { authorization: `Bearer ${value}` } : { [key.header]: value };
 }
 
 function extraHeaders({ headers = {} }: ProviderRow, env: Env): Record<string, string> {
@@ -107,4 +119,8 @@ function missingKey(model: string, provider: ProviderName, row: ProviderRow): Ag
     "model_unavailable",
     `${model} is served by ${provider}: set ${names}, or choose another model`,
   );
+}
+
+function missingAddress(model: string, provider: ProviderName, variable: string): AgentError {
+  return new AgentError("model_unavailable", `${model} is served by ${provider}: set ${variable} to its address`);
 }

@@ -2,10 +2,16 @@
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
+/** The vendors' formats, each a file of `wires`. */
+export type WireName = "messages" | "chat" | "responses" | "gemini" | "ollama";
+
+/** `bearer` is `authorization: Bearer ...`; any other is the name of a header. */
+type KeyHeader = "bearer" | "x-api-key" | "x-goog-api-key" | "api-key";
+
 export interface ProviderRow {
-  readonly wire: "messages" | "chat" | "offline" | "scripted";
+  readonly wire: WireName | "offline" | "scripted";
   /** Where a key may be, first found first taken, and the header it goes into. */
-  readonly keys?: readonly { readonly env: string; readonly header: "x-api-key" | "bearer" }[];
+  readonly keys?: readonly { readonly env: string; readonly header: KeyHeader }[];
   /** A key is asked for, except where `baseUrl.env` points somewhere else. */
   readonly keyNeeded?: boolean;
   readonly baseUrl?: {
@@ -17,6 +23,8 @@ export interface ProviderRow {
   /** Appended to the base URL, unless it already ends so. */
   readonly root?: string;
   readonly path?: string;
+  /** Where the provider speaks another wire, or speaks it at another path: the first row that fits. */
+  readonly elsewhere?: readonly Elsewhere[];
   /** Headers taken from the environment. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The id under which prices are listed. */
@@ -25,8 +33,20 @@ export interface ProviderRow {
   readonly contextWindow: number;
 }
 
+export interface Elsewhere extends Pick<ProviderRow, "wire" | "root" | "path" | "keys"> {
+  /** How the base URL ends. */
+  readonly baseEnds?: string;
+  /** The host of the base URL. */
+  readonly host?: string;
+  /** The names of the models. */
+  readonly models?: RegExp;
+}
+
 const bearer = (env: string) => ({ env, header: "bearer" as const });
 const chat = { wire: "chat", root: "/v1", path: "/chat/completions", contextWindow: 131_072 } as const;
+const responses = { wire: "responses", path: "/responses" } as const;
+/** Models that OpenAI serves with tools at `/responses` only, or best there. */
+const RESPONSES_MODELS = /^(?:gpt-(?:[5-9]|\d\d)|o\d|codex)/i;
 
 export const providers = {
   anthropic: {
@@ -45,7 +65,18 @@ export const providers = {
     keyNeeded: true,
     baseUrl: { env: "OPENAI_BASE_URL", standard: "https://api.openai.com/v1" },
     root: "",
+    // Other servers get what all of them speak, until one says otherwise.
+    elsewhere: [{ ...responses, root: "", host: "api.openai.com", models: RESPONSES_MODELS }],
     prices: "openai",
+  },
+  azure: {
+    ...responses,
+    keys: [{ env: "AZURE_OPENAI_API_KEY", header: "api-key" }],
+    keyNeeded: true,
+    baseUrl: { env: "AZURE_OPENAI_ENDPOINT", standard: "" },
+    root: "/openai/v1",
+    prices: "openai",
+    contextWindow: 131_072,
   },
   openrouter: {
     ...chat,
@@ -63,12 +94,18 @@ export const providers = {
     prices: "x-ai",
   },
   google: {
-    ...chat,
-    keys: [bearer("GEMINI_API_KEY"), bearer("GOOGLE_API_KEY")],
+    wire: "gemini",
+    keys: [
+      { env: "GEMINI_API_KEY", header: "x-goog-api-key" },
+      { env: "GOOGLE_API_KEY", header: "x-goog-api-key" },
+    ],
     keyNeeded: true,
-    baseUrl: { env: "GEMINI_BASE_URL", standard: "https://generativelanguage.googleapis.com/v1beta/openai" },
-    root: "",
+    baseUrl: { env: "GEMINI_BASE_URL", standard: "https://generativelanguage.googleapis.com/v1beta" },
+    root: "/v1beta",
+    path: "/models/{model}:streamGenerateContent?alt=sse",
+    elsewhere: [{ ...chat, root: "", baseEnds: "/openai", keys: [bearer("GEMINI_API_KEY"), bearer("GOOGLE_API_KEY")] }],
     prices: "google",
+    contextWindow: 1_048_576,
   },
   deepseek: {
     ...chat,
@@ -88,9 +125,12 @@ export const providers = {
     baseUrl: { env: "SGLANG_BASE_URL", standard: "http://127.0.0.1:30000/v1" },
   },
   ollama: {
-    ...chat,
+    wire: "ollama",
     keys: [bearer("OLLAMA_API_KEY")],
     baseUrl: { env: "OLLAMA_HOST", standard: "http://127.0.0.1:11434", withKey: "https://ollama.com" },
+    path: "/api/chat",
+    elsewhere: [{ ...chat, baseEnds: "/v1" }],
+    contextWindow: 131_072,
   },
   offline: { wire: "offline", contextWindow: 1_000_000 },
   scripted: { wire: "scripted", contextWindow: 200_000 },
@@ -125,6 +165,7 @@ export const routes: readonly RouteRow[] = [
   { provider: "openai", starts: ["openai/"], strip: true },
   { provider: "xai", starts: ["xai/", "x-ai/"], strip: true },
   { provider: "google", starts: ["google/"], strip: true },
+  { provider: "azure", starts: ["azure/"], strip: true },
   { provider: "deepseek", starts: ["deepseek/"], strip: true },
   { provider: "openai", contains: "/", whenEnv: ["OPENAI_BASE_URL"] },
   { provider: "openrouter", contains: "/" },

@@ -1,4 +1,5 @@
 /** A model behind a vendor's HTTP endpoint. What differs between vendors is a wire: how to ask, and how to read the answer. */
+import type { Part } from "@chimera/acp-schema/events";
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
 import { type Framing, postForEvents } from "./framing.js";
 import type { Model, ModelEvent, ModelRequest } from "./model.js";
@@ -19,6 +20,10 @@ export interface Wire<S> {
   readonly framing: Framing;
   /** What continues a conversation, and a reader of what comes back. */
   request(conversation: ModelRequest, settings: S): Exchange;
+  /** How the vendor says that it does not take a seal back: the conversation then goes on without any. */
+  readonly refusesSeal?: RegExp;
+  /** Settings to ask with from now on, after the vendor has refused a request in these words; null when they are none of ours. */
+  fallback?(settings: S, said: string): S | null;
 }
 
 export interface Exchange {
@@ -29,20 +34,45 @@ export interface Exchange {
   finish?(reply: Reply): void;
 }
 
-/** A model that speaks a wire. */
-export function createWireModel<S>(wire: Wire<S>, options: S & Endpoint): Model {
+/** A model that speaks a wire. What its vendor refuses once is not tried again. */
+export function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint): Model {
   const { provider, model, contextWindow, maxOutput, price, url, post } = options;
   const headers = { "content-type": "application/json", ...wire.headers, ...options.headers };
+  let settings: S = options;
+  /** Sessions whose seals were refused. */
+  const unsealed = new Set<string>();
+
+  const canRecover = (error: unknown, { session = "", messages }: ModelRequest): boolean => {
+    if (!isAgentError(error) || !REFUSED.has(error.code)) return false;
+    const sealed = messages.some((message) => message.role === "assistant" && message.parts.some((part) => part.seal));
+    if (sealed && !unsealed.has(session) && wire.refusesSeal?.test(error.message)) {
+      if (unsealed.size >= MOST_UNSEALED) unsealed.clear();
+      unsealed.add(session);
+      return true;
+    }
+    const changed = wire.fallback?.(settings, error.message) ?? null;
+    settings = changed ?? settings;
+    return changed !== null;
+  };
+
   return {
     provider,
     id: model,
     contextWindow,
     ...(maxOutput !== undefined && { maxOutput }),
     price,
-    stream: (request) => {
-      const exchange = wire.request(request, options);
-      const body = wellFormed(JSON.stringify(exchange.body));
-      return readReply(post, { url, headers, body, signal: request.signal }, wire.framing, exchange);
+    async *stream(request) {
+      for (;;) {
+        const bare = unsealed.has(request.session ?? "");
+        const exchange = wire.request(bare ? withoutSeals(request) : request, settings);
+        const body = wellFormed(JSON.stringify(exchange.body));
+        try {
+          return yield* readReply(post, { url, headers, body, signal: request.signal }, wire.framing, exchange);
+        } catch (error) {
+          // A refusal comes in place of a reply, so that nothing is said twice.
+          if (!canRecover(error, request)) throw error;
+        }
+      }
     },
   };
 }
@@ -53,6 +83,9 @@ export function asText(value: unknown): string {
 }
 
 // --- internal ---
+
+const REFUSED: ReadonlySet<AgentErrorCode> = new Set(["bad_request", "model_unavailable"]);
+const MOST_UNSEALED = 256;
 
 /** Posts and reads the reply. What was understood before an error is handed on before the error is. */
 async function* readReply(
@@ -88,6 +121,14 @@ const LOST: ReadonlySet<AgentErrorCode> = new Set(["connection_lost", "stalled"]
 
 function misread(cause: unknown): AgentError {
   return new AgentError("bad_reply", "the model sent something that is not its protocol", { cause });
+}
+
+function withoutSeals(request: ModelRequest): ModelRequest {
+  const bare = ({ seal: _seal, ...part }: Part): Part => part as Part;
+  const messages = request.messages.map((message) =>
+    message.role === "assistant" ? { ...message, parts: message.parts.map(bare) } : message,
+  );
+  return { ...request, messages };
 }
 
 /**

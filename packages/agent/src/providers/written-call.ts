@@ -3,7 +3,9 @@
  * the words that it sent: where they differ, the seal of the call keeps them.
  */
 import type { CallPart, Json } from "@chimera/acp-schema/events";
+import { callsOf } from "@chimera/acp-schema/parts";
 import { isJsonObject, type JsonObject, parseObject } from "../json.js";
+import type { ModelMessage } from "./model.js";
 
 /** A name that every provider takes. */
 const SENDABLE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -30,6 +32,21 @@ export interface WrittenCall {
   readonly input: JsonObject;
   /** What the wire sealed the call with. */
   readonly own: JsonObject;
+}
+
+/** How the results of calls name them, by the id of each call: as the model did, and with its own id where it gave one. */
+export function calledBy(messages: readonly ModelMessage[]): Map<string, { name: string; id?: string }> {
+  const called = new Map<string, { name: string; id?: string }>();
+  for (const message of messages) {
+    if (message.role !== "assistant") continue;
+    for (const part of callsOf(message)) called.set(part.id, ownName(writtenCall(part)));
+  }
+  return called;
+}
+
+/** A call's name, and the id that the model gave it: some give none, and are not sent one. */
+export function ownName({ name, own }: WrittenCall): { name: string; id?: string } {
+  return { name, ...(typeof own["id"] === "string" && { id: own["id"] }) };
 }
 
 /** What to send back. Nothing is taken on trust: a log may have been imported. */

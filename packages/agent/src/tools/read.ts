@@ -5,7 +5,7 @@ import { readCanonical, readHead } from "../files/canonical-file.js";
 import type { RealPath } from "../files/real-path.js";
 import { imageType, looksBinary } from "../files/text.js";
 import { MAX_PICTURE_BYTES } from "../picture.js";
-import type { ToolOutcome } from "../tool.js";
+import type { ToolImage, ToolOutcome } from "../tool.js";
 import { MAX_TEXT_BYTES } from "../workspace.js";
 import { MAX_OUTPUT } from "./cap-output.js";
 import { defineTool, describeFile, failure, locate } from "./define.js";
@@ -57,7 +57,7 @@ async function nonText(file: RealPath): Promise<ToolOutcome | null> {
   return null;
 }
 
-async function picture(file: RealPath, mimeType: string, size: number): Promise<ToolOutcome> {
+async function picture(file: RealPath, mimeType: ToolImage["mimeType"], size: number): Promise<ToolOutcome> {
   if (size > MAX_PICTURE_BYTES) {
     return failure(`${file.shown} is a picture of ${size} bytes; at most ${MAX_PICTURE_BYTES} can be shown.`);
   }

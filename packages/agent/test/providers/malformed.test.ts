@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { of, takeTurn, toolNamed } from "../take-turn.js";
 import { serveWire } from "./wire-server.js";
-import { agentOn, anthropic, chat } from "./wires.js";
+import { agentOn, anthropic, chat, gemini, ollama, responses } from "./wires.js";
 
 const data = (...events: unknown[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
 const choice = (delta: unknown, finish_reason: unknown = "stop") => ({ choices: [{ delta, finish_reason }] });
 const stop = { type: "message_stop" };
+const completed = { type: "response.completed" };
+const stopped = { candidates: [{ finishReason: "STOP" }] };
+const lines = (...events: unknown[]) => events.map((event) => `${JSON.stringify(event)}\n`).join("");
 const ended = { type: "message_delta", delta: { stop_reason: "end_turn" } };
 
 describe("a server that does not keep to its protocol", () => {
@@ -24,6 +27,45 @@ describe("a server that does not keep to its protocol", () => {
     ["error", anthropic, data({ type: "content_block_start", content_block: null }, stop)],
     ["error", anthropic, data({ type: "error", error: null })],
     ["error", anthropic, data({ type: "content_block_start", index: 0, content_block: { type: "text" } })],
+    [
+      "error",
+      responses,
+      data(null, 1, [], {}, { type: "constructor" }, { type: "response.output_item.done" }, completed),
+    ],
+    ["error", responses, data({ type: "response.output_text.delta", delta: { a: 1 } }, completed)],
+    [
+      "error",
+      responses,
+      data({ type: "response.output_item.done", item: { type: "message", content: [null, 7] } }, completed),
+    ],
+    [
+      "error",
+      responses,
+      data({ type: "response.output_item.done", item: { type: "reasoning", summary: {}, id: 5 } }, completed),
+    ],
+    ["error", responses, data({ type: "response.failed" })],
+    ["error", responses, data({ type: "error", code: null, message: null })],
+    ["error", responses, data({ type: "response.created" })],
+    ["error", gemini, data(null, 1, [], {}, { candidates: null }, { candidates: [null] }, stopped)],
+    [
+      "error",
+      gemini,
+      data({ candidates: [{ content: { parts: [{ text: 5 }, {}, { text: "", thought: 1 }] } }] }, stopped),
+    ],
+    ["error", gemini, data({ candidates: [{ content: { parts: [null] } }] })],
+    ["error", gemini, data({ candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL" }] })],
+    ["error", gemini, data({ candidates: [{ finishReason: "__proto__" }] })],
+    ["error", gemini, data({ error: {} })],
+    ["refusal", gemini, data({ promptFeedback: { blockReason: "SAFETY" } })],
+    [
+      "error",
+      ollama,
+      lines(null, 1, [], {}, { message: null }, { message: { content: 5, thinking: [] } }, { done: true }),
+    ],
+    ["error", ollama, lines({ done: "yes" }, { done: true, prompt_eval_count: "x" }).trimEnd()],
+    ["error", ollama, lines({ error: { a: 1 } })],
+    ["error", ollama, lines({ done: true }).slice(0, -3)],
+    ["error", ollama, "x".repeat(17 * 1024 * 1024)],
   ])("ends the turn with %s, and nothing else happens", async (stop_reason, wire, stream) => {
     const server = await serveWire([{ writes: [stream] }]);
     const events = await takeTurn(agentOn(wire, server.url));
@@ -56,6 +98,15 @@ describe("a server that does not keep to its protocol", () => {
         stop,
       ),
     ],
+    [
+      responses,
+      data({ type: "response.output_item.done", item: { type: "function_call", call_id: 5, name: 7 } }, completed),
+    ],
+    [
+      gemini,
+      data({ candidates: [{ content: { parts: [{ functionCall: { id: 5, name: [], args: "x" } }] } }] }, stopped),
+    ],
+    [ollama, lines({ message: { tool_calls: [null] } }, { done: true })],
   ])("is told of a call that makes no sense", async (wire, stream) => {
     const server = await serveWire([{ writes: [stream] }, { writes: [wire.closing] }]);
     const events = await takeTurn(agentOn(wire, server.url));
@@ -66,7 +117,7 @@ describe("a server that does not keep to its protocol", () => {
   it.each([
     [chat, data(choice({ content: "All." }))],
     [anthropic, data({ type: "content_block_delta", delta: { type: "text_delta", text: "All." } }, ended)],
-  ])("has said all there is when the connection is lost behind the last word", async (wire, finish) => {
+  ])("has said all there is when the connection is lost after the last word", async (wire, finish) => {
     const server = await serveWire([{ writes: [finish], after: "cut" }]);
     const events = await takeTurn(agentOn(wire, server.url));
     expect(of(events, "text_delta")).toEqual([{ text: "All." }]);

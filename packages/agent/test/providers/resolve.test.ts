@@ -26,37 +26,63 @@ describe("a model's name leads to a provider", () => {
     ["glm-4.6", { ANTHROPIC_AUTH_TOKEN: "t" }, "anthropic", "glm-4.6", "https://api.anthropic.com/v1/messages"],
     ["kimi-k2", keys, "anthropic", "kimi-k2", "https://api.anthropic.com/v1/messages"],
     ["gpt-4o", keys, "openai", "gpt-4o", "https://api.openai.com/v1/chat/completions"],
-    ["O3-mini", keys, "openai", "O3-mini", "https://api.openai.com/v1/chat/completions"],
-    ["codex-mini", keys, "openai", "codex-mini", "https://api.openai.com/v1/chat/completions"],
+    ["O3-mini", keys, "openai", "O3-mini", "https://api.openai.com/v1/responses"],
+    ["gpt-5.2", keys, "openai", "gpt-5.2", "https://api.openai.com/v1/responses"],
+    [
+      "gpt-12",
+      { ...keys, OPENAI_BASE_URL: "https://API.openai.com/v1/" },
+      "openai",
+      "gpt-12",
+      "https://API.openai.com/v1/responses",
+    ],
+    ["gpt-5.2", { ...keys, OPENAI_BASE_URL: "http://h/v1" }, "openai", "gpt-5.2", "http://h/v1/chat/completions"],
+    [
+      "gpt-5.2",
+      { ...keys, OPENAI_BASE_URL: "https://api.openai.com.evil/v1" },
+      "openai",
+      "gpt-5.2",
+      "https://api.openai.com.evil/v1/chat/completions",
+    ],
+    [
+      "azure/my-gpt",
+      { AZURE_OPENAI_API_KEY: "z", AZURE_OPENAI_ENDPOINT: "https://r.openai.azure.com/" },
+      "azure",
+      "my-gpt",
+      "https://r.openai.azure.com/openai/v1/responses",
+    ],
+    ["codex-mini", keys, "openai", "codex-mini", "https://api.openai.com/v1/responses"],
     ["grok-3", keys, "xai", "grok-3", "https://api.x.ai/v1/chat/completions"],
     [
       "gemini-2.5-pro",
       keys,
       "google",
       "gemini-2.5-pro",
-      "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+      "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+    ],
+    [
+      "gemini-3-pro",
+      { GEMINI_BASE_URL: "http://h/v1beta/openai/" },
+      "google",
+      "gemini-3-pro",
+      "http://h/v1beta/openai/chat/completions",
+    ],
+    [
+      "google/gemini-3/x",
+      { GEMINI_BASE_URL: "http://h", OPENROUTER_API_KEY: "" },
+      "google",
+      "gemini-3/x",
+      "http://h/v1beta/models/gemini-3%2Fx:streamGenerateContent?alt=sse",
     ],
     ["deepseek-chat", keys, "deepseek", "deepseek-chat", "https://api.deepseek.com/v1/chat/completions"],
-    [
-      "deepseek-v3.1:671b-cloud",
-      keys,
-      "ollama",
-      "deepseek-v3.1:671b-cloud",
-      "http://127.0.0.1:11434/v1/chat/completions",
-    ],
-    ["llama3:8b", {}, "ollama", "llama3:8b", "http://127.0.0.1:11434/v1/chat/completions"],
-    ["qwen2.5-coder", {}, "ollama", "qwen2.5-coder", "http://127.0.0.1:11434/v1/chat/completions"],
-    ["gpt-oss:20b", keys, "ollama", "gpt-oss:20b", "http://127.0.0.1:11434/v1/chat/completions"],
-    [
-      "gpt-oss:120b-cloud",
-      { OLLAMA_API_KEY: "k" },
-      "ollama",
-      "gpt-oss:120b-cloud",
-      "https://ollama.com/v1/chat/completions",
-    ],
-    ["llama3", { OLLAMA_HOST: "0.0.0.0" }, "ollama", "llama3", "http://127.0.0.1:11434/v1/chat/completions"],
-    ["llama3", { OLLAMA_HOST: "gpu:9000" }, "ollama", "llama3", "http://gpu:9000/v1/chat/completions"],
-    ["somebody-elses", {}, "ollama", "somebody-elses", "http://127.0.0.1:11434/v1/chat/completions"],
+    ["deepseek-v3.1:671b-cloud", keys, "ollama", "deepseek-v3.1:671b-cloud", "http://127.0.0.1:11434/api/chat"],
+    ["llama3:8b", {}, "ollama", "llama3:8b", "http://127.0.0.1:11434/api/chat"],
+    ["qwen2.5-coder", {}, "ollama", "qwen2.5-coder", "http://127.0.0.1:11434/api/chat"],
+    ["gpt-oss:20b", keys, "ollama", "gpt-oss:20b", "http://127.0.0.1:11434/api/chat"],
+    ["gpt-oss:120b-cloud", { OLLAMA_API_KEY: "k" }, "ollama", "gpt-oss:120b-cloud", "https://ollama.com/api/chat"],
+    ["llama3", { OLLAMA_HOST: "0.0.0.0" }, "ollama", "llama3", "http://127.0.0.1:11434/api/chat"],
+    ["llama3", { OLLAMA_HOST: "gpu:9000" }, "ollama", "llama3", "http://gpu:9000/api/chat"],
+    ["llama3", { OLLAMA_HOST: "http://gpu:9000/v1" }, "ollama", "llama3", "http://gpu:9000/v1/chat/completions"],
+    ["somebody-elses", {}, "ollama", "somebody-elses", "http://127.0.0.1:11434/api/chat"],
     ["somebody-elses", { OPENAI_BASE_URL: "http://h/v1" }, "openai", "somebody-elses", "http://h/v1/chat/completions"],
     ["vllm/org/model", {}, "vllm", "org/model", "http://127.0.0.1:8000/v1/chat/completions"],
     ["vllm/m", { VLLM_BASE_URL: "http://h:1/v1/" }, "vllm", "m", "http://h:1/v1/chat/completions"],
@@ -93,17 +119,25 @@ describe("a model's name leads to a provider", () => {
       "x-title": "n",
     });
     expect(headers("llama3", {})).toEqual({});
+    expect(headers("gemini-x", { GOOGLE_API_KEY: "g" })).toEqual({ "x-goog-api-key": "g" });
+    expect(headers("gemini-x", { GEMINI_API_KEY: "g", GEMINI_BASE_URL: "http://h/openai" })).toEqual({
+      authorization: "Bearer g",
+    });
+    expect(headers("azure/x", { AZURE_OPENAI_API_KEY: "z", AZURE_OPENAI_ENDPOINT: "http://h" })).toEqual({
+      "api-key": "z",
+    });
   });
 
   it("or to an error that names the variable to set", () => {
-    for (const [name, variable] of [
+    for (const [name, variable, env = {}] of [
+      ["azure/x", "AZURE_OPENAI_ENDPOINT", { AZURE_OPENAI_API_KEY: "z" }],
       ["claude-x", "ANTHROPIC_API_KEY"],
       ["gpt-4o", "OPENAI_API_KEY"],
       ["a/b", "OPENROUTER_API_KEY"],
       ["grok-3", "XAI_API_KEY"],
     ] as const) {
       try {
-        resolveModel(name, {}, anthropicFirst);
+        resolveModel(name, env, anthropicFirst);
         expect.unreachable();
       } catch (error) {
         expect(isAgentError(error) && error.code).toBe("model_unavailable");

@@ -14,12 +14,19 @@ export interface WireFormat {
   text(deltas: readonly string[]): string;
   /** The first piece of a text, and nothing after it. */
   opening(text: string): string;
-  readonly refusing: string;
+  /** null where the format has no word for it. */
+  readonly refusing: string | null;
   readonly tooLong: string;
   /** An error the service reports inside a stream. */
   readonly failing: string;
   readonly overflow: { readonly status: number; readonly body: string };
   readonly keepAlive: string;
+  /** Whether the last event ends a reply; otherwise the connection's end does. */
+  readonly endsByEvent: boolean;
+  /** Whether there is a price for the model. */
+  readonly priced: boolean;
+  /** Input, output, cached and all tokens of a reply, as this format can tell them. */
+  readonly usage: readonly [number, number, number, number];
   /** What the request says about the results of the two calls, in order. */
   resultsIn(body: Record<string, unknown>): unknown[];
 }
@@ -101,6 +108,9 @@ export const anthropic: WireFormat = {
     }),
   },
   keepAlive: event({ type: "ping" }),
+  endsByEvent: true,
+  priced: true,
+  usage: [40, 25, 60, 125],
   resultsIn: (body) => {
     const last = (body["messages"] as { content: { type: string; content: { text: string }[] }[] }[]).at(-1);
     return (last?.content ?? []).filter((part) => part.type === "tool_result").map((part) => part.content[0]?.text);
@@ -150,13 +160,155 @@ export const chat: WireFormat = {
     }),
   },
   keepAlive: ": still here\n\n",
+  endsByEvent: true,
+  priced: true,
+  usage: [40, 25, 60, 125],
   resultsIn: (body) =>
     (body["messages"] as { role: string; content: unknown }[])
       .filter((message) => message.role === "tool")
       .map((message) => message.content),
 };
 
-export const wires = [anthropic, chat];
+const responseEvent = (type: string, more: object = {}): string =>
+  `event: ${type}\ndata: ${json({ type, ...more })}\n\n`;
+const item = (output_index: number, done: object, deltas: readonly string[] = []): string =>
+  responseEvent("response.output_item.added", { output_index, item: done }) +
+  deltas.join("") +
+  responseEvent("response.output_item.done", { output_index, item: done });
+const messageItem = (index: number, texts: readonly string[]): string =>
+  item(
+    index,
+    { type: "message", id: `msg_${index}`, content: [{ type: "output_text", text: texts.join(""), annotations: [] }] },
+    texts.map((delta) => responseEvent("response.output_text.delta", { delta })),
+  );
+const responseStart = responseEvent("response.created", { response: { id: "resp" } });
+const responseUsage = { input_tokens: 100, input_tokens_details: { cached_tokens: 60 }, output_tokens: 25 };
+const responseEnd = (more: object = {}): string =>
+  responseEvent(`response.${"incomplete_details" in more ? "incomplete" : "completed"}`, {
+    response: { usage: responseUsage, ...more },
+  });
+
+export const responses: WireFormat = {
+  name: "responses",
+  path: "/openai/v1/responses",
+  model: "azure/gpt-4o",
+  env: (url) => ({ AZURE_OPENAI_API_KEY: "key-z", AZURE_OPENAI_ENDPOINT: url }),
+  calling:
+    responseStart +
+    item(
+      0,
+      {
+        type: "reasoning",
+        id: "rs_0",
+        summary: [{ type: "summary_text", text: said.thoughts.join("") }],
+        encrypted_content: "e",
+      },
+      said.thoughts.map((delta) => responseEvent("response.reasoning_summary_text.delta", { delta })),
+    ) +
+    messageItem(1, said.texts) +
+    said.calls
+      .map(({ id, name, pieces }, n) =>
+        item(
+          2 + n,
+          { type: "function_call", id: `fc_${n}`, call_id: id, name, arguments: pieces.join("") },
+          pieces.map((delta) => responseEvent("response.function_call_arguments.delta", { delta })),
+        ),
+      )
+      .join("") +
+    responseEnd(),
+  closing: responseStart + messageItem(0, said.closing) + responseEnd(),
+  text: (deltas) => responseStart + messageItem(0, deltas) + responseEnd(),
+  opening: (text) => responseStart + responseEvent("response.output_text.delta", { delta: text }),
+  refusing:
+    responseStart + messageItem(0, ["I can't."]) + responseEnd({ incomplete_details: { reason: "content_filter" } }),
+  tooLong:
+    responseStart +
+    messageItem(0, ["And so on and"]) +
+    responseEnd({ incomplete_details: { reason: "max_output_tokens" } }),
+  failing: responseEvent("response.failed", { response: { error: { code: "server_error", message: "Overloaded" } } }),
+  overflow: chat.overflow,
+  keepAlive: ": still here\n\n",
+  endsByEvent: true,
+  priced: true,
+  usage: [40, 25, 60, 125],
+  resultsIn: (body) =>
+    (body["input"] as { type?: string; output: unknown }[])
+      .filter(({ type }) => type === "function_call_output")
+      .map(({ output }) => output),
+};
+
+const candidate = (parts: readonly object[], finishReason?: string): string =>
+  `data: ${json({
+    candidates: [{ content: { role: "model", parts }, ...(finishReason && { finishReason }) }],
+    usageMetadata: { promptTokenCount: 100, cachedContentTokenCount: 60, candidatesTokenCount: 25 },
+  })}\n\n`;
+
+export const gemini: WireFormat = {
+  name: "gemini",
+  path: "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
+  model: "gemini-2.5-flash",
+  env: (url) => ({ GEMINI_API_KEY: "key-g", GEMINI_BASE_URL: url }),
+  calling:
+    said.thoughts.map((text) => candidate([{ text, thought: true }])).join("") +
+    said.texts.map((text) => candidate([{ text }])).join("") +
+    said.calls
+      .map(({ id, name, pieces }) => candidate([{ functionCall: { id, name, args: JSON.parse(pieces.join("")) } }]))
+      .join("") +
+    candidate([], "STOP"),
+  closing: said.closing.map((text) => candidate([{ text }])).join("") + candidate([], "STOP"),
+  text: (deltas) => deltas.map((text) => candidate([{ text }])).join("") + candidate([], "STOP"),
+  opening: (text) => candidate([{ text }]),
+  refusing: candidate([{ text: "I can't." }]) + candidate([], "SAFETY"),
+  tooLong: candidate([{ text: "And so on and" }], "MAX_TOKENS"),
+  failing: `data: ${json({ error: { code: 503, message: "Overloaded", status: "UNAVAILABLE" } })}\n\n`,
+  overflow: {
+    status: 400,
+    body: json({ error: { code: 400, message: "the prompt exceeds the context window", status: "INVALID_ARGUMENT" } }),
+  },
+  keepAlive: ": still here\n\n",
+  endsByEvent: false,
+  priced: true,
+  usage: [40, 25, 60, 125],
+  resultsIn: (body) =>
+    (body["contents"] as { parts: { functionResponse?: { response: Record<string, unknown> } }[] }[])
+      .flatMap(({ parts }) => parts)
+      .flatMap(({ functionResponse }) => (functionResponse ? Object.values(functionResponse.response) : [])),
+};
+
+const line = (message: object, more: object = { done: false }): string =>
+  `${json({ model: "m", message: { role: "assistant", content: "", ...message }, ...more })}\n`;
+const lastLine = (done_reason = "stop"): string =>
+  line({}, { done: true, done_reason, prompt_eval_count: 100, eval_count: 25 });
+
+export const ollama: WireFormat = {
+  name: "ollama",
+  path: "/api/chat",
+  model: "qwen3:8b",
+  env: (url) => ({ OLLAMA_HOST: url }),
+  calling:
+    said.thoughts.map((thinking) => line({ thinking })).join("") +
+    said.texts.map((content) => line({ content })).join("") +
+    said.calls
+      .map(({ id, name, pieces }) =>
+        line({ tool_calls: [{ id, function: { name, arguments: JSON.parse(pieces.join("")) } }] }),
+      )
+      .join("") +
+    lastLine(),
+  closing: said.closing.map((content) => line({ content })).join("") + lastLine(),
+  text: (deltas) => deltas.map((content) => line({ content })).join("") + lastLine(),
+  opening: (text) => line({ content: text }),
+  refusing: null,
+  tooLong: line({ content: "And so on and" }) + lastLine("length"),
+  failing: `${json({ error: "Overloaded" })}\n`,
+  overflow: { status: 400, body: json({ error: "prompt too long; exceeded max context length by 4 tokens" }) },
+  keepAlive: "\n",
+  endsByEvent: true,
+  priced: false,
+  usage: [100, 25, 0, 125],
+  resultsIn: chat.resultsIn,
+};
+
+export const wires = [anthropic, chat, responses, gemini, ollama];
 
 /** An agent on that wire; nobody waits between retries. */
 export function agentOn(wire: WireFormat, url: string, idleMs = 5_000): AgentOptions {

@@ -5,9 +5,10 @@
 import type { Json } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { isJsonObject, type JsonObject } from "../../json.js";
+import type { Effort } from "../effort.js";
 import { oddEnding } from "../endings.js";
 import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
-import { type PromptPart, promptParts } from "../prompt-parts.js";
+import { type PicturesMessage, type PromptPart, promptParts, withPictures } from "../prompt-parts.js";
 import { providerError } from "../provider-error.js";
 import type { Reply } from "../reply.js";
 import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
@@ -16,12 +17,17 @@ import { writtenCall } from "../written-call.js";
 export interface ChatSettings {
   readonly model: string;
   /** Sent as `reasoning_effort` where the person asked for one. */
-  readonly effort: string | null;
+  readonly effort: Effort | null;
+  /** Whether requests name their session, for the vendor's cache. */
+  readonly cacheKey: boolean;
 }
 
 export function createChatModel(options: ChatSettings & Endpoint): Model {
   return createWireModel(chat, options);
 }
+
+/** The body of a request; exported for the check against the vendor's own types. */
+export type ChatBody = ReturnType<typeof bodyOf>;
 
 // --- internal ---
 
@@ -29,74 +35,69 @@ const chat: Wire<ChatSettings> = {
   headers: {},
   framing: "events",
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
+  refusesSeal: /thought.?signature|reasoning_details|invalid `?signature/i,
+  // What a server does not know is left out from then on.
+  fallback(settings, said) {
+    if (settings.cacheKey && /prompt_cache_key/.test(said)) return { ...settings, cacheKey: false };
+    if (settings.effort && /reasoning_effort/.test(said)) return { ...settings, effort: null };
+    return null;
+  },
 };
 
 // --- what goes out ---
 
-function bodyOf({ system, tools, messages }: ModelRequest, { model, effort }: ChatSettings) {
+function bodyOf({ system, tools, messages, session }: ModelRequest, { model, effort, cacheKey }: ChatSettings) {
   return {
     model,
-    stream: true,
+    stream: true as const,
     stream_options: { include_usage: true },
-    ...(effort ? { reasoning_effort: effort } : {}),
-    ...(tools.length > 0 ? { tools: tools.map(wireTool) } : {}),
-    messages: [...(system ? [{ role: "system", content: system }] : []), ...wireMessages(messages)],
+    ...(effort && { reasoning_effort: effort }),
+    ...(cacheKey && session !== undefined && { prompt_cache_key: session }),
+    ...(tools.length > 0 && { tools: tools.map(wireTool) }),
+    messages: [
+      ...(system ? [{ role: "system" as const, content: system }] : []),
+      ...[...withPictures(messages)].map(wireMessage),
+    ],
   };
 }
 
 function wireTool({ name, description, inputSchema }: ModelRequest["tools"][number]) {
-  return { type: "function", function: { name, description, parameters: inputSchema } };
+  return { type: "function" as const, function: { name, description, parameters: { ...inputSchema } } };
 }
 
-function wireMessages(messages: readonly ModelMessage[]): object[] {
-  const wire: object[] = [];
-  // Results must follow their call without a gap, so pictures wait until the last result of a group is out.
-  let pictures: PromptPart[] = [];
-  const showPictures = () => {
-    if (pictures.length > 0) wire.push({ role: "user", content: pictures.map(wirePart) });
-    pictures = [];
-  };
-  for (const message of messages) {
-    if (message.role !== "tool") showPictures();
-    wire.push(wireMessage(message));
-    if (message.role !== "tool" || !message.images?.length) continue;
-    pictures.push({ type: "text", text: `Pictures from ${message.name}:` });
-    pictures.push(...message.images.map((image) => ({ type: "image" as const, ...image })));
-  }
-  showPictures();
-  return wire;
-}
-
-function wireMessage(message: ModelMessage): object {
+function wireMessage(message: ModelMessage | PicturesMessage) {
   switch (message.role) {
     case "user": {
       const parts = promptParts(message);
       const plain = parts.every((part) => part.type === "text");
-      return { role: "user", content: plain ? parts.map((part) => part.text).join("\n") : parts.map(wirePart) };
+      const content = plain ? parts.map((part) => part.text).join("\n") : parts.map(wirePart);
+      return { role: "user" as const, content };
     }
     case "summary":
-      return { role: "user", content: message.text };
+      return { role: "user" as const, content: message.text };
+    case "pictures":
+      return { role: "user" as const, content: message.parts.map(wirePart) };
     case "assistant":
       return wireReply(message);
     case "tool":
-      return { role: "tool", tool_call_id: message.id, content: message.output || "(no output)" };
+      return { role: "tool" as const, tool_call_id: message.id, content: message.output || "(no output)" };
   }
 }
 
 type ReplyMessage = Extract<ModelMessage, { role: "assistant" }>;
 
 /** A message has one field for each kind of part: what was mixed cannot be told. */
-function wireReply(message: ReplyMessage): object {
+function wireReply(message: ReplyMessage) {
   const calls = callsOf(message);
   return {
-    role: "assistant",
+    role: "assistant" as const,
     content: textOf(message) || (calls.length > 0 ? null : "(nothing)"),
     ...reasoningOf(message, calls.length > 0),
     ...extraOf(message.parts.flatMap((part) => (part.type === "text" ? [part.seal?.data] : []))),
     ...(calls.length > 0 && {
       tool_calls: calls.map((part) => {
         const { name, args, own } = writtenCall(part);
-        return { id: part.id, type: "function", function: { name, arguments: args }, ...extraOf([own]) };
+        return { id: part.id, type: "function" as const, function: { name, arguments: args }, ...extraOf([own]) };
       }),
     }),
   };
@@ -130,9 +131,9 @@ function extraOf(seals: readonly unknown[]): object {
   return {};
 }
 
-function wirePart(part: PromptPart): object {
-  if (part.type === "text") return { type: "text", text: part.text };
-  return { type: "image_url", image_url: { url: `data:${part.mimeType};base64,${part.data}` } };
+function wirePart(part: PromptPart) {
+  if (part.type === "text") return { type: "text" as const, text: part.text };
+  return { type: "image_url" as const, image_url: { url: `data:${part.mimeType};base64,${part.data}` } };
 }
 
 // --- what comes back ---
@@ -231,8 +232,8 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
       const choice = choices?.[0];
       if (choice) {
         if (choice.delta) addDelta(choice.delta, reply);
-        if (choice.finish_reason)
-          reply.stop(refused ? "refusal" : (STOPS.get(choice.finish_reason) ?? oddEnding(choice.finish_reason)));
+        const reason = choice.finish_reason;
+        if (reason) reply.stop(refused ? "refusal" : (STOPS.get(reason) ?? oddEnding(reason)));
       }
       if (usage) reply.usage(usageOf(usage));
     },

@@ -4,6 +4,7 @@ import type { ReasoningPart } from "@chimera/acp-schema/events";
 import type { AgentError } from "../../errors.js";
 import { isJsonObject } from "../../json.js";
 import type { ToolImage } from "../../tool.js";
+import { type Effort, THINKING_TOKENS } from "../effort.js";
 import { oddEnding } from "../endings.js";
 import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
 import { promptParts } from "../prompt-parts.js";
@@ -15,13 +16,28 @@ import { writtenCall } from "../written-call.js";
 export interface MessagesSettings {
   readonly model: string;
   readonly maxOutput: number;
-  /** Tokens the model may think with; 0 turns thinking off. */
-  readonly thinkingBudget: number;
+  readonly thinking: Thinking | null;
+}
+
+/**
+ * How a model is asked to think. Models from 4.6 on decide how much, within an effort; older ones are given a number of tokens
+ * (https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking).
+ */
+export type Thinking =
+  | { readonly form: "adaptive"; readonly effort: Effort | null; readonly refused?: true }
+  | { readonly form: "budget"; readonly tokens: number; readonly effort: Effort | null; readonly refused?: true };
+
+/** Thinking counts as part of the reply. */
+export function budgetOf(effort: Effort, maxOutput: number): number {
+  return Math.min(THINKING_TOKENS[effort], maxOutput / 2);
 }
 
 export function createMessagesModel(options: MessagesSettings & Endpoint): Model {
   return createWireModel(messages, options);
 }
+
+/** The body of a request; exported for the check against the vendor's own types. */
+export type MessagesBody = ReturnType<typeof bodyOf>;
 
 // --- internal ---
 
@@ -29,59 +45,99 @@ const messages: Wire<MessagesSettings> = {
   headers: { "anthropic-version": "2023-06-01" },
   framing: "events",
   request(conversation, settings) {
-    const { wire, digest } = wireMessages(conversation);
+    const { wire, digest } = wireMessages(conversation, settings.thinking?.form !== "budget");
     return { body: bodyOf(conversation, settings, wire), ...createReader(digest) };
   },
+  refusesSeal:
+    /invalid `?(signature|data)`?|bound to a different|thinking`? blocks.*cannot be modified|each thinking block must/i,
+  fallback: askOtherwise,
 };
+
+/** A model that does not take one way of asking for thinking gets the other one, then none. */
+function askOtherwise(settings: MessagesSettings, said: string): MessagesSettings | null {
+  const { thinking, maxOutput } = settings;
+  if (!thinking) return null;
+  if (/start with a thinking block/i.test(said)) return { ...settings, thinking: null };
+  if (!/thinking|adaptive|budget_tokens|output_config|effort/i.test(said)) return null;
+  const { effort, refused, form } = thinking;
+  if (refused) return { ...settings, thinking: null };
+  const other: Thinking | null =
+    form === "budget"
+      ? { form: "adaptive", effort, refused: true }
+      : effort && { form: "budget", effort, tokens: budgetOf(effort, maxOutput), refused: true };
+  return { ...settings, thinking: other };
+}
 
 // --- what goes out ---
 
 interface Marked {
   cache_control?: { type: "ephemeral" };
 }
-type TextBlock = { type: "text"; text: string } & Marked;
-type ImageBlock = {
+interface TextBlock extends Marked {
+  type: "text";
+  text: string;
+}
+interface ImageBlock extends Marked {
   type: "image";
   source: { type: "base64"; media_type: ToolImage["mimeType"]; data: string };
-} & Marked;
-type ResultBlock = {
+}
+interface ResultBlock extends Marked {
   type: "tool_result";
   tool_use_id: string;
   is_error: boolean;
   content: (TextBlock | ImageBlock)[];
-} & Marked;
+}
+type UserBlock = TextBlock | ImageBlock | ResultBlock;
 type ThinkingBlock =
   | { type: "thinking"; thinking: string; signature: string }
   | { type: "redacted_thinking"; data: string };
-type ReplyBlock = TextBlock | ThinkingBlock | ({ type: "tool_use"; id: string; name: string; input: object } & Marked);
+type ReplyBlock = TextBlock | ThinkingBlock | { type: "tool_use"; id: string; name: string; input: object };
 
-type WireMessage =
-  | { role: "user"; content: (TextBlock | ImageBlock | ResultBlock)[] }
-  | { role: "assistant"; content: ReplyBlock[] };
+type WireMessage = { role: "user"; content: UserBlock[] } | { role: "assistant"; content: ReplyBlock[] };
 
 const CACHED = { type: "ephemeral" } as const;
+/** Four marks are allowed, and the system text has one. */
+const MARKED_MESSAGES = 3;
 
-function bodyOf(
-  { system, tools, maxOutput: most = Number.POSITIVE_INFINITY }: ModelRequest,
-  { model, maxOutput, thinkingBudget }: MessagesSettings,
-  wire: WireMessage[],
-) {
-  // Two breakpoints: what never changes, and the conversation so far. Each step then re-reads all but its own news.
-  const last = wire.at(-1)?.content.at(-1);
-  if (last) (last as Marked).cache_control = CACHED;
+function bodyOf({ system, tools, maxOutput: asked }: ModelRequest, settings: MessagesSettings, wire: WireMessage[]) {
+  const { model, maxOutput, thinking } = settings;
+  const least = thinking?.form === "budget" ? thinking.tokens + 1 : 1;
+  markForCache(wire);
   return {
     model,
-    max_tokens: Math.min(maxOutput, Math.max(most, thinkingBudget + 1)),
-    stream: true,
-    ...(system ? { system: [{ type: "text", text: system, cache_control: CACHED }] } : {}),
-    ...(thinkingBudget > 0 ? { thinking: { type: "enabled", budget_tokens: thinkingBudget } } : {}),
-    ...(tools.length > 0 ? { tools: tools.map(wireTool) } : {}),
+    max_tokens: Math.min(maxOutput, Math.max(least, asked ?? maxOutput)),
+    stream: true as const,
+    ...(system && { system: [{ type: "text" as const, text: system, cache_control: CACHED }] }),
+    ...(thinking && thinkingOf(thinking)),
+    ...(tools.length > 0 && { tools: tools.map(wireTool) }),
     messages: wire,
   };
 }
 
+/**
+ * What is marked is read from the cache by the next request that begins with the same words, and a mark is looked for within twenty
+ * blocks only: a step of fifteen calls and their results is longer. So the ends of the last messages of the user's side are marked
+ * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
+ */
+function markForCache(wire: readonly WireMessage[]): void {
+  const users = wire.filter((message) => message.role === "user").slice(-MARKED_MESSAGES);
+  for (const { content } of users) {
+    const last = content.at(-1);
+    if (last) last.cache_control = CACHED;
+  }
+}
+
+function thinkingOf(thinking: Thinking) {
+  if (thinking.form === "budget") return { thinking: { type: "enabled" as const, budget_tokens: thinking.tokens } };
+  const { effort } = thinking;
+  return {
+    thinking: { type: "adaptive" as const, display: "summarized" as const },
+    ...(effort && { output_config: { effort } }),
+  };
+}
+
 function wireTool({ name, description, inputSchema }: ModelRequest["tools"][number]) {
-  return { name, description, input_schema: inputSchema };
+  return { name, description, input_schema: inputSchema as { type: "object" } };
 }
 
 /**
@@ -89,16 +145,20 @@ function wireTool({ name, description, inputSchema }: ModelRequest["tools"][numb
  *
  * Thinking is bound to everything before it (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking): sent back
  * after anything else than what it came after, it is refused, while thinking that is left out is always accepted. So each seal
- * names the digest of the request that was answered, and counts only where what is sent now has the same one.
+ * names the digest of the request that was answered, and counts only where what is sent now has the same one. Models that are given
+ * a budget are not `bound`, and refuse a turn of calls that does not begin with thinking.
  */
-function wireMessages({ system, tools, messages }: ModelRequest): { wire: WireMessage[]; digest: string } {
+function wireMessages(
+  { system, tools, messages }: ModelRequest,
+  bound: boolean,
+): { wire: WireMessage[]; digest: string } {
   const hash = createHash("sha256").update(JSON.stringify([system, tools.map(wireTool)]));
   const digestNow = (): string => hash.copy().digest("base64url").slice(0, 22);
   const wire: WireMessage[] = [];
   for (const message of messages) {
     const said: WireMessage =
       message.role === "assistant"
-        ? { role: "assistant", content: replyBlocks(message.parts, digestNow) }
+        ? { role: "assistant", content: replyBlocks(message.parts, bound ? digestNow : null) }
         : { role: "user", content: userBlocks(message) };
     if (said.content.length === 0) continue;
     hash.update(said.role).update(JSON.stringify(said.content));
@@ -109,7 +169,7 @@ function wireMessages({ system, tools, messages }: ModelRequest): { wire: WireMe
   return { wire, digest: digestNow() };
 }
 
-function userBlocks(message: Exclude<ModelMessage, { role: "assistant" }>): (TextBlock | ImageBlock | ResultBlock)[] {
+function userBlocks(message: Exclude<ModelMessage, { role: "assistant" }>): UserBlock[] {
   switch (message.role) {
     case "user":
       return promptParts(message).map((part) => (part.type === "text" ? textBlock(part.text) : imageBlock(part)));
@@ -132,8 +192,8 @@ function userBlocks(message: Exclude<ModelMessage, { role: "assistant" }>): (Tex
 
 type Parts = Extract<ModelMessage, { role: "assistant" }>["parts"];
 
-function replyBlocks(parts: Parts, digestNow: () => string): ReplyBlock[] {
-  const digest = parts.some((part) => part.type === "reasoning" && part.seal) ? digestNow() : "";
+function replyBlocks(parts: Parts, digestNow: (() => string) | null): ReplyBlock[] {
+  const digest = digestNow && parts.some((part) => part.type === "reasoning" && part.seal) ? digestNow() : null;
   const blocks = parts.flatMap((part): ReplyBlock[] => {
     if (part.type === "reasoning") return thinkingBlocks(part, digest);
     // A text of blanks only is refused.
@@ -145,8 +205,9 @@ function replyBlocks(parts: Parts, digestNow: () => string): ReplyBlock[] {
   return blocks.slice(0, blocks.findLastIndex((block) => !block.type.endsWith("thinking")) + 1);
 }
 
-function thinkingBlocks({ text, seal }: ReasoningPart, digest: string): ThinkingBlock[] {
-  if (!isJsonObject(seal?.data) || seal.data["after"] !== digest) return [];
+/** Without a digest, whatever came before. */
+function thinkingBlocks({ text, seal }: ReasoningPart, digest: string | null): ThinkingBlock[] {
+  if (!isJsonObject(seal?.data) || (digest !== null && seal.data["after"] !== digest)) return [];
   const { type, signature, data } = seal.data as Record<string, unknown>;
   if (type === "thinking" && typeof signature === "string") return [{ type, thinking: text, signature }];
   return type === "redacted_thinking" && typeof data === "string" ? [{ type, data }] : [];

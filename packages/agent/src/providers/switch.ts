@@ -1,0 +1,26 @@
+/** A model that moves to another endpoint for good, once the first one says that it must be asked there. */
+import { isAgentError } from "../errors.js";
+import type { Model } from "./model.js";
+
+/** `first` answers until it refuses a request in words that match; `other` is opened then, and answers from there on. */
+export function createSwitch(first: Model, when: RegExp, other: () => Promise<Model>): Model {
+  let moved: Promise<Model> | null = null;
+  const { provider, id, contextWindow, price } = first;
+  return {
+    provider,
+    id,
+    contextWindow,
+    price,
+    async *stream(request) {
+      if (!moved) {
+        try {
+          return yield* first.stream(request);
+        } catch (error) {
+          if (!isAgentError(error) || error.retryable || !when.test(error.message)) throw error;
+          moved = other();
+        }
+      }
+      yield* (await moved).stream(request);
+    },
+  };
+}

@@ -1,0 +1,243 @@
+/**
+ * Gemini's own format, https://ai.google.dev/api/generate-content: a reply is parts, and a thought signature goes back on the very
+ * part it came with (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ */
+import type { Json } from "@chimera/acp-schema/events";
+import { isJsonObject, type JsonObject } from "../../json.js";
+import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import { type PromptPart, promptParts } from "../prompt-parts.js";
+import { providerError } from "../provider-error.js";
+import type { Reply } from "../reply.js";
+import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
+import { calledBy, ownName, writtenCall } from "../written-call.js";
+
+export interface GeminiSettings {
+  readonly model: string;
+  /** How the model is asked to think; null for one that cannot. */
+  readonly thinking: GeminiThinking | null;
+  /** Whether the first call of each reply must be signed, as from Gemini 3 on. */
+  readonly signed: boolean;
+}
+
+export interface GeminiThinking {
+  readonly level?: "LOW" | "MEDIUM" | "HIGH";
+  /** Tokens, for models that know no levels. */
+  readonly budget?: number;
+}
+
+export function createGeminiModel(options: GeminiSettings & Endpoint): Model {
+  return createWireModel(gemini, options);
+}
+
+/** The body of a request; exported for the check against the vendor's own types. */
+export type GeminiBody = ReturnType<typeof bodyOf>;
+
+// --- internal ---
+
+const gemini: Wire<GeminiSettings> = {
+  headers: {},
+  framing: "events",
+  request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
+  refusesSeal: /(invalid|corrupted) thought.?signature/i,
+  fallback(settings, said) {
+    const { thinking, signed } = settings;
+    if (!signed && /missing a thought.?signature/i.test(said)) return { ...settings, signed: true };
+    if (!thinking || !/thinking|thought/i.test(said)) return null;
+    const asked = thinking.level !== undefined || thinking.budget !== undefined;
+    return { ...settings, thinking: asked ? {} : null };
+  },
+};
+
+// --- what goes out ---
+
+type WirePart = {
+  text?: string;
+  thought?: true;
+  thoughtSignature?: string;
+  inlineData?: { mimeType: string; data: string };
+  functionCall?: { id?: string; name: string; args: JsonObject };
+  functionResponse?: { id?: string; name: string; response: JsonObject };
+};
+interface Content {
+  role: "user" | "model";
+  parts: WirePart[];
+}
+
+function bodyOf({ system, tools, messages }: ModelRequest, { thinking, signed }: GeminiSettings) {
+  return {
+    ...(system && { systemInstruction: { parts: [{ text: system }] } }),
+    ...(tools.length > 0 && { tools: [{ functionDeclarations: tools.map(wireTool) }] }),
+    ...(thinking && { generationConfig: { thinkingConfig: thinkingOf(thinking) } }),
+    contents: contentsOf(messages, signed),
+  };
+}
+
+function thinkingOf({ level, budget }: GeminiThinking) {
+  return {
+    includeThoughts: true,
+    ...(level !== undefined && { thinkingLevel: level }),
+    ...(budget !== undefined && { thinkingBudget: budget }),
+  };
+}
+
+function wireTool({ name, description, inputSchema }: ModelRequest["tools"][number]) {
+  return { name, description, parametersJsonSchema: inputSchema };
+}
+
+/** The results of one reply are one content, right after it, and pictures come after the last of them. */
+function contentsOf(messages: readonly ModelMessage[], signed: boolean): Content[] {
+  const contents: Content[] = [];
+  const called = calledBy(messages);
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at] as ModelMessage;
+    if (message.role === "tool") {
+      const end = messages.findIndex(({ role }, index) => index > at && role !== "tool");
+      const results = messages.slice(at, end < 0 ? undefined : end) as Said<"tool">[];
+      contents.push({
+        role: "user",
+        parts: [...results.map((one) => resultOf(one, called)), ...results.flatMap(picturesOf)],
+      });
+      at += results.length - 1;
+      continue;
+    }
+    const parts = message.role === "assistant" ? replyParts(message.parts, signed) : userParts(message);
+    if (parts.length > 0) contents.push({ role: message.role === "assistant" ? "model" : "user", parts });
+  }
+  return contents;
+}
+
+type Said<R> = Extract<ModelMessage, { role: R }>;
+
+function userParts(message: Said<"user"> | Said<"summary">): WirePart[] {
+  return message.role === "summary" ? [{ text: message.text }] : promptParts(message).map(partOf);
+}
+
+function resultOf({ id, name, output, success }: Said<"tool">, called: ReturnType<typeof calledBy>): WirePart {
+  const text = output || "(no output)";
+  const call = called.get(id) ?? { name };
+  return { functionResponse: { ...call, response: success ? { output: text } : { error: text } } };
+}
+
+function picturesOf({ name, images = [] }: Said<"tool">): WirePart[] {
+  if (images.length === 0) return [];
+  return [{ text: `Pictures from ${name}:` }, ...images.map((image) => partOf({ type: "image", ...image }))];
+}
+
+function partOf(part: PromptPart): WirePart {
+  return part.type === "text" ? { text: part.text } : { inlineData: { mimeType: part.mimeType, data: part.data } };
+}
+
+/** Goes where a call has no signature that its model wants: it came from another model, or from before a summary. */
+const UNSIGNED = "skip_thought_signature_validator";
+
+function replyParts(parts: Said<"assistant">["parts"], signed: boolean): WirePart[] {
+  let firstCall = true;
+  return parts.flatMap((part): WirePart[] => {
+    if (part.type === "call") {
+      const written = writtenCall(part);
+      const signature = asText(written.own["thoughtSignature"]) || (signed && firstCall ? UNSIGNED : "");
+      firstCall = false;
+      const functionCall = { ...ownName(written), args: written.input };
+      return [{ functionCall, ...(signature && { thoughtSignature: signature }) }];
+    }
+    const data: JsonObject = isJsonObject(part.seal?.data) ? part.seal.data : {};
+    const thoughtSignature = asText(data["thoughtSignature"]);
+    if (part.type === "reasoning")
+      return thoughtSignature ? [{ text: part.text, thought: true, thoughtSignature }] : [];
+    if (part.text === "" && !thoughtSignature) return [];
+    return [{ text: part.text, ...(thoughtSignature && { thoughtSignature }) }];
+  });
+}
+
+// --- what comes back ---
+
+interface WireChunk {
+  candidates?: readonly {
+    content?: { parts?: readonly ReceivedPart[] | null } | null;
+    finishReason?: string;
+    finishMessage?: string;
+  }[];
+  promptFeedback?: { blockReason?: string } | null;
+  usageMetadata?: WireUsage;
+  error?: { code?: number; message?: string; status?: string };
+}
+
+interface ReceivedPart {
+  text?: unknown;
+  thought?: unknown;
+  thoughtSignature?: unknown;
+  functionCall?: { id?: unknown; name?: unknown; args?: unknown };
+}
+
+interface WireUsage {
+  promptTokenCount?: number;
+  cachedContentTokenCount?: number;
+  candidatesTokenCount?: number;
+  thoughtsTokenCount?: number;
+}
+
+const STOPS: ReadonlyMap<string, ModelStop> = new Map([
+  ["STOP", "end"],
+  ["MAX_TOKENS", "max_tokens"],
+  ["SAFETY", "refusal"],
+  ["RECITATION", "refusal"],
+  ["LANGUAGE", "refusal"],
+  ["BLOCKLIST", "refusal"],
+  ["PROHIBITED_CONTENT", "refusal"],
+  ["SPII", "refusal"],
+  ["IMAGE_SAFETY", "refusal"],
+]);
+
+function createReader(): Pick<Exchange, "read"> {
+  return {
+    read(chunk, reply) {
+      if (typeof chunk !== "object" || chunk === null) return;
+      const { candidates, promptFeedback, usageMetadata, error } = chunk as WireChunk;
+      if (error) throw providerError(error.code ?? 0, asText(error.status), error.message ?? "");
+      if (usageMetadata) reply.usage(usageOf(usageMetadata));
+      if (promptFeedback?.blockReason) reply.stop("refusal");
+      const candidate = candidates?.[0];
+      if (!candidate) return;
+      const parts = candidate.content?.parts;
+      if (Array.isArray(parts)) for (const part of parts) readPart(part, reply);
+      if (candidate.finishReason) reply.stop(stopOf(candidate.finishReason, candidate.finishMessage));
+    },
+  };
+}
+
+/** A text comes in pieces; a signed piece stays a part of its own, as it came. */
+function readPart(part: ReceivedPart, reply: Reply): void {
+  const signature = asText(part.thoughtSignature);
+  const { functionCall } = part;
+  if (isJsonObject(functionCall)) {
+    const id = asText(functionCall.id);
+    const seal: Json = { ...(id && { id }), ...(signature && { thoughtSignature: signature }) };
+    const args = JSON.stringify(functionCall.args ?? {});
+    reply.call({ id, name: asText(functionCall.name), args, ...(Object.keys(seal).length > 0 && { seal }) });
+    return;
+  }
+  if (typeof part.text !== "string") return;
+  const kind = part.thought === true ? "reasoning" : "text";
+  if (signature) reply.end(kind);
+  reply[kind](part.text);
+  if (signature) reply.end(kind, { thoughtSignature: signature });
+}
+
+function stopOf(reason: string, message: string | undefined): ModelStop {
+  const stop = STOPS.get(reason);
+  // A call that the model did not manage to write, for one: asked again, it mostly does.
+  if (!stop) throw providerError(0, "server_error", `the model stopped with ${reason}${message ? `: ${message}` : ""}`);
+  return stop;
+}
+
+function usageOf(usage: WireUsage): Usage {
+  const cacheRead = usage.cachedContentTokenCount ?? 0;
+  const reasoning = usage.thoughtsTokenCount ?? 0;
+  return {
+    input: Math.max(0, (usage.promptTokenCount ?? 0) - cacheRead),
+    output: (usage.candidatesTokenCount ?? 0) + reasoning,
+    cacheRead,
+    cacheWrite: 0,
+    reasoning,
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * Ollama's own format, https://docs.ollama.com/api/chat. Its compatible endpoint cannot be told how much a conversation holds, and
+ * cuts it at 4,096 tokens without a word.
+ */
+import { callsOf, textOf } from "@chimera/acp-schema/parts";
+import { AgentError, isAgentError } from "../../errors.js";
+import { isJsonObject, type JsonObject } from "../../json.js";
+import type { Effort } from "../effort.js";
+import type { Model, ModelMessage, ModelRequest } from "../model.js";
+import type { Post, PostReply } from "../post.js";
+import { type PicturesMessage, type PromptPart, promptParts, withPictures } from "../prompt-parts.js";
+import { providerError, readJson } from "../provider-error.js";
+import type { Reply } from "../reply.js";
+import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
+import { calledBy, ownName, writtenCall } from "../written-call.js";
+
+export interface OllamaSettings {
+  readonly model: string;
+  /** Tokens of the context; null leaves it to the server. */
+  readonly contextLength: number | null;
+  /** null leaves it to the model. */
+  readonly think: Effort | true | null;
+}
+
+export function createOllamaModel(options: OllamaSettings & Endpoint): Model {
+  return createWireModel(ollama, options);
+}
+
+/** What Ollama says of a model it has. */
+export interface OllamaFacts {
+  /** What the model was made for, in tokens, or what its file asks for. */
+  readonly contextLength: number | null;
+  readonly thinks: boolean;
+}
+
+/** Asks about a model (https://docs.ollama.com/api-reference/show-model-details); a server that cannot say leaves it open. */
+export async function showModel(
+  { url, headers, model }: Pick<Endpoint, "url" | "headers" | "model">,
+  post: Post,
+  signal: AbortSignal,
+): Promise<OllamaFacts> {
+  const body = JSON.stringify({ model });
+  const asked = { url, headers: { "content-type": "application/json", ...headers }, body, signal };
+  const told = await post(asked)
+    .then(readAnswer)
+    .catch((error: unknown): JsonObject => {
+      if (isAgentError(error)) throw error;
+      return {};
+    });
+  const error = asText(told["error"]);
+  if (/not found/i.test(error))
+    throw new AgentError("model_unavailable", `Ollama says: ${error}. \`ollama pull ${model}\` fetches it`);
+  const capabilities = told["capabilities"];
+  return {
+    contextLength: askedLength(asText(told["parameters"])) ?? madeFor(told["model_info"]),
+    thinks: Array.isArray(capabilities) && capabilities.includes("thinking"),
+  };
+}
+
+/** The body of a request; exported for the check against the vendor's own types. */
+export type OllamaBody = ReturnType<typeof bodyOf>;
+
+// --- internal ---
+
+async function readAnswer(reply: PostReply): Promise<JsonObject> {
+  return (await readJson(reply)) ?? {};
+}
+
+/** `num_ctx 32768` among the lines of a model's file. */
+function askedLength(parameters: string): number | null {
+  return Number(/^num_ctx\s+(\d+)/m.exec(parameters)?.[1]) || null;
+}
+
+/** `llama.context_length` and the like: the key begins with the model's architecture. */
+function madeFor(info: unknown): number | null {
+  if (!isJsonObject(info)) return null;
+  const length = info[`${asText(info["general.architecture"])}.context_length`];
+  return typeof length === "number" && length > 0 ? length : null;
+}
+
+const ollama: Wire<OllamaSettings> = {
+  headers: {},
+  framing: "lines",
+  request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
+  // Few models know levels, and some that think cannot be asked to.
+  fallback({ think, ...settings }, said) {
+    if (!think || !/think/i.test(said)) return null;
+    return { ...settings, think: think === true ? null : true };
+  },
+};
+
+// --- what goes out ---
+
+function bodyOf({ system, tools, messages }: ModelRequest, { model, contextLength, think }: OllamaSettings) {
+  const called = calledBy(messages);
+  return {
+    model,
+    stream: true as const,
+    ...(think && { think }),
+    ...(contextLength !== null && { options: { num_ctx: contextLength } }),
+    ...(tools.length > 0 && { tools: tools.map(wireTool) }),
+    messages: [
+      ...(system ? [{ role: "system", content: system }] : []),
+      ...[...withPictures(messages)].map((message) => wireMessage(message, called)),
+    ],
+  };
+}
+
+function wireTool({ name, description, inputSchema }: ModelRequest["tools"][number]) {
+  return { type: "function", function: { name, description, parameters: inputSchema } };
+}
+
+interface WireMessage {
+  role: string;
+  content: string;
+  images?: string[];
+  thinking?: string;
+  tool_calls?: { id?: string; function: { name: string; arguments: JsonObject } }[];
+  tool_name?: string;
+  tool_call_id?: string;
+}
+
+function wireMessage(message: ModelMessage | PicturesMessage, called: ReturnType<typeof calledBy>): WireMessage {
+  switch (message.role) {
+    case "user":
+      return promptOf(promptParts(message));
+    case "pictures":
+      return promptOf(message.parts);
+    case "summary":
+      return { role: "user", content: message.text };
+    case "assistant":
+      return replyOf(message);
+    case "tool": {
+      const { name, id } = called.get(message.id) ?? { name: message.name };
+      const content = message.output || "(no output)";
+      return { role: "tool", content, tool_name: name, ...(id !== undefined && { tool_call_id: id }) };
+    }
+  }
+}
+
+function promptOf(parts: readonly PromptPart[]): WireMessage {
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const images = parts.flatMap((part) => (part.type === "image" ? [part.data] : []));
+  return { role: "user", content: texts.join("\n"), ...(images.length > 0 && { images }) };
+}
+
+function replyOf(message: Extract<ModelMessage, { role: "assistant" }>): WireMessage {
+  const calls = callsOf(message);
+  const thought = message.parts.filter((part) => part.type === "reasoning" && isOwn(part.seal?.data));
+  const thinking = thought.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
+  return {
+    role: "assistant",
+    content: textOf(message),
+    ...(thinking && { thinking }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map((part) => {
+        const written = writtenCall(part);
+        const { name, ...id } = ownName(written);
+        return { ...id, function: { name, arguments: written.input } };
+      }),
+    }),
+  };
+}
+
+/** Thinking that came in the field it goes back in. */
+const SEAL = { field: "thinking" };
+
+function isOwn(data: unknown): boolean {
+  return isJsonObject(data) && data["field"] === SEAL.field;
+}
+
+// --- what comes back ---
+
+interface WireLine {
+  message?: { content?: unknown; thinking?: unknown; tool_calls?: unknown };
+  done?: boolean;
+  done_reason?: string;
+  prompt_eval_count?: number;
+  eval_count?: number;
+  error?: unknown;
+}
+
+function createReader(): Pick<Exchange, "read"> {
+  let thinking = false;
+  return {
+    read(line, reply) {
+      if (typeof line !== "object" || line === null) return;
+      const { message, done, done_reason, prompt_eval_count, eval_count, error } = line as WireLine;
+      if (error) throw providerError(0, "server_error", asText(error) || JSON.stringify(error));
+      const thought = asText(message?.thinking);
+      if (thinking && !thought) reply.end("reasoning", SEAL);
+      thinking = thought !== "";
+      reply.reasoning(thought);
+      reply.text(asText(message?.content));
+      if (Array.isArray(message?.tool_calls)) for (const call of message.tool_calls) reply.call(callOf(call));
+      if (done !== true) return;
+      if (thinking) reply.end("reasoning", SEAL);
+      const [input, output] = [prompt_eval_count ?? 0, eval_count ?? 0];
+      reply.usage({ input, output, cacheRead: 0, cacheWrite: 0, reasoning: 0 });
+      reply.stop(done_reason === "length" ? "max_tokens" : "end");
+      reply.close();
+    },
+  };
+}
+
+function callOf(call: unknown): Parameters<Reply["call"]>[0] {
+  const { id: given, function: called } = isJsonObject(call) ? call : {};
+  const { name, arguments: args } = isJsonObject(called) ? called : {};
+  const text = typeof args === "string" ? args : JSON.stringify(args ?? {});
+  const id = asText(given);
+  return { id, name: asText(name), args: text, ...(id && { seal: { id } }) };
+}

@@ -1,0 +1,308 @@
+/**
+ * OpenAI Responses, https://platform.openai.com/docs/api-reference/responses: a reply is a list of items, and without storage on the
+ * vendor's side the items go back as they came, encrypted reasoning included.
+ */
+import type { Json } from "@chimera/acp-schema/events";
+import { isJsonObject, type JsonObject } from "../../json.js";
+import type { Effort } from "../effort.js";
+import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import { type PromptPart, promptParts } from "../prompt-parts.js";
+import { providerError } from "../provider-error.js";
+import type { Reply } from "../reply.js";
+import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
+import { writtenCall } from "../written-call.js";
+
+export interface ResponsesSettings {
+  readonly model: string;
+  readonly effort: Effort | null;
+  /** Whether the model is asked for its reasoning; one that has none refuses that. @defaultValue true */
+  readonly reasoning?: boolean;
+  /** Whether it is asked for summaries of it, which not every account may have. @defaultValue true */
+  readonly summary?: boolean;
+}
+
+export function createResponsesModel(options: ResponsesSettings & Endpoint): Model {
+  return createWireModel(responses, options);
+}
+
+/** The body of a request; exported for the check against the vendor's own types. */
+export type ResponsesBody = ReturnType<typeof bodyOf>;
+
+// --- internal ---
+
+const responses: Wire<ResponsesSettings> = {
+  headers: {},
+  framing: "events",
+  request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
+  refusesSeal:
+    /encrypted.content.*(verif|decrypt|pars)|required following item|required 'reasoning' item|not persisted/i,
+  fallback(settings, said) {
+    const { summary = true, reasoning = true } = settings;
+    if (summary && /reasoning.?summar|must be verified/i.test(said)) return { ...settings, summary: false };
+    if (reasoning && /reasoning|encrypted content is not supported/i.test(said))
+      return { ...settings, reasoning: false, effort: null };
+    return null;
+  },
+};
+
+// --- what goes out ---
+
+function bodyOf({ system, tools, messages, session }: ModelRequest, settings: ResponsesSettings) {
+  const { model, effort, reasoning = true, summary = true } = settings;
+  return {
+    model,
+    stream: true as const,
+    store: false,
+    ...(session !== undefined && { prompt_cache_key: session }),
+    ...(system && { instructions: system }),
+    ...(reasoning && {
+      include: ["reasoning.encrypted_content" as const],
+      reasoning: { ...(effort && { effort }), ...(summary && { summary: "auto" as const }) },
+    }),
+    ...(tools.length > 0 && { tools: tools.map(wireTool) }),
+    input: messages.flatMap(itemsOf),
+  };
+}
+
+function wireTool({ name, description, inputSchema }: ModelRequest["tools"][number]) {
+  return { type: "function" as const, name, description, parameters: { ...inputSchema }, strict: false };
+}
+
+type InputContent = { type: "input_text"; text: string } | { type: "input_image"; image_url: string; detail: "auto" };
+type OutputContent = { type: "output_text"; text: string; annotations: never[] } | { type: "refusal"; refusal: string };
+type Phase = "commentary" | "final_answer";
+type Item =
+  | { role: "user"; content: string | InputContent[] }
+  | { role: "assistant"; content: string; phase?: Phase }
+  | {
+      type: "message";
+      role: "assistant";
+      id: string;
+      status: "completed" | "incomplete";
+      content: OutputContent[];
+      phase?: Phase;
+    }
+  | ReasoningItem
+  | { type: "function_call"; id?: string; call_id: string; name: string; arguments: string }
+  | { type: "function_call_output"; call_id: string; output: string | InputContent[] };
+interface ReasoningItem {
+  type: "reasoning";
+  id: string;
+  summary: { type: "summary_text"; text: string }[];
+  content?: { type: "reasoning_text"; text: string }[];
+  encrypted_content?: string;
+}
+
+function itemsOf(message: ModelMessage): Item[] {
+  switch (message.role) {
+    case "user": {
+      const parts = promptParts(message);
+      const plain = parts.every((part) => part.type === "text");
+      return [{ role: "user", content: plain ? parts.map((part) => part.text).join("\n") : parts.map(contentOf) }];
+    }
+    case "summary":
+      return [{ role: "user", content: message.text }];
+    case "tool": {
+      const output = message.output || "(no output)";
+      const pictures = (message.images ?? []).map((image) => contentOf({ type: "image", ...image }));
+      return [
+        {
+          type: "function_call_output",
+          call_id: message.id,
+          output: pictures.length > 0 ? [{ type: "input_text", text: output }, ...pictures] : output,
+        },
+      ];
+    }
+    case "assistant":
+      return replyItems(message.parts);
+  }
+}
+
+function contentOf(part: PromptPart): InputContent {
+  if (part.type === "text") return { type: "input_text", text: part.text };
+  return { type: "input_image", image_url: `data:${part.mimeType};base64,${part.data}`, detail: "auto" };
+}
+
+function replyItems(parts: Extract<ModelMessage, { role: "assistant" }>["parts"]): Item[] {
+  const items = parts.flatMap((part): Item[] => {
+    const data: JsonObject = isJsonObject(part.seal?.data) ? part.seal.data : {};
+    if (part.type === "reasoning") return isReasoning(data["item"]) ? [data["item"]] : [];
+    if (part.type === "text") return part.text === "" ? [] : [messageItem(part.text, data)];
+    const { name, args, own } = writtenCall(part);
+    const id = asText(own["id"]);
+    return [{ type: "function_call", ...(id && { id }), call_id: part.id, name, arguments: args }];
+  });
+  // Reasoning is refused without the item that it led to, which a reply that was cut may lack.
+  return items.slice(0, items.findLastIndex((item) => !("type" in item) || item.type !== "reasoning") + 1);
+}
+
+function messageItem(text: string, { id, phase: told, content: kept, status }: JsonObject): Item {
+  const phase = told === "commentary" || told === "final_answer" ? { phase: told as Phase } : {};
+  if (typeof id !== "string") return { role: "assistant", content: text, ...phase };
+  return {
+    type: "message",
+    role: "assistant",
+    id,
+    status: status === "incomplete" ? status : "completed",
+    content: Array.isArray(kept) ? (kept as OutputContent[]) : [{ type: "output_text", text, annotations: [] }],
+    ...phase,
+  };
+}
+
+function isReasoning(item: unknown): item is ReasoningItem {
+  return isJsonObject(item) && item["type"] === "reasoning" && typeof item["id"] === "string";
+}
+
+// --- what comes back ---
+
+interface WireEvent {
+  type?: string;
+  delta?: unknown;
+  summary_index?: number;
+  item?: WireItem;
+  response?: {
+    usage?: WireUsage | null;
+    incomplete_details?: { reason?: string } | null;
+    error?: { code?: string; message?: string } | null;
+  };
+  code?: string | null;
+  message?: string;
+  error?: { code?: string | null; type?: string; message?: string };
+}
+
+interface WireItem extends JsonObject {
+  type?: string;
+  content?: unknown;
+  summary?: unknown;
+}
+
+interface WireUsage {
+  input_tokens?: number;
+  input_tokens_details?: { cached_tokens?: number } | null;
+  output_tokens?: number;
+  output_tokens_details?: { reasoning_tokens?: number } | null;
+}
+
+function createReader(): Pick<Exchange, "read"> {
+  let refused = false;
+  let called = false;
+  /** Whether pieces of the item that is open came: a server may send items whole. */
+  let streamed = false;
+
+  const say = (kind: "text" | "reasoning", piece: unknown, reply: Reply): void => {
+    streamed = true;
+    reply[kind](asText(piece));
+  };
+  const close = (reply: Reply, event: WireEvent, stop: ModelStop): void => {
+    const usage = event.response?.usage;
+    if (usage) reply.usage(usageOf(usage));
+    reply.stop(refused ? "refusal" : stop);
+    reply.close();
+  };
+
+  const rows: Record<string, (event: WireEvent, reply: Reply) => void> = {
+    "response.output_item.added": () => {
+      streamed = false;
+    },
+    "response.output_text.delta": ({ delta }, reply) => say("text", delta, reply),
+    "response.refusal.delta": ({ delta }, reply) => {
+      refused = true;
+      say("text", delta, reply);
+    },
+    "response.reasoning_summary_part.added": ({ summary_index = 0 }, reply) => {
+      if (summary_index > 0) say("reasoning", "\n\n", reply);
+    },
+    "response.reasoning_summary_text.delta": ({ delta }, reply) => say("reasoning", delta, reply),
+    "response.reasoning_text.delta": ({ delta }, reply) => say("reasoning", delta, reply),
+    "response.output_item.done": ({ item }, reply) => {
+      if (isJsonObject(item)) endItem(item, reply);
+    },
+    "response.completed": (event, reply) => close(reply, event, called ? "calls" : "end"),
+    "response.incomplete": (event, reply) => {
+      const reason = event.response?.incomplete_details?.reason;
+      close(reply, event, reason === "content_filter" ? "refusal" : "max_tokens");
+    },
+    "response.failed": ({ response }) => {
+      throw reported(response?.error ?? {});
+    },
+    error: ({ code, message, error }) => {
+      throw reported(error ?? { code: code ?? "", message: message ?? "" });
+    },
+  };
+
+  const endItem = (item: WireItem, reply: Reply): void => {
+    if (item.type === "function_call") {
+      called = true;
+      const [id, name, args] = [item["call_id"], item["name"], item["arguments"]].map(asText) as [
+        string,
+        string,
+        string,
+      ];
+      reply.call({ id, name, args, ...(asText(item["id"]) && { seal: { id: asText(item["id"]) } }) });
+    } else if (item.type === "message") {
+      const texts = textsOf(item.content, ["text", "refusal"]);
+      if (!streamed) reply.text(texts.join(""));
+      refused ||= textsOf(item.content, ["refusal"]).length > 0;
+      reply.end("text", messageSeal(item));
+    } else if (item.type === "reasoning") {
+      if (!streamed) reply.reasoning(textsOf(item.summary, ["text"]).join("\n\n"));
+      reply.end("reasoning", reasoningSeal(item));
+    }
+    streamed = false;
+  };
+
+  return {
+    read(event, reply) {
+      if (typeof event !== "object" || event === null) return;
+      const { type = "" } = event as WireEvent;
+      if (Object.hasOwn(rows, type)) rows[type]?.(event as WireEvent, reply);
+    },
+  };
+}
+
+function messageSeal({ id, phase, status, content }: WireItem): Json | undefined {
+  if (typeof id !== "string") return undefined;
+  return {
+    id,
+    ...(typeof phase === "string" && { phase }),
+    ...(status === "incomplete" && { status }),
+    ...(!isOneText(content) && { content: content as Json }),
+  };
+}
+
+/** What the text alone can be put together from again. */
+function isOneText(content: unknown): boolean {
+  if (!Array.isArray(content)) return true;
+  const [one] = content as unknown[];
+  if (content.length !== 1 || !isJsonObject(one) || one["type"] !== "output_text") return false;
+  return !Array.isArray(one["annotations"]) || one["annotations"].length === 0;
+}
+
+/** An id alone names nothing where nothing is stored. */
+function reasoningSeal({ id, summary, content, encrypted_content }: WireItem): Json | undefined {
+  const texts = Array.isArray(content) && content.length > 0 ? { content } : {};
+  const encrypted = typeof encrypted_content === "string" ? { encrypted_content } : {};
+  if (Object.keys({ ...texts, ...encrypted }).length === 0) return undefined;
+  const item = { type: "reasoning", id, summary: Array.isArray(summary) ? summary : [], ...texts, ...encrypted };
+  return { item } as Json;
+}
+
+function textsOf(list: unknown, fields: readonly string[]): string[] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((one) => (isJsonObject(one) ? fields.map((field) => asText(one[field])) : [])).filter(Boolean);
+}
+
+function usageOf(usage: WireUsage): Usage {
+  const cacheRead = usage.input_tokens_details?.cached_tokens ?? 0;
+  return {
+    input: Math.max(0, (usage.input_tokens ?? 0) - cacheRead),
+    output: usage.output_tokens ?? 0,
+    cacheRead,
+    cacheWrite: 0,
+    reasoning: usage.output_tokens_details?.reasoning_tokens ?? 0,
+  };
+}
+
+function reported({ code, type, message }: { code?: string | null; type?: string; message?: string }): Error {
+  return providerError(0, code || type || "server_error", message || "the provider reported an error");
+}

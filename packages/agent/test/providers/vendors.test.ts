@@ -1,0 +1,284 @@
+/** Each wire against its vendor, which refuses what the real one refuses. */
+import type { AgentEvent, Message } from "@chimera/acp-schema/events";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { anthropicFirst, createAgent, createConversation } from "../../src/index.js";
+import { createModels } from "../../src/providers/index.js";
+import { contextOf, of, toolNamed } from "../take-turn.js";
+import { createMovedModel, vendors } from "../vendors/all.js";
+import { createClaude } from "../vendors/claude.js";
+import { createGemini } from "../vendors/gemini.js";
+import { createOllama } from "../vendors/ollama.js";
+import { createResponses } from "../vendors/openai-responses.js";
+import { type ModelReply, type RunningVendor, startVendor, type Vendor } from "../vendors/vendor.js";
+
+const look = toolNamed("look", async ({ path }) => ({ success: path !== "b", output: `<${String(path)}>` }), {
+  aliases: ["look_at"],
+});
+
+interface Talk {
+  readonly running: RunningVendor;
+  readonly events: AgentEvent[];
+  readonly messages: readonly Message[];
+}
+
+async function talk(
+  vendor: Vendor,
+  replies: readonly ModelReply[],
+  { env = {}, prompts = ["go"], history = [] as readonly Message[], system = "A test." } = {},
+): Promise<Talk> {
+  const running = await startVendor(vendor, replies);
+  onTestFinished(running.close);
+  const models = createModels({ env: { ...vendor.env(running.url), ...env }, chain: anthropicFirst });
+  const agent = createAgent({
+    resolveModel: () => models(vendor.model),
+    tools: [look],
+    systemPrompt: system,
+    // Nobody waits between retries.
+    clock: { now: () => performance.now(), sleep: async () => {} },
+  });
+  const conversation = createConversation(agent, { workspace: contextOf({}).workspace, history });
+  const events: AgentEvent[] = [];
+  for (const prompt of prompts) for await (const event of conversation.prompt(prompt)) events.push(event);
+  return { running, events, messages: conversation.messages };
+}
+
+const call = (path: string, name = "look") => ({ call: name, args: { path } });
+const done: ModelReply = { says: [{ reasoning: "Enough – 十分." }, { text: "Done 🎉." }] };
+const steps: ModelReply[] = [
+  { says: [{ reasoning: "First I look." }, { text: "Looking." }, call("a"), call("b", "look_at")] },
+  { says: [{ reasoning: "" }, call("c")] },
+  {
+    says: [{ hidden: true }, { text: "One." }, { text: "Two." }, { call: "look", args: '{ "path" : "d", "n": 1.0 }' }],
+  },
+  done,
+];
+
+describe.each(vendors)("$name", ({ create, env = {} }) => {
+  it("takes two turns of several steps and refuses nothing but what it is not asked again", async () => {
+    const { running, events } = await talk(create(), [...steps, ...steps], { env, prompts: ["go", "and again"] });
+    expect(of(events, "error")).toEqual([]);
+    expect(of(events, "agent_result")).toMatchObject([
+      { success: true, output: "Done 🎉.", steps: 4, tool_calls_total: 4 },
+      { success: true, output: "Done 🎉.", steps: 4, tool_calls_total: 4 },
+    ]);
+    expect(of(events, "tool_result").map(({ output }) => output)).toEqual(
+      Array(2).fill(["<a>", "<b>", "<c>", "<d>"]).flat(),
+    );
+    expect(running.left()).toBe(0);
+    expect(running.refused.length).toBeLessThanOrEqual(1);
+  });
+
+  it("is refused as the vendor says it, and runs nothing of it", async () => {
+    // Ollama has no word for a refusal.
+    if (create().name === "Ollama") return;
+    const { events } = await talk(create(), [{ says: [{ text: "And so" }, call("a")], stop: "refusal" }], { env });
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "refusal" }]);
+    expect(of(events, "tool_call")).toEqual([]);
+  });
+
+  it("goes on with a conversation that another model began", async () => {
+    const seal = { provider: "anthropic", model: "claude-0", data: { type: "thinking", signature: "x", after: "y" } };
+    const history: Message[] = [
+      { role: "user", text: "hi" },
+      {
+        role: "assistant",
+        parts: [
+          { type: "reasoning", text: "hm", seal },
+          { type: "text", text: "Looking." },
+          {
+            type: "call",
+            id: "call-0-0",
+            name: "look",
+            args: { path: "x" },
+            seal: { ...seal, data: { own: { id: "q" } } },
+          },
+          { type: "call", id: "call-0-1", name: "look", args: {} },
+        ],
+      },
+      { role: "tool", id: "call-0-0", name: "look", output: "seen", success: true },
+      { role: "tool", id: "call-0-1", name: "look", output: "", success: false },
+      { role: "assistant", parts: [{ type: "reasoning", text: "cut off", seal }] },
+    ];
+    const { running, events } = await talk(create(), steps, { env, history });
+    expect(of(events, "agent_result")).toMatchObject([{ success: true, output: "Done 🎉." }]);
+    expect(running.refused.length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("Claude", () => {
+  it("is asked with the person's effort, or a budget below its limit, and shows what it thinks", async () => {
+    const asked = async (model: string, thinking: "adaptive" | "enabled", maxOutput: number, level?: string) => {
+      const env = level ? { CHIMERA_THINKING_LEVEL: level } : {};
+      const { running } = await talk(createClaude({ model, thinking, maxOutput }), [done], { env });
+      const { max_tokens, thinking: how, output_config } = running.answered[0]?.body ?? {};
+      return { max_tokens, how, output_config, refused: running.refused.length };
+    };
+    const adaptive = { type: "adaptive", display: "summarized" };
+    expect(await asked("claude-opus-5-5", "adaptive", 128_000, "high")).toEqual({
+      max_tokens: 128_000,
+      how: adaptive,
+      output_config: { effort: "high" },
+      refused: 0,
+    });
+    expect(await asked("claude-next", "adaptive", 128_000, "low")).toMatchObject({ how: adaptive, refused: 0 });
+    expect(await asked("claude-sonnet-4-6", "adaptive", 128_000)).toMatchObject({ how: adaptive, refused: 0 });
+    expect(await asked("claude-sonnet-4-6", "adaptive", 128_000, "off")).toMatchObject({ how: undefined, refused: 0 });
+    expect(await asked("claude-haiku-4-5-20251001", "enabled", 64_000, "high")).toEqual({
+      max_tokens: 64_000,
+      how: { type: "enabled", budget_tokens: 24_576 },
+      output_config: undefined,
+      refused: 0,
+    });
+    expect(await asked("claude-opus-4-1", "enabled", 32_000, "high")).toMatchObject({ max_tokens: 32_000, refused: 0 });
+    expect(await asked("claude-3-5-sonnet-latest", "enabled", 8_192)).toMatchObject({ max_tokens: 8_192, refused: 0 });
+    expect(await asked("claude-3-haiku-20240307", "enabled", 4_096)).toMatchObject({ max_tokens: 4_096, refused: 0 });
+  });
+
+  it("that takes the other way of asking is asked that way from then on", async () => {
+    const prompts = ["go", "again"];
+    const old = createClaude({ model: "claude-future-9", thinking: "enabled" });
+    const budget = await talk(old, [done, done], { env: { CHIMERA_THINKING_LEVEL: "medium" }, prompts });
+    expect(budget.running.refused).toEqual(["adaptive thinking is not supported on this model"]);
+    expect(budget.running.answered.map(({ body }) => body.thinking)).toEqual(
+      Array(2).fill({ type: "enabled", budget_tokens: 12_288 }),
+    );
+    const young = createClaude({ model: "claude-opus-4-5", thinking: "adaptive", maxOutput: 64_000 });
+    const adaptive = await talk(young, [done, done], { env: { CHIMERA_THINKING_LEVEL: "medium" }, prompts });
+    expect(adaptive.running.refused).toHaveLength(1);
+    expect(adaptive.running.answered.map(({ body }) => body.output_config)).toEqual(
+      Array(2).fill({ effort: "medium" }),
+    );
+    const none = await talk(createClaude({ model: "claude-future-9", thinking: "enabled" }), [done, done], { prompts });
+    expect(none.running.answered.map(({ body }) => body.thinking)).toEqual([undefined, undefined]);
+  });
+
+  it("reads the whole conversation from its cache, also after fifteen calls at once", async () => {
+    const vendor = createClaude();
+    const many = { says: Array.from({ length: 15 }, (_, n) => call(`f${n}`)) };
+    await talk(vendor, [many, many, many, done], {});
+    // The system text and the prompt, then 15 calls and 15 results more each time.
+    expect(vendor.cacheReads).toEqual([0, 2, 32, 62]);
+  });
+
+  it("whose thinking is refused all the same gets the conversation without it, and the session goes on", async () => {
+    const first = await talk(createClaude(), steps);
+    // Another account: no signature of the first one counts.
+    const { running, events } = await talk(createClaude(), [...steps, done], {
+      history: first.messages,
+      prompts: ["go on", "and on"],
+    });
+    expect(of(events, "agent_result")).toMatchObject([{ success: true }, { success: true }]);
+    expect(running.refused).toEqual([expect.stringContaining("Invalid `signature`")]);
+  });
+});
+
+describe("OpenAI", () => {
+  it("is asked at the endpoint that it names, once and for good", async () => {
+    const { running } = await talk(createMovedModel("gpt-6.1-sol"), [...steps, done], { prompts: ["go", "again"] });
+    expect(running.refused).toEqual([expect.stringContaining("use /v1/responses")]);
+    expect(new Set(running.answered.map(({ path }) => path))).toEqual(new Set(["/v1/responses"]));
+    expect(running.answered[0]?.body).toMatchObject({ store: false, prompt_cache_key: "conversation" });
+  });
+
+  it("gets the items of each reply back as they came, each call followed by its output", async () => {
+    const vendor = createResponses();
+    const models = "gpt-5.6-sol";
+    expect(vendor.model).toBe(models);
+    const replies: ModelReply[] = [
+      { says: [{ reasoning: "Plan." }, call("a")] },
+      { says: [{ hidden: true }, { text: "Between." }, { reasoning: "More." }, call("c")] },
+      done,
+    ];
+    const { running } = await talk(createMovedModel("gpt-5.6-sol"), replies);
+    const { input } = running.answered[2]?.body ?? {};
+    expect(input.map((item: { type?: string; role: string }) => item.type ?? item.role)).toEqual([
+      "user",
+      ...["reasoning", "function_call", "function_call_output"],
+      ...["reasoning", "message", "reasoning", "function_call", "function_call_output"],
+    ]);
+    expect(input[5]).toMatchObject({ phase: "commentary", content: [{ type: "output_text", text: "Between." }] });
+  });
+
+  it("that has no reasoning, or shows no summaries of it, is asked without", async () => {
+    for (const offers of [[], ["reasoning"]] as const) {
+      const vendor = createResponses({
+        model: "azure/x",
+        path: "/openai/v1/responses",
+        keyHeader: "api-key",
+        env: (url) => ({ AZURE_OPENAI_API_KEY: "z", AZURE_OPENAI_ENDPOINT: url }),
+        offers,
+      });
+      const { running, events } = await talk(vendor, [done, done], { prompts: ["go", "again"] });
+      expect(of(events, "agent_result")).toMatchObject([{ success: true }, { success: true }]);
+      expect(running.refused.length).toBeLessThanOrEqual(2);
+    }
+  });
+});
+
+describe("Gemini", () => {
+  it("is asked to think by level from 3 on, by tokens before, and to show it", async () => {
+    const asked = async (vendor: Vendor, level: string) =>
+      (await talk(vendor, [done], { env: { CHIMERA_THINKING_LEVEL: level } })).running.answered[0]?.body
+        .generationConfig;
+    expect(await asked(createGemini(), "low")).toEqual({
+      thinkingConfig: { includeThoughts: true, thinkingLevel: "LOW" },
+    });
+    const second = { model: "gemini-2.5-flash", third: false };
+    expect(await asked(createGemini(second), "medium")).toEqual({
+      thinkingConfig: { includeThoughts: true, thinkingBudget: 12_288 },
+    });
+    expect(await asked(createGemini(second), "off")).toBeUndefined();
+    expect(await asked(createGemini({ model: "gemini-2.0-flash", third: false }), "high")).toBeUndefined();
+  });
+
+  it("gets signatures on the parts they came with, and a mark in place of one that nobody has", async () => {
+    const { running } = await talk(createGemini(), [...steps, done], { prompts: ["go", "thanks"] });
+    const { contents } = running.answered.at(-1)?.body ?? {};
+    const replies = contents.filter(({ role }: { role: string }) => role === "model");
+    const signed = replies.map(({ parts }: { parts: object[] }) => parts.map((part) => "thoughtSignature" in part));
+    // Two texts that nobody signed are one: their pieces look alike.
+    expect(signed).toEqual([[false, true, false], [true], [false, true], [true]]);
+    expect(JSON.stringify(contents)).not.toContain("skip_thought_signature_validator");
+  });
+});
+
+describe("Ollama", () => {
+  it("is told how much to hold: what the model was made for, what its file says, or what the person says", async () => {
+    const asked = async (vendor: Vendor, env = {}) => {
+      const { running, events } = await talk(vendor, [done], { env });
+      return [running.answered[0]?.body.options?.num_ctx, of(events, "usage")[0]?.size];
+    };
+    expect(await asked(createOllama({ contextLength: 40_960 }))).toEqual([40_960, 40_960]);
+    expect(await asked(createOllama({ contextLength: 10_000_000 }))).toEqual([131_072, 131_072]);
+    const file = { parameters: 'stop "x"\nnum_ctx                        16384\n' };
+    expect(await asked(createOllama(file))).toEqual([16_384, 16_384]);
+    expect(await asked(createOllama(), { OLLAMA_CONTEXT_LENGTH: "8192" })).toEqual([8_192, 8_192]);
+  });
+
+  it("is asked to think as far as the model can be", async () => {
+    const env = { CHIMERA_THINKING_LEVEL: "high" };
+    const asked = async (vendor: Vendor) => (await talk(vendor, [done, done], { env, prompts: ["a", "b"] })).running;
+    expect((await asked(createOllama({ levels: true }))).answered.map(({ body }) => body.think)).toEqual([
+      "high",
+      "high",
+    ]);
+    const plain = await asked(createOllama());
+    expect(plain.answered.map(({ body }) => body.think)).toEqual([true, true]);
+    expect(plain.refused).toHaveLength(1);
+    const without = await asked(createOllama({ capabilities: ["completion", "tools"] }));
+    expect(without.answered.map(({ body }) => body.think)).toEqual([undefined, undefined]);
+    expect(without.refused).toEqual([]);
+  });
+
+  it("that does not have the model says how to get it", async () => {
+    const vendor = { ...createOllama(), model: "ollama/nowhere" };
+    const { events } = await talk(vendor, [done]);
+    expect(of(events, "error")).toEqual([
+      {
+        name: "model_unavailable",
+        message: "Ollama says: model 'nowhere' not found. `ollama pull nowhere` fetches it",
+        retryable: false,
+      },
+    ]);
+  });
+});
