@@ -2,9 +2,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startEditor } from "./editor.js";
 import { type Model, type Reply, startModel } from "./model.js";
 import { startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
+import { startServer } from "./server.js";
 
 const HAIKU = "claude-haiku-4-5";
 const done = (text: string): Reply => ({ parts: [{ text }] });
@@ -49,6 +51,37 @@ test("a reply that breaks off after some words, twice in a row, is gone on with"
   expect([code, result.success, result.output]).toEqual([0, true, "It is a workspace."]);
   expect(stderr).toContain("going on from there in");
   expect(model.requests).toHaveLength(4);
+});
+
+test("every client shows a reply that broke off once: a stream, an editor, and one that loads it later", async () => {
+  const answer = (_request: unknown, n: number): Reply =>
+    n % 2 === 0 ? { parts: [{ text: "One two three " }], cut: true } : done("One two three four.");
+  const whole = "One two three four.";
+  const streaming = await startModel(answer);
+  const server = await startServer(["--model", HAIKU], streaming.env);
+  const { frames } = await server.run("Count.");
+  const text = frames.filter(({ event }) => event === "text_delta").map(({ data }) => data.metadata.text);
+  expect(text.join("")).toBe(whole);
+  expect(frames.filter(({ event }) => event === "notice")).toHaveLength(1);
+  expect(frames.filter(({ event }) => event === "agent_result").map(({ data }) => data.metadata.output)).toEqual([
+    whole,
+  ]);
+  const editing = await startModel(answer);
+  const clientCapabilities = { session: { notices: {} } };
+  const editor = await startEditor({ args: ["--model", HAIKU], env: editing.env, clientCapabilities });
+  const { sessionId } = await editor.open();
+  const { updates } = await editor.prompt(sessionId, "Count.");
+  const chunks = (shown: typeof updates) =>
+    shown
+      .filter(({ sessionUpdate }) => sessionUpdate === "agent_message_chunk")
+      .map(({ content }) => content.text)
+      .join("");
+  expect(chunks(updates)).toBe(whole);
+  expect(updates.filter(({ sessionUpdate }) => sessionUpdate === "notice")).toHaveLength(1);
+  const before = editor.frames.length;
+  await editor.request("session/load", { sessionId, cwd: editor.program.cwd, mcpServers: [] });
+  const again = editor.frames.slice(before).flatMap(({ params }) => (params?.update ? [params.update] : []));
+  expect(chunks(again)).toBe(whole);
 });
 
 test("a refusal in a vendor's own words makes room, and later prompts and /compact keep working", async () => {

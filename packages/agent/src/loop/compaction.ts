@@ -28,7 +28,7 @@ export async function compactHistory(run: Run, focus: string): Promise<string> {
   const before = window.tokens(messages);
   const tail = tailWithin(run, Math.min(tailBudget(run), window.size(messages) / 4));
   const from = hasWork(messages.slice(0, tail)) ? tail : messages.length;
-  await compact(run, { from, upTo: messages.length, fits: true, focus });
+  await compact(run, { from, upTo: messages.length, fits: isWithin(run, messages.length), focus });
   const after = window.tokens(context.messages);
   return `The conversation is summed up: about ${before} tokens before, about ${after} now.`;
 }
@@ -38,6 +38,7 @@ export async function compactHistory(run: Run, focus: string): Promise<string> {
 /** How much of the latest work stays word for word: a tenth of the window, and no more than this. */
 const LONGEST_TAIL = 20_000;
 const TAIL_SHARE = 10;
+const LEAST_SHARE = 8;
 /** A request that leaves less of the window than this is likely to be refused. */
 const FULL = 0.95;
 
@@ -52,13 +53,15 @@ interface Cut {
 }
 
 function cutAhead(run: Run): Cut | null {
-  const { context, window, model } = run;
+  const { context, window } = run;
   const { messages, accepted } = context;
   const unseen = unseenFrom(run);
   const from = Math.min(tailWithin(run, tailBudget(run)), unseen ?? messages.length);
-  if (!hasWork(messages.slice(0, from))) return null;
-  const fits = window.tokens(messages) < model.contextWindow * FULL;
-  return fits || unseen === null ? { from, upTo: messages.length, fits } : { from, upTo: accepted, fits: true };
+  const going = messages.slice(0, from);
+  // Where the window is small and the system text is long, a summary with every step would win next to nothing.
+  if (!hasWork(going) || window.size(going) < window.limit / LEAST_SHARE) return null;
+  const upTo = unseen === null || isWithin(run, messages.length) ? messages.length : accepted;
+  return { from, upTo, fits: isWithin(run, upTo) };
 }
 
 /** What was taken once is taken again, and is cached: only what came since has to stay as it is. */
@@ -67,6 +70,11 @@ function cutAfterRefusal(run: Run): Cut | null {
   if (unseenFrom(run) !== null && hasWork(messages.slice(0, accepted)))
     return { from: accepted, upTo: accepted, fits: true };
   return hasWork(messages) ? { from: messages.length, upTo: messages.length, fits: false } : null;
+}
+
+/** Whether so many messages fit the window. */
+function isWithin({ context, window, model }: Run, upTo: number): boolean {
+  return window.tokens(context.messages.slice(0, upTo)) < model.contextWindow * FULL;
 }
 
 /** Where the messages begin that the model has not answered yet; null when they are too much to keep. */
@@ -113,15 +121,22 @@ async function compact(run: Run, { from, upTo, fits, focus = "" }: Cut): Promise
   const { context, window, system, toolbox, model } = run;
   const text = "The conversation is being summed up to make room for what follows.";
   run.emit({ type: "notice", metadata: { level: "info", text } });
-  const said = await run.compact({
-    system,
-    tools: toolbox.tools,
-    messages: context.messages.slice(0, upTo),
-    room: Math.floor(window.limit),
-    fits,
-    focus,
-    ask: (request) => askQuietly(run, request),
-  });
+  const said = await run
+    .compact({
+      system,
+      tools: toolbox.tools,
+      messages: context.messages.slice(0, upTo),
+      room: Math.floor(window.limit),
+      fits,
+      focus,
+      ask: (request) => askQuietly(run, request),
+    })
+    .catch((error: unknown) => {
+      // What was tried has its price all the same.
+      run.emit({ type: "usage", metadata: run.spending.state() });
+      throw error;
+    });
+  if (said.trim() === "") throw new AgentError("empty_reply", "the conversation was summed up in no words");
   // A summary of a quarter of the window leaves room for work.
   const summary = startOf(said, Math.max(1_000, Math.floor(model.contextWindow)));
   const metadata = { summary, ...placeOf(run, from) };
@@ -160,7 +175,8 @@ async function askQuietly(run: Run, asked: Pick<ModelRequest, "system" | "tools"
     const draft = createDraft();
     try {
       await streamReply(quiet, request, draft);
-      if (draft.stop === "refusal") throw new AgentError("bad_reply", "the model refused to sum the conversation up");
+      if (draft.stop === "refusal" || draft.calls.length > 0)
+        throw new AgentError("bad_reply", "the model did something else than sum the conversation up");
       if (!draft.spoke) throw new AgentError("empty_reply", "the model summed the conversation up in no words");
       return draft.text;
     } catch (thrown) {

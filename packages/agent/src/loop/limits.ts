@@ -67,9 +67,10 @@ function costLimit(run: Run): Limit {
     if (spending.total < limit) return null;
     const title = `Go on? ${dollars(spending.total)} of ${dollars(limit)} is spent`;
     const { allowed } = await ask(run, "continue_over_budget", args, title);
+    if (!allowed) return { reason: "max_tokens", error: "the cost limit is reached" };
     // As much again, from where we are: the question comes back when that is spent too.
     limit = spending.total + Math.max(maxCostUsd, 0.01);
-    return allowed ? null : { reason: "max_tokens", error: "the cost limit is reached" };
+    return null;
   };
 }
 

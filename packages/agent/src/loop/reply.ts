@@ -40,6 +40,7 @@ export async function nextReply(run: Run, pursuit: Pursuit): Promise<Draft | nul
     if (!trouble || !(await overcome(run, pursuit, draft, trouble))) {
       // What was answered stays as it was sent: reasoning is bound to it.
       run.context.messages.push(...pending(pursuit));
+      run.context.accepted = run.context.messages.length;
       Object.assign(pursuit, createPursuit());
       return draft;
     }

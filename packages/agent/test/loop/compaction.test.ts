@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { AgentEvent, Message } from "@chimera/acp-schema/events";
 import { describe, expect, it } from "vitest";
 import { type CompactRequest, createAgent, createConversation } from "../../src/index.js";
+import type { ModelRequest } from "../../src/providers/index.js";
 import { writeTool } from "../../src/tools/index.js";
 import { contextOf, listen, of, takeTurn, toolNamed } from "../take-turn.js";
 import { bench } from "../tools/bench.js";
@@ -212,6 +213,24 @@ describe("a compaction that is asked for", () => {
     const [{ summary } = { summary: "" }] = of(events, "compaction");
     expect(summary).toContain("question 0");
     expect(summary).toContain("FACT-a");
+  });
+
+  it("is not what a model says while it goes on working", async () => {
+    const { options } = await serveModel(() => done);
+    const resolveModel = async () => {
+      const model = await options.resolveModel("");
+      const working = async function* () {
+        yield [
+          { type: "text" as const, text: "Let me look." },
+          { type: "call" as const, id: "x", name: "read", args: "{}" },
+          { type: "stop" as const, reason: "calls" as const },
+        ];
+      };
+      return { ...model, stream: (asked: ModelRequest) => (asked.tools.length > 0 ? working() : model.stream(asked)) };
+    };
+    const given = { ...options, resolveModel, tools: [read(() => "")] };
+    const events = await takeTurn(given, { ...ask, history: past("FACT-a", "b", "c") });
+    expect(of(events, "compaction")).toMatchObject([{ summary: "## Facts\nFACT-a" }]);
   });
 
   it("changes nothing where the provider cannot be reached", async () => {
