@@ -1,5 +1,5 @@
 /**
- * The agent port, as this package sees it: a turn comes in, agent events go out. Whoever keeps the conversation (a session,
+ * The agent port, as this package sees it: a turn comes in, agent events go out. The code that keeps the conversation (a session,
  * a script, a test) calls the agent through these shapes; they are structural, so the caller needs no import from here.
  */
 import type { AgentEvent, Decision, Message, PromptBlock, ResolvedBy, Risk } from "@chimera/acp-schema/events";
@@ -57,7 +57,7 @@ export type McpServer =
     };
 
 export interface AgentContext {
-  /** Asks whoever is attached. No approver, a time-out, a cancel or a close answers `deny`; it never throws. */
+  /** Asks the attached clients. No approver, a time-out, a cancel or a close answers `deny`; it never throws. */
   readonly ask: Ask;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
@@ -102,7 +102,7 @@ export interface ClientTerminal {
     readonly env?: Readonly<Record<string, string>>;
     readonly timeoutMs: number;
     readonly signal: AbortSignal;
-    /** Told as soon as the terminal exists, so that the call can show it. */
+    /** Called as soon as the terminal exists, so that the call can show it. */
     onStart(terminalId: string): void;
   }): Promise<{
     readonly output: string;

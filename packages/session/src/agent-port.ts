@@ -59,7 +59,7 @@ export type McpServer =
     };
 
 export interface AgentContext {
-  /** Asks whoever is attached. No approver, a time-out, a cancel or a close answers `deny`; it never throws. */
+  /** Asks the attached clients. No approver, a time-out, a cancel or a close answers `deny`; it never throws. */
   readonly ask: Ask;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
@@ -104,7 +104,7 @@ export interface ClientTerminal {
     readonly env?: Readonly<Record<string, string>>;
     readonly timeoutMs: number;
     readonly signal: AbortSignal;
-    /** Told as soon as the terminal exists, so that the call can show it. */
+    /** Called as soon as the terminal exists, so that the call can show it. */
     onStart(terminalId: string): void;
   }): Promise<{
     readonly output: string;

@@ -14,7 +14,7 @@ export interface TurnState {
   started: boolean;
   ended: boolean;
   undone: boolean;
-  /** Model steps taken; a turn that took none (a slash command) is no part of what the model sees. */
+  /** Model steps taken; the model does not see a turn that took none (a slash command). */
   steps: number;
   /** It summed up what came before: it can be undone, though it may have taken no step. */
   compacted: boolean;

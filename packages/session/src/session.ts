@@ -1,5 +1,5 @@
 /**
- * One live session: the writer of its log, its queue of turns, its settings and whoever is attached. Everything anyone sees
+ * One live session: the writer of its log, its queue of turns, its settings and its clients. Everything anyone sees
  * of it is read back from the log.
  */
 import type { Decision, PromptBlock, ResolvedBy, SessionEvent } from "@chimera/acp-schema/events";
@@ -38,7 +38,7 @@ export type ResolvedCommand =
   | { readonly agent: Agent }
   | { readonly compact: { readonly focus: string } };
 
-/** Whoever is connected to a session. */
+/** A client that is connected to a session. */
 export interface SessionClient {
   /** Asked for permissions. When the last one that approves leaves, what is open is denied. */
   readonly approves: boolean;
@@ -96,7 +96,7 @@ export interface Session {
   /** Tells every client something that belongs to no turn. */
   notify(level: "info" | "warning" | "error", text: string): void;
   clear(origin?: string): void;
-  /** Says where a fork came from; called once, by whoever made it. */
+  /** Says where a fork came from; called once, by the code that made it. */
   markForked(from: string, at: number): void;
   undo(options?: RewindOptions): Promise<RewindReport>;
   redo(options?: RewindOptions): Promise<RewindReport>;

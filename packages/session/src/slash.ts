@@ -38,7 +38,7 @@ export interface SlashPalette {
   readonly commands: readonly SlashCommand[];
   /** Custom commands of a workspace, as they are on disk now. */
   custom(cwd: string): Promise<CustomCommand[]>;
-  /** Undefined when the text is no command anybody knows: the agent then gets it as it is. */
+  /** Undefined when the text is not a known command: the agent then gets it as it is. */
   resolve(sessions: Sessions, session: Session, text: string, rewind: Rewind): Promise<ResolvedCommand | undefined>;
 }
 

@@ -18,10 +18,10 @@ export function createTurnRunner(deps: {
   readonly cwd: string;
   readonly directories: readonly string[];
   readonly agent: Agent;
-  /** Undefined when the text is no command. */
+  /** Undefined when the text is not a command. */
   readonly resolve: (text: string) => Promise<ResolvedCommand | undefined>;
   readonly journal: Journal;
-  /** Resolves when the log holds what it was given so far, and its readers are told. */
+  /** Resolves when the log holds what it was given so far, and its readers have it. */
   readonly written: () => Promise<void>;
   readonly broker: PermissionBroker;
   readonly queue: () => Pick<TurnQueue, "current" | "busy" | "abort">;
@@ -29,7 +29,7 @@ export function createTurnRunner(deps: {
   readonly mcpServers: () => readonly McpServer[];
   readonly snapshots: SessionSnapshots | null;
   readonly disk: Files;
-  /** Of whoever is attached and lends any. */
+  /** Of the attached client that lends any. */
   readonly effects: () => ClientEffects | undefined;
   readonly owner: OwnTurn;
   readonly onError: (error: unknown) => void;

@@ -13,7 +13,7 @@ import { streamReply } from "./step.js";
 export interface Pursuit {
   /** What was shown of it before it broke off. */
   before: readonly TextPart[];
-  /** What the model is told when it is asked again. */
+  /** What the model reads when it is asked again. */
   note: string | null;
   /** Asked for as many tokens as the model can. */
   raised: boolean;

@@ -3,7 +3,7 @@ import type { Part } from "@chimera/acp-schema/events";
 import type { Model, ModelMessage, ModelRequest, Usage } from "../providers/model.js";
 
 export interface Window {
-  /** Tokens that a request with these messages would have, as well as can be told. */
+  /** Tokens that a request with these messages would have, as closely as can be known. */
   tokens(messages: readonly ModelMessage[]): number;
   /** The same for the messages alone. */
   size(messages: readonly ModelMessage[]): number;

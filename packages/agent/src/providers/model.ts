@@ -11,7 +11,7 @@ export interface Model {
   readonly contextWindow: number;
   /** The most tokens of one reply, where that is known. */
   readonly maxOutput?: number;
-  /** US dollars per million tokens; null when nobody told us. */
+  /** US dollars per million tokens; null when it is not known. */
   readonly price: Price | null;
   /**
    * Streams one reply. Each item is what arrived together, so that a burst costs one promise and not one per token. Throws
