@@ -43,9 +43,13 @@ function stepLimit(run: Run): Limit {
     const { autoApproveWrites, autoApproveExecute } = run.flags();
     // Who wants no questions gets none, and where nobody is there to be asked the work goes on: only a person's no ends it.
     if (autoApproveWrites && autoApproveExecute) return null;
-    const answer = await ask(run, "continue_over_steps", { steps }, `Go on? ${steps} steps are taken`);
-    if (answer.allowed || answer.by !== "client") return null;
-    return { reason: "max_turn_requests", error: `stopped after ${steps} steps, as it was answered` };
+    const goesOn = await ask(run, {
+      tool: "continue_over_steps",
+      args: { steps },
+      title: `Go on? ${steps} steps are taken`,
+      unanswered: true,
+    });
+    return goesOn ? null : { reason: "max_turn_requests", error: `stopped after ${steps} steps, as it was answered` };
   };
 }
 
@@ -56,18 +60,17 @@ function costLimit(run: Run): Limit {
   let limit = maxCostUsd;
   let unpriced = model.price === null;
   return async () => {
+    const question = { tool: "continue_over_budget", unanswered: false };
     const args = { spent_usd: spending.total, limit_usd: limit };
     if (unpriced) {
-      const title = `Go on? What ${model.id} costs is not known, so the limit of ${dollars(limit)} cannot be kept`;
-      const { allowed } = await ask(run, "continue_over_budget", { ...args, priced: false }, title);
-      unpriced = !allowed;
-      const error = `what ${model.id} costs is not known, so the cost limit of ${dollars(limit)} cannot be kept`;
-      return allowed ? null : { reason: "max_tokens", error };
+      const why = `what ${model.id} costs is not known, so the cost limit of ${dollars(limit)} cannot be kept`;
+      unpriced = !(await ask(run, { ...question, args: { ...args, priced: false }, title: `Go on? ${capital(why)}` }));
+      return unpriced ? { reason: "max_tokens", error: why } : null;
     }
     if (spending.total < limit) return null;
     const title = `Go on? ${dollars(spending.total)} of ${dollars(limit)} is spent`;
-    const { allowed } = await ask(run, "continue_over_budget", args, title);
-    if (!allowed) return { reason: "max_tokens", error: "the cost limit is reached" };
+    if (!(await ask(run, { ...question, args, title })))
+      return { reason: "max_tokens", error: "the cost limit is reached" };
     // As much again, from where we are: the question comes back when that is spent too.
     limit = spending.total + Math.max(maxCostUsd, 0.01);
     return null;
@@ -78,20 +81,33 @@ function dollars(amount: number): string {
   return `$${amount.toFixed(4)}`;
 }
 
-async function ask(run: Run, tool: string, args: Record<string, unknown>, title: string) {
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+interface Question {
+  readonly tool: string;
+  readonly args: Record<string, unknown>;
+  readonly title: string;
+  /** Whether to go on where nobody answers. */
+  readonly unanswered: boolean;
+}
+
+/** Whether to go on. */
+async function ask(run: Run, { tool, args, title, unanswered }: Question): Promise<boolean> {
   const call_id = run.ids.take(`${tool}-${run.turn.number}`);
   const startedAt = run.clock.now();
-  let allowed = false;
+  let success = false;
   run.emit({ type: "tool_call", metadata: { call_id, tool, args, kind: "other", title, locations: [] } });
   try {
     await run.taken();
     const request = { call_id, tool, args, risk: "medium" as const, options: ["allow", "deny"] as const };
     const { decision, by } = await abortable(run.ask(request), run.signal, 0);
-    allowed = decision === "allow";
-    return { allowed, by };
+    success = decision === "allow" || (unanswered && by !== "client");
+    return success;
   } finally {
-    const output = allowed ? "Going on." : "Not allowed to go on.";
+    const output = success ? "Going on." : "Not allowed to go on.";
     const duration_ms = Math.max(0, Math.round(run.clock.now() - startedAt));
-    run.emit({ type: "tool_result", metadata: { call_id, success: allowed, output, duration_ms } });
+    run.emit({ type: "tool_result", metadata: { call_id, success, output, duration_ms } });
   }
 }

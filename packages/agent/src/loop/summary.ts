@@ -105,7 +105,7 @@ async function tried(ask: () => Promise<string>): Promise<{ text: string; failur
 /** Has at most `room` characters or so: what is short stays whole, what is long is cut to one length, then the oldest goes. */
 function transcriptOf(messages: readonly ModelMessage[], room: number): string {
   const pieces = messages.map(lineOf);
-  let most = Math.max(0, ...pieces.map((piece) => piece.length));
+  let most = pieces.reduce((longest, piece) => Math.max(longest, piece.length), 0);
   const length = (): number => pieces.reduce((sum, piece) => sum + Math.min(piece.length, most) + 1, 0);
   while (most > SHORTEST_PIECE && length() > room) most = Math.max(SHORTEST_PIECE, Math.floor(most * 0.8));
   return endOf(pieces.map((piece) => withoutMiddle(piece, most)).join("\n"), room);
