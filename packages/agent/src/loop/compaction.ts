@@ -39,6 +39,8 @@ export async function compactHistory(run: Run, focus: string): Promise<string> {
 const LONGEST_TAIL = 20_000;
 const TAIL_SHARE = 10;
 const LEAST_SHARE = 8;
+/** Tokens; more than it takes to ask for a summary. */
+const INSTRUCTION = 1_000;
 /** A request that leaves less of the window than this is likely to be refused. */
 const FULL = 0.95;
 
@@ -64,12 +66,21 @@ function cutAhead(run: Run): Cut | null {
   return { from, upTo, fits: isWithin(run, upTo) };
 }
 
-/** What was taken once is taken again, and is cached: only what came since has to stay as it is. */
+/** What was taken once is taken again, and is cached: only what came since has to stay as it is, and some room for the instruction. */
 function cutAfterRefusal(run: Run): Cut | null {
-  const { messages, accepted } = run.context;
-  if (unseenFrom(run) !== null && hasWork(messages.slice(0, accepted)))
-    return { from: accepted, upTo: accepted, fits: true };
+  const { messages } = run.context;
+  const unseen = unseenFrom(run);
+  for (const from of unseen === null ? [] : [roomBefore(run, unseen), unseen])
+    if (hasWork(messages.slice(0, from))) return { from, upTo: from, fits: true };
   return hasWork(messages) ? { from: messages.length, upTo: messages.length, fits: false } : null;
+}
+
+/** The nearest start that leaves out enough before `at` to ask for a summary in its place; 0 when that is too much. */
+function roomBefore(run: Run, at: number): number {
+  const { context, window } = run;
+  let from = at - 1;
+  while (from > 0 && !(isStart(run, from) && window.size(context.messages.slice(from, at)) > INSTRUCTION)) from--;
+  return window.size(context.messages.slice(from)) < window.limit / 3 ? from : 0;
 }
 
 /** Whether so many messages fit the window. */

@@ -1,5 +1,5 @@
 /** Waiting until a provider that failed is worth asking again: how often, how long, and what people read meanwhile. */
-import type { AgentError } from "../errors.js";
+import { AgentError } from "../errors.js";
 import type { Run } from "./run.js";
 
 /** Tries of one reply. With the waits between them that is about two minutes. */
@@ -34,7 +34,8 @@ export async function waitToRetry(
   const most = stalled ? STALLED_ATTEMPTS : ATTEMPTS;
   const times = stalled ? failures.stalled : failures.all;
   const asked = error.retryAfterMs ?? 0;
-  if (!error.retryable || times >= most || failures.all >= ATTEMPTS || asked > LONGEST_RETRY_AFTER_MS) throw error;
+  if (!error.retryable || times >= most || failures.all >= ATTEMPTS) throw error;
+  if (asked > LONGEST_RETRY_AFTER_MS) throw tooLong(error, asked);
   const wait = asked > 0 ? asked : backoff(failures.all, run.random());
   const text = `${error.message}; ${plan} in ${(wait / 1000).toFixed(1)} s (${times} of ${most - 1})`;
   run.emit({ type: "notice", metadata: { level: "warning", text } });
@@ -42,6 +43,11 @@ export async function waitToRetry(
 }
 
 // --- internal ---
+
+function tooLong(error: AgentError, asked: number): AgentError {
+  const message = `${error.message}; it asks to be left alone for ${Math.ceil(asked / 60_000)} minutes`;
+  return new AgentError(error.code, message, { cause: error, retryAfterMs: asked });
+}
 
 function backoff(failures: number, random: number): number {
   const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));

@@ -140,17 +140,20 @@ describe("a request that is refused as too long", () => {
   const GEMINI = (tokens: number) =>
     `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${small}).`;
 
-  it("in the middle of a turn makes room, keeps what the model has not read yet, and the turn ends well", async () => {
-    const { options, requests } = await serveModel((_asked, n) => (n < 12 ? calling(n) : done), small, GEMINI);
-    const tools = [read((n) => `FACT-${n} ${filler(15_000)}`)];
-    const events = await takeTurn({ ...options, tools }, { prompt: "Read twelve files." });
-    expect(of(events, "agent_result")).toMatchObject([{ success: true, tool_calls_total: 12 }]);
-    const last = textIn(requests.at(-1)?.asked as Asked);
-    for (let n = 0; n < 12; n++) expect(last).toContain(`FACT-${n}`);
-    expect(last).toContain("Read twelve files.");
-    // What had been taken before was summed up whole; nothing was cut.
-    expect(requests.filter((request) => request.summary && request.refused)).toEqual([]);
-  });
+  it.each(Array.from({ length: 12 }, (_, n) => 14_000 + n * 150))(
+    "in the middle of a turn (results of %i) makes room, keeps what the model has not read yet, and the turn ends well",
+    async (length) => {
+      const { options, requests } = await serveModel((_asked, n) => (n < 12 ? calling(n) : done), small, GEMINI);
+      const tools = [read((n) => `FACT-${n} ${filler(length)}`)];
+      const events = await takeTurn({ ...options, tools }, { prompt: "Read twelve files." });
+      expect(of(events, "agent_result")).toMatchObject([{ success: true, tool_calls_total: 12 }]);
+      const last = textIn(requests.at(-1)?.asked as Asked);
+      for (let n = 0; n < 12; n++) expect(last).toContain(`FACT-${n}`);
+      expect(last).toContain("Read twelve files.");
+      // What had been taken before was summed up whole; nothing was cut.
+      expect(requests.filter((request) => request.summary && request.refused)).toEqual([]);
+    },
+  );
 
   it("by one huge step is summed up from a transcript that is cut to fit", async () => {
     const { options, requests } = await serveModel(

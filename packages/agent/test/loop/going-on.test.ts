@@ -136,7 +136,9 @@ describe.each(vendors)("%s: a provider that is busy", (_name, vendor) => {
 
   it("for hours is reported at once", async () => {
     const { options, waits } = await serving(vendor, [{ ...busy(429), headers: { "retry-after": "3600" } }, end]);
-    expect(of(await takeTurn(options), "error")).toMatchObject([{ name: "rate_limited", retryable: true }]);
+    expect(of(await takeTurn(options), "error")).toMatchObject([
+      { name: "rate_limited", retryable: true, message: expect.stringContaining("for 60 minutes") },
+    ]);
     expect(waits).toEqual([]);
   });
 
