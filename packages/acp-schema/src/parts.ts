@@ -2,7 +2,7 @@
  * `@chimera/acp-schema/parts`: the parts of a model's reply, put together from the events that brought them. An agent that streams and
  * the fold of a log both do it here, so that a provider gets the same back before and after a restart. Loads no schema.
  */
-import type { CallPart, Part, ReasoningPart, TextPart } from "./events/message.js";
+import type { CallPart, Message, Part, ReasoningPart, TextPart } from "./events/message.js";
 import type { Metadata } from "./events/metadata.js";
 import type { AgentEvent } from "./events/record.js";
 import { createGrowingText } from "./text.js";
@@ -95,6 +95,16 @@ export function textOf({ parts }: { readonly parts: readonly Part[] }): string {
 /** The calls of a reply, in order. */
 export function callsOf({ parts }: { readonly parts: readonly Part[] }): CallPart[] {
   return parts.filter((part) => part.type === "call");
+}
+
+/** How many messages of a turn, after its prompt, a `compaction` record of that turn sums up. */
+export function summedUp(messages: readonly Message[], fromCall: string | null | undefined): number {
+  if (fromCall === undefined) return 0;
+  if (fromCall === null) return Math.max(0, messages.length - 1);
+  const first = messages.findIndex(
+    (message) => message.role === "assistant" && callsOf(message).some((call) => call.id === fromCall),
+  );
+  return Math.max(0, first - 1);
 }
 
 /** A record, or an event, as it is shown to anybody but the provider: what a seal holds is left out. */

@@ -3,15 +3,18 @@ import { setMaxListeners } from "node:events";
 
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { callsOf } from "@chimera/acp-schema/parts";
-import { createCallIds } from "./loop/call.js";
+import { createCallIds } from "./loop/call-ids.js";
 import { type Clock, systemClock } from "./loop/clock.js";
 import { openModelContext } from "./loop/model-context.js";
 import { createOutbox, type Outbox } from "./loop/outbox.js";
 import { createPlan } from "./loop/plan.js";
-import type { Run } from "./loop/run.js";
+import { createRepeats } from "./loop/repeats.js";
+import type { Progress, Run } from "./loop/run.js";
+import { type Compact, summarise } from "./loop/summary.js";
 import { createToolbox } from "./loop/toolbox.js";
 import { runTurn } from "./loop/turn.js";
 import { createSpending } from "./loop/usage.js";
+import { createWindow } from "./loop/window.js";
 import { createPolicy } from "./policy/policy.js";
 import type { Policy } from "./policy-port.js";
 import type { Agent, AgentContext, Turn, Workspace } from "./port.js";
@@ -29,6 +32,8 @@ export interface AgentOptions {
   readonly systemPrompt?: string | ((turn: Turn, workspace: Workspace) => string | Promise<string>);
   /** Keeps output that is too long for the model aside; returns where. */
   readonly spill?: (turn: Turn, name: string, text: string) => Promise<string>;
+  /** How a conversation is summed up that grows too long. @defaultValue `summarise`: the model is asked */
+  readonly compact?: Compact;
   readonly clock?: Clock;
   /** In [0, 1): spreads retries. */
   readonly random?: () => number;
@@ -48,8 +53,8 @@ export function createAgent(options: AgentOptions): Agent {
       if (context.signal.aborted) cancel();
       else context.signal.addEventListener("abort", cancel, { once: true });
       try {
-        await runTurn(outbox.push, own.signal, () =>
-          openRun(options, turn, { ...context, signal: own.signal }, outbox),
+        await runTurn(outbox.push, own.signal, (progress) =>
+          openRun(options, turn, { ...context, signal: own.signal }, outbox, progress),
         );
       } finally {
         context.signal.removeEventListener("abort", cancel);
@@ -66,6 +71,7 @@ async function openRun(
   turn: Turn,
   context: AgentContext,
   outbox: Outbox<AgentEvent>,
+  progress: Progress,
 ): Promise<Run> {
   const { tools = [], systemPrompt = "", spill } = options;
   const { workspace, signal, ask } = context;
@@ -77,14 +83,15 @@ async function openRun(
   ]);
   signal.throwIfAborted();
   const modelContext = openModelContext(turn, model);
+  const toolbox = createToolbox(
+    offered.filter((tool) => tool.available?.(workspace) ?? true),
+    turn.settings.allowedTools,
+  );
   return {
     turn,
     model,
     system,
-    toolbox: createToolbox(
-      offered.filter((tool) => tool.available?.(workspace) ?? true),
-      turn.settings.allowedTools,
-    ),
+    toolbox,
     policy,
     workspace,
     ask,
@@ -99,7 +106,11 @@ async function openRun(
     plan: createPlan(outbox.push, keepsTodo(turn)),
     spending: createSpending(model, turn.settings.spentUsd),
     context: modelContext,
-    newId: createCallIds(modelContext.messages, turn.number),
+    window: createWindow(model, { system, tools: toolbox.tools }),
+    compact: options.compact ?? summarise,
+    ids: createCallIds(modelContext.messages, turn.number),
+    repeats: createRepeats(),
+    progress,
     ...(spill ? { spill: (name: string, text: string) => spill(turn, name, text) } : {}),
   };
 }

@@ -1,6 +1,6 @@
 /** An agent with a memory and nobody else around it: turns taken one after the other, the history kept in memory. */
-import type { AgentEvent, Message } from "@chimera/acp-schema/events";
-import { createParts } from "@chimera/acp-schema/parts";
+import type { AgentEvent, Message, Metadata } from "@chimera/acp-schema/events";
+import { createParts, summedUp } from "@chimera/acp-schema/parts";
 import type { Agent, Ask, TurnSettings, Workspace } from "./port.js";
 
 export interface ConversationOptions {
@@ -27,7 +27,7 @@ export const defaultSettings: TurnSettings = {
   autoApproveWrites: false,
   autoApproveExecute: false,
   readOnly: false,
-  maxSteps: 50,
+  maxSteps: null,
   maxCostUsd: null,
   spentUsd: 0,
   allowedTools: null,
@@ -37,28 +37,26 @@ export const defaultSettings: TurnSettings = {
 export function createConversation(agent: Agent, options: ConversationOptions): Conversation {
   const { workspace, ask = nobody } = options;
   const sessionId = "conversation";
-  let messages: Message[] = [...(options.history ?? [])];
+  const past = createPast(options.history ?? []);
   let spentUsd = options.settings?.spentUsd ?? 0;
-  let number = messages.filter((message) => message.role === "user").length;
 
   return {
     get messages() {
-      return messages;
+      return past.messages();
     },
     async *prompt(text, { signal = new AbortController().signal } = {}) {
       const settings = { ...defaultSettings, ...options.settings, spentUsd };
-      const turn = { sessionId, number: number++, prompt: { text }, history: messages, settings };
-      const listener = createListener();
-      let before = messages;
+      const [history, seen] = [past.messages(), past.seen()];
+      const number = past.begin({ role: "user", text });
+      const turn = { sessionId, number, prompt: { text }, history, seen, settings };
       try {
         for await (const event of agent(turn, { ask, workspace, signal })) {
-          if (event.type === "compaction") before = [{ role: "summary", text: event.metadata.summary }];
-          else if (event.type === "usage") spentUsd = event.metadata.total_usd;
-          else listener.hear(event);
+          if (event.type === "usage") spentUsd = event.metadata.total_usd;
+          past.hear(event);
           yield event;
         }
       } finally {
-        messages = [...before, { role: "user", text }, ...listener.end()];
+        past.end();
       }
     },
   };
@@ -68,17 +66,47 @@ export function createConversation(agent: Agent, options: ConversationOptions): 
 
 const nobody: Ask = async () => ({ decision: "deny", by: "timeout" });
 
-/** Joins a turn's events into messages: one reply per step, each call's result after it. */
-function createListener() {
-  const messages: Message[] = [];
+interface Past {
+  messages(): Message[];
+  /** The turns that those messages are of; those from before this conversation began have the first numbers. */
+  seen(): number[];
+  /** A turn begins; returns its number. */
+  begin(prompt: Message): number;
+  /** Joins a turn's events into messages: one reply per step, each call's result after it. */
+  hear(event: AgentEvent): void;
+  end(): void;
+}
+
+function createPast(given: readonly Message[]): Past {
+  const first = given.findIndex((message) => message.role === "user");
+  let before = first === -1 ? given : given.slice(0, first);
+  let turns: { readonly number: number; readonly messages: Message[] }[] = [];
+  for (const message of given.slice(before.length)) {
+    if (message.role === "user") turns.push({ number: turns.length, messages: [] });
+    turns.at(-1)?.messages.push(message);
+  }
+  let next = turns.length;
   const parts = createParts();
   const names = new Map<string, string>();
+  const say = (message: Message): void => void turns.at(-1)?.messages.push(message);
   const endReply = (): void => {
     const said = parts.take();
-    if (said.length > 0) messages.push({ role: "assistant", parts: said });
+    if (said.length > 0) say({ role: "assistant", parts: said });
+  };
+  const compact = ({ summary, from_turn, from_call }: Metadata<"compaction">): void => {
+    before = [{ role: "summary", text: summary }];
+    turns = turns.filter(({ number }) => number >= from_turn);
+    const first = turns.find(({ number }) => number === from_turn);
+    first?.messages.splice(1, summedUp(first.messages, from_call));
   };
   return {
-    hear(event: AgentEvent): void {
+    messages: () => [...before, ...turns.flatMap(({ messages }) => messages)],
+    seen: () => turns.map(({ number }) => number),
+    begin(prompt) {
+      turns.push({ number: next, messages: [prompt] });
+      return next++;
+    },
+    hear(event) {
       switch (event.type) {
         case "tool_call":
           names.set(event.metadata.call_id, event.metadata.tool);
@@ -92,20 +120,19 @@ function createListener() {
         case "tool_result": {
           const { call_id: id, success, output, error } = event.metadata;
           endReply();
-          messages.push({ role: "tool", id, name: names.get(id) ?? "", output: output || error || "", success });
+          say({ role: "tool", id, name: names.get(id) ?? "", output: output || error || "", success });
           break;
         }
         case "step_end":
           endReply();
           break;
+        case "compaction":
+          compact(event.metadata);
+          break;
         default:
           break;
       }
     },
-    /** All that was said in the turn. */
-    end(): Message[] {
-      endReply();
-      return messages;
-    },
+    end: endReply,
   };
 }

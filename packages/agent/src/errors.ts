@@ -19,6 +19,10 @@ export type AgentErrorCode =
   | "bad_request"
   /** What arrived is not the provider's protocol. */
   | "bad_reply"
+  /** The model said nothing and called nothing, however often it was asked. */
+  | "empty_reply"
+  /** The model makes the same call again and again, and gets the same result. */
+  | "stuck"
   /** A script file of the scripted provider is wrong, or was sent something it did not expect. */
   | "script"
   /** A bug: something that should not happen did. */

@@ -9,6 +9,7 @@ export {
 } from "./create-conversation.js";
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
 export { type Clock, systemClock } from "./loop/clock.js";
+export { type Compact, type CompactRequest, summarise } from "./loop/summary.js";
 export type { AuditEntry, Policy, PolicyCall, PolicyContext, PolicyDecision } from "./policy-port.js";
 export type { Agent, AgentContext, Ask, ClientTerminal, McpServer, Turn, TurnSettings, Workspace } from "./port.js";
 export { anthropicFirst, type Chain, openaiFirst } from "./providers/chains.js";

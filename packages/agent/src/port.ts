@@ -1,5 +1,5 @@
 /**
- * The agent port, as this package sees it: a turn comes in, agent events go out. Whoever keeps the conversation (a session,
+ * The agent port, as this package sees it: a turn comes in, agent events go out. The code that keeps the conversation (a session,
  * a script, a test) calls the agent through these shapes; they are structural, so the caller needs no import from here.
  */
 import type { AgentEvent, Decision, Message, PromptBlock, ResolvedBy, Risk } from "@chimera/acp-schema/events";
@@ -15,7 +15,11 @@ export interface Turn {
   readonly prompt: { readonly text: string; readonly content?: readonly PromptBlock[] };
   /** The visible conversation before this prompt: undone turns left out, deltas joined. */
   readonly history: readonly Message[];
+  /** The numbers of the turns in `history`, each of which has one prompt there. @defaultValue not known */
+  readonly seen?: readonly number[];
   readonly settings: TurnSettings;
+  /** Set when the turn is to make the history smaller and not to answer; `focus` is what the summary should dwell on. */
+  readonly compact?: { readonly focus: string };
 }
 
 export interface TurnSettings {
@@ -25,7 +29,8 @@ export interface TurnSettings {
   readonly autoApproveWrites: boolean;
   readonly autoApproveExecute: boolean;
   readonly readOnly: boolean;
-  readonly maxSteps: number;
+  /** Requests to the model in a turn; null: no limit, but a question now and then. */
+  readonly maxSteps: number | null;
   readonly maxCostUsd: number | null;
   /** What the session has cost before this turn. */
   readonly spentUsd: number;
@@ -52,7 +57,7 @@ export type McpServer =
     };
 
 export interface AgentContext {
-  /** Asks whoever is attached. No approver, a time-out, a cancel or a close answers `deny`; it never throws. */
+  /** Asks the attached clients. No approver, a time-out, a cancel or a close answers `deny`; it never throws. */
   readonly ask: Ask;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
@@ -97,7 +102,7 @@ export interface ClientTerminal {
     readonly env?: Readonly<Record<string, string>>;
     readonly timeoutMs: number;
     readonly signal: AbortSignal;
-    /** Told as soon as the terminal exists, so that the call can show it. */
+    /** Called as soon as the terminal exists, so that the call can show it. */
     onStart(terminalId: string): void;
   }): Promise<{
     readonly output: string;

@@ -58,6 +58,7 @@ describe("an agent", () => {
       price: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 },
       async *stream() {
         yield [
+          { type: "text", text: "hi" },
           { type: "usage", usage },
           { type: "stop", reason: "end" },
         ];

@@ -17,6 +17,8 @@ export interface TurnRequest {
   readonly content?: Turn["prompt"]["content"];
   readonly history?: Turn["history"];
   readonly number?: number;
+  readonly seen?: Turn["seen"];
+  readonly compact?: Turn["compact"];
   readonly settings?: Partial<TurnSettings>;
   readonly context?: Partial<AgentContext>;
   /** Told of each event before the next one is asked for. */
@@ -41,12 +43,15 @@ export async function listen(options: AgentOptions, request: TurnRequest = {}): 
   return events;
 }
 
-export function turnOf({ prompt = "go", content, history = [], number = 0, settings: changed }: TurnRequest): Turn {
+export function turnOf(request: TurnRequest): Turn {
+  const { prompt = "go", content, history = [], number = 0, seen, compact, settings: changed } = request;
   return {
     sessionId: "s",
     number,
     prompt: { text: prompt, ...(content ? { content } : {}) },
     history,
+    ...(seen && { seen }),
+    ...(compact && { compact }),
     settings: { ...settings, ...changed },
   };
 }

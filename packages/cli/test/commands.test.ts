@@ -182,7 +182,7 @@ test("models, tools, agents, commands, config, doctor, audit", async () => {
   expect(await shown("agents")).toMatch(/\nplan +primary +read_only +built-in/);
   expect(await shown("agents", "show", "plan")).toContain("permission  read_only");
   expect(await shown("commands")).toMatch(/\n\/undo +built-in/);
-  expect(await shown("config")).toMatch(/\nmax_steps +50 +default\n/);
+  expect(await shown("config")).toMatch(/\nmax_steps +- +default\n/);
   await writeFile(join(person.home, ".chimera", "config.json"), '{"max_steps": 7, "modle": "x"}');
   const config = await person.type(["config"]);
   expect(config.stdout).toMatch(/\nmax_steps +7 +user: /);

@@ -85,6 +85,7 @@ describe("a project's file", () => {
     ["allowed_tools", ["Read"], [], []],
     ["max_steps", 20, 10, 10],
     ["max_steps", 20, 1000, 20],
+    ["max_steps", null, 10, 10],
     ["max_cost", null, 1, 1],
     ["max_cost", 0.5, 1, 0.5],
     ["save", true, false, false],

@@ -14,7 +14,14 @@ export interface Turn {
   readonly prompt: { readonly text: string; readonly content?: readonly PromptBlock[] };
   /** The visible conversation before this prompt: undone turns left out, deltas joined. */
   readonly history: readonly Message[];
+  /** The numbers of the turns in `history`, each of which has one prompt there. */
+  readonly seen: readonly number[];
   readonly settings: TurnSettings;
+  /**
+   * Set when the turn is to make the history smaller and not to answer: the agent yields a `compaction`. One that does not know it
+   * gets the prompt as it was typed.
+   */
+  readonly compact?: { readonly focus: string };
 }
 
 export interface TurnSettings {
@@ -24,7 +31,8 @@ export interface TurnSettings {
   readonly autoApproveWrites: boolean;
   readonly autoApproveExecute: boolean;
   readonly readOnly: boolean;
-  readonly maxSteps: number;
+  /** Requests to the model in a turn; null: no limit, but a question now and then. */
+  readonly maxSteps: number | null;
   readonly maxCostUsd: number | null;
   /** What the session has cost before this turn. */
   readonly spentUsd: number;
@@ -51,7 +59,7 @@ export type McpServer =
     };
 
 export interface AgentContext {
-  /** Asks whoever is attached. No approver, a time-out, a cancel or a close answers `deny`; it never throws. */
+  /** Asks the attached clients. No approver, a time-out, a cancel or a close answers `deny`; it never throws. */
   readonly ask: Ask;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
@@ -96,7 +104,7 @@ export interface ClientTerminal {
     readonly env?: Readonly<Record<string, string>>;
     readonly timeoutMs: number;
     readonly signal: AbortSignal;
-    /** Told as soon as the terminal exists, so that the call can show it. */
+    /** Called as soon as the terminal exists, so that the call can show it. */
     onStart(terminalId: string): void;
   }): Promise<{
     readonly output: string;

@@ -4,7 +4,7 @@
  * from.
  */
 import type { Message, Metadata, SessionEvent, StopReason } from "@chimera/acp-schema/events";
-import { createParts, textOf } from "@chimera/acp-schema/parts";
+import { createParts, summedUp, textOf } from "@chimera/acp-schema/parts";
 import type { Damage } from "@chimera/event-store";
 import { createOlderReader } from "./older-log.js";
 
@@ -14,8 +14,10 @@ export interface TurnState {
   started: boolean;
   ended: boolean;
   undone: boolean;
-  /** Model steps taken; a turn that took none (a slash command) is no part of what the model sees. */
+  /** Model steps taken; the model does not see a turn that took none (a slash command). */
   steps: number;
+  /** It summed up what came before: it can be undone, though it may have taken no step. */
+  compacted: boolean;
   stopReason: StopReason | null;
   /** What the turn ended with; null until then. */
   result: TurnResult | null;
@@ -57,6 +59,8 @@ export interface History {
   readonly turns: readonly TurnState[];
   /** What the model sees before the given turn. */
   messages(before: number): Message[];
+  /** The turns that those messages are of, each of which has one prompt there. */
+  seen(before: number): number[];
   /** Turns that undo can take back, oldest first. */
   undoable(): TurnState[];
   /** Turns that redo can bring back, in the order they ran. */
@@ -97,7 +101,7 @@ export function createHistory(): History {
     firstPrompt: null,
   };
   let cleared = 0;
-  let summaries: { text: string; fromTurn: number; by: TurnState | undefined }[] = [];
+  let summaries: { text: string; fromTurn: number; skipped: number; by: TurnState | undefined }[] = [];
   const reply = createParts();
   const counts = new Map<string, number>();
   const older = createOlderReader();
@@ -110,26 +114,35 @@ export function createHistory(): History {
     for (const turn of undone ? list.slice(-count) : list.slice(0, count)) turn.undone = undone;
   };
 
+  /** The summary that counts before the given turn, and the turns that stay beside it. */
+  const visible = (before: number) => {
+    const summary = summaries.findLast(({ by }) => !by?.undone && (by?.number ?? 0) < before);
+    const from = Math.max(cleared, summary?.fromTurn ?? 0);
+    const kept = turns.filter(({ number, undone, steps }) => number < before && number >= from && !undone && steps > 0);
+    return { summary, kept };
+  };
+
   const history: History = {
     turns,
     openCalls,
     openPermissions,
     facts,
-    undoable: () => turns.filter((turn) => turn.number >= cleared && turn.ended && !turn.undone && turn.steps > 0),
+    undoable: () => turns.filter((turn) => turn.number >= cleared && turn.ended && !turn.undone && hasEffect(turn)),
     redoable: () => {
-      const last = turns.findLast((turn) => turn.steps > 0 && !turn.undone);
-      return turns.filter((turn) => turn.undone && turn.steps > 0 && turn.number > (last?.number ?? -1));
+      const last = turns.findLast((turn) => hasEffect(turn) && !turn.undone);
+      return turns.filter((turn) => turn.undone && hasEffect(turn) && turn.number > (last?.number ?? -1));
     },
     hidden: () => new Set(turns.filter((turn) => turn.undone || turn.number < cleared).map((turn) => turn.number)),
     messages(before) {
-      const visible = turns.filter(
-        (turn) => turn.number < before && turn.number >= cleared && !turn.undone && turn.steps > 0,
+      const { summary, kept } = visible(before);
+      if (!summary) return kept.flatMap((turn) => turn.messages);
+      const { text, fromTurn, skipped } = summary;
+      const messages = kept.flatMap((turn) =>
+        turn.messages.filter((_, at) => at === 0 || at > (turn.number === fromTurn ? skipped : 0)),
       );
-      const from = summaries.findLast(({ by }) => !by?.undone && (by?.number ?? 0) < before);
-      if (!from) return visible.flatMap((turn) => turn.messages);
-      const kept = visible.filter((turn) => turn.number >= from.fromTurn);
-      return [{ role: "summary", text: from.text }, ...kept.flatMap((turn) => turn.messages)];
+      return [{ role: "summary", text }, ...messages];
     },
+    seen: (before) => visible(before).kept.map((turn) => turn.number),
     count(types) {
       let sum = 0;
       for (const type of types) sum += counts.get(type) ?? 0;
@@ -155,6 +168,7 @@ export function createHistory(): History {
             ended: false,
             undone: false,
             steps: 0,
+            compacted: false,
             stopReason: null,
             result: null,
             failure: null,
@@ -219,9 +233,13 @@ export function createHistory(): History {
         case "error":
           if (turn) turn.failure = { name: record.metadata.name, message: record.metadata.message };
           break;
-        case "compaction":
-          summaries.push({ text: record.metadata.summary, fromTurn: record.metadata.from_turn, by: turn });
+        case "compaction": {
+          const { summary: text, from_turn: fromTurn, from_call } = record.metadata;
+          const skipped = summedUp(turns[fromTurn]?.messages ?? [], from_call);
+          summaries.push({ text, fromTurn, skipped, by: turn });
+          if (turn) turn.compacted = true;
           break;
+        }
         case "cleared":
           cleared = turns.length;
           summaries = [];
@@ -286,6 +304,10 @@ export function createHistory(): History {
 }
 
 // --- internal ---
+
+function hasEffect({ steps, compacted }: TurnState): boolean {
+  return steps > 0 || compacted;
+}
 
 const NOTHING_USED: Usage = {
   input: 0,

@@ -1,5 +1,5 @@
 /**
- * One live session: the writer of its log, its queue of turns, its settings and whoever is attached. Everything anyone sees
+ * One live session: the writer of its log, its queue of turns, its settings and its clients. Everything anyone sees
  * of it is read back from the log.
  */
 import type { Decision, PromptBlock, ResolvedBy, SessionEvent } from "@chimera/acp-schema/events";
@@ -32,13 +32,13 @@ export interface Accepted {
   readonly durable: Promise<void>;
 }
 
-/** What a slash command turned out to be: a prompt for the agent, an answer in its place, or a turn around it. */
+/** What a slash command turned out to be: a prompt for the agent, an answer in its place, or that it is to sum up. */
 export type ResolvedCommand =
   | { readonly prompt: string }
   | { readonly agent: Agent }
-  | { readonly around: (main: Agent) => Agent };
+  | { readonly compact: { readonly focus: string } };
 
-/** Whoever is connected to a session. */
+/** A client that is connected to a session. */
 export interface SessionClient {
   /** Asked for permissions. When the last one that approves leaves, what is open is denied. */
   readonly approves: boolean;
@@ -96,7 +96,7 @@ export interface Session {
   /** Tells every client something that belongs to no turn. */
   notify(level: "info" | "warning" | "error", text: string): void;
   clear(origin?: string): void;
-  /** Says where a fork came from; called once, by whoever made it. */
+  /** Says where a fork came from; called once, by the code that made it. */
   markForked(from: string, at: number): void;
   undo(options?: RewindOptions): Promise<RewindReport>;
   redo(options?: RewindOptions): Promise<RewindReport>;

@@ -16,7 +16,8 @@ export interface Flags {
 export interface Settings extends Flags {
   readonly model: string;
   readonly agent: string;
-  readonly maxSteps: number;
+  /** null: no limit, but a question now and then. */
+  readonly maxSteps: number | null;
   readonly maxCostUsd: number | null;
   readonly allowedTools: readonly string[] | null;
   /** Settings of a program's extensions, by option id. */
@@ -34,7 +35,7 @@ export const MODE_FLAGS: Readonly<Record<Mode, Flags>> = {
 export const DEFAULT_SETTINGS: Omit<Settings, "model"> = {
   agent: "build",
   ...MODE_FLAGS.review,
-  maxSteps: 50,
+  maxSteps: null,
   maxCostUsd: null,
   allowedTools: null,
   options: {},

@@ -5,7 +5,6 @@
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
-import { compacting } from "./compact.js";
 import { isSessionError } from "./errors.js";
 import { listedSessions } from "./listed.js";
 import type { ResolvedCommand, Session } from "./session.js";
@@ -39,7 +38,7 @@ export interface SlashPalette {
   readonly commands: readonly SlashCommand[];
   /** Custom commands of a workspace, as they are on disk now. */
   custom(cwd: string): Promise<CustomCommand[]>;
-  /** Undefined when the text is no command anybody knows: the agent then gets it as it is. */
+  /** Undefined when the text is not a known command: the agent then gets it as it is. */
   resolve(sessions: Sessions, session: Session, text: string, rewind: Rewind): Promise<ResolvedCommand | undefined>;
 }
 
@@ -59,7 +58,7 @@ export function createSlashPalette(deps: SlashDeps): SlashPalette {
       const args = (match[2] ?? "").trim();
       const own = (await custom(session.cwd)).find((command) => command.name === name);
       if (own) return { prompt: renderCommand(own, splitArguments(args)) };
-      if (name === COMPACT.name) return { around: compacting };
+      if (name === COMPACT.name) return { compact: { focus: args } };
       const row = rows.get(name);
       if (!row) return undefined;
       return { agent: () => answer(() => row.run({ session, sessions, rewind, args, all: commands })) };
@@ -93,10 +92,11 @@ async function* answer(run: () => Promise<string> | string): AsyncIterable<Agent
   };
 }
 
-/** The one command that is a turn of the model's. */
+/** The one command that the agent carries out. */
 const COMPACT: SlashCommand = {
   name: "compact",
   description: "Summarize the conversation so far and go on from the summary",
+  hint: "[what to dwell on]",
   run: () => "",
 };
 

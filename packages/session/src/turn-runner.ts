@@ -18,10 +18,10 @@ export function createTurnRunner(deps: {
   readonly cwd: string;
   readonly directories: readonly string[];
   readonly agent: Agent;
-  /** Undefined when the text is no command. */
+  /** Undefined when the text is not a command. */
   readonly resolve: (text: string) => Promise<ResolvedCommand | undefined>;
   readonly journal: Journal;
-  /** Resolves when the log holds what it was given so far, and its readers are told. */
+  /** Resolves when the log holds what it was given so far, and its readers have it. */
   readonly written: () => Promise<void>;
   readonly broker: PermissionBroker;
   readonly queue: () => Pick<TurnQueue, "current" | "busy" | "abort">;
@@ -29,7 +29,7 @@ export function createTurnRunner(deps: {
   readonly mcpServers: () => readonly McpServer[];
   readonly snapshots: SessionSnapshots | null;
   readonly disk: Files;
-  /** Of whoever is attached and lends any. */
+  /** Of the attached client that lends any. */
   readonly effects: () => ClientEffects | undefined;
   readonly owner: OwnTurn;
   readonly onError: (error: unknown) => void;
@@ -88,17 +88,18 @@ export function createTurnRunner(deps: {
     journal.settle(queue().busy());
     const command = await commandOf(next.prompt.text);
     const answering = command && "agent" in command ? command.agent : undefined;
-    const agent = command && "around" in command ? command.around(deps.agent) : deps.agent;
     const { history } = journal;
     const settings = deps.settings();
     if (!answering) snapshots?.beginTurn(next.turn);
     await runTurn({
-      agent: answering ?? agent,
+      agent: answering ?? deps.agent,
       turn: {
         sessionId,
         number: next.turn,
         prompt: command && "prompt" in command ? { ...next.prompt, text: command.prompt } : next.prompt,
         history: history.messages(next.turn),
+        seen: history.seen(next.turn),
+        ...(command && "compact" in command && { compact: command.compact }),
         settings: { ...settings, mcpServers: deps.mcpServers(), spentUsd: history.facts.usage?.total_usd ?? 0 },
       },
       context: { workspace, signal, ask: (request) => broker.ask(request, place), flags: deps.settings },

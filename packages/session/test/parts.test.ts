@@ -91,3 +91,51 @@ test("what is loaded for clients holds no seal, and the log holds all of them", 
   expect(JSON.stringify(shown)).not.toContain("signature");
   expect(JSON.stringify(await recordsOf(sessions, session.id)).split("signature")).toHaveLength(4);
 });
+
+test("a turn that was summed up half-way goes on with its prompt and what was kept, also after a restart", async () => {
+  const root = mkdtempSync(join(tmpdir(), "parts-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  let seen: readonly Message[] = [];
+  const step = (n: number): AgentEvent[] => [
+    { type: "step_start", metadata: { step: n } },
+    call(`c${n}`),
+    result(`c${n}`, { success: true, output: `result ${n}` }),
+    { type: "step_end", metadata: { step: n } },
+  ];
+  const places = [undefined, "c2", null, "unheard-of"];
+  const agent: Agent = async function* ({ history, number }) {
+    seen = history;
+    for (const n of [0, 1, 2]) yield* step(n);
+    const from_call = places[number];
+    const from = { from_turn: number, ...(from_call !== undefined && { from_call }) };
+    yield { type: "compaction", metadata: { summary: `until ${number}`, ...from } };
+    yield* step(3);
+  };
+  const open = () => {
+    const store = createFileStore<SessionEvent, Summary>({ root });
+    const sessions = makeSessions(agent, { store });
+    return { sessions, close: () => sessions.shutdown().then(() => store.close()) };
+  };
+  const told = () =>
+    seen.map((message) => {
+      if (message.role === "assistant")
+        return message.parts.map((part) => (part.type === "call" ? part.id : part.type)).join();
+      return message.role === "tool" ? message.output : message.text;
+    });
+  const kept = (...numbers: number[]) => numbers.flatMap((n) => [`c${n}`, `result ${n}`]);
+  const expected = [
+    [],
+    ["until 0", "prompt 0", ...kept(0, 1, 2, 3)],
+    ["until 1", "prompt 1", ...kept(2, 3)],
+    ["until 2", "prompt 2", ...kept(3)],
+    ["until 3", "prompt 3", ...kept(0, 1, 2, 3)],
+  ];
+  let id = "";
+  for (const [turn, messages] of expected.entries()) {
+    const { sessions, close } = open();
+    id ||= (await sessions.create({ cwd: "/" })).id;
+    await runPrompt(sessions, id, `prompt ${turn}`);
+    expect(told()).toEqual(messages);
+    await close();
+  }
+});

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SessionRecord } from "@chimera/acp-schema/events";
+import type { Message, SessionRecord } from "@chimera/acp-schema/events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Agent, createSlashPalette, parseSteps } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf } from "./fixture.js";
@@ -102,14 +102,29 @@ describe("a built-in command", () => {
     expect(typesOf(await recordsOf(sessions, session.id)).filter((type) => type === "user_message")).toHaveLength(3);
   });
 
-  test("/compact puts the model's summary in the conversation's place until it is undone", async () => {
-    const { sessions, session } = await say("first");
-    await runPrompt(sessions, session.id, "/compact");
-    expect(session.history.messages(9)).toEqual([
-      { role: "summary", text: expect.stringContaining("asked: Summarize") },
-    ]);
-    await session.undo();
-    expect(session.history.messages(9)).toHaveLength(2);
+  test("/compact asks the agent to sum up, whose summary takes the conversation's place until it is undone", async () => {
+    const asked: unknown[] = [];
+    const agent: Agent = async function* (turn, context) {
+      if (!turn.compact) return yield* echo(turn, context);
+      asked.push([turn.prompt.text, turn.compact.focus, turn.seen, turn.history.length]);
+      yield { type: "compaction", metadata: { summary: "in short", from_turn: 1 } };
+      yield { type: "text_delta", metadata: { text: "Summed up." } };
+      yield { type: "turn_end", metadata: { stop_reason: "end_turn" } };
+      const metadata = { output: "Summed up.", steps: 0, tool_calls_total: 0, cost: 0, success: true, error: null };
+      yield { type: "agent_result", metadata };
+    };
+    const sessions = makeSessions(agent);
+    const session = await sessions.create({ cwd: workspace() });
+    for (const text of ["first", "second", "/compact the tests", "third"]) await runPrompt(sessions, session.id, text);
+    expect(asked).toEqual([["/compact the tests", "the tests", [0, 1], 4]]);
+    const said = (history: readonly Message[]) =>
+      history.map((each) => (each.role === "assistant" ? "reply" : "text" in each && each.text));
+    expect(said(session.history.messages(9))).toEqual(["in short", "second", "reply", "third", "reply"]);
+    expect(session.history.seen(9)).toEqual([1, 3]);
+    await session.undo({ steps: 2 });
+    expect(said(session.history.messages(9))).toEqual(["first", "reply", "second", "reply"]);
+    await session.redo({ steps: 1 });
+    expect(said(session.history.messages(9))).toEqual(["in short", "second", "reply"]);
   });
 });
 

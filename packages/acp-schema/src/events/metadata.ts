@@ -144,7 +144,11 @@ export const metadata = {
   }),
   title_changed: v.object({ title: text }),
   notice: v.object({ level: v.picklist(["info", "warning", "error"]), text }),
-  compaction: v.object({ summary: text, from_turn: count }),
+  /**
+   * The summary stands for everything before turn `from_turn`. With `from_call` also for that turn's replies before the one that
+   * made this call; null: for all of its replies so far. The prompt of the turn always stays.
+   */
+  compaction: v.object({ summary: text, from_turn: count, from_call: v.optional(v.nullable(text)) }),
   cleared: v.object({}),
   forked: v.object({ from: text, at: count }),
   undo: rewind,

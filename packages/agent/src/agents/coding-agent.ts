@@ -20,10 +20,11 @@ import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./d
 import { withFolderRules } from "./folder-rules.js";
 import { type GitState, readGitState } from "./git-state.js";
 import { opening } from "./opening.js";
+import { createOutputs } from "./outputs.js";
 import { createSurroundings } from "./surroundings.js";
 import { systemPrompt } from "./system-prompt.js";
 
-export interface CodingAgentOptions extends Pick<AgentOptions, "resolveModel" | "spill" | "clock" | "random"> {
+export interface CodingAgentOptions extends Pick<AgentOptions, "resolveModel" | "compact" | "clock" | "random"> {
   /** Where the user's own `.opencode` files are. */
   readonly home: string;
   /** The user's permission rules; a missing file is an empty one. */
@@ -32,6 +33,8 @@ export interface CodingAgentOptions extends Pick<AgentOptions, "resolveModel" | 
   readonly rememberedDirectory: string;
   /** Where decisions are written down, outside of any workspace. */
   readonly auditDirectory: string;
+  /** Where output that is too long for the model is kept whole, outside of any workspace; the agent may read it there. */
+  readonly outputsDirectory?: string;
   /** The environment that commands and MCP servers pick from, without its secrets. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Bounds for commands and for the MCP servers that are started here. @defaultValue none */
@@ -72,6 +75,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const audit = createAudit({ directory: options.auditDirectory });
   const remembered = createRemembered({ directory: options.rememberedDirectory });
   const facts = createSessionFacts(env);
+  const outputs = options.outputsDirectory === undefined ? null : createOutputs(options.outputsDirectory);
   const prepare = async (turn: Turn, context: AgentContext) => {
     const { cwd } = context.workspace;
     const notices: string[] = [];
@@ -86,6 +90,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       agent: () => permissionOf(definition),
       remembered,
       audit,
+      readable: outputs ? [outputs.directory(turn.sessionId)] : [],
       ...(options.classify && { classify: options.classify }),
     });
     const configured = options.mcp === false ? null : around.mcp;
@@ -96,6 +101,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const own = deferTools(toolsOf(definition, [...tools, ...mcp.tools]), (tool) => mcp.tools.includes(tool));
     const inner = createAgent({
       ...options,
+      ...(outputs && { spill: outputs.keep }),
       tools: isInstructed ? withFolderRules(own, turn, cwd) : own,
       policy: options.narrow?.(policy) ?? policy,
       systemPrompt: systemPrompt({
@@ -174,7 +180,10 @@ function settingsFor({ model, maxSteps }: AgentDefinition, settings: TurnSetting
   return {
     ...settings,
     model: model ?? settings.model,
-    maxSteps: Math.min(settings.maxSteps, maxSteps ?? settings.maxSteps),
+    maxSteps:
+      maxSteps === null || settings.maxSteps === null
+        ? (maxSteps ?? settings.maxSteps)
+        : Math.min(maxSteps, settings.maxSteps),
   };
 }
 

@@ -13,6 +13,7 @@ export interface AgentDefinition {
   readonly tools: readonly string[] | null;
   readonly permission: AgentPermission["permission"];
   readonly rules: AgentPermission["rules"];
+  /** The most steps of a turn; null: the session's. */
   readonly maxSteps: number | null;
   /** The model it wants; null: the session's. */
   readonly model: string | null;
@@ -24,7 +25,7 @@ export interface AgentDefinition {
 
 const READING = ["Read", "search", "list_files", "think", "todo"];
 
-const common = { rules: [], model: null, hidden: false, source: "built-in" } as const;
+const common = { rules: [], model: null, maxSteps: null, hidden: false, source: "built-in" } as const;
 
 /** In the order in which they are offered. */
 export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
@@ -35,7 +36,6 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
     mode: "primary",
     tools: null,
     permission: "interactive",
-    maxSteps: 100,
     prompt:
       "You change the code of this project. Make the smallest change that does what was asked, and check that it works.",
   },
@@ -46,7 +46,6 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
     mode: "primary",
     tools: READING,
     permission: "read_only",
-    maxSteps: 50,
     prompt: "You plan and change nothing. Read what matters, then give a plan of concrete steps that name the files.",
   },
   {
@@ -56,7 +55,6 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
     mode: "primary",
     tools: READING,
     permission: "read_only",
-    maxSteps: 50,
     prompt:
       "You answer questions about this project. Look before you answer, and name the files and lines you rely on.",
   },
@@ -67,7 +65,6 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
     mode: "subagent",
     tools: READING,
     permission: "read_only",
-    maxSteps: 50,
     prompt: "You review code. Report defects first, most serious first, each with its place and a way to show it.",
   },
   {
@@ -77,7 +74,6 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
     mode: "all",
     tools: null,
     permission: "auto_approve",
-    maxSteps: 100,
     prompt: "You work on a task on your own. Carry it through, and end with what you did and what is left.",
   },
 ];

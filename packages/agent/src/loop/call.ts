@@ -3,7 +3,6 @@ import type { Location, ToolKind } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { DEEPEST_ARGS, isDeeperThan, isJsonObject } from "../json.js";
 import type { Workspace } from "../port.js";
-import type { ModelMessage } from "../providers/model.js";
 import type { InputResult, Tool, Touches } from "../tool.js";
 import type { RawCall } from "./draft.js";
 import { fitArguments } from "./fit-arguments.js";
@@ -26,7 +25,7 @@ export interface Runnable {
   readonly touches: Touches;
 }
 
-/** The model is told, and may try again. */
+/** The model reads why, and may try again. */
 interface Broken {
   readonly problem: string;
 }
@@ -51,20 +50,6 @@ export async function prepareCall(raw: RawCall, toolbox: Toolbox, workspace: Wor
   } catch (error) {
     return { ...shown, plan: { problem: `${tool.name} could not take these arguments: ${(error as Error).message}` } };
   }
-}
-
-/**
- * Gives each call an id that is new to the conversation and that every provider accepts, whatever the model sent: some
- * servers send none, or the same one each time.
- */
-export function createCallIds(messages: readonly ModelMessage[], turn: number): (wanted: string) => string {
-  const used = new Set(messages.flatMap((message) => (message.role === "tool" ? [message.id] : [])));
-  return (wanted) => {
-    let id = /^[A-Za-z0-9_-]{1,40}$/.test(wanted) ? wanted : `call-${turn}-${used.size}`;
-    for (let n = used.size; used.has(id); n++) id = `call-${turn}-${n}`;
-    used.add(id);
-    return id;
-  };
 }
 
 // --- internal ---

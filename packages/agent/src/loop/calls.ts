@@ -60,7 +60,7 @@ async function runCall(run: Run, call: Call): Promise<ModelMessage> {
     if (event.type === "plan") run.plan.yieldToTodo();
     run.emit(event);
   };
-  const outcome = limited(await outcomeOf(run, call, emit));
+  const outcome = noted(run, call, limited(await outcomeOf(run, call, emit)));
   listening = false;
   const metadata: Metadata<"tool_result"> = {
     call_id: call.id,
@@ -103,6 +103,13 @@ async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void
 
 function failed(output: string, error: string): ToolOutcome {
   return { success: false, output, error };
+}
+
+/** A model that goes in circles reads so in the result. */
+function noted(run: Run, { name, args }: Call, outcome: ToolOutcome): ToolOutcome {
+  const output = outcome.output || outcome.error || "";
+  const note = run.repeats.note({ name, args }, output);
+  return note ? { ...outcome, output: output + note } : outcome;
 }
 
 function limited(outcome: ToolOutcome): ToolOutcome {

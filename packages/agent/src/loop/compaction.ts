@@ -1,117 +1,200 @@
-/** Making room when the conversation outgrows the model's context window. */
-import { callsOf, textOf } from "@chimera/acp-schema/parts";
-import { endOf, startOf } from "@chimera/acp-schema/text";
-import type { ModelMessage } from "../providers/model.js";
+/** Making room: what was said and done is summed up, and the last prompt and the latest work stay word for word. */
+import { callsOf } from "@chimera/acp-schema/parts";
+import { startOf } from "@chimera/acp-schema/text";
+import { AgentError, asAgentError } from "../errors.js";
+import type { ModelMessage, ModelRequest } from "../providers/model.js";
 import { createDraft } from "./draft.js";
-import { estimatedTokens } from "./model-context.js";
-import type { Run } from "./run.js";
-import { streamStep } from "./step.js";
+import { noFailures, waitToRetry } from "./patience.js";
+import type { ModelContext, Run } from "./run.js";
+import { streamReply } from "./step.js";
+import { framed } from "./summary.js";
 
-/** Turns before this one that stay word for word beside the summary, while they are small. */
-const KEPT_TURNS = 2;
-/** Results of this turn that stay whole when older ones must go. */
-const KEPT_RESULTS = 4;
-const SHORT_RESULT = 400;
-const ELIDED = "[This output was left out to make room. Call the tool again if you need it.]";
-
-/** Whether the next request should not be sent as it is. */
-export function isCrowded({ model, context, system, spending }: Run): boolean {
-  const estimate = Math.max(spending.used, estimatedTokens(context.messages) + Math.ceil(system.length / 4));
-  return estimate > model.contextWindow * 0.9;
+/**
+ * Makes the conversation smaller: before it fills the window, or because a request was refused. False when there is nothing left that
+ * could go.
+ */
+export async function makeRoom(run: Run, why: "crowded" | "refused"): Promise<boolean> {
+  const cut = why === "crowded" ? cutAhead(run) : cutAfterRefusal(run);
+  if (!cut) return false;
+  await compact(run, cut);
+  return true;
 }
 
-/** Shortens the conversation; false when there is nothing left to shorten. */
-export async function makeRoom(run: Run): Promise<boolean> {
-  return (await summariseHistory(run)) || elideResults(run);
+/** Sums the history up because the person asked for it. Returns what to tell them. */
+export async function compactHistory(run: Run, focus: string): Promise<string> {
+  const { context, window } = run;
+  const { messages } = context;
+  if (!hasWork(messages)) return "There is nothing to sum up yet.";
+  const before = window.tokens(messages);
+  const tail = tailWithin(run, Math.min(tailBudget(run), window.size(messages) / 4));
+  const from = hasWork(messages.slice(0, tail)) ? tail : messages.length;
+  await compact(run, { from, upTo: messages.length, fits: isWithin(run, messages.length), focus });
+  const after = window.tokens(context.messages);
+  return `The conversation is summed up: about ${before} tokens before, about ${after} now.`;
 }
 
 // --- internal ---
 
-async function summariseHistory(run: Run): Promise<boolean> {
-  const { context, model, turn } = run;
-  const history = context.messages.slice(0, context.turnStart);
-  if (context.summarised || !history.some((message) => message.role === "assistant")) return false;
-  context.summarised = true;
-  const text = `Summary of the conversation so far:\n${await summaryOf(run, history)}`;
-  const recent = lastTurns(history);
-  const kept = estimatedTokens(recent) < model.contextWindow / 4 ? recent : [];
-  const current = context.messages.slice(context.turnStart);
-  // The recent turns are in the summary too: later turns get the summary alone, and must miss nothing.
-  context.messages = [{ role: "summary", text }, ...kept.filter(said), ...current];
-  context.turnStart = context.messages.length - current.length;
-  run.emit({ type: "compaction", metadata: { summary: text, from_turn: turn.number } });
-  return true;
+/** How much of the latest work stays word for word: a tenth of the window, and no more than this. */
+const LONGEST_TAIL = 20_000;
+const TAIL_SHARE = 10;
+const LEAST_SHARE = 8;
+/** Tokens; more than it takes to ask for a summary. */
+const INSTRUCTION = 1_000;
+/** A request that leaves less of the window than this is likely to be refused. */
+const FULL = 0.95;
+
+interface Cut {
+  /** The first message that stays; the prompt before it stays too. */
+  readonly from: number;
+  /** Where what is summed up ends. */
+  readonly upTo: number;
+  /** Whether a request with all of it is likely to be taken. */
+  readonly fits: boolean;
+  readonly focus?: string;
 }
 
-/** What was said stays; what tools printed then is in the summary, if it mattered. */
-function said(message: ModelMessage): boolean {
-  return message.role === "user" || (message.role === "assistant" && callsOf(message).length === 0);
+function cutAhead(run: Run): Cut | null {
+  const { context, window } = run;
+  const { messages, accepted } = context;
+  const unseen = unseenFrom(run);
+  const from = Math.min(tailWithin(run, tailBudget(run)), unseen ?? messages.length);
+  const going = messages.slice(0, from);
+  // Where the window is small and the system text is long, a summary with every step would win next to nothing.
+  if (!hasWork(going) || window.size(going) < window.limit / LEAST_SHARE) return null;
+  const upTo = unseen === null || isWithin(run, messages.length) ? messages.length : accepted;
+  return { from, upTo, fits: isWithin(run, upTo) };
 }
 
-function lastTurns(history: readonly ModelMessage[]): readonly ModelMessage[] {
-  let start = history.length;
-  for (let turns = 0; start > 0 && turns < KEPT_TURNS; start--) if (history[start - 1]?.role === "user") turns++;
-  return history.slice(start);
+/** What was taken once is taken again, and is cached: only what came since has to stay as it is, and some room for the instruction. */
+function cutAfterRefusal(run: Run): Cut | null {
+  const { messages } = run.context;
+  const unseen = unseenFrom(run);
+  for (const from of unseen === null ? [] : [roomBefore(run, unseen), unseen])
+    if (hasWork(messages.slice(0, from))) return { from, upTo: from, fits: true };
+  return hasWork(messages) ? { from: messages.length, upTo: messages.length, fits: false } : null;
 }
 
-async function summaryOf(run: Run, history: readonly ModelMessage[]): Promise<string> {
-  const transcript = transcriptOf(history, run.model.contextWindow);
-  const draft = createDraft();
-  const quiet = { ...run, emit: () => {} };
-  try {
-    await streamStep(quiet, { ...summaryRequest(transcript), signal: run.signal }, draft);
-  } catch {
-    run.signal.throwIfAborted();
+/** The nearest start that leaves out enough before `at` to ask for a summary in its place; 0 when that is too much. */
+function roomBefore(run: Run, at: number): number {
+  const { context, window } = run;
+  let from = at - 1;
+  while (from > 0 && !(isStart(run, from) && window.size(context.messages.slice(from, at)) > INSTRUCTION)) from--;
+  return window.size(context.messages.slice(from)) < window.limit / 3 ? from : 0;
+}
+
+/** Whether so many messages fit the window. */
+function isWithin({ context, window, model }: Run, upTo: number): boolean {
+  return window.tokens(context.messages.slice(0, upTo)) < model.contextWindow * FULL;
+}
+
+/** Where the messages begin that the model has not answered yet; null when they are too much to keep. */
+function unseenFrom(run: Run): number | null {
+  const { messages, accepted } = run.context;
+  const isSmall = run.window.size(messages.slice(accepted)) < run.window.limit / 3;
+  return isSmall && isStart(run, accepted) ? accepted : null;
+}
+
+function tailBudget({ model }: Run): number {
+  return Math.min(LONGEST_TAIL, model.contextWindow / TAIL_SHARE);
+}
+
+/** Whether anything was said or done that could be summed up. */
+function hasWork(messages: readonly ModelMessage[]): boolean {
+  return messages.some((message) => message.role === "assistant" || message.role === "tool");
+}
+
+/** Where the longest end of the conversation begins that fits the budget; past the last message when none does. */
+function tailWithin(run: Run, budget: number): number {
+  const { messages } = run.context;
+  let from = messages.length;
+  for (let at = messages.length - 1; at > 0; at--) {
+    if (run.window.size(messages.slice(at)) > budget) break;
+    if (isStart(run, at)) from = at;
   }
-  if (draft.usage) run.spending.add(draft.usage);
-  return (
-    cut(draft.text.trim(), run.model.contextWindow) ||
-    `(The model could not summarise; this is the shortened transcript.)\n${endOf(transcript, 8_000)}`
-  );
+  return from;
 }
 
-function summaryRequest(transcript: string) {
-  return {
-    system:
-      "You shorten conversations between a person and a coding agent so that the agent can go on without the original.",
-    messages: [
-      {
-        role: "user" as const,
-        text: `Summarise this conversation for the agent that continues it. Keep: what the person wants, decisions and their reasons, files read or changed and what matters in them, commands and their outcome, what is still open. Be brief and exact.\n\n${transcript}`,
-      },
-    ],
-    tools: [],
-  };
+/** Whether what stays may begin here: at a prompt or at a reply with calls, of a turn whose number is known. */
+function isStart({ context }: Run, at: number): boolean {
+  const message = context.messages[at];
+  const starts =
+    (message?.role === "user" && !message.note) || (message?.role === "assistant" && callsOf(message).length > 0);
+  return starts && context.numbers.has(promptAt(context, at) as ModelMessage);
 }
 
-/** Fits a third of the window whatever the history holds: messages are cut to a fair share, then the oldest go. */
-function transcriptOf(history: readonly ModelMessage[], contextWindow: number): string {
-  const room = Math.floor((contextWindow * 4) / 3);
-  const share = Math.max(200, Math.floor(room / history.length));
-  const lines = history.map((message) => {
-    if (message.role === "tool") {
-      return `[${message.name}: ${message.success ? "" : "failed: "}${cut(message.output, Math.min(share, 500))}]`;
-    }
-    if (message.role !== "assistant") return `${message.role}: ${cut(message.text, share)}`;
-    const calls = callsOf(message).map((call) => `\n[calls ${call.name} ${cut(JSON.stringify(call.args), 200)}]`);
-    return `assistant: ${cut(textOf(message), share)}${calls.join("")}`;
-  });
-  return endOf(lines.join("\n"), room);
+/** The prompt of the turn that a message is of. */
+function promptAt({ messages }: ModelContext, at: number): ModelMessage | undefined {
+  return messages.slice(0, at + 1).findLast((message) => message.role === "user" && !message.note);
 }
 
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${startOf(text, length)} […]`;
-}
-
-function elideResults(run: Run): boolean {
-  const { context } = run;
-  const results = context.messages.filter((message) => message.role === "tool");
-  const old = new Set(results.slice(0, -KEPT_RESULTS).filter((message) => message.output.length > SHORT_RESULT));
-  if (old.size === 0) return false;
-  context.messages = context.messages.map((message) =>
-    message.role === "tool" && old.has(message) ? { ...message, output: ELIDED, images: [] } : message,
-  );
-  const text = `The context window is full: the output of ${old.size} earlier calls is no longer shown to the model.`;
+async function compact(run: Run, { from, upTo, fits, focus = "" }: Cut): Promise<void> {
+  const { context, window, system, toolbox, model } = run;
+  const text = "The conversation is being summed up to make room for what follows.";
   run.emit({ type: "notice", metadata: { level: "info", text } });
-  return true;
+  const said = await run
+    .compact({
+      system,
+      tools: toolbox.tools,
+      messages: context.messages.slice(0, upTo),
+      room: Math.floor(window.limit),
+      fits,
+      focus,
+      ask: (request) => askQuietly(run, request),
+    })
+    .catch((error: unknown) => {
+      // What was tried has its price all the same.
+      run.emit({ type: "usage", metadata: run.spending.state() });
+      throw error;
+    });
+  if (said.trim() === "") throw new AgentError("empty_reply", "the conversation was summed up in no words");
+  // A summary of a quarter of the window leaves room for work.
+  const summary = startOf(said, Math.max(1_000, Math.floor(model.contextWindow)));
+  const metadata = { summary, ...placeOf(run, from) };
+  const prompt = from < context.messages.length || !run.turn.compact ? promptAt(context, from) : undefined;
+  const kept = context.messages.slice(from);
+  const first = prompt && prompt !== kept[0] ? [prompt] : [];
+  context.messages = [{ role: "summary", text: framed(summary) }, ...first, ...kept];
+  context.accepted = 0;
+  run.emit({ type: "compaction", metadata });
+  run.spending.fill(window.tokens(context.messages));
+  run.emit({ type: "usage", metadata: run.spending.state() });
+}
+
+/** The same place in words of the log. */
+function placeOf({ turn, context }: Run, from: number): { from_turn: number; from_call?: string | null } {
+  const first = context.messages[from];
+  if (!first) return turn.compact ? { from_turn: turn.number + 1 } : { from_turn: turn.number, from_call: null };
+  const from_turn = context.numbers.get(promptAt(context, from) as ModelMessage) ?? turn.number;
+  const call = first.role === "assistant" ? callsOf(first)[0] : undefined;
+  return call ? { from_turn, from_call: call.id } : { from_turn };
+}
+
+/** A reply that nobody sees; passing failures are waited out. */
+async function askQuietly(run: Run, asked: Pick<ModelRequest, "system" | "tools" | "messages">): Promise<string> {
+  const room = run.window.roomFor(asked.messages);
+  const request: ModelRequest = {
+    ...asked,
+    signal: run.signal,
+    session: run.turn.sessionId,
+    summary: true,
+    ...(room !== undefined && { maxOutput: room }),
+  };
+  const quiet = { ...run, emit: () => {}, ids: { ...run.ids, take: (wanted: string) => wanted } };
+  const failures = noFailures();
+  for (;;) {
+    const draft = createDraft();
+    try {
+      await streamReply(quiet, request, draft);
+      if (draft.stop === "refusal" || draft.calls.length > 0)
+        throw new AgentError("bad_reply", "the model did something else than sum the conversation up");
+      if (!draft.spoke) throw new AgentError("empty_reply", "the model summed the conversation up in no words");
+      return draft.text;
+    } catch (thrown) {
+      run.signal.throwIfAborted();
+      await waitToRetry(run, asAgentError(thrown), failures);
+    } finally {
+      if (draft.usage) run.spending.add(draft.usage);
+    }
+  }
 }

@@ -1,14 +1,23 @@
 /** A reply while it streams: what the model says goes out as it comes, and its parts are kept for the next request. */
-import type { AgentEvent, Json, Metadata, Seal } from "@chimera/acp-schema/events";
-import { createParts, type PartEvent, type Parts } from "@chimera/acp-schema/parts";
+import type { AgentEvent, Json, Metadata, Seal, TextPart } from "@chimera/acp-schema/events";
+import { createParts, type PartEvent, type Parts, textOf } from "@chimera/acp-schema/parts";
 import type { Model, ModelEvent, ModelStop, Usage } from "../providers/model.js";
+import type { CallIds } from "./call-ids.js";
+import { createRepeatedText, type RepeatedText } from "./repeated-text.js";
 
 /** What a step has produced so far; it stays readable when the step fails or is cancelled half-way. */
 export interface Draft {
-  /** What the model said, without what it thought. */
+  /** What was shown of the same reply before it broke off. */
+  readonly before: readonly TextPart[];
+  readonly repeated: RepeatedText;
+  /** What the model said, without what it thought and without what it had said before. */
   text: string;
-  /** Characters of text and reasoning. */
+  /** Characters of text and reasoning that arrived. */
   length: number;
+  /** Whether any text arrived. */
+  spoke: boolean;
+  /** Whether anything of it is on record. */
+  shown: boolean;
   readonly calls: RawCall[];
   readonly parts: Parts;
   /** Ends of parts that are not on record yet: none has to be until something follows it, or the reply is whole. */
@@ -29,29 +38,44 @@ export interface RawCall {
 export interface DraftContext {
   readonly model: Pick<Model, "provider" | "id">;
   readonly emit: (event: AgentEvent) => void;
-  readonly newId: (wanted: string) => string;
+  readonly ids: Pick<CallIds, "take">;
 }
 
-export function createDraft(): Draft {
-  return { text: "", length: 0, calls: [], parts: createParts(), ends: [], usage: null, stop: null };
-}
-
-/** Whether anything came that a second try would repeat. */
-export function hasBegun({ length, calls }: Draft): boolean {
-  return length > 0 || calls.length > 0;
+/** A reply that is about to begin, or to go on after `before`. */
+export function createDraft(before: readonly TextPart[] = []): Draft {
+  return {
+    before,
+    repeated: createRepeatedText(textOf({ parts: before })),
+    text: "",
+    length: 0,
+    spoke: false,
+    shown: false,
+    calls: [],
+    parts: createParts(),
+    ends: [],
+    usage: null,
+    stop: null,
+  };
 }
 
 /** Takes what arrived together. */
 export function takeBatch(draft: Draft, batch: readonly ModelEvent[], context: DraftContext): void {
   // Joined by the batch: a text that grew delta by delta would keep every one of them alive until it is read.
-  draft.text += batch.map((event) => (event.type === "text" ? event.text : "")).join("");
-  for (const event of batch) take(draft, event, context);
+  const said: string[] = [];
+  for (const event of batch) take(draft, event, context, said);
+  draft.text += said.join("");
 }
 
 /** Puts an event on record, as part of the reply. */
 export function tell(draft: Draft, event: PartEvent, emit: DraftContext["emit"]): void {
+  draft.shown = true;
   draft.parts.apply(event);
   emit(event);
+}
+
+/** All that was said of the reply so far. */
+export function wholeText(draft: Draft): string {
+  return textOf({ parts: draft.before }) + draft.text;
 }
 
 export function sealOf({ provider, id }: DraftContext["model"], data: Json): Seal {
@@ -62,13 +86,18 @@ export function sealOf({ provider, id }: DraftContext["model"], data: Json): Sea
 
 const DELTAS = { text: "text_delta", reasoning: "thought_delta" } as const;
 
-function take(draft: Draft, event: ModelEvent, context: DraftContext): void {
+function take(draft: Draft, event: ModelEvent, context: DraftContext, said: string[]): void {
+  if (event.type === "text") {
+    draft.length += event.text.length;
+    draft.spoke ||= event.text.trim() !== "";
+    say(draft, "text", draft.repeated.take(event.text), context, said);
+    return;
+  }
+  if (event.type !== "usage") say(draft, "text", draft.repeated.end(), context, said);
   switch (event.type) {
-    case "text":
     case "reasoning":
-      if (draft.ends.length > 0) tellEnds(draft, event.type, context.emit);
       draft.length += event.text.length;
-      tell(draft, { type: DELTAS[event.type], metadata: { text: event.text } }, context.emit);
+      say(draft, event.type, event.text, context, said);
       return;
     case "part_end": {
       const { kind, seal } = event;
@@ -77,7 +106,7 @@ function take(draft: Draft, event: ModelEvent, context: DraftContext): void {
     }
     case "call": {
       const { name, args, seal } = event;
-      const id = context.newId(event.id);
+      const id = context.ids.take(event.id);
       draft.calls.push({ id, name, args, ...(seal !== undefined && { seal }) });
       draft.ends.push({ kind: "call", call_id: id });
       return;
@@ -89,6 +118,13 @@ function take(draft: Draft, event: ModelEvent, context: DraftContext): void {
       tellEnds(draft, null, context.emit);
       draft.stop = event.reason;
   }
+}
+
+function say(draft: Draft, kind: keyof typeof DELTAS, text: string, context: DraftContext, said: string[]): void {
+  if (text === "") return;
+  if (draft.ends.length > 0) tellEnds(draft, kind, context.emit);
+  if (kind === "text") said.push(text);
+  tell(draft, { type: DELTAS[kind], metadata: { text } }, context.emit);
 }
 
 /**

@@ -3,43 +3,36 @@ import type { CallPart, Message, Part } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import type { Turn } from "../port.js";
 import type { Model, ModelMessage } from "../providers/model.js";
-import { budgetTool } from "./budget.js";
+import { questions } from "./limits.js";
 import type { ModelContext } from "./run.js";
+import { framed } from "./summary.js";
 
 export function openModelContext(
-  { history, prompt }: Pick<Turn, "history" | "prompt">,
-  model: Pick<Model, "provider" | "id">,
+  turn: Pick<Turn, "history" | "prompt" | "number" | "seen" | "compact">,
+  model: ModelName,
 ): ModelContext {
-  const messages = wellFormed(history, model);
-  const turnStart = messages.length;
-  messages.push({ role: "user", ...prompt });
-  return { messages, turnStart, summarised: false };
-}
-
-/** Roughly: four characters to a token. */
-export function estimatedTokens(messages: readonly ModelMessage[]): number {
-  let characters = 0;
-  for (const message of messages) {
-    if (message.role === "tool") characters += message.output.length;
-    else if (message.role === "assistant") for (const part of message.parts) characters += lengthOf(part);
-    else characters += message.text.length;
-    if (message.role === "user" && message.content) {
-      for (const block of message.content) if (typeof block["text"] === "string") characters += block["text"].length;
-    }
+  const messages = wellFormed(turn.history, model);
+  const prompts = messages.filter((message) => message.role === "user");
+  const { seen = [] } = turn;
+  const numbers = new Map<ModelMessage, number>();
+  // A number that belonged to another prompt would make the log say what did not happen.
+  if (prompts.length === seen.length)
+    for (const [at, prompt] of prompts.entries()) numbers.set(prompt, seen[at] as number);
+  const accepted = messages.length;
+  if (!turn.compact) {
+    const prompt: ModelMessage = { role: "user", ...turn.prompt };
+    numbers.set(prompt, turn.number);
+    messages.push(prompt);
   }
-  return Math.ceil(characters / 4);
+  return { messages, numbers, accepted };
 }
 
 // --- internal ---
 
-/** Reasoning that nobody sealed is not sent. */
-function lengthOf(part: Part): number {
-  if (part.type === "call") return JSON.stringify(part.args).length;
-  return part.type === "text" || part.seal ? part.text.length : 0;
-}
+type ModelName = Pick<Model, "provider" | "id">;
 
 /** Every call gets its result right after it, and no result stands alone: a crash may have left the log otherwise. */
-function wellFormed(history: readonly Message[], model: Pick<Model, "provider" | "id">): ModelMessage[] {
+function wellFormed(history: readonly Message[], model: ModelName): ModelMessage[] {
   const results = new Map<string, Extract<Message, { role: "tool" }>>();
   for (const message of history) if (message.role === "tool") results.set(message.id, message);
 
@@ -47,13 +40,15 @@ function wellFormed(history: readonly Message[], model: Pick<Model, "provider" |
   for (const message of history) {
     if (message.role === "tool") continue;
     if (message.role !== "assistant") {
-      messages.push(message);
+      messages.push(message.role === "summary" ? { ...message, text: framed(message.text) } : message);
       continue;
     }
-    const parts = message.parts.filter((part) => part.type !== "call" || part.name !== budgetTool);
+    const parts = message.parts.filter((part) => part.type !== "call" || !questions.has(part.name));
     const calls: readonly CallPart[] = callsOf({ parts });
     if (textOf({ parts }) === "" && calls.length === 0) continue;
-    messages.push({ role: "assistant", parts: parts.map((part) => withOwnSeal(part, model)) });
+    const begun = beginningOf(messages.at(-1));
+    if (begun) messages.pop();
+    messages.push({ role: "assistant", parts: [...(begun ?? []), ...parts.map((part) => withOwnSeal(part, model))] });
     for (const { id, name } of calls) {
       messages.push(results.get(id) ?? { role: "tool", id, name, output: "(interrupted: no result)", success: false });
     }
@@ -61,8 +56,14 @@ function wellFormed(history: readonly Message[], model: Pick<Model, "provider" |
   return messages;
 }
 
+/** Of a reply that broke off and was gone on with, what was said: its reasoning goes back only with what came of it. */
+function beginningOf(previous: ModelMessage | undefined): Part[] | null {
+  if (previous?.role !== "assistant") return null;
+  return previous.parts.flatMap((part) => (part.type === "text" ? [{ type: "text", text: part.text }] : []));
+}
+
 /** What one model sealed, another refuses or cannot read. */
-function withOwnSeal(part: Part, { provider, id }: Pick<Model, "provider" | "id">): Part {
+function withOwnSeal(part: Part, { provider, id }: ModelName): Part {
   if (!part.seal || (part.seal.provider === provider && part.seal.model === id)) return part;
   const { seal: _seal, ...bare } = part;
   return bare;

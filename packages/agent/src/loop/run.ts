@@ -3,10 +3,14 @@ import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "../policy-port.js";
 import type { AgentContext, Ask, Turn, Workspace } from "../port.js";
 import type { Model, ModelMessage } from "../providers/model.js";
+import type { CallIds } from "./call-ids.js";
 import type { Clock } from "./clock.js";
 import type { Plan } from "./plan.js";
+import type { Repeats } from "./repeats.js";
+import type { Compact } from "./summary.js";
 import type { Toolbox } from "./toolbox.js";
 import type { Spending } from "./usage.js";
+import type { Window } from "./window.js";
 
 export interface Run {
   readonly turn: Turn;
@@ -29,15 +33,26 @@ export interface Run {
   readonly plan: Plan;
   readonly spending: Spending;
   readonly context: ModelContext;
-  /** An id for a call that is new to the conversation, like the wanted one if it can be. */
-  readonly newId: (wanted: string) => string;
+  readonly window: Window;
+  readonly compact: Compact;
+  readonly ids: CallIds;
+  readonly repeats: Repeats;
+  readonly progress: Progress;
+}
+
+/** What a turn has done so far. */
+export interface Progress {
+  steps: number;
+  calls: number;
+  /** The last thing the model said; partial when it was interrupted. */
+  output: string;
 }
 
 /** The messages of the next request. */
 export interface ModelContext {
   messages: ModelMessage[];
-  /** Where this turn's own messages begin. */
-  turnStart: number;
-  /** Once a turn: what is left after that is this turn's own. */
-  summarised: boolean;
+  /** The turns that prompts are of, where that is known. */
+  readonly numbers: ReadonlyMap<ModelMessage, number>;
+  /** How many of the messages were in a request that the provider took. */
+  accepted: number;
 }

@@ -1,49 +1,18 @@
-/** One step: a request to the model, its reply streamed out as it comes, tried again while nothing has come yet. */
-import type { AgentEvent } from "@chimera/acp-schema/events";
-import { AgentError, asAgentError } from "../errors.js";
+/** One request to the model, its reply streamed out as it comes. Nothing is tried again here. */
+import { AgentError } from "../errors.js";
 import type { ModelRequest } from "../providers/model.js";
 import { abortable } from "./abortable.js";
-import { type Draft, type DraftContext, hasBegun, takeBatch } from "./draft.js";
+import { type Draft, takeBatch } from "./draft.js";
 import type { Run } from "./run.js";
 
-const ATTEMPTS = 5;
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 30_000;
-/** A provider that asks for more patience than this is reported instead of waited for. */
-const LONGEST_RETRY_AFTER_MS = 60_000;
 /** Events that may wait for the consumer before the provider is read further. */
 const WINDOW = 512;
 /** Characters of text and thought; no model says as much in one reply. */
 const LONGEST_REPLY = 8 * 1024 * 1024;
 
-/** Fills `draft`. Retries what is worth retrying until the first token, never after it. */
-export async function streamStep(
-  run: Pick<Run, "model" | "clock" | "random" | "emit" | "taken" | "pending"> & Pick<DraftContext, "newId">,
-  request: ModelRequest,
-  draft: Draft,
-): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await streamOnce(run, request, draft);
-      return;
-    } catch (thrown) {
-      request.signal.throwIfAborted();
-      const error = asAgentError(thrown);
-      const patience = (error.retryAfterMs ?? 0) <= LONGEST_RETRY_AFTER_MS;
-      if (hasBegun(draft) || !error.retryable || !patience || attempt === ATTEMPTS) throw error;
-      const wait = error.retryAfterMs ?? backoff(attempt, run.random());
-      run.emit(
-        notice(`${error.message}; trying again in ${(wait / 1000).toFixed(1)} s (${attempt} of ${ATTEMPTS - 1})`),
-      );
-      await run.clock.sleep(wait, request.signal);
-    }
-  }
-}
-
-// --- internal ---
-
-async function streamOnce(
-  run: Pick<Run, "model" | "emit" | "taken" | "pending"> & Pick<DraftContext, "newId">,
+/** Fills `draft`. Throws what the provider reports, and `connection_lost` for a reply without an end. */
+export async function streamReply(
+  run: Pick<Run, "model" | "ids" | "emit" | "taken" | "pending">,
   request: ModelRequest,
   draft: Draft,
 ): Promise<void> {
@@ -53,7 +22,7 @@ async function streamOnce(
       const { value: batch, done } = await abortable(batches.next(), request.signal, 0);
       if (done) break;
       takeBatch(draft, batch, run);
-      if (draft.length > LONGEST_REPLY) throw endless();
+      if (draft.length > LONGEST_REPLY) throw new AgentError("bad_reply", "the model's reply has no end");
       if (run.pending() > WINDOW) await run.taken();
       if (draft.stop) return;
     }
@@ -62,17 +31,4 @@ async function streamOnce(
     batches.return?.().catch(() => {});
   }
   throw new AgentError("connection_lost", "the model's reply ended before it was complete");
-}
-
-function endless(): AgentError {
-  return new AgentError("bad_reply", "the model's reply has no end");
-}
-
-function backoff(attempt: number, random: number): number {
-  const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
-  return full / 2 + (full / 2) * random;
-}
-
-function notice(text: string): AgentEvent {
-  return { type: "notice", metadata: { level: "warning", text } };
 }

@@ -1,15 +1,15 @@
 /** A turn: step after step until one of its endings, each of them typed and announced the same way. */
 import type { StopReason } from "@chimera/acp-schema/events";
-import { asAgentError, isAgentError } from "../errors.js";
+import { asAgentError } from "../errors.js";
 import { sealOfCall } from "../providers/written-call.js";
 import { abortable } from "./abortable.js";
-import { type Budget, createBudget } from "./budget.js";
 import { prepareCall } from "./call.js";
 import { announcement, runCalls } from "./calls.js";
-import { isCrowded, makeRoom } from "./compaction.js";
-import { createDraft, type Draft, type RawCall, sealOf, tell } from "./draft.js";
-import type { Run } from "./run.js";
-import { streamStep } from "./step.js";
+import { compactHistory } from "./compaction.js";
+import { type Draft, type RawCall, sealOf, tell } from "./draft.js";
+import { createLimits } from "./limits.js";
+import { createPursuit, nextReply, type Pursuit } from "./reply.js";
+import type { Progress, Run } from "./run.js";
 
 interface Ending {
   readonly reason: StopReason;
@@ -17,24 +17,19 @@ interface Ending {
   readonly error: string | null;
 }
 
-interface Progress {
-  steps: number;
-  calls: number;
-  /** The last thing the model said; partial when it was interrupted. */
-  output: string;
-}
-
-const natural: Ending = { reason: "end_turn", error: null };
-
 /** `open` makes the run; what it throws ends the turn like any other failure. */
-export async function runTurn(emit: Run["emit"], signal: AbortSignal, open: () => Promise<Run>): Promise<void> {
+export async function runTurn(
+  emit: Run["emit"],
+  signal: AbortSignal,
+  open: (progress: Progress) => Promise<Run>,
+): Promise<void> {
   const progress: Progress = { steps: 0, calls: 0, output: "" };
   let run: Run | undefined;
   let ending: Ending;
   try {
     signal.throwIfAborted();
-    run = await abortable(open(), signal, 0);
-    ending = await runSteps(run, progress);
+    run = await abortable(open(progress), signal, 0);
+    ending = run.turn.compact ? await sumUp(run, run.turn.compact.focus) : await runSteps(run);
     if (signal.aborted) ending = cancelled;
   } catch (thrown) {
     ending = signal.aborted ? cancelled : failure(thrown, emit);
@@ -49,6 +44,7 @@ export async function runTurn(emit: Run["emit"], signal: AbortSignal, open: () =
 
 // --- internal ---
 
+const natural: Ending = { reason: "end_turn", error: null };
 const cancelled: Ending = { reason: "cancelled", error: "cancelled" };
 
 function failure(thrown: unknown, emit: Run["emit"]): Ending {
@@ -57,28 +53,33 @@ function failure(thrown: unknown, emit: Run["emit"]): Ending {
   return { reason: "error", error: message };
 }
 
-async function runSteps(run: Run, progress: Progress): Promise<Ending> {
-  const { maxSteps } = run.turn.settings;
-  const budget = createBudget(run);
+/** A turn without a step: what it says is for the person, and no part of what it sums up. */
+async function sumUp(run: Run, focus: string): Promise<Ending> {
+  const text = await compactHistory(run, focus);
+  run.emit({ type: "text_delta", metadata: { text } });
+  run.progress.output = text;
+  return natural;
+}
+
+async function runSteps(run: Run): Promise<Ending> {
+  const limits = createLimits(run);
+  const pursuit = createPursuit();
   for (;;) {
-    // Written so that a limit that is not a number ends the turn instead of never being reached.
-    if (!(progress.steps < maxSteps))
-      return { reason: "max_turn_requests", error: `the limit of ${maxSteps} steps is reached` };
-    const ending = await runStep(run, progress, budget);
+    const ending = (await limits.reached()) ?? (await runStep(run, pursuit));
     if (ending) return ending;
   }
 }
 
-/** null when the model wants to go on. */
-async function runStep(run: Run, progress: Progress, budget: Budget): Promise<Ending | null> {
-  if (!(await budget.allows())) return { reason: "max_tokens", error: "the cost limit is reached" };
-  const step = progress.steps++;
+/** null when the model wants to go on, or has to. */
+async function runStep(run: Run, pursuit: Pursuit): Promise<Ending | null> {
+  const step = run.progress.steps++;
   run.emit({ type: "step_start", metadata: { step } });
   try {
-    const draft = await replyOf(run, progress);
+    const draft = await nextReply(run, pursuit);
+    if (!draft) return null;
     const ending = endingOf(draft);
     if (ending) return ending;
-    progress.calls += draft.calls.length;
+    run.progress.calls += draft.calls.length;
     await act(run, draft);
     return run.signal.aborted ? cancelled : null;
   } finally {
@@ -105,27 +106,5 @@ async function act(run: Run, draft: Draft): Promise<void> {
   }
   context.messages.push({ role: "assistant", parts: draft.parts.take() });
   context.messages.push(...(await runCalls(run, calls)));
-}
-
-/** The model's whole reply; what it cost and said is on record even when it was interrupted. */
-async function replyOf(run: Run, progress: Progress): Promise<Draft> {
-  if (isCrowded(run)) await makeRoom(run);
-  for (;;) {
-    const draft = createDraft();
-    const { system, signal, context, toolbox, turn } = run;
-    const request = { system, messages: context.messages, tools: toolbox.tools, signal, session: turn.sessionId };
-    try {
-      await streamStep(run, request, draft);
-      return draft;
-    } catch (error) {
-      if (!isAgentError(error) || error.code !== "context_overflow" || draft.text) throw error;
-      if (!(await makeRoom(run))) throw error;
-    } finally {
-      if (draft.text) progress.output = draft.text;
-      if (draft.usage) {
-        run.spending.add(draft.usage);
-        run.emit({ type: "usage", metadata: run.spending.state() });
-      }
-    }
-  }
+  run.repeats.endStep();
 }

@@ -8,8 +8,10 @@ export interface Spending {
   readonly cost: number;
   /** Of the session, this turn included. */
   readonly total: number;
-  /** How much of the context window the last request filled. */
-  readonly used: number;
+  /** How much of the context window a request filled, with its reply. */
+  usedBy(usage: Usage): number;
+  /** The conversation was made smaller: the window is filled so far now. */
+  fill(tokens: number): void;
   state(): Metadata<"usage">;
 }
 
@@ -19,7 +21,10 @@ export function createSpending(model: Pick<Model, "price" | "contextWindow">, sp
   const sum = { input: 0, output: 0, cache: 0, reasoning: 0 };
   let cost = 0;
   let used = 0;
+  const usedBy = (usage: Usage): number =>
+    tokens(usage.input) + tokens(usage.cacheRead) + tokens(usage.cacheWrite) + tokens(usage.output);
   return {
+    usedBy,
     add(usage) {
       const [input, output, cacheRead, cacheWrite] = [usage.input, usage.output, usage.cacheRead, usage.cacheWrite].map(
         tokens,
@@ -28,7 +33,7 @@ export function createSpending(model: Pick<Model, "price" | "contextWindow">, sp
       sum.output += output;
       sum.cache += cacheRead;
       sum.reasoning += tokens(usage.reasoning);
-      used = input + cacheRead + cacheWrite + output;
+      used = usedBy(usage);
       if (!price) return;
       cost +=
         (input * price.input + output * price.output + cacheRead * price.cacheRead + cacheWrite * price.cacheWrite) /
@@ -40,8 +45,8 @@ export function createSpending(model: Pick<Model, "price" | "contextWindow">, sp
     get total() {
       return spentUsd + cost;
     },
-    get used() {
-      return used;
+    fill(filled) {
+      used = tokens(filled);
     },
     state: () => ({ ...sum, total_usd: spentUsd + cost, priced: price !== null, used, size }),
   };

@@ -77,7 +77,7 @@ async function outcomeOf(result: JsonObject, context: ToolContext): Promise<Tool
   const structured = result["structuredContent"];
   const text =
     blocks.length === 0 && structured !== undefined ? JSON.stringify(structured) : blocks.map(textOf).join("\n");
-  const output = await capOutput(text, context, `${context.callId}.txt`);
+  const output = await capOutput(text, context);
   const images = blocks.flatMap(pictureOf);
   const shown = images.length > 0 ? { images } : {};
   if (result["isError"] !== true) return { success: true, output, ...shown };

@@ -29,6 +29,8 @@ export interface Facts {
   readonly settings: Pick<TurnSettings, "autoApproveWrites" | "autoApproveExecute" | "readOnly">;
   /** Real paths: the workspace first, then its additional directories. */
   readonly roots: readonly [string, ...string[]];
+  /** Real paths of directories outside that reading tools may read like the workspace. @defaultValue none */
+  readonly readable?: readonly string[];
   /** The user's own rules: they may allow. */
   readonly rules: Ruleset;
   /** Rules that came with the project: they may only narrow. */
@@ -115,11 +117,12 @@ function byAgent(current: Verdict, call: PolicyCall, { agent, roots, classified 
 }
 
 /** Outside the workspace, and where files are run or trusted rather than edited, nothing is approved in advance. */
-function byPlace(current: Verdict, { touches }: PolicyCall, { roots }: Facts): Verdict {
+function byPlace(current: Verdict, { tool, touches }: PolicyCall, { roots, readable = [] }: Facts): Verdict {
   if (current.action !== "allow" || current.exact) return current;
-  const outside = [...touches.reads, ...touches.writes].find((path) => withinRoot(path, roots) === null);
+  const places = READERS.has(tool.kind) ? [...roots, ...readable] : roots;
+  const outside = [...touches.reads, ...touches.writes].find((path) => withinRoot(path, places) === null);
   if (outside !== undefined) return { action: "ask", rule: "workspace", why: `${outside} is outside the workspace` };
-  const secret = touches.reads.find((path) => SECRET.has(pathRisk(withinRoot(path, roots) ?? path)));
+  const secret = touches.reads.find((path) => SECRET.has(pathRisk(withinRoot(path, places) ?? path)));
   if (secret !== undefined) return { action: "ask", rule: "secrets", why: `${secret} may hold secrets` };
   const guarded = touches.writes.find((path) => isProtected(withinRoot(path, roots) ?? path));
   if (guarded !== undefined) return { action: "ask", rule: "protected", why: `${guarded} steers other programs` };

@@ -25,6 +25,8 @@ export interface PolicyOptions {
   readonly projectRules?: (cwd: string) => Ruleset | Promise<Ruleset>;
   /** What the agent definition of that name says. @defaultValue nothing */
   readonly agent?: (name: string, cwd: string) => AgentPermission | null | Promise<AgentPermission | null>;
+  /** Directories outside the workspace that may be read like it: what the agent itself has put there. @defaultValue none */
+  readonly readable?: readonly string[];
   /** @defaultValue answers are not kept */
   readonly remembered?: Remembered;
   /** @defaultValue decisions are not written down */
@@ -48,7 +50,9 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
       const own = [...rules.rules, ...(agent?.trusted ? agent.rules : [])];
       const narrowing = foreign.filter(({ action }) => action !== "allow");
       const classified = await classifyCall(call, roots, [...own, ...narrowing], options.classify);
-      return decide(call, { settings: context.settings, roots, rules, projectRules, agent, remembered, classified });
+      const readable = (options.readable ?? []).map(real);
+      const { settings } = context;
+      return decide(call, { settings, roots, readable, rules, projectRules, agent, remembered, classified });
     },
     remember: async (call, answer, context) => {
       await options.remembered?.remember(rootsOf(context)[0], call, answer);

@@ -9,7 +9,9 @@ export interface Model {
   readonly id: string;
   /** Tokens. */
   readonly contextWindow: number;
-  /** US dollars per million tokens; null when nobody told us. */
+  /** The most tokens of one reply, where that is known. */
+  readonly maxOutput?: number;
+  /** US dollars per million tokens; null when it is not known. */
   readonly price: Price | null;
   /**
    * Streams one reply. Each item is what arrived together, so that a burst costs one promise and not one per token. Throws
@@ -25,6 +27,10 @@ export interface ModelRequest {
   readonly signal: AbortSignal;
   /** The session that asks, by which providers find what they have cached. */
   readonly session?: string;
+  /** The most tokens that the reply may have. @defaultValue as many as the model can */
+  readonly maxOutput?: number;
+  /** The reply is a summary of the conversation and does not go on with it. */
+  readonly summary?: boolean;
 }
 
 export interface ModelTool {
@@ -38,7 +44,9 @@ export interface ModelTool {
  * the model that is asked.
  */
 export type ModelMessage =
-  | Extract<Message, { role: "user" | "summary" | "assistant" }>
+  | Extract<Message, { role: "summary" | "assistant" }>
+  /** A note comes from the program and not from the person. */
+  | (Extract<Message, { role: "user" }> & { readonly note?: boolean })
   | (Extract<Message, { role: "tool" }> & { readonly images?: readonly ToolImage[] });
 
 export type ModelEvent =

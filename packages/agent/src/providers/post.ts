@@ -21,14 +21,14 @@ export interface PostReply {
 export type Post = (request: PostRequest) => Promise<PostReply>;
 
 export interface PostOptions {
-  /** How long a reply may be silent before it is cut. @defaultValue 120 seconds */
+  /** How long a reply may be silent before it is cut; models think for minutes, and a sign of life counts. @defaultValue 300 seconds */
   readonly idleMs?: number;
   /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY may be set. @defaultValue no proxy */
   readonly env?: Env;
 }
 
 /** A post function with its own pool of kept-alive connections; idle ones keep no process alive. */
-export function createPost({ idleMs: asked = 120_000, env = {} }: PostOptions = {}): Post {
+export function createPost({ idleMs: asked = 300_000, env = {} }: PostOptions = {}): Post {
   const idleMs = Math.min(requireDelay("idleMs", asked), LONGEST_TIMER_MS);
   const transports = new Map<string, Promise<Transport>>();
   const proxied = PROXY_VARIABLES.some((name) => env[name] || env[name.toUpperCase()]);

@@ -2,7 +2,9 @@
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, type AgentErrorCode } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
+import { isContextOverflow } from "./overflow.js";
 import type { PostReply } from "./post.js";
+import { retryAfter, waitIn } from "./retry-after.js";
 
 const LONGEST_ERROR_BODY = 64 * 1024;
 const LONGEST_MESSAGE = 2_000;
@@ -11,7 +13,7 @@ const SHOWN_OF_BODY = 200;
 /** The error a provider reported in the middle of a stream, or instead of one. */
 export function providerError(status: number, type: string, message: string, retryAfterMs?: number): AgentError {
   const said = startOf(message, LONGEST_MESSAGE) || `the provider answered ${status || type}`;
-  return new AgentError(codeOf(status, type, said), said, { retryAfterMs });
+  return new AgentError(codeOf(status, type, said), said, { retryAfterMs: retryAfterMs ?? waitIn(said) });
 }
 
 /** The error that a reply is, by its status or because it is not streamed. */
@@ -25,7 +27,7 @@ export async function statusError(reply: PostReply): Promise<AgentError> {
     reply.status,
     type,
     `${reply.status === 200 ? "" : `${reply.status} `}${text}`.trim(),
-    retryAfter(reply),
+    retryAfter(reply.headers),
   );
 }
 
@@ -49,9 +51,6 @@ export async function readJson(reply: PostReply): Promise<JsonObject | null> {
 
 const LONGEST_JSON = 4 * 1024 * 1024;
 
-const OVERFLOW =
-  /context.{0,20}(length|window|size)|prompt is too long|too many (input )?tokens|maximum context|exceeds? (the )?(available )?context/i;
-
 const BY_TYPE: ReadonlyMap<string, AgentErrorCode> = new Map([
   ["overloaded_error", "provider_failed"],
   ["api_error", "provider_failed"],
@@ -65,16 +64,15 @@ const BY_TYPE: ReadonlyMap<string, AgentErrorCode> = new Map([
   // Retrying does not fill an account.
   ["insufficient_quota", "unauthorized"],
   ["billing_error", "unauthorized"],
-  ["context_length_exceeded", "context_overflow"],
-  ["request_too_large", "context_overflow"],
   ["invalid_request_error", "bad_request"],
 ]);
 
 function codeOf(status: number, type: string, message: string): AgentErrorCode {
   const named = BY_TYPE.get(type);
-  if ((named ?? "bad_request") === "bad_request" && (status === 413 || OVERFLOW.test(message)))
-    return "context_overflow";
-  if (named) return named;
+  if (named !== "unauthorized" && isContextOverflow({ status, type, message })) return "context_overflow";
+  // What is refused for now is not refused for what it says, whatever the name.
+  const passing = status === 429 || status >= 500;
+  if (named && !(named === "bad_request" && passing)) return named;
   if (status === 401 || status === 403 || status === 402) return "unauthorized";
   if (status === 429) return "rate_limited";
   if (status === 408 || status === 409 || status >= 500) return "provider_failed";
@@ -103,15 +101,4 @@ function describeBody(body: string): { type: string; message: string } {
   } catch {
     return { type: "", message: "" };
   }
-}
-
-function retryAfter(reply: PostReply): number | undefined {
-  const milliseconds = Number(reply.headers["retry-after-ms"]);
-  if (milliseconds > 0) return milliseconds;
-  const value = reply.headers["retry-after"];
-  if (typeof value !== "string") return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }

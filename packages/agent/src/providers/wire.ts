@@ -7,7 +7,7 @@ import type { Post, PostRequest } from "./post.js";
 import { createReply, type Reply } from "./reply.js";
 
 /** Where a model is reached. */
-export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "price"> {
+export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "maxOutput" | "price"> {
   readonly model: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export interface Exchange {
 
 /** A model that speaks a wire. What its vendor refuses once is not tried again. */
 export function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint): Model {
-  const { provider, model, contextWindow, price, url, post } = options;
+  const { provider, model, contextWindow, maxOutput, price, url, post } = options;
   const headers = { "content-type": "application/json", ...wire.headers, ...options.headers };
   let settings: S = options;
   /** Sessions whose seals were refused. */
@@ -59,6 +59,7 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
     provider,
     id: model,
     contextWindow,
+    ...(maxOutput !== undefined && { maxOutput }),
     price,
     async *stream(request) {
       for (;;) {

@@ -57,7 +57,7 @@ export const acpTerminalTool = defineTool({
         onStart,
       });
       const outcome = outcomeOf(result, timeout);
-      const output = await capOutput(outcome.output, context, `${context.callId}.txt`);
+      const output = await capOutput(outcome.output, context);
       const content = terminalId === undefined ? [] : [{ type: "terminal" as const, terminal_id: terminalId }];
       return { ...outcome, output, content };
     } finally {

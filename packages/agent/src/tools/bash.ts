@@ -118,7 +118,7 @@ async function supervise(
     context.signal.throwIfAborted();
   }
   const text = stdout() + (errors === "" ? "" : `\nSTDERR:\n${errors}`);
-  const output = await capOutput(text, context, `${context.callId}.txt`);
+  const output = await capOutput(text, context);
   const error = typeof ending === "string" ? `Timed out after ${timeoutS} s` : exitError(ending.code, ending.signal);
   await ended(errors, error !== null);
   if (error === null) return { success: true, output };

@@ -138,6 +138,45 @@ describe("the coding agent", () => {
     expect(await readdir(cwd)).not.toContain("ran");
   });
 
+  test("the agents that come with it have no limit of steps, and a file's counts", async () => {
+    const { take, put, home } = await setUp();
+    await put(home, ".opencode/agent/short.md", "---\nmax_steps: 3\n---\nBe short.");
+    const steps = [...Array.from({ length: 120 }, (_, n) => call("think", { thought: String(n) })), end];
+    const long = await take(steps, { settings: { maxSteps: 400 } });
+    expect(long.of("agent_result")).toMatchObject([{ success: true, steps: 121 }]);
+    const short = await take(steps, { settings: { agent: "short", maxSteps: 400 } });
+    expect(short.of("agent_result")).toMatchObject([{ success: false, steps: 3 }]);
+  });
+
+  test("long output is kept whole where Read and search find it, of this session alone", async () => {
+    const { home } = await setUp();
+    const outputsDirectory = join(home, "outputs");
+    const options = { outputsDirectory };
+    const settings = { settings: CAUTIOUS };
+    const allow = async () => ({ decision: "allow", by: "client" }) as const;
+    const ask = async () => expect.unreachable("nobody is asked about it");
+    const printing = { reply: [{ call: "Bash", args: { command: "seq 1 20000" }, id: "toolu_1" }] };
+    const first = await (await setUp(options)).take([printing, end], settings, [allow]);
+    const path = /the full text is in (\S+), for Read/.exec(first.of("tool_result")[0]?.output ?? "")?.[1] ?? "";
+    expect(path).toBe(join(outputsDirectory, "s", "toolu_1.txt"));
+    const reading = [call("Read", { path, offset: 9000, limit: 1 }), call("search", { path, pattern: "^12345$" }), end];
+    const second = await (await setUp(options)).take(reading, { ...settings, number: 1 }, [ask]);
+    expect(second.of("tool_result")).toMatchObject([
+      { success: true, output: expect.stringContaining("9000\n") },
+      { success: true, output: expect.stringContaining(":12345:12345") },
+    ]);
+    // Others' outputs, and writing, are asked for like any place outside.
+    await mkdir(join(outputsDirectory, "other"));
+    await writeFile(join(outputsDirectory, "other", "x.txt"), "x");
+    const beyond = [
+      call("Read", { path: join(outputsDirectory, "other", "x.txt") }),
+      call("Write", { path, content: "" }),
+      end,
+    ];
+    const third = await (await setUp(options)).take(beyond, { ...settings, number: 2 });
+    expect(third.of("tool_result")).toMatchObject([{ error: "permission_denied" }, { error: "permission_denied" }]);
+  });
+
   test("a reading agent and a read-only session change nothing", async () => {
     const { take, cwd } = await setUp();
     const steps = [call("Write", { path: "a", content: "" }), call("Bash", { command: "touch b" }), end];

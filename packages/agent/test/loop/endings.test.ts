@@ -31,12 +31,9 @@ describe("a turn ends", () => {
     expect(events.at(-1)?.metadata).toMatchObject({ output: "Done.", steps: 2, tool_calls_total: 1, success: true });
   });
 
-  it.each([
-    ["max_tokens", "max_tokens"],
-    ["refusal", "refusal"],
-  ] as const)("with %s as the model says, running none of that reply's calls", async (stop, reason) => {
-    const events = await takeTurn(scripted([{ reply: [{ text: "Par" }, { call: "look" }], stop }]));
-    expect(of(events, "turn_end")).toEqual([{ stop_reason: reason }]);
+  it("with a refusal as the model says, running none of that reply's calls", async () => {
+    const events = await takeTurn(scripted([{ reply: [{ text: "Par" }, { call: "look" }], stop: "refusal" }]));
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "refusal" }]);
     expect(of(events, "tool_call")).toEqual([]);
     expect(events.at(-1)?.metadata).toMatchObject({ output: "Par", success: false, error: expect.any(String) });
   });
@@ -49,8 +46,9 @@ describe("a turn ends", () => {
   });
 
   it("with an error event when the model fails for good, keeping what was said", async () => {
-    const events = await takeTurn(scripted([{ reply: [{ text: "Half a sen" }, { cut: true }] }]));
-    expect(of(events, "error")).toEqual([{ name: "connection_lost", message: expect.any(String), retryable: true }]);
+    const error = { code: "unauthorized", message: "the key was withdrawn" } as const;
+    const events = await takeTurn(scripted([{ reply: [{ text: "Half a sen" }, { error }] }]));
+    expect(of(events, "error")).toEqual([{ name: "unauthorized", message: error.message, retryable: false }]);
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "error" }]);
     expect(events.at(-1)?.metadata).toMatchObject({ output: "Half a sen", success: false });
   });
@@ -102,42 +100,32 @@ describe("a cost limit", () => {
   });
 });
 
-describe("a model that fails before its first token", () => {
-  const waits: number[] = [];
-  const clock = {
-    now: () => 0,
-    sleep: async (ms: number) => {
-      waits.push(ms);
-    },
+describe("a cost limit where the price is not known", () => {
+  const unpriced = () => {
+    const { resolveModel, tools } = scripted([{ reply: [{ call: "look" }] }, { reply: [{ text: "Done." }] }]);
+    return { tools, resolveModel: () => ({ ...resolveModel(), id: "gpt-6.1-sol", price: null }) };
   };
-  const options = (error: object) => ({
-    ...scripted([{ reply: [{ error }, { text: "At last." }] }]),
-    clock,
-    random: () => 1,
+
+  it("stops the turn before it costs anything where nobody can answer, and says why", async () => {
+    const events = await takeTurn(unpriced(), { settings: { maxCostUsd: 1 } });
+    expect(of(events, "turn_end")).toEqual([{ stop_reason: "max_tokens" }]);
+    expect(of(events, "agent_result")).toMatchObject([
+      { steps: 0, success: false, error: expect.stringContaining("what gpt-6.1-sol costs is not known") },
+    ]);
   });
 
-  it("is asked again with growing patience, and the turn says so", async () => {
-    waits.length = 0;
-    const events = await takeTurn(options({ code: "provider_failed", times: 3 }));
-    expect(waits).toEqual([1000, 2000, 4000]);
-    expect(of(events, "notice")).toHaveLength(3);
-    expect(events.at(-1)?.metadata).toMatchObject({ output: "At last.", success: true });
+  it("asks once, and goes on when that is allowed", async () => {
+    const asked: unknown[] = [];
+    const ask = async ({ tool, args }: { tool: string; args: object }) => {
+      asked.push([tool, args]);
+      return { decision: "allow", by: "client" } as const;
+    };
+    const events = await takeTurn(unpriced(), { settings: { maxCostUsd: 1 }, context: { ask } });
+    expect(asked).toEqual([["continue_over_budget", { spent_usd: 0, limit_usd: 1, priced: false }]]);
+    expect(of(events, "agent_result")).toMatchObject([{ success: true, output: "Done." }]);
   });
 
-  it("is given the time it asks for, unless that is too long", async () => {
-    waits.length = 0;
-    await takeTurn(options({ code: "rate_limited", retryAfterMs: 7, times: 1 }));
-    expect(waits).toEqual([7]);
-    const events = await takeTurn(options({ code: "rate_limited", retryAfterMs: 500_000, times: 1 }));
-    expect(of(events, "error")).toMatchObject([{ name: "rate_limited", retryable: true }]);
-  });
-
-  it("is given up in the end, and at once when asking again cannot help", async () => {
-    waits.length = 0;
-    await takeTurn(options({ code: "provider_failed" }));
-    expect(waits).toHaveLength(4);
-    const events = await takeTurn(options({ code: "unauthorized" }));
-    expect(waits).toHaveLength(4);
-    expect(of(events, "error")).toMatchObject([{ name: "unauthorized", retryable: false }]);
+  it("does not matter where there is no limit", async () => {
+    expect(of(await takeTurn(unpriced()), "agent_result")).toMatchObject([{ success: true }]);
   });
 });

@@ -13,41 +13,42 @@ const ended = { type: "message_delta", delta: { stop_reason: "end_turn" } };
 
 describe("a server that does not keep to its protocol", () => {
   it.each([
-    ["end_turn", chat, data(null, 1, [], {}, { choices: null }, { choices: [null] }, choice(null))],
-    ["end_turn", chat, data(choice({ content: { a: 1 }, reasoning: 7, refusal: [] }, "__proto__"))],
-    ["end_turn", chat, data({ usage: "x" }, { usage: { prompt_tokens: "9", completion_tokens: -1 } }, choice({}))],
+    ["error", chat, data(null, 1, [], {}, { choices: null }, { choices: [null] }, choice(null))],
+    ["error", chat, data(choice({ content: { a: 1 }, reasoning: 7, refusal: [] }, "__proto__"))],
+    ["error", chat, data({ usage: "x" }, { usage: { prompt_tokens: "9", completion_tokens: -1 } }, choice({}))],
     ["error", chat, data(choice({ tool_calls: [null] }))],
     ["error", chat, data({ choices: "abc" })],
     ["error", chat, data({ error: { code: "constructor", message: null } })],
     ["error", chat, data({ error: "no" })],
     ["error", chat, `data: ${"x".repeat(17 * 1024 * 1024)}`],
-    ["end_turn", anthropic, data({ type: "constructor" }, { type: "message_start" }, { type: "message_delta" }, stop)],
-    ["end_turn", anthropic, data({ type: "content_block_delta", delta: { type: "text_delta", text: 5 } }, stop)],
+    ["error", anthropic, data({ type: "constructor" }, { type: "message_start" }, { type: "message_delta" }, stop)],
+    ["error", anthropic, data({ type: "content_block_delta", delta: { type: "text_delta", text: 5 } }, stop)],
+    ["end_turn", chat, data(choice({ content: "hi" }, { a: 1 }), choice({ content: 5 }))],
     ["error", anthropic, data({ type: "content_block_start", content_block: null }, stop)],
     ["error", anthropic, data({ type: "error", error: null })],
     ["error", anthropic, data({ type: "content_block_start", index: 0, content_block: { type: "text" } })],
     [
-      "end_turn",
+      "error",
       responses,
       data(null, 1, [], {}, { type: "constructor" }, { type: "response.output_item.done" }, completed),
     ],
-    ["end_turn", responses, data({ type: "response.output_text.delta", delta: { a: 1 } }, completed)],
+    ["error", responses, data({ type: "response.output_text.delta", delta: { a: 1 } }, completed)],
     [
-      "end_turn",
+      "error",
       responses,
       data({ type: "response.output_item.done", item: { type: "message", content: [null, 7] } }, completed),
     ],
     [
-      "end_turn",
+      "error",
       responses,
       data({ type: "response.output_item.done", item: { type: "reasoning", summary: {}, id: 5 } }, completed),
     ],
     ["error", responses, data({ type: "response.failed" })],
     ["error", responses, data({ type: "error", code: null, message: null })],
     ["error", responses, data({ type: "response.created" })],
-    ["end_turn", gemini, data(null, 1, [], {}, { candidates: null }, { candidates: [null] }, stopped)],
+    ["error", gemini, data(null, 1, [], {}, { candidates: null }, { candidates: [null] }, stopped)],
     [
-      "end_turn",
+      "error",
       gemini,
       data({ candidates: [{ content: { parts: [{ text: 5 }, {}, { text: "", thought: 1 }] } }] }, stopped),
     ],
@@ -57,11 +58,11 @@ describe("a server that does not keep to its protocol", () => {
     ["error", gemini, data({ error: {} })],
     ["refusal", gemini, data({ promptFeedback: { blockReason: "SAFETY" } })],
     [
-      "end_turn",
+      "error",
       ollama,
       lines(null, 1, [], {}, { message: null }, { message: { content: 5, thinking: [] } }, { done: true }),
     ],
-    ["end_turn", ollama, lines({ done: "yes" }, { done: true, prompt_eval_count: "x" }).trimEnd()],
+    ["error", ollama, lines({ done: "yes" }, { done: true, prompt_eval_count: "x" }).trimEnd()],
     ["error", ollama, lines({ error: { a: 1 } })],
     ["error", ollama, lines({ done: true }).slice(0, -3)],
     ["error", ollama, "x".repeat(17 * 1024 * 1024)],
@@ -70,7 +71,7 @@ describe("a server that does not keep to its protocol", () => {
     const events = await takeTurn(agentOn(wire, server.url));
     expect(of(events, "turn_end")).toEqual([{ stop_reason }]);
     for (const { name } of of(events, "error"))
-      expect(["bad_reply", "provider_failed", "connection_lost"]).toContain(name);
+      expect(["bad_reply", "provider_failed", "connection_lost", "empty_reply"]).toContain(name);
   });
 
   it.each([
@@ -137,7 +138,12 @@ describe("a server that does not keep to its protocol", () => {
     const stream =
       wire === chat
         ? data(choice({ content: "hi" }), { usage })
-        : data({ type: "message_start", message: { usage } }, { type: "message_delta", usage }, stop);
+        : data(
+            { type: "message_start", message: { usage } },
+            { type: "content_block_delta", delta: { type: "text_delta", text: "hi" } },
+            { type: "message_delta", usage },
+            stop,
+          );
     const server = await serveWire([{ writes: [stream] }]);
     expect(of(await takeTurn(agentOn(wire, server.url)), "usage")).toMatchObject([{ input: 0, output: 0, used: 0 }]);
   });

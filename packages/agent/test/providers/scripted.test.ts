@@ -54,13 +54,28 @@ describe("a script", () => {
         {
           steps: [
             { expect: { tools: ["answer"], prompt: "go" }, reply: [{ call: "answer" }] },
-            { expect: { result: "42" }, reply: [] },
+            { expect: { result: "42" }, reply: [{ text: "42." }] },
           ],
         },
       ],
     };
     const events = await takeTurn({ ...play(script), tools: [answer] });
     expect(of(events, "agent_result")).toMatchObject([{ success: true, steps: 2 }]);
+  });
+
+  it("says how a reply goes on that it breaks off, and what the conversation comes to", async () => {
+    const steps = [{ reply: [{ text: "Half a " }, { cut: true as const }] }, { reply: [{ text: "sentence." }] }];
+    const script = {
+      ...play({ summary: "All of it.", turns: [{ steps }] }),
+      clock: { now: () => 0, sleep: async () => {} },
+    };
+    expect(textOf(await takeTurn(script))).toBe("Half a sentence.");
+    const history = [
+      { role: "user", text: "hi" },
+      { role: "assistant", parts: [{ type: "text", text: "hello" }] },
+    ] as const;
+    const events = await takeTurn(script, { compact: { focus: "" }, history, number: 1 });
+    expect(of(events, "compaction")).toEqual([{ summary: "All of it.", from_turn: 2 }]);
   });
 
   it.each([

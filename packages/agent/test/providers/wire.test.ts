@@ -106,19 +106,19 @@ describe.each(wires)("$name", (wire) => {
   });
 
   it.each([
-    ["a cut connection", { writes: [wire.opening("Half")], after: "cut" as const }, "connection_lost"],
-    ["a stream that just ends", { writes: [wire.opening("Half")] }, "connection_lost"],
-    ["a reported overload", { writes: [wire.opening("Half") + wire.failing] }, "provider_failed"],
-    ["an event that is not JSON", { writes: [`${wire.opening("Half")}data: {oops\n\n`] }, "bad_reply"],
-    ["a stall", { writes: [wire.opening("Half")], after: "hang" as const }, "stalled"],
-  ])("never says anything twice after %s", async (_name, reply, name) => {
+    ["a cut connection", { writes: [wire.opening("Half")], after: "cut" as const }, "connection_lost", 10],
+    ["a stream that just ends", { writes: [wire.opening("Half")] }, "connection_lost", 10],
+    ["a reported overload", { writes: [wire.opening("Half") + wire.failing] }, "provider_failed", 10],
+    ["an event that is not JSON", { writes: [`${wire.opening("Half")}data: {oops\n\n`] }, "bad_reply", 1],
+    ["a stall", { writes: [wire.opening("Half")], after: "hang" as const }, "stalled", 3],
+  ])("never says anything twice after %s", async (_name, reply, name, tries) => {
     const server = await serveWire([reply]);
     // Only silence is to be found out by the clock; the rest is not to be taken for it on a busy machine.
     const events = await takeTurn(agentOn(wire, server.url, name === "stalled" ? 1000 : 60_000));
     expect(of(events, "text_delta")).toEqual([{ text: "Half" }]);
     expect(of(events, "error")).toMatchObject([{ name }]);
     expect(events.at(-1)?.metadata).toMatchObject({ output: "Half", success: false });
-    expect(server.requests).toHaveLength(1);
+    expect(server.requests).toHaveLength(tries);
   });
 
   it.each([
@@ -162,7 +162,7 @@ describe.each(wires)("$name", (wire) => {
       { role: "assistant", parts: [{ type: "text", text: "hello" }] },
     ] as const;
     const events = await takeTurn(agentOn(wire, server.url), { history, number: 1 });
-    expect(of(events, "compaction")).toEqual([{ summary: expect.stringContaining("They said hi."), from_turn: 1 }]);
+    expect(of(events, "compaction")).toEqual([{ summary: "They said hi.", from_turn: 1 }]);
     expect(textOf(events)).toBe(said.closing.join(""));
   });
 

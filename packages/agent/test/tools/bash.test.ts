@@ -57,7 +57,7 @@ describe("Bash", () => {
     expect(output.length).toBeLessThanOrEqual(30_000);
     expect(output).toMatch(/^1\n2\n/);
     expect(output).toMatch(/THE END\n$/);
-    expect(output).toContain("the full text is in /aside/call-1.txt");
+    expect(output).toContain("the full text is in /aside/call-1, for Read");
     expect(kept[0]?.split("\n")).toHaveLength(200_002);
     const shown = events.reduce(
       (sum, event) => sum + (event.type === "tool_progress" ? event.metadata.chunk.length : 0),

@@ -108,14 +108,14 @@ export const CONFIG_KEYS = {
     project: { narrow: intersect },
     help: "Only these tools",
   }),
-  max_steps: key({
+  max_steps: key<number | null>({
     kind: number({ whole: true, min: 1 }),
-    default: 50,
+    default: null,
     flag: "max-steps",
     value: "<n>",
     env: "*_MAX_STEPS",
-    project: { narrow: Math.min },
-    help: "Model steps per turn (default 50)",
+    project: { narrow: least },
+    help: "Model steps at which a turn ends (default: none, it asks every 100)",
   }),
   max_cost: key<number | null>({
     kind: number({}),
@@ -123,7 +123,7 @@ export const CONFIG_KEYS = {
     flag: "max-cost",
     value: "<usd>",
     env: "*_MAX_COST",
-    project: { narrow: (ours, theirs) => Math.min(ours ?? Number.POSITIVE_INFINITY, theirs ?? 0) },
+    project: { narrow: least },
     help: "Cost at which a session pauses and asks",
   }),
   mcp: key<string | null>({
@@ -262,6 +262,11 @@ function key<T>(row: Omit<ConfigKey<T>, "kind"> & { readonly kind: Kind<NonNulla
 /** Of two switches that take something away, the one that does. */
 function either(ours: boolean, theirs: boolean): boolean {
   return ours || theirs;
+}
+
+function least(ours: number | null, theirs: number | null): number | null {
+  if (ours === null || theirs === null) return ours ?? theirs;
+  return Math.min(ours, theirs);
 }
 
 function intersect(ours: readonly string[] | null, theirs: readonly string[] | null): readonly string[] | null {

@@ -1,5 +1,6 @@
 /** The model that is always there: it takes plain requests literally, calls the tools, and says that it is no model. */
 import { startOf } from "@chimera/acp-schema/text";
+import { AgentError } from "../../errors.js";
 import type { Model, ModelEvent, ModelMessage, ModelTool } from "../model.js";
 import { type Action, readRequest } from "./request.js";
 
@@ -9,7 +10,8 @@ export function createOfflineModel(): Model {
     id: "offline",
     contextWindow: 1_000_000,
     price: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-    async *stream({ messages, tools }) {
+    async *stream({ messages, tools, summary }) {
+      if (summary) throw new AgentError("bad_request", "the offline interpreter cannot sum a conversation up");
       yield reply(messages, tools);
     },
   };

@@ -16,6 +16,13 @@ export function createScriptedModel(script: Script): Model {
     contextWindow: script.contextWindow,
     price: { ...script.price, cacheRead: script.price.input, cacheWrite: script.price.input },
     async *stream(request) {
+      if (request.summary) {
+        yield [
+          { type: "text", text: script.summary },
+          { type: "stop", reason: "end" },
+        ];
+        return;
+      }
       const step = findStep(script, request.messages);
       check(step, request);
       for (const item of step.reply) yield* play(item, request.signal, failures);
@@ -28,8 +35,8 @@ export function createScriptedModel(script: Script): Model {
 // --- internal ---
 
 function findStep(script: Script, messages: readonly ModelMessage[]): ScriptStep {
-  const prompts = messages.filter((message) => message.role === "user").length;
-  const since = messages.slice(messages.findLastIndex((message) => message.role === "user"));
+  const prompts = messages.filter(isPrompt).length;
+  const since = messages.slice(messages.findLastIndex(isPrompt));
   const replies = since.filter((message) => message.role === "assistant").length;
   const index = Math.max(0, prompts - 1);
   const turn = script.turns[script.repeat ? index % script.turns.length : index];
@@ -38,8 +45,12 @@ function findStep(script: Script, messages: readonly ModelMessage[]): ScriptStep
   return step;
 }
 
+function isPrompt(message: ModelMessage): message is Extract<ModelMessage, { role: "user" }> {
+  return message.role === "user" && !message.note;
+}
+
 function check({ expect }: ScriptStep, request: ModelRequest): void {
-  const prompt = request.messages.findLast((message) => message.role === "user")?.text ?? "";
+  const prompt = request.messages.findLast(isPrompt)?.text ?? "";
   const result = request.messages.findLast((message) => message.role === "tool")?.output ?? "";
   const parts = [
     ["prompt", expect.prompt, prompt],

@@ -89,6 +89,8 @@ const Script = v.strictObject({
   /** Start again from the first turn after the last one. */
   repeat: v.optional(v.boolean(), false),
   contextWindow: v.optional(v.pipe(count, v.minValue(1)), 200_000),
+  /** What it says when it is asked to sum the conversation up. */
+  summary: v.optional(v.string(), "A summary, as the script has it."),
   /** US dollars per million tokens. */
   price: v.optional(v.strictObject({ input: v.number(), output: v.number() }), { input: 0, output: 0 }),
   turns: v.pipe(v.array(v.strictObject({ steps: v.pipe(v.array(Step), v.minLength(1)) })), v.minLength(1)),

@@ -6,6 +6,7 @@ import type { Json } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { isJsonObject, type JsonObject } from "../../json.js";
 import type { Effort } from "../effort.js";
+import { oddEnding } from "../endings.js";
 import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
 import { type PicturesMessage, type PromptPart, promptParts, withPictures } from "../prompt-parts.js";
 import { providerError } from "../provider-error.js";
@@ -173,13 +174,8 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map([
   ["tool_calls", "calls"],
   ["function_call", "calls"],
   ["length", "max_tokens"],
-  ["model_length", "max_tokens"],
   ["content_filter", "refusal"],
-  ["sensitive", "refusal"],
 ]);
-
-/** Reasons to stop that are failures of the server's, as GLM, DeepSeek and OpenRouter report them. */
-const FAILURES: ReadonlySet<string> = new Set(["error", "network_error", "insufficient_system_resource"]);
 
 interface Call {
   id: string;
@@ -236,7 +232,8 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
       const choice = choices?.[0];
       if (choice) {
         if (choice.delta) addDelta(choice.delta, reply);
-        if (choice.finish_reason) reply.stop(refused ? "refusal" : stopOf(choice.finish_reason));
+        const reason = choice.finish_reason;
+        if (reason) reply.stop(refused ? "refusal" : (STOPS.get(reason) ?? oddEnding(reason)));
       }
       if (usage) reply.usage(usageOf(usage));
     },
@@ -249,11 +246,6 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
         reply.call({ id, name, args, ...(extra !== undefined && { seal: { extra_content: extra } }) });
     },
   };
-}
-
-function stopOf(reason: string): ModelStop {
-  if (FAILURES.has(reason)) throw providerError(0, "server_error", `the provider stopped with ${reason}`);
-  return STOPS.get(reason) ?? "end";
 }
 
 /** The pieces of OpenRouter's `reasoning_details`, which belong together by their index. */

@@ -5,6 +5,7 @@ import type { AgentError } from "../../errors.js";
 import { isJsonObject } from "../../json.js";
 import type { ToolImage } from "../../tool.js";
 import { type Effort, THINKING_TOKENS } from "../effort.js";
+import { oddEnding } from "../endings.js";
 import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
 import { promptParts } from "../prompt-parts.js";
 import { providerError } from "../provider-error.js";
@@ -98,12 +99,13 @@ const CACHED = { type: "ephemeral" } as const;
 /** Four marks are allowed, and the system text has one. */
 const MARKED_MESSAGES = 3;
 
-function bodyOf({ system, tools }: ModelRequest, settings: MessagesSettings, wire: WireMessage[]) {
-  const { model, maxOutput: max_tokens, thinking } = settings;
+function bodyOf({ system, tools, maxOutput: asked }: ModelRequest, settings: MessagesSettings, wire: WireMessage[]) {
+  const { model, maxOutput, thinking } = settings;
+  const least = thinking?.form === "budget" ? thinking.tokens + 1 : 1;
   markForCache(wire);
   return {
     model,
-    max_tokens,
+    max_tokens: Math.min(maxOutput, Math.max(least, asked ?? maxOutput)),
     stream: true as const,
     ...(system && { system: [{ type: "text" as const, text: system, cache_control: CACHED }] }),
     ...(thinking && thinkingOf(thinking)),
@@ -257,7 +259,6 @@ interface OpenBlock {
 const STOPS: ReadonlyMap<string, ModelStop> = new Map([
   ["tool_use", "calls"],
   ["max_tokens", "max_tokens"],
-  ["model_context_window_exceeded", "max_tokens"],
   ["refusal", "refusal"],
 ]);
 
@@ -294,7 +295,7 @@ function createReader(after: string): Pick<Exchange, "read" | "finish"> {
     },
     message_delta(event, reply) {
       const said = event.delta?.stop_reason;
-      if (said) reply.stop(STOPS.get(said) ?? "end");
+      if (said) reply.stop(STOPS.get(said) ?? oddEnding(said));
       usage = merge(usage, event.usage);
       reply.usage(usage);
     },

@@ -1,0 +1,53 @@
+/** Notices a model that goes in circles: the same calls with the same results, step after step, with nothing new between them. */
+import { createHash } from "node:crypto";
+import { AgentError } from "../errors.js";
+
+export interface Repeats {
+  /** A call of the present step has its result; returns a word to the model where it is going in circles. */
+  note(call: { readonly name: string; readonly args: object }, output: string): string;
+  /** The step is over. Throws `stuck` where it has been the same long enough. */
+  endStep(): void;
+}
+
+/** Said to the model from this many times on. */
+const NOTED = 3;
+/** The turn ends at this many. */
+const STOPPED = 6;
+/** Calls that come back after more steps than this are no circle. */
+const LONGEST_CIRCLE = 3;
+
+export function createRepeats(): Repeats {
+  const seen = new Map<string, { times: number; step: number; result: string }>();
+  let step = 0;
+  /** Steps in a row in which nothing was new. */
+  let circling = 0;
+  let ofStep: { name: string; times: number }[] = [];
+  return {
+    note({ name, args }, output) {
+      const key = digest(`${name}\n${JSON.stringify(args)}`);
+      const result = digest(output);
+      const last = seen.get(key);
+      const again = last !== undefined && last.result === result && step - last.step <= LONGEST_CIRCLE;
+      const times = again ? last.times + (last.step === step ? 0 : 1) : 1;
+      seen.set(key, { times, step, result });
+      ofStep.push({ name, times });
+      if (times < NOTED || circling === 0) return "";
+      return `\n\n[This same call was made ${times} times in a row, with this same result each time. Calling it again will not change it: try something else, or say what is in the way. At ${STOPPED} times the turn is stopped.]`;
+    },
+    endStep() {
+      const least = Math.min(...ofStep.map(({ times }) => times));
+      circling = ofStep.length > 0 && least > 1 ? circling + 1 : 0;
+      const name = ofStep[0]?.name;
+      ofStep = [];
+      step++;
+      if (name === undefined || least < STOPPED || circling < STOPPED - 1) return;
+      throw new AgentError("stuck", `the model called ${name} ${least} times in a row with the same result each time`);
+    },
+  };
+}
+
+// --- internal ---
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
+}
