@@ -10,3 +10,13 @@ export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((child) => isDeeperThan(levels - 1, child));
 }
+
+/** Whether there is more in a value than anybody means; each part of it costs every program that handles it. */
+export function holdsMoreThan(values: number, value: unknown): boolean {
+  let left = values;
+  const count = (each: unknown): boolean => {
+    left -= 1;
+    return left < 0 || (typeof each === "object" && each !== null && Object.values(each).some(count));
+  };
+  return count(value);
+}

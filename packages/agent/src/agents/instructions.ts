@@ -37,14 +37,12 @@ export async function loadInstructions(roots: Roots): Promise<string> {
       return paths.map((file) => [root, file] as const);
     }),
   );
-  const texts = await Promise.all(
-    files.flat().map(async ([root, path]) => {
-      const text = await readTextBeneath(root, path);
-      const { body } = await parseFrontMatter(text ?? "");
-      return body === "" ? [] : [`<!-- source: ${join(root, path)} -->\n${body}`];
-    }),
-  );
-  const joined = texts.flat().join("\n\n");
+  let joined = "";
+  for (const [root, path] of files.flat()) {
+    const { body } = await parseFrontMatter((await readTextBeneath(root, path)) ?? "");
+    if (body !== "") joined += `${joined === "" ? "" : "\n\n"}<!-- source: ${join(root, path)} -->\n${body}`;
+    if (joined.length > MAX_INSTRUCTIONS) break;
+  }
   if (joined.length <= MAX_INSTRUCTIONS) return joined;
   return startOf(joined, MAX_INSTRUCTIONS - MARKER.length) + MARKER;
 }

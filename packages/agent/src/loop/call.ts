@@ -1,7 +1,7 @@
 /** From what the model wrote to a call that can run: found, parsed, validated, described; or why it cannot. */
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
-import { isDeeperThan, isJsonObject } from "../json.js";
+import { holdsMoreThan, isDeeperThan, isJsonObject } from "../json.js";
 import type { Workspace } from "../port.js";
 import type { InputResult, Tool, Touches } from "../tool.js";
 import type { RawCall } from "./step.js";
@@ -67,6 +67,9 @@ export function uniqueId(wanted: string, used: Set<string>, turn: number): strin
 
 /** A document, as an editor's tool may take it, nests four levels for each one that a person sees. */
 const DEEPEST_ARGS = 64;
+/** Characters of one call's arguments, and parts in them: more than a model writes in one reply. */
+const LONGEST_ARGS = 1024 * 1024;
+const MOST_PARTS = 20_000;
 
 /** A name nobody has goes back to the provider with the next request, which refuses what it would not call a name. */
 function sendableName(name: string): string {
@@ -74,11 +77,15 @@ function sendableName(name: string): string {
 }
 
 function parseArgs(text: string): { args: Record<string, unknown>; problem?: string } {
+  if (text.length > LONGEST_ARGS) {
+    return { args: {}, problem: `The arguments have ${text.length} characters, more than ${LONGEST_ARGS}: send less.` };
+  }
   if (text.trim() === "") return { args: {} };
   try {
     const value: unknown = JSON.parse(text);
     if (!isJsonObject(value)) return { args: {}, problem: "The arguments must be a JSON object." };
     if (isDeeperThan(DEEPEST_ARGS, value)) return { args: {}, problem: "The arguments are nested too deeply." };
+    if (holdsMoreThan(MOST_PARTS, value)) return { args: {}, problem: "The arguments have too many parts." };
     return { args: value };
   } catch (error) {
     return {

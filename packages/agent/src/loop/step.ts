@@ -1,5 +1,7 @@
 /** One step: a request to the model, its reply streamed out as it comes, tried again while nothing has come yet. */
+import { setImmediate } from "node:timers/promises";
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, asAgentError } from "../errors.js";
 import type { ModelEvent, ModelRequest, ModelStop, Usage } from "../providers/model.js";
 import { abortable } from "./abortable.js";
@@ -31,6 +33,10 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 const WINDOW = 512;
 /** Characters of text and thought; no model says as much in one reply. */
 const LONGEST_REPLY = 8 * 1024 * 1024;
+
+/** Characters of a reply, each event counting for some, after which the rest of the process has its turn. */
+const SHARE = 256 * 1024;
+const EVENT_COST = 32;
 
 export function createDraft(): Draft {
   return { text: "", thought: "", sealed: [], calls: [], usage: null, stop: null };
@@ -68,13 +74,23 @@ async function streamOnce(
   draft: Draft,
 ): Promise<void> {
   const batches = run.model.stream(request)[Symbol.asyncIterator]();
+  let since = 0;
   try {
     for (;;) {
       const { value: batch, done } = await abortable(batches.next(), request.signal, 0);
       if (done) break;
       draft.text += joined(batch, "text");
       draft.thought += joined(batch, "thought");
-      for (const event of batch) take(event, draft, run.emit);
+      for (const event of batch) {
+        for (const part of partsOf(event)) {
+          take(part, draft, run.emit);
+          since += "text" in part ? part.text.length + EVENT_COST : EVENT_COST;
+          if (since < SHARE) continue;
+          since = 0;
+          await run.taken();
+          await setImmediate();
+        }
+      }
       if (draft.text.length + draft.thought.length > LONGEST_REPLY) throw endless();
       if (run.pending() > WINDOW) await run.taken();
       if (draft.stop) return;
@@ -89,6 +105,18 @@ async function streamOnce(
 /** Joined by the batch: a text that grew delta by delta would keep every one of them alive until it is read. */
 function joined(batch: readonly ModelEvent[], type: "text" | "thought"): string {
   return batch.map((event) => (event.type === type ? event.text : "")).join("");
+}
+
+/** A text too long to be logged at once comes in several. */
+function partsOf(event: ModelEvent): readonly ModelEvent[] {
+  if ((event.type !== "text" && event.type !== "thought") || event.text.length <= SHARE) return [event];
+  const parts: ModelEvent[] = [];
+  for (let rest = event.text; rest !== ""; ) {
+    const text = rest.length <= SHARE ? rest : startOf(rest, SHARE);
+    parts.push({ ...event, text });
+    rest = rest.slice(text.length);
+  }
+  return parts;
 }
 
 function take(event: ModelEvent, draft: Draft, emit: (event: AgentEvent) => void): void {
