@@ -1,10 +1,5 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: {
-    globalSetup: ["test/escapes/install.ts"],
-    include: ["test/escapes/full.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
-  },
+  test: { include: ["test/escapes/full.ts"], testTimeout: 30_000, hookTimeout: 120_000 },
 });

@@ -1,4 +1,4 @@
 import { ATTEMPTS } from "./attempts.js";
-import { ACTORS, escapeSuite } from "./suite.js";
+import { escapeSuite } from "./suite.js";
 
-for (const actor of ACTORS) escapeSuite(actor, ATTEMPTS);
+escapeSuite(ATTEMPTS);

@@ -1,34 +1,37 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createSandbox, isSandboxError, type SandboxMode } from "../../src/index.js";
-import { probe } from "../probe.js";
-import { type Attempt, CONTROLS } from "./attempts.js";
-import { type Actor, fill, type Ground, layGround, processesWith } from "./ground.js";
+import type { SandboxMode } from "../../src/index.js";
+import { type Confinement, confinements } from "../confinements.js";
+import { processesWith } from "../run.js";
+import type { Attempt } from "./attempt.js";
+import { CONTROLS } from "./attempts.js";
+import { type Actor, BEGUN, fill, type Ground, layGround } from "./ground.js";
 
 const DEFAULT_MODES: readonly SandboxMode[] = ["read-only", "workspace-write"];
 const ORDINARY_USER = 65534;
 
 /** Root plays both roles; anybody else only their own. */
-export const ACTORS: readonly Actor[] = process.getuid?.() === 0 ? ["self", ORDINARY_USER] : ["self"];
+const ACTORS: readonly Actor[] = process.getuid?.() === 0 ? ["self", ORDINARY_USER] : ["self"];
 
-/** Runs the attempts as `actor`; where nothing can confine, proves that everything is refused instead. */
-export function escapeSuite(actor: Actor, attempts: readonly Attempt[]): void {
-  const who = actor === "self" ? `uid ${process.getuid?.()}` : `uid ${actor}`;
-  if (!probe.available) {
-    const { message } = probe.error;
-    test(`every mode but off refuses (${who})`, () => refuses(message));
-    return;
-  }
-  describe(`as ${who}`, () => {
+/** Runs the attempts in every way to confine that there is, as everybody that this process can be. */
+export function escapeSuite(attempts: readonly Attempt[]): void {
+  for (const confinement of confinements) for (const actor of ACTORS) attack(attempts, confinement, actor);
+}
+
+// --- internal ---
+
+function attack(attempts: readonly Attempt[], confinement: Confinement, actor: Actor): void {
+  const who = `${confinement.name} as uid ${actor === "self" ? process.getuid?.() : actor}`;
+  describe.runIf(confinement.missing === null)(who, () => {
     let ground: Ground;
     let executed = 0;
     const planned = attempts.reduce((sum, attempt) => sum + (attempt.modes ?? DEFAULT_MODES).length, 0);
     beforeAll(async () => {
-      ground = await layGround(actor);
+      ground = await layGround(actor, confinement);
     });
     afterAll(async () => {
-      console.log(`escape attempts as ${who}: ${executed} of ${planned} executed, ${CONTROLS.length} controls`);
+      console.log(`escape attempts on ${who}: ${executed} of ${planned} executed, ${CONTROLS.length} controls`);
       await ground.close();
     });
 
@@ -44,6 +47,7 @@ export function escapeSuite(actor: Actor, attempts: readonly Attempt[]): void {
         const before = { outside: ground.fingerprint(), reached: ground.reached() };
         const outcome = await ground.run(mode, attempt.command);
         executed += 1;
+        expect(outcome.stdout.split("\n", 1), outcome.stderr).toEqual([BEGUN]);
         expect(outcome.stdout).not.toContain("ESCAPED");
         expect(outcome.stdout + outcome.stderr).not.toContain(ground.secret);
         expect(ground.fingerprint()).toBe(before.outside);
@@ -55,26 +59,8 @@ export function escapeSuite(actor: Actor, attempts: readonly Attempt[]): void {
   });
 }
 
-// --- internal ---
-
 /** The kernel ends a process namespace just after its first process; give it a moment. */
 async function survivors(commandLine: string): Promise<number[]> {
   for (let round = 0; round < 20 && processesWith(commandLine).length > 0; round += 1) await sleep(50);
   return processesWith(commandLine);
-}
-
-async function refuses(reason: string): Promise<void> {
-  console.log(`escape attempts: 0 executed, no OS sandbox here (${reason}); checking the refusal`);
-  for (const mode of ["read-only", "workspace-write", "workspace-write-network"] as const) {
-    const sandbox = createSandbox({
-      mode,
-      osSandbox: "auto",
-      workspace: { cwd: process.cwd() },
-      stateDir: "/nonexistent",
-      env: process.env,
-      log: () => {},
-    });
-    const error = await sandbox.confine("true").catch((thrown: unknown) => thrown);
-    expect(isSandboxError(error)).toBe(true);
-  }
 }

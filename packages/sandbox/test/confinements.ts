@@ -1,0 +1,67 @@
+/** The ways to confine that this machine has, each found by itself: the one place that says which of them a test can use. */
+import { accessSync, chmodSync, constants, existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { CONFINEMENTS } from "../src/confine/linux.js";
+import { findProgram } from "../src/confine/programs.js";
+import { createSandbox } from "../src/index.js";
+
+export interface Confinement {
+  readonly name: string;
+  /** A `PATH` with what it is made of and nothing else. */
+  readonly path: string;
+  /** Why it cannot be used here, or null. */
+  readonly missing: string | null;
+}
+
+const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+
+/** Where commands find their programs; the `PATH` of the tests may hold what they cannot see. */
+export const COMMAND_PATH = `${dirname(process.execPath)}:${SYSTEM_PATH}`;
+
+export const confinements: readonly Confinement[] = await Promise.all(
+  CONFINEMENTS.map(async ({ name, programs }) => {
+    const path = mkdtempSync(join(visiblePlace(), "confinement-"));
+    process.once("exit", () => rmSync(path, { recursive: true, force: true }));
+    chmodSync(path, 0o755);
+    for (const program of programs) {
+      const file = findProgram(program, process.env["PATH"], []) ?? findProgram(program, SYSTEM_PATH, []);
+      if (file) symlinkSync(file, join(path, program));
+    }
+    const state = await createSandbox({
+      mode: "read-only",
+      osSandbox: "on",
+      workspace: { cwd: process.cwd() },
+      stateDir: "/nonexistent",
+      env: { PATH: path },
+      log: () => {},
+    }).probe();
+    return { name, path, missing: state.available ? null : state.error.message };
+  }),
+);
+
+export function canConfine(name: string): boolean {
+  return confinements.some((confinement) => confinement.name === name && confinement.missing === null);
+}
+
+/** A directory that confined commands can see and this process can write; without one only their own /tmp is left. */
+export function visiblePlace(): string {
+  const candidates = ["/srv", homedir(), process.cwd()].filter((path) => existsSync(path));
+  return candidates.find((path) => isVisible(path) && isWritable(path)) ?? tmpdir();
+}
+
+/** False below the directories that every command has for itself. */
+export function isVisible(path: string): boolean {
+  return !/^\/(tmp|var\/tmp|run)(\/|$)/.test(realpathSync(path));
+}
+
+// --- internal ---
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
