@@ -62,6 +62,13 @@ describe.runIf(canConfine)("escapes through the shell tool, everything approved"
     expect(peer.kind("turn_end")).toEqual([expect.objectContaining({ stop_reason: "end_turn" })]);
   });
 
+  test("and the log says what confines it", async () => {
+    const peer = await ferretPeer(["--approval", "full"], [[bash("true")]]);
+    await peer.prompt();
+    const said = /commands are confined by (bubblewrap|util-linux|seatbelt) \d+\./;
+    await expect.poll(() => peer.program.stderr(), { timeout: 5000 }).toMatch(said);
+  });
+
   test("and the work that a mode allows is done", async () => {
     const commands = ["echo made > made.txt && cat made.txt", "git --version", "node -e 'console.log(6*7)'"];
     const peer = await ferretPeer(["--sandbox", "workspace-write", "--approval", "full"], [commands.map(bash)]);
@@ -198,6 +205,8 @@ describe("without an operating system's wall", () => {
     expect(command).toMatchObject({ success: false, result: expect.stringContaining("bubblewrap") });
     expect(read).toMatchObject({ success: true });
     expect(peer.kind("sandbox_violation")).toEqual([expect.objectContaining({ tool: "Bash", command: "ls" })]);
+    const refused = "commands will be refused: no bwrap on PATH; no unshare on PATH";
+    await expect.poll(() => peer.program.stderr(), { timeout: 5000 }).toContain(refused);
   });
 
   test("off is a choice: in read-only what is no plain read is still refused", async () => {

@@ -81,7 +81,7 @@ const mounts: readonly Attempt[] = [
     name: "mount by the set-user-id program of fuse",
     command: "fusermount3 -u /tmp && echo ESCAPED; fusermount -u /tmp && echo ESCAPED",
   },
-  { name: "pivot_root", command: "mkdir /tmp/n && pivot_root / /tmp/n && echo ESCAPED" },
+  { name: "pivot_root by its program", command: "mkdir /tmp/n && pivot_root / /tmp/n && echo ESCAPED" },
   { name: "raw chroot", command: syscall("(161,51)", "b'/'"), core: true },
   { name: "move_mount", command: syscall("(429,429)", "-100", "b'/tmp'", "-100", "b'/mnt'", "0") },
   { name: "fspick", command: syscall("(433,433)", "-100", "b'/'", "0") },
