@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { canConfine, ferretPeer } from "./ferret-peer.js";
 import { startProgram } from "./program.js";
@@ -62,6 +62,21 @@ describe.runIf(canConfine)("escapes through the shell tool, everything approved"
     expect(peer.kind("turn_end")).toEqual([expect.objectContaining({ stop_reason: "end_turn" })]);
   });
 
+  test.each([
+    ["read-only", "touch made.txt", "made.txt"],
+    ["read-only", "mkdir -p a/b", "a"],
+    ["workspace-write", "echo x > /usr/chimera-test", "/usr/chimera-test"],
+    ["workspace-write", "node -e 'fs.writeFileSync(`/usr/chimera-test`, ``)'", "/usr/chimera-test"],
+    ["workspace-write", "echo x > .opencode/mcp.json", ".opencode/mcp.json"],
+    ["workspace-write", "exec 3<>/dev/tcp/192.0.2.1/80", undefined],
+  ])("in %s the violation of %s names what could not be written", async (mode, command, path) => {
+    const peer = await ferretPeer(["--sandbox", mode, "--approval", "full"], [[bash(command)]]);
+    await peer.prompt();
+    const [violation] = peer.kind("sandbox_violation");
+    expect(violation).toMatchObject({ tool: "Bash", command, mode, reason: expect.any(String) });
+    expect(violation.path).toBe(path && resolve(peer.program.cwd, path));
+  });
+
   test("and the log says what confines it", async () => {
     const peer = await ferretPeer(["--approval", "full"], [[bash("true")]]);
     await peer.prompt();
@@ -91,6 +106,7 @@ describe.runIf(canConfine)("escapes through the shell tool, everything approved"
       expect.objectContaining({
         tool: "Bash",
         command: commands[1],
+        path: join(peer.program.cwd, "trap"),
         reason: "it made trap a repository that runs programs when git looks at it: fsmonitor = ./run-me",
       }),
     ]);

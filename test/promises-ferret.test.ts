@@ -7,6 +7,7 @@ import { Readable, Writable } from "node:stream";
 import * as sdk from "@agentclientprotocol/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ofKind, startEditor } from "./editor.js";
+import { canConfine } from "./ferret-peer.js";
 import { connect, type Frame, nativePeer, type Peer, updatesOf } from "./peer.js";
 import { addressOf, startProgram } from "./program.js";
 import { repositoryRoot, scratchTree } from "./scratch.js";
@@ -160,6 +161,21 @@ describe("updates", () => {
     await message(peer, sessionId);
     expect(ofKinds(peer, sessionId, "sandbox_violation")[0]).toMatchObject({
       tool: "Write",
+      path: "/etc/chimera-test",
+      mode: "workspace-write",
+    });
+    expect(existsSync("/etc/chimera-test")).toBe(false);
+  });
+
+  test.runIf(canConfine)("[ferret.sandbox-violation] a command's too", async () => {
+    const peer = await ferret(
+      [bash("touch /etc/chimera-test")],
+      ["--sandbox", "workspace-write", "--approval", "full"],
+    );
+    const sessionId = await open(peer);
+    await message(peer, sessionId);
+    expect(ofKinds(peer, sessionId, "sandbox_violation")[0]).toMatchObject({
+      tool: "Bash",
       path: "/etc/chimera-test",
       mode: "workspace-write",
     });
