@@ -34,6 +34,9 @@ export interface MountRequest {
 /** Places that hold sockets and other users' files; a command gets its own, gone when it ends. */
 const SCRATCH = ["/tmp", "/var/tmp", "/run"];
 
+/** What a command may write there. */
+export const SCRATCH_BYTES = 1024 ** 3;
+
 /** Below `/run` and still needed: name resolution, and the programs of NixOS. */
 const RUN_KEPT = { network: "/etc/resolv.conf", always: "/run/current-system" };
 
@@ -174,7 +177,8 @@ function kindOf(entry: Stats | undefined): Place["kind"] {
   return entry?.isDirectory() ? "directory" : "file";
 }
 
-function byDepth(a: Mount, b: Mount): number {
+/** Parents before children. */
+export function byDepth(a: Mount, b: Mount): number {
   return depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1);
 }
 
