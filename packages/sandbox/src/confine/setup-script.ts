@@ -59,11 +59,12 @@ done
 shift
 cd /
 printf '%s\\n' "process /proc proc $proc,nosuid,nodev,noexec 0 0" "$fresh" > ${STAGE}/fresh
+why='no process list of its own'
 mnt -c -a -T ${STAGE}/fresh 2> ${STAGE}/errors || read -r why < ${STAGE}/errors
 # Not every host lets a network have devices of its own to look at; the rest must be there.
 read -r pid _ < /proc/self/stat && [ "$pid" = 1 ] && [ -e ${STAGE}/dev/pts/ptmx ] || fail "$why"
-# Without it a command cannot speak to itself by way of the loopback device.
-[ ! -e ${STAGE}/network/class/net/lo/flags ] || echo 0x9 > ${STAGE}/network/class/net/lo/flags
+# Switched on, so that a command can speak to servers of its own.
+{ [ ! -e ${STAGE}/network/class/net/lo/flags ] || echo 0x9 > ${STAGE}/network/class/net/lo/flags; } 2>&8
 # What was read-only before this shell came stays so.
 for slot in $writable; do mnt -o remount,bind,rw "$slot" 2>&8; done
 
