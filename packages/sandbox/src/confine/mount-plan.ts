@@ -80,7 +80,7 @@ export function planMounts(request: MountRequest): MountPlan {
   const kept = [realPath(RUN_KEPT.always), request.network ? realPath(RUN_KEPT.network) : undefined];
   for (const path of kept) if (path && isInside(path, "/run")) add(path, "read");
   for (const root of request.roots) {
-    add(root, request.writes ? "write" : "read");
+    add(root, request.writes ? "write" : "read", "directory");
     const outer = request.roots.find((other) => other !== root && isInside(root, other));
     if (outer && request.writes) walk(outer, { path: root, kind: "directory" }, "write", add, cover);
   }

@@ -38,28 +38,33 @@ find_mount() {
 }
 # Afterwards no device can be opened, so the one that takes messages nobody needs is opened before.
 exec 8> /dev/null
-mnt -a -o remount,bind,ro,nosuid,nodev 2>&8
+mnt -c -a -o remount,bind,ro,nosuid,nodev 2>&8
 expect_read_only
 
 mnt -c -t tmpfs -o nosuid,nodev,mode=0755 stage ${STAGE} || fail 'no place to prepare in'
-# A directory is taken hold of by being in it, and only if its name leads here without a link.
+# A directory is taken hold of by being in it, a file by having it open, and only if the name leads here without a link.
+enter() { cd -P -- "$1" && [ "$PWD" = "$1" ] || fail "$anchor is no longer where it was"; }
+hold() { mnt -c -o rbind,X-mount.mkdir "$1" "$slot" || fail "cannot take hold of $anchor"; }
+hold_file() {
+  [ ! -h "$1" ] && [ "$1" -ef /proc/self/fd/9 ] || fail "$anchor is no longer where it was"
+  : > "$slot" && hold /proc/self/fd/9
+}
 while [ "$1" != -- ]; do
   anchor=$1 slot=$2; shift 2
   case $slot in
-    *-file*) from=\${anchor%/*} what=./\${anchor##*/}; : > "$slot"; [ ! -h "$anchor" ] || fail "$anchor has become a link" ;;
-    *) from=$anchor what=. ;;
+    *-file*) enter "\${anchor%/*}"; [ -f "./\${anchor##*/}" ] && hold_file "./\${anchor##*/}" 9< "./\${anchor##*/}" || fail "no file $anchor" ;;
+    *) enter "$anchor"; hold . ;;
   esac
-  cd -P -- "\${from:-/}" && [ "$PWD" = "\${from:-/}" ] || fail "$anchor is no longer where it was"
-  mnt -c -o rbind,X-mount.mkdir "$what" "$slot" || fail "cannot take hold of $anchor"
 done
 shift
 cd /
 printf '%s\\n' "process /proc proc $proc,nosuid,nodev,noexec 0 0" "$fresh" > ${STAGE}/fresh
+why='no process list of its own'
 mnt -c -a -T ${STAGE}/fresh 2> ${STAGE}/errors || read -r why < ${STAGE}/errors
 # Not every host lets a network have devices of its own to look at; the rest must be there.
 read -r pid _ < /proc/self/stat && [ "$pid" = 1 ] && [ -e ${STAGE}/dev/pts/ptmx ] || fail "$why"
-# Without it a command cannot speak to itself by way of the loopback device.
-[ ! -e ${STAGE}/network/class/net/lo/flags ] || echo 0x9 > ${STAGE}/network/class/net/lo/flags
+# Switched on, so that a command can speak to servers of its own.
+{ [ ! -e ${STAGE}/network/class/net/lo/flags ] || echo 0x9 > ${STAGE}/network/class/net/lo/flags; } 2>&8
 # What was read-only before this shell came stays so.
 for slot in $writable; do mnt -o remount,bind,rw "$slot" 2>&8; done
 

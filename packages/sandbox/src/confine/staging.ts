@@ -27,42 +27,49 @@ export interface Staging {
 export function stageMounts(mounts: readonly Mount[], volumes: readonly Place[], network: boolean): Staging {
   const all = [DEV, ...withVolumes(mounts, volumes)];
   const anchors = findAnchors(all, volumes);
+  const outermost = anchors.filter((anchor) => !enclosing(anchor, anchors));
   const sources = new Map(all.map((mount, index) => [mount, sourceOf(mount, index, all, anchors)]));
-  const devices = DEVICES.filter((path) => existsSync(path));
-  const fresh = new Set([PTS, SHM, ...(network ? [] : [NETWORK])]);
-  const files = [...devices, PTMX].map((path) => STAGE + path);
-  const binds = [
-    ...devices.map((path) => line(path, STAGE + path, DEVICE_OPTIONS)),
-    line(`${STAGE}/dev/pts/ptmx`, STAGE + PTMX),
-    ...KERNEL_SETTINGS.filter((path) => existsSync(path)).map((path) => line(path, path, SEALED)),
-  ];
-  for (const { slots } of anchors) {
-    // Bound while the other is read-only still, as everything is by then.
-    if (slots.write && slots.read) fresh.add(line(slots.write, slots.read, "rbind,X-mount.mkdir"));
-  }
-  for (const mount of secretsFirst(all, anchors)) {
-    const source = sources.get(mount)!;
+  const steps = all.map((mount): Step => {
     const outer = enclosing(mount, all);
-    const isMissing = outer !== undefined && isEmptied(outer);
-    if (mount !== DEV && isEmptied(mount)) fresh.add(emptyDirectory(source));
-    if (isMissing && mount.kind === "file") files.push(sources.get(outer) + mount.path.slice(outer.path.length));
-    binds.push(line(source, mount.path, isMissing && mount.kind === "directory" ? "X-mount.mkdir" : "defaults"));
-  }
+    const around = outermost.find(({ path }) => isInside(mount.path, path));
+    const source = sources.get(mount)!;
+    // What is bound into an emptied directory has no place there yet.
+    return {
+      mount,
+      source,
+      around,
+      ...(outer && isEmptied(outer) && { made: sources.get(outer) + rest(mount, outer) }),
+    };
+  });
   return {
-    anchors: anchors.map(({ path, slots }) => ({ path, slot: (slots.write ?? slots.read)! })),
-    fresh: [...fresh].join("\n"),
-    writable: anchors.flatMap(({ slots }) => slots.write ?? []),
-    files,
-    binds: binds.join("\n"),
+    anchors: anchors.map(({ path, slot }) => ({ path, slot })),
+    fresh: freshLines(steps, anchors, network).join("\n"),
+    writable: anchors.flatMap(({ write }) => write ?? []),
+    files: [...DEVICES, PTMX].map((path) => STAGE + path).concat(steps.flatMap(fileOf)),
+    binds: bindLines(steps, outermost).join("\n"),
   };
 }
 
 // --- internal ---
 
-interface Anchor {
-  readonly path: string;
-  /** Its names on the stage, each where something is bound from it. */
-  readonly slots: { readonly read?: string; readonly write?: string };
+/** A part of the file system by its names on the stage. */
+interface Anchor extends Place {
+  /** Read-only and writable, each where something is bound from it. */
+  readonly read?: string;
+  readonly write?: string;
+  /** The one of them it is taken hold of by. */
+  readonly slot: string;
+  /** Where that which a command sees of it is put together. */
+  readonly view: string;
+}
+
+interface Step {
+  readonly mount: Mount;
+  readonly source: string;
+  /** The outermost anchor it lies in, or is. */
+  readonly around: Anchor | undefined;
+  /** The name on the stage of what it is bound to, if that must be made. */
+  readonly made?: string;
 }
 
 /** What every program expects in `/dev`; the rest of it is not for commands. */
@@ -87,6 +94,43 @@ const EMPTY = `${STAGE}/empty`;
 const HOLLOW = `${STAGE}/hollow`;
 const SCRATCH = `${STAGE}/scratch`;
 
+function freshLines(steps: readonly Step[], anchors: readonly Anchor[], network: boolean): string[] {
+  const emptied = steps
+    .filter(({ mount }) => mount !== DEV && isEmptied(mount))
+    .map(({ source }) => emptyDirectory(source));
+  // The read-only name is bound while the writable one is read-only still, as everything is by then.
+  const sealed = anchors.flatMap(({ read, write }) => (read && write ? line(write, read, "rbind,X-mount.mkdir") : []));
+  return [PTS, SHM, ...(network ? [] : [NETWORK]), ...new Set(emptied), ...sealed];
+}
+
+/**
+ * An anchor is put together on the stage and then shown as a whole, since its name may lead elsewhere by now. So may a name
+ * inside it, if another command has put a link there: when that is followed, everything secret around is hidden already.
+ */
+function bindLines(steps: readonly Step[], outermost: readonly Anchor[]): string[] {
+  const isShown = ({ mount, around }: Step) => around?.path === mount.path;
+  const toView = ({ mount, around }: Step) => around!.view + rest(mount, around!);
+  return [
+    ...DEVICES.map((path) => line(path, STAGE + path, DEVICE_OPTIONS)),
+    line(`${STAGE}/dev/pts/ptmx`, STAGE + PTMX),
+    ...KERNEL_SETTINGS.filter((path) => existsSync(path)).map((path) => line(path, path, SEALED)),
+    ...steps.filter(({ around }) => !around).map((step) => line(step.source, step.mount.path, optionsOf(step))),
+    ...outermost.filter(({ slot, view }) => slot !== view).map(({ slot, view }) => line(slot, view, "X-mount.mkdir")),
+    ...steps
+      .filter((step) => step.around && !isShown(step))
+      .map((step) => line(step.source, toView(step), optionsOf(step))),
+    ...steps.filter(isShown).map((step) => line(step.around!.view, step.mount.path, optionsOf(step))),
+  ];
+}
+
+function optionsOf({ mount, made }: Step): string {
+  return made !== undefined && mount.kind === "directory" ? "X-mount.mkdir" : "defaults";
+}
+
+function fileOf({ mount, made }: Step): string[] {
+  return made !== undefined && mount.kind === "file" ? [made] : [];
+}
+
 function emptyDirectory(source: string): string {
   const options = source === EMPTY ? "ro,mode=0555" : source.startsWith(HOLLOW) ? "mode=0555" : "mode=0755";
   return `empty ${source} tmpfs nosuid,nodev,${options},size=${SCRATCH_BYTES},X-mount.mkdir 0 0`;
@@ -107,31 +151,35 @@ function withVolumes(mounts: readonly Mount[], volumes: readonly Place[]): Mount
 function findAnchors(mounts: readonly Mount[], volumes: readonly Place[]): Anchor[] {
   const shown = mounts.filter(({ view }) => view === "read" || view === "write");
   const isVolume = ({ path, view }: Mount) => view === "write" && volumes.some((volume) => volume.path === path);
-  const outermost = shown.filter((mount) => !enclosing(mount, shown) || isVolume(mount));
-  return outermost.map(({ path, kind }, index) => {
-    const slot = (view: "read" | "write") =>
-      shown.some((mount) => mount.view === view && isInside(mount.path, path))
-        ? { [view]: `${STAGE}/${view}-${kind}${index}` }
-        : {};
-    return { path, slots: { ...slot("read"), ...slot("write") } };
+  const held = shown.filter((mount) => !enclosing(mount, shown) || isVolume(mount));
+  return held.map(({ path, kind, view }, index) => {
+    const slot = (name: string) => `${STAGE}/${name}-${kind}${index}`;
+    const isUsed = (use: Mount["view"]) => shown.some((mount) => mount.view === use && isInside(mount.path, path));
+    return {
+      path,
+      kind,
+      ...(isUsed("read") && { read: slot("read") }),
+      ...(isUsed("write") && { write: slot("write") }),
+      slot: slot(isUsed("write") ? "write" : "read"),
+      view: slot(kind === "directory" ? "view" : view),
+    };
   });
-}
-
-/** Another command may by now have put a link into an anchor: when it is followed there must be nothing secret to lead to. */
-function secretsFirst(mounts: readonly Mount[], anchors: readonly Anchor[]): Mount[] {
-  const isIn = (mount: Mount) => enclosing(mount, anchors) !== undefined;
-  return [...mounts.filter((mount) => !isIn(mount)), ...mounts.filter(isIn)];
 }
 
 function sourceOf(mount: Mount, index: number, mounts: readonly Mount[], anchors: readonly Anchor[]): string {
   if (mount === DEV) return `${STAGE}/dev`;
   if (mount.view === "read" || mount.view === "write") {
-    const { slots, path } = anchors.findLast((anchor) => isInside(mount.path, anchor.path))!;
-    return slots[mount.view] + mount.path.slice(path.length);
+    const anchor = anchors.findLast(({ path }) => isInside(mount.path, path))!;
+    return anchor[mount.view] + rest(mount, anchor);
   }
   if (mount.view === "scratch") return SCRATCH + index;
   if (mount.kind === "file") return "/dev/null";
   return mounts.some((inner) => enclosing(inner, mounts) === mount) ? HOLLOW + index : EMPTY;
+}
+
+/** The part of a path after the place it lies in. */
+function rest(inner: Pick<Place, "path">, outer: Pick<Place, "path">): string {
+  return inner.path.slice(outer.path.length);
 }
 
 function line(source: string, target: string, options = "defaults"): string {

@@ -33,7 +33,7 @@ function character(digits: string): string {
 
 function canEnter(path: string, entry: Stats): boolean {
   try {
-    if (entry.isDirectory()) accessSync(path, constants.X_OK);
+    accessSync(path, entry.isDirectory() ? constants.X_OK : constants.R_OK);
     return true;
   } catch {
     return false;
