@@ -2,6 +2,7 @@
 import { accessSync, chmodSync, constants, existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { afterAll } from "vitest";
 import { CONFINEMENTS } from "../src/confine/linux.js";
 import { findProgram } from "../src/confine/programs.js";
 
@@ -22,7 +23,7 @@ const TAGS: Readonly<Record<string, string[]>> = { bubblewrap: ["needs-bwrap"], 
 
 export const confinements: readonly Confinement[] = CONFINEMENTS.map(({ name, programs }) => {
   const path = mkdtempSync(join(visiblePlace(), "confinement-"));
-  process.once("exit", () => rmSync(path, { recursive: true, force: true }));
+  afterAll(() => rmSync(path, { recursive: true, force: true }));
   chmodSync(path, 0o755);
   for (const program of programs) {
     const file = findProgram(program, process.env["PATH"], []) ?? findProgram(program, SYSTEM_PATH, []);
