@@ -1,8 +1,8 @@
 // What confinement costs beside bubblewrap alone, how fast commands are judged, and what the search after them costs.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { classify } from "../packages/sandbox/dist/classify.js";
 import { createSandbox, findRepositories } from "../packages/sandbox/dist/index.js";
@@ -20,9 +20,28 @@ for (const [file, text] of [
   writeFileSync(join(workspace.cwd, ".git", file), text);
 const options = { osSandbox: "auto", workspace, stateDir, env: process.env, log() {} };
 
+/** A PATH with these programs alone, so that nothing else is found to confine with; a command would not see it below /tmp. */
+const alone = mkdtempSync(join(homedir(), ".bench-sandbox-"));
+function pathWith(name, programs) {
+  const directory = join(alone, name);
+  mkdirSync(directory);
+  const places = (process.env.PATH ?? "").split(":");
+  for (const program of programs) {
+    const found = places.map((place) => join(place, program)).find((file) => existsSync(file));
+    if (found) symlinkSync(found, join(directory, program));
+  }
+  return directory;
+}
+const PATHS = {
+  bubblewrap: pathWith("bubblewrap", ["bwrap"]),
+  "util-linux": pathWith("util-linux", ["unshare", "setpriv", "mount", "umount", "mkdir", "cp", "env"]),
+};
+const sandboxOf = (confinement, mode) =>
+  createSandbox({ ...options, mode, env: { ...process.env, PATH: PATHS[confinement] } });
+
 /** The sandbox of a small repository, made once; measured is one command from asking how to run it to its end. */
-function runner(mode) {
-  const sandbox = createSandbox({ ...options, mode });
+function runner(confinement, mode) {
+  const sandbox = sandboxOf(confinement, mode);
   return () =>
     milliseconds(async () => {
       const command = await sandbox.confine("true");
@@ -41,17 +60,30 @@ function bare() {
   );
 }
 
-const state = await createSandbox({ ...options, mode: "read-only" }).probe();
-if (state.available) {
+const bubblewrap = await sandboxOf("bubblewrap", "read-only").probe();
+if (bubblewrap.available) {
   const samples = await interleave(
-    { bare, reading: runner("read-only"), writing: runner("workspace-write") },
+    { bare, reading: runner("bubblewrap", "read-only"), writing: runner("bubblewrap", "workspace-write") },
     { runs: 50, warmup: 3 },
   );
   const floor = median(samples.bare);
   row({ name: "confined true, read-only", ours: median(samples.reading), floor, unit: "ms", target: 1.5 });
   row({ name: "confined true, workspace-write", ours: median(samples.writing), floor, unit: "ms", target: 1.5 });
 } else {
-  console.log(`confined true | not measured: ${state.error.message} | - | - | 1.5x`);
+  console.log(`confined true | not measured: ${bubblewrap.error.message} | - | - | 1.5x`);
+}
+
+// Without bubblewrap: a dozen small programs in place of one, so it is held to what a person does not notice.
+const utilLinux = await sandboxOf("util-linux", "read-only").probe();
+if (utilLinux.available) {
+  const { reading, writing } = await interleave(
+    { reading: runner("util-linux", "read-only"), writing: runner("util-linux", "workspace-write") },
+    { runs: 50, warmup: 3 },
+  );
+  row({ name: "confined true by util-linux, read-only", ours: median(reading), unit: "ms", target: "77 ms" });
+  row({ name: "confined true by util-linux, workspace-write", ours: median(writing), unit: "ms", target: "77 ms" });
+} else {
+  console.log(`confined true by util-linux | not measured: ${utilLinux.error.message} | - | - | 77 ms`);
 }
 
 const ordinary = [
@@ -107,4 +139,4 @@ await search("200 repositories", "100 ms", (place, index) => {
   place(`${repository}/config`, "[core]\n\tbare = false\n");
 });
 
-rmSync(base, { recursive: true, force: true });
+for (const directory of [base, alone]) rmSync(directory, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ferretPeer } from "./ferret-peer.js";
 import { startProgram } from "./program.js";
@@ -64,6 +64,30 @@ describe("escapes through the shell tool, everything approved", confined, () => 
     expect(peer.kind("turn_end")).toEqual([expect.objectContaining({ stop_reason: "end_turn" })]);
   });
 
+  test.each([
+    ["read-only", "touch made.txt", "made.txt"],
+    ["read-only", "mkdir -p a/b", "a"],
+    ["workspace-write", "echo x > {OUT}/new", "{OUT}/new"],
+    ["workspace-write", "node -e 'fs.writeFileSync(`{OUT}/new`, ``)'", "{OUT}/new"],
+    ["workspace-write", "echo x > .opencode/mcp.json", ".opencode/mcp.json"],
+    ["workspace-write", "exec 3<>/dev/tcp/192.0.2.1/80", undefined],
+  ])("in %s the violation of %s names what could not be written", async (mode, attempt, named) => {
+    const place = outside();
+    const [command, path] = [attempt, named].map((text) => text?.replace("{OUT}", place)) as [string, string?];
+    const peer = await ferretPeer(["--sandbox", mode, "--approval", "full"], [[bash(command)]]);
+    await peer.prompt();
+    const [violation] = peer.kind("sandbox_violation");
+    expect(violation).toMatchObject({ tool: "Bash", command, mode, reason: expect.any(String) });
+    expect(violation.path).toBe(path && resolve(peer.program.cwd, path));
+  });
+
+  test("and the log says what confines it", async () => {
+    const peer = await ferretPeer(["--approval", "full"], [[bash("true")]]);
+    await peer.prompt();
+    const said = /commands are confined by (bubblewrap|util-linux|seatbelt) \d+\./;
+    await expect.poll(() => peer.program.stderr(), { timeout: 5000 }).toMatch(said);
+  });
+
   test("and the work that a mode allows is done", confinedGit, async () => {
     const commands = ["echo made > made.txt && cat made.txt", "git --version", "node -e 'console.log(6*7)'"];
     const peer = await ferretPeer(["--sandbox", "workspace-write", "--approval", "full"], [commands.map(bash)]);
@@ -86,6 +110,7 @@ describe("escapes through the shell tool, everything approved", confined, () => 
       expect.objectContaining({
         tool: "Bash",
         command: commands[1],
+        path: join(peer.program.cwd, "trap"),
         reason: "it made trap a repository that runs programs when git looks at it: fsmonitor = ./run-me",
       }),
     ]);
@@ -200,6 +225,8 @@ describe("without an operating system's wall", () => {
     expect(command).toMatchObject({ success: false, result: expect.stringContaining("bubblewrap") });
     expect(read).toMatchObject({ success: true });
     expect(peer.kind("sandbox_violation")).toEqual([expect.objectContaining({ tool: "Bash", command: "ls" })]);
+    const refused = "commands will be refused: no bwrap on PATH; no unshare on PATH";
+    await expect.poll(() => peer.program.stderr(), { timeout: 5000 }).toContain(refused);
   });
 
   test("off is a choice: in read-only what is no plain read is still refused", async () => {

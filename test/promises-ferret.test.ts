@@ -165,6 +165,21 @@ describe("updates", () => {
     });
     expect(existsSync("/etc/chimera-test")).toBe(false);
   });
+
+  test("[ferret.sandbox-violation] a command's too", { tags: ["needs-sandbox"] }, async () => {
+    const peer = await ferret(
+      [bash("touch /etc/chimera-test")],
+      ["--sandbox", "workspace-write", "--approval", "full"],
+    );
+    const sessionId = await open(peer);
+    await message(peer, sessionId);
+    expect(ofKinds(peer, sessionId, "sandbox_violation")[0]).toMatchObject({
+      tool: "Bash",
+      path: "/etc/chimera-test",
+      mode: "workspace-write",
+    });
+    expect(existsSync("/etc/chimera-test")).toBe(false);
+  });
 });
 
 describe("sandbox and approval", () => {

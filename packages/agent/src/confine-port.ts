@@ -26,9 +26,15 @@ export interface Bounds {
   /** Called once the process has ended. */
   release?(): void;
   /** How a command that has ended broke the bounds, or was stopped by them as its errors show; null when it did neither. */
-  violation?(stderr: string, failed: boolean): string | null | Promise<string | null>;
+  violation?(stderr: string, failed: boolean): BrokenBounds | null | Promise<BrokenBounds | null>;
   /** The name of these bounds, for the log. */
   readonly mode?: string;
+}
+
+export interface BrokenBounds {
+  readonly reason: string;
+  /** What it could not write, or wrote and should not have. */
+  readonly path?: string;
 }
 
 export interface Refused {

@@ -37,6 +37,8 @@ export type AgentErrorCode =
   | "edit_no_match"
   | "edit_many_matches"
   | "bad_pattern"
+  /** Work that was ended at its time limit. */
+  | "too_slow"
   /** What an MCP server or its configuration does wrong. */
   | "mcp_config"
   | "mcp_connect"
@@ -74,7 +76,7 @@ export function isAgentError(value: unknown): value is AgentError {
   return typeof value === "object" && value !== null && BRAND in value;
 }
 
-/** Whatever was thrown, as an agent error: what is unknown counts as a bug of ours or of a tool's. */
+/** Whatever was thrown, as an agent error: what is unknown counts as a bug of this package or of a tool. */
 export function asAgentError(thrown: unknown): AgentError {
   if (isAgentError(thrown)) return thrown;
   return new AgentError("internal", thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });

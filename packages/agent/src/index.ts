@@ -1,5 +1,5 @@
 /** `@chimera/agent`: a coding agent without a server around it. This file is the whole public surface of the root entry. */
-export type { Bounds, Confine, Confinement, ConfineRequest, Refused } from "./confine-port.js";
+export type { Bounds, BrokenBounds, Confine, Confinement, ConfineRequest, Refused } from "./confine-port.js";
 export { type AgentOptions, createAgent } from "./create-agent.js";
 export {
   type Conversation,

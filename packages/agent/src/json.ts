@@ -23,3 +23,13 @@ export function parseObject(text: string): JsonObject | null {
     return null;
   }
 }
+
+/** Whether there is more in a value than anybody means; each part of it costs every program that handles it. */
+export function holdsMoreThan(values: number, value: unknown): boolean {
+  let left = values;
+  const count = (each: unknown): boolean => {
+    left -= 1;
+    return left < 0 || (typeof each === "object" && each !== null && Object.values(each).some(count));
+  };
+  return count(value);
+}

@@ -1,6 +1,5 @@
 /** A workspace on the local disk, without an editor and without undo. */
-import { readCanonical, writeCanonical } from "./files/canonical-file.js";
-import { decodeText } from "./files/text.js";
+import { readCanonicalText, writeCanonical } from "./files/canonical-file.js";
 import type { Workspace } from "./port.js";
 
 /** The largest text file that is read whole. */
@@ -14,7 +13,7 @@ export function localWorkspace(cwd: string, directories: readonly string[] = [])
   return {
     cwd,
     directories,
-    readText: async (path) => decodeText(await readCanonical(path, MAX_TEXT_BYTES), path),
+    readText: (path) => readCanonicalText(path, MAX_TEXT_BYTES),
     writeText: writeCanonical,
     willWrite: async () => {},
     willRun: async () => async () => {},

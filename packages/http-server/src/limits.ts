@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** Bytes of a request body. */
   bodyBytes: 4 * 1024 * 1024,
+  /** Values in a JSON body. */
+  bodyValues: 10_000,
   /** Nesting of a JSON body. */
   bodyDepth: 64,
   /** Refusals an address gets at once, and then per second. */

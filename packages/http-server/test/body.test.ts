@@ -43,6 +43,16 @@ test("a body over the limit is refused before it is read, declared or not", asyn
   expect(streamed.status).toBe(413);
 });
 
+test("a body of more values than any route takes is refused before it is parsed; commas in a text do not count", async () => {
+  const served = await serve();
+  const send = (body: string) =>
+    sendRaw(served.port, `${HEAD}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  const many = await send(`{"a":[${"0,".repeat(LIMITS.bodyValues)}0]}`);
+  expect([many.status, many.text]).toEqual([413, expect.stringContaining('"body_too_large"')]);
+  const text = JSON.stringify({ a: `${',"\\'.repeat(LIMITS.bodyValues)}` });
+  expect((await send(text)).status).toBe(201);
+});
+
 test.each([
   ["/sessions", {}, "missing_prompt"],
   ["/sessions", { prompt: "" }, "missing_prompt"],

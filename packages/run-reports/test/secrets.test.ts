@@ -144,6 +144,35 @@ describe("hostile text", () => {
   });
 });
 
+describe("a text of any size", () => {
+  const SECRET = "sk-abcdefghijklmnopqrstuvwx";
+
+  it("loses its secrets wherever it is cut for the search", async () => {
+    const { value, largeValue } = createRedactor();
+    for (let offset = 0; offset < 60; offset += 3) {
+      const near = [30_000, 48_128, 65_536, 96_256, 131_072].map((at) => at - offset);
+      let text = "";
+      for (const at of near) text += `${" ".repeat(at - text.length)}${SECRET} `;
+      const record = { metadata: { text: `${text}${"x ".repeat(20_000)}`, password: "a".repeat(70_000) } };
+      const clean = await largeValue(record, () => undefined);
+      expect(clean).toEqual(value(record));
+      expect(JSON.stringify(clean)).not.toContain("sk-abc");
+    }
+  });
+
+  it("is searched while the rest of the process goes on", async () => {
+    const { largeValue } = createRedactor();
+    let pauses = 0;
+    const members = Array.from({ length: 2000 }, (_, at) => ({ at, name: "curl -u a ".repeat(100) }));
+    const clean = await largeValue({ text: "curl ".repeat(200_000), members }, () => {
+      pauses += 1;
+      return undefined;
+    });
+    expect((clean as { members: unknown[] }).members).toHaveLength(2000);
+    expect(pauses).toBeGreaterThan(100);
+  });
+});
+
 function joinTexts(json: string): string {
   const { events } = JSON.parse(json) as { events: { type: string; metadata: { text?: string } }[] };
   return events.map((event) => (event.type === "text_delta" ? event.metadata.text : "")).join("");

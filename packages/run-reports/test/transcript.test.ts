@@ -351,3 +351,27 @@ describe("from a store", () => {
     }
   });
 });
+
+describe("texts without measure", () => {
+  const LONG = 300_000;
+
+  it.each(["html", "md"] as const)("%s shows their beginning and says how much is left out", async (format) => {
+    const shown = await render(sourceOf([prompt("x".repeat(LONG)), result({ error: "y".repeat(LONG) })]), { format });
+    expect(shown.match(/\[37,856 more characters are left out\]/g)).toHaveLength(2);
+    expect(shown.length).toBeLessThan(2 * LONG);
+  });
+
+  it("json has all of them", async () => {
+    const { events } = JSON.parse(await render(sourceOf([prompt("x".repeat(LONG))]), { format: "json" }));
+    expect(events[0].metadata.text).toHaveLength(LONG);
+  });
+
+  it("an answer with more marks than anybody writes is shown as it is", async () => {
+    const table = `|${"a|".repeat(30)}\n|${"-|".repeat(30)}\n`;
+    const small = await render(sourceOf([text(table), result()]), { format: "html" });
+    const large = await render(sourceOf([text(table.repeat(60)), result()]), { format: "html" });
+    expect(small).toContain("<table>");
+    expect(large).not.toContain("<table>");
+    expect(large).toContain('<div class="plain">|a|a|');
+  });
+});

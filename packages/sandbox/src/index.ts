@@ -1,6 +1,6 @@
 /** `@chimera/sandbox`: sandbox modes and operating-system confinement of shell commands; command risk is in `./classify`. */
 export type { Confined } from "./confine/confined.js";
-export { findDenial } from "./denial.js";
+export { type Denial, type DenialOptions, findDenial } from "./denial.js";
 export { isSandboxError, SandboxError, type SandboxErrorCode } from "./errors.js";
 export { type FileAccessOptions, type FileUse, fileAccess } from "./file-access.js";
 export { DEFAULT_SANDBOX_MODE, parseSandboxMode, SANDBOX_MODES, type SandboxMode } from "./mode.js";

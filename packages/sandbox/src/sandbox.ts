@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
-import { type Backend, findBackend } from "./confine/backend.js";
+import type { Backend } from "./confine/backend.js";
 import { type Confined, unconfined } from "./confine/confined.js";
 import { cleanEnvironment, type Environment, given } from "./confine/environment.js";
+import { findBackend } from "./confine/find-backend.js";
 import { planMounts } from "./confine/mount-plan.js";
 import { isInside, realPath } from "./confine/paths.js";
 import { secretPlaces } from "./confine/secrets.js";
@@ -36,7 +37,7 @@ export interface SandboxOptions {
 }
 
 export type Availability =
-  | { readonly available: true; readonly backend: "bubblewrap" | "seatbelt"; readonly version: string }
+  | { readonly available: true; readonly backend: Backend["name"]; readonly version: string }
   | { readonly available: false; readonly error: SandboxError };
 
 export interface Sandbox {

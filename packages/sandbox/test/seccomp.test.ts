@@ -1,5 +1,9 @@
-import { expect, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { closeSync } from "node:fs";
+import { describe, expect, test } from "vitest";
 import { type SeccompArch, seccompFilter } from "../src/index.js";
+import { descriptorsOf } from "../src/seccomp/descriptor.js";
+import { seccompLoader } from "../src/seccomp/loader.js";
 
 const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
@@ -79,4 +83,44 @@ test.each([
   ["arm64 mount", "arm64", 40, [], EPERM],
 ] as const)("%s", (_name, arch, nr, args, answer) => {
   expect(call(arch, nr, args)).toBe(answer);
+});
+
+describe("the loader", () => {
+  const HEADER = 120;
+  const CODE = { x64: 80, arm64: 72 } as const;
+
+  test.each([
+    ["x64", 62],
+    ["arm64", 183],
+  ] as const)("for %s holds the filter where its code says", (arch, machine) => {
+    const filter = seccompFilter(arch);
+    const loader = seccompLoader(arch, filter);
+    const program = HEADER + CODE[arch];
+    const base = Number(loader.readBigUInt64LE(80));
+    expect(loader.readUInt16LE(18)).toBe(machine);
+    expect(Number(loader.readBigUInt64LE(24))).toBe(base + HEADER);
+    expect(Number(loader.readBigUInt64LE(96))).toBe(loader.length);
+    expect(program % 8).toBe(0);
+    expect(loader.readUInt16LE(program)).toBe(filter.length / 8);
+    expect(Number(loader.readBigUInt64LE(program + 8))).toBe(base + program + 16);
+    expect(loader.subarray(program + 16).equals(filter)).toBe(true);
+  });
+
+  test("becomes the command, with the filter on and its own descriptor closed", { tags: ["needs-namespaces"] }, () => {
+    const arch = process.arch as SeccompArch;
+    const fd = descriptorsOf(seccompLoader(arch, seccompFilter(arch)))();
+    const start = (...args: string[]) =>
+      spawnSync("setpriv", ["--no-new-privs", "--", "/proc/self/fd/3", ...args], {
+        stdio: ["ignore", "pipe", "pipe", fd],
+        env: { ...process.env, GIVEN: "yes" },
+        encoding: "utf8",
+      });
+    const script =
+      'echo "$0 $1 $GIVEN"; grep ^Seccomp: /proc/self/status; test -e /proc/self/fd/3 || echo closed; exit 7';
+    const { stdout, status } = start("/bin/sh", "-c", script, "a", "b c");
+    expect({ stdout, status }).toEqual({ stdout: "a b c yes\nSeccomp:\t2\nclosed\n", status: 7 });
+    expect(start("/nonexistent").status).toBe(126);
+    expect(start().status).toBe(126);
+    closeSync(fd);
+  });
 });

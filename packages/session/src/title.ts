@@ -2,9 +2,11 @@
 import { startOf } from "@chimera/acp-schema/text";
 
 const LENGTH = 60;
+/** How much of an answer is looked through for it. */
+const LOOKED_AT = 4096;
 
 export function titleFrom(answer: string): string | null {
-  const line = answer
+  const line = startOf(answer, LOOKED_AT)
     .split("\n")
     .map((text) =>
       text

@@ -3,6 +3,7 @@ import { lstatSync, rmSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
 import { namesIn } from "./content/names-in.js";
 import type { SnapshotLimits } from "./limits.js";
+import { createPacer, paced, type Steps } from "./pacer.js";
 import type { GcReport } from "./types.js";
 
 export interface GcInput {
@@ -32,7 +33,7 @@ export async function collectGarbage(input: GcInput): Promise<GcReport> {
   let blobsRemoved = 0;
   let bytesFreed = 0;
   for (const baseline of input.baselines.values()) {
-    const pruned = baseline.prune();
+    const pruned = await baseline.prune();
     blobsRemoved += pruned.blobs;
     bytesFreed += pruned.bytes;
   }
@@ -67,21 +68,23 @@ async function candidates(input: GcInput): Promise<Candidate[]> {
       directory: `${baselinesRoot}/${name}`,
     })),
   ];
+  const pacer = createPacer(input.signal);
   for (const place of places) {
     input.signal?.throwIfAborted();
-    const { bytes, touchedMs } = measure(place.directory);
+    const { bytes, touchedMs } = await paced(measuring(place.directory), pacer);
     found.push({ ...place, bytes, touchedMs });
-    await new Promise((resolve) => setImmediate(resolve));
+    await pacer.pause();
   }
   return found;
 }
 
 /** A blob shared by hard link is counted where it is met: the sum errs on the safe side. */
-function measure(directory: string): { bytes: number; touchedMs: number } {
+function* measuring(directory: string): Steps<{ bytes: number; touchedMs: number }> {
   let bytes = 0;
   let touchedMs = 0;
   const pending = [directory];
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    yield;
     const stat = lstatSync(path, { throwIfNoEntry: false });
     if (stat === undefined) continue;
     touchedMs = Math.max(touchedMs, stat.mtimeMs);

@@ -21,3 +21,29 @@ export function createPacer(signal?: AbortSignal): Pacer {
     },
   };
 }
+
+/** Work in steps: each `yield` is a place where it may be interrupted for a while. */
+export type Steps<T> = Generator<void, T>;
+
+/** All steps at once. */
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** Gives way between steps where it is time to. */
+export async function paced<T>(steps: Steps<T>, pacer: Pacer): Promise<T> {
+  try {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+      const pause = pacer.pause();
+      if (pause !== null) await pause;
+    }
+  } finally {
+    // Closes what it holds open when it is stopped on the way.
+    steps.return(undefined as T);
+  }
+}

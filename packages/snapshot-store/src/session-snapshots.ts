@@ -3,11 +3,12 @@ import { existsSync, rmSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
 import type { Run } from "./baseline/run.js";
 import { createBlobs } from "./content/blobs.js";
+import { diffAcross, editsOf } from "./diff/snapshot-diff.js";
 import { SnapshotError, toSnapshotError } from "./errors.js";
 import type { SnapshotLimits } from "./limits.js";
+import { createPacer, paced } from "./pacer.js";
 import { makePlan, recoverRestore, restore } from "./restore/restore.js";
-import { lookAt, type Workplace } from "./restore/workplace.js";
-import { diffAcross, editsOf } from "./snapshot-diff.js";
+import { lookingAt, type Workplace } from "./restore/workplace.js";
 import { type CaptureContext, captureAfter, captureBefore, captureRun } from "./turn/capture.js";
 import { createHistory } from "./turn/history.js";
 import { type Manifest, snapshotOf } from "./turn/manifest.js";
@@ -74,7 +75,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   }
 
   async function finish(open: OpenTurn): Promise<Manifest | null> {
-    return history.end(open, await captureAfter(open, context), clock());
+    return paced(history.ending(open, await captureAfter(open, context), clock()), createPacer());
   }
 
   function running(): OpenTurn {
@@ -163,8 +164,9 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     const manifests = undoable();
     const first = from === null ? 0 : positionOf(from, manifests) + 1;
     const last = to === null ? manifests.length : positionOf(to, manifests) + 1;
-    const now = to === null ? (path: string) => lookAt(path, place).bytes : null;
-    return diffAcross(manifests.slice(first, last), blobs, roots.cwd, now);
+    const pacer = createPacer();
+    const look = async (path: string) => (await paced(lookingAt(path, place), pacer)).bytes;
+    return diffAcross(manifests.slice(first, last), blobs, roots.cwd, to === null ? look : null);
   }
 
   return {
@@ -180,9 +182,9 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
       });
     },
     willWrite(path) {
-      return enqueue(`keeping ${path}`, () => {
+      return enqueue(`keeping ${path}`, async () => {
         const own = new Set([...commands.values()].flatMap((runs) => [...runs.keys()]));
-        for (const noted of captureBefore(running(), path, context)) {
+        for (const noted of await captureBefore(running(), path, context)) {
           const located = roots.locate(noted);
           if (located !== null) deps.baseline(located.root).announce(noted, own);
         }

@@ -33,7 +33,9 @@ test("an ignore file made to cost time is read as far as it is cheap", async () 
   const f = fixture({}, memory);
   const climbing = `${"**/a/".repeat(12)}b`;
   const many = Array.from({ length: 60_000 }, (_, i) => `never-${i}*x`);
-  f.write(".gitignore", ["*.log", climbing, ...many].join("\n"));
+  const stars = Array.from({ length: 50 }, (_, i) => `${"*a".repeat(8)}${i}b`);
+  f.write(".gitignore", ["*.log", climbing, ...stars, ...many].join("\n"));
+  f.write("a".repeat(250), "0");
   f.write(`${"a/".repeat(70)}c`, "0");
   for (let i = 0; i < 20; i += 1) f.write(`f${i}`, "0");
   f.write("a.log", "0");

@@ -1,7 +1,10 @@
-/** Commands and MCP servers behind the operating system's wall; where none can be had they are refused, with the way out. */
+/** Commands and MCP servers inside the operating system's wall; where none can be had they are refused, with the way out. */
+import { realpathSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { Confine, ConfineRequest } from "@chimera/agent";
 import {
   createSandbox,
+  fileAccess,
   findDenial,
   isSandboxError,
   type Sandbox,
@@ -32,6 +35,11 @@ export function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
     return sandbox;
   };
 
+  const refusesWrite = (mode: SandboxMode, workspace: ConfineRequest["workspace"]) => {
+    const access = fileAccess({ ...options, mode, workspace });
+    return (path: string) => access(realPath(path), "write") !== null;
+  };
+
   return async ({ command, cwd, workspace, env }) => {
     const mode = modeIn(workspace.cwd);
     try {
@@ -48,7 +56,8 @@ export function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
         release: confined.release,
         // A command can write what looks like a denial, so that comes second.
         violation: async (stderr, failed) =>
-          (await findPlanted({ command, cwd, workspace, mode, since })) ?? findDenial(stderr, mode, failed),
+          (await findPlanted({ command, cwd, workspace, mode, since })) ??
+          findDenial(stderr, { mode, failed, cwd, refuses: refusesWrite(mode, workspace) }),
         mode,
       };
     } catch (error) {
@@ -56,4 +65,16 @@ export function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
       return { refused: `blocked by sandbox mode ${mode}: ${error.message}; ${error.hint}`, mode };
     }
   };
+}
+
+// --- internal ---
+
+/** With its links followed as far as it exists. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realPath(parent), basename(path));
+  }
 }

@@ -1,5 +1,6 @@
 /** Markdown with a YAML head between two lines of dashes. */
 import { isJsonObject } from "../json.js";
+import { parseYaml } from "./yaml.js";
 
 export interface FrontMatter {
   readonly head: Readonly<Record<string, unknown>>;
@@ -13,12 +14,21 @@ export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   const end = plain.startsWith("---\n") ? plain.indexOf("\n---", 3) : -1;
   const after = end === -1 ? "" : plain.slice(end + 4);
   if (end === -1 || !/^[ \t]*(?:\n|$)/.test(after)) return { head: {}, body: plain.trim(), problem: null };
+  const yaml = plain.slice(4, end + 1);
   try {
-    const { parse } = await import("yaml");
-    const head: unknown = parse(plain.slice(4, end + 1), { maxAliasCount: 0 }) ?? {};
+    const head = (await parseYaml(yaml)) ?? {};
     if (!isJsonObject(head)) throw new Error("it is not a map");
     return { head, body: after.replace(/^[ \t]*\n/, "").trim(), problem: null };
   } catch (error) {
-    return { head: {}, body: plain.trim(), problem: (error as Error).message.split("\n", 1)[0] ?? "it cannot be read" };
+    return { head: {}, body: plain.trim(), problem: describe(error as Error, yaml) };
   }
+}
+
+// --- internal ---
+
+function describe(error: Error & { readonly pos?: readonly [number, number] }, yaml: string): string {
+  const [message = ""] = error.message.split("\n", 1);
+  if (error.pos === undefined) return message;
+  // The first line of the file is the one of dashes.
+  return `${message} (line ${yaml.slice(0, error.pos[0]).split("\n").length + 1})`;
 }

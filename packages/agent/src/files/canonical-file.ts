@@ -8,6 +8,7 @@ import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, unlink
 import { basename, dirname, join } from "node:path";
 import { AgentError } from "../errors.js";
 import { draftName, sweepDrafts } from "./drafts.js";
+import { createTextDecoder, piecesOf } from "./text.js";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 const READ = O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0);
@@ -41,24 +42,18 @@ export async function readHead(path: string, bytes: number): Promise<{ head: Buf
 
 /** The whole file; `file_too_large` beyond `maxBytes`, counted while reading, since some files do not tell their size. */
 export async function readCanonical(path: string, maxBytes: number): Promise<Buffer> {
-  return withFile(path, async (file, stats) => {
-    const chunks: Buffer[] = [];
-    let total = 0;
-    // One byte more than there should be, so that the end shows without another chunk.
-    let chunk = Buffer.allocUnsafe(Math.min(stats.size + 1, LARGEST_CHUNK));
-    let filled = 0;
-    while (true) {
-      const { bytesRead } = await file.read(chunk, filled, chunk.length - filled, null);
-      if (bytesRead === 0) return Buffer.concat([...chunks, chunk.subarray(0, filled)], total);
-      total += bytesRead;
-      filled += bytesRead;
-      if (total > maxBytes) throw new AgentError("file_too_large", `${path} is larger than ${maxBytes} bytes.`);
-      if (filled < chunk.length) continue;
-      chunks.push(chunk);
-      chunk = Buffer.allocUnsafe(Math.min(Math.max(stats.size + 1 - total, SMALLEST_CHUNK), LARGEST_CHUNK));
-      filled = 0;
-    }
-  });
+  const chunks: Buffer[] = [];
+  await readChunks(path, maxBytes, (chunk) => chunks.push(chunk));
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
+/** The same as text, which is decoded as it is read: all at once, a large one would hold up the process. */
+export async function readCanonicalText(path: string, maxBytes: number): Promise<string> {
+  const decoder = createTextDecoder(path);
+  const pieces: string[] = [];
+  await readChunks(path, maxBytes, (chunk) => pieces.push(decoder.decode(chunk)));
+  pieces.push(decoder.end());
+  return pieces.join("");
 }
 
 /**
@@ -86,6 +81,27 @@ export async function writeCanonical(path: string, text: string): Promise<void> 
 }
 
 // --- internal ---
+
+/** Hands over the content chunk by chunk; each is the receiver's to keep. */
+async function readChunks(path: string, maxBytes: number, take: (chunk: Buffer) => void): Promise<void> {
+  await withFile(path, async (file, stats) => {
+    let total = 0;
+    // One byte more than there should be, so that the end shows without another chunk.
+    let chunk = Buffer.allocUnsafe(Math.min(stats.size + 1, LARGEST_CHUNK));
+    let filled = 0;
+    while (true) {
+      const { bytesRead } = await file.read(chunk, filled, chunk.length - filled, null);
+      total += bytesRead;
+      filled += bytesRead;
+      if (total > maxBytes) throw new AgentError("file_too_large", `${path} is larger than ${maxBytes} bytes.`);
+      if (bytesRead === 0 || filled === chunk.length) take(chunk.subarray(0, filled));
+      if (bytesRead === 0) return;
+      if (filled < chunk.length) continue;
+      chunk = Buffer.allocUnsafe(Math.min(Math.max(stats.size + 1 - total, SMALLEST_CHUNK), LARGEST_CHUNK));
+      filled = 0;
+    }
+  });
+}
 
 async function inDirectory<T>(directory: string, use: (at: (name: string) => string) => Promise<T>): Promise<T> {
   if (!BY_DESCRIPTOR) {
@@ -134,7 +150,7 @@ async function verifyLocation(handle: FileHandle, path: string): Promise<void> {
 async function writeNew(path: string, text: string, like: Stats | null): Promise<void> {
   const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | (O_NOFOLLOW ?? 0), like ? like.mode & 0o777 : 0o666);
   try {
-    await file.writeFile(text);
+    for (const piece of piecesOf(text)) await file.writeFile(piece);
     if (like) {
       // Only root may give a file away; anybody else already owns what they replace or may not keep its owner.
       await file.chown(like.uid, like.gid).catch(() => {});
@@ -149,7 +165,7 @@ async function writeNew(path: string, text: string, like: Stats | null): Promise
 async function overwrite(path: string, text: string): Promise<void> {
   const file = await open(path, O_WRONLY | O_TRUNC | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0));
   try {
-    await file.writeFile(text);
+    for (const piece of piecesOf(text)) await file.writeFile(piece);
   } finally {
     await file.close();
   }

@@ -5,9 +5,8 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { readCanonical } from "./canonical-file.js";
+import { readCanonicalText } from "./canonical-file.js";
 import { resolvePath } from "./real-path.js";
-import { decodeText } from "./text.js";
 
 const MAX_BYTES = 256 * 1024;
 const MAX_FILES = 200;
@@ -17,7 +16,7 @@ export async function readTextBeneath(root: string, path: string): Promise<strin
   if (!existsSync(join(root, path))) return null;
   try {
     const found = resolvePath(path, { cwd: root, directories: [] });
-    return found.inside ? decodeText(await readCanonical(found.path, MAX_BYTES), path) : null;
+    return found.inside ? await readCanonicalText(found.path, MAX_BYTES) : null;
   } catch {
     return null;
   }

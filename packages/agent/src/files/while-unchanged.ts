@@ -28,6 +28,9 @@ export function whileUnchanged<T>(
 
 // --- internal ---
 
+/** More than are read of any directory. */
+const MAX_ENTRIES = 1000;
+
 interface Kept<T> {
   readonly paths: readonly string[];
   readonly look: string;
@@ -41,6 +44,7 @@ function lookAt(path: string): string {
     if (!found?.isDirectory()) return marks(found);
     return readdirSync(path)
       .sort()
+      .slice(0, MAX_ENTRIES)
       .map((name) => `${name} ${lookAtEntry(join(path, name))}`)
       .join("\n");
   } catch {

@@ -1,7 +1,7 @@
 /** From what the model wrote to a call that can run: found, parsed, validated, described; or why it cannot. */
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
-import { DEEPEST_ARGS, isDeeperThan, isJsonObject } from "../json.js";
+import { DEEPEST_ARGS, holdsMoreThan, isDeeperThan, isJsonObject } from "../json.js";
 import type { Workspace } from "../port.js";
 import type { InputResult, Tool, Touches } from "../tool.js";
 import type { RawCall } from "./draft.js";
@@ -54,6 +54,10 @@ export async function prepareCall(raw: RawCall, toolbox: Toolbox, workspace: Wor
 
 // --- internal ---
 
+/** Characters of one call's arguments, and parts in them: more than a model writes in one reply. */
+const LONGEST_ARGS = 1024 * 1024;
+const MOST_PARTS = 20_000;
+
 interface Aim {
   readonly tool?: Tool | undefined;
   readonly args: Record<string, unknown>;
@@ -78,11 +82,15 @@ function sendableName(name: string): string {
 }
 
 function parseArgs(text: string): { args: Record<string, unknown>; problem?: string } {
+  if (text.length > LONGEST_ARGS) {
+    return { args: {}, problem: `The arguments have ${text.length} characters, more than ${LONGEST_ARGS}: send less.` };
+  }
   if (text.trim() === "") return { args: {} };
   try {
     const value: unknown = JSON.parse(text);
     if (!isJsonObject(value)) return { args: {}, problem: "The arguments must be a JSON object." };
     if (isDeeperThan(DEEPEST_ARGS, value)) return { args: {}, problem: "The arguments are nested too deeply." };
+    if (holdsMoreThan(MOST_PARTS, value)) return { args: {}, problem: "The arguments have too many parts." };
     return { args: value };
   } catch (error) {
     return {

@@ -41,7 +41,7 @@ export function resourceTools(servers: readonly ResourceServer[]): Tool[] {
           uri === undefined
             ? await listed(found.client, context.signal)
             : await read(found.client, uri, context.signal);
-        return { success: true, output: await capOutput(text, context, `${context.callId}.txt`) };
+        return { success: true, output: await capOutput(text, context) };
       },
     }),
   ] as Tool[];

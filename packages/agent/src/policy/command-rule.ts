@@ -3,19 +3,18 @@
  * only for a plain prefix of a line that holds nothing a shell would act on. A classifier that parses takes over where
  * there is one.
  */
-import { compileGlob } from "./glob.js";
-import type { Action, Rule } from "./rule.js";
+import type { Meter } from "./glob.js";
+import { type Action, anyMatches, type Rule } from "./rule.js";
 
 /** Longer lines are not matched against: they are asked about. */
 const MAX_COMMAND = 16_384;
 
 /** What the rule does to this command; null when it does not match. */
-export function commandAction(rule: Rule, command: string): Action | null {
+export function commandAction(rule: Rule, command: string, meter?: Meter): Action | null {
   const pattern = rule.argPattern ?? "*";
-  const matches = compileGlob(pattern, "rule");
   const line = command.trim();
-  if (rule.action !== "allow") return parts(line).some(matches) ? rule.action : null;
-  if (!matches(line)) return null;
+  if (rule.action !== "allow") return anyMatches(rule, pattern, parts(line), meter) ? rule.action : null;
+  if (!anyMatches(rule, pattern, [line], meter)) return null;
   return isPlain(pattern) && isSimple(line) ? "allow" : "ask";
 }
 

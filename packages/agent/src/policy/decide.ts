@@ -5,6 +5,7 @@ import { isBeneath } from "../files/real-path.js";
 import type { PolicyCall, PolicyDecision } from "../policy-port.js";
 import type { TurnSettings } from "../port.js";
 import { commandAction, mightDodge } from "./command-rule.js";
+import { createMeter, type Meter } from "./glob.js";
 import { pathRisk, riskOf } from "./risk.js";
 import { type Action, fitsArgument, isAbout, isCommandRule, isPathRule, type Rule } from "./rule.js";
 import type { Ruleset } from "./ruleset.js";
@@ -46,7 +47,8 @@ export interface Facts {
  */
 export function decide(call: PolicyCall, facts: Facts): PolicyDecision {
   const steps = [byUser, byAgent, byPlace, byProject, byReadOnly, byMemory];
-  const verdict = steps.reduce((current, step) => step(current, call, facts), byDefault(call, facts));
+  const metered = { ...facts, meter: createMeter() };
+  const verdict = steps.reduce((current, step) => step(current, call, metered), byDefault(call, metered));
   return {
     decision: verdict.action,
     rule: verdict.rule,
@@ -65,11 +67,15 @@ interface Verdict {
   readonly exact?: boolean;
 }
 
+/** What all rules together may cost: those of a project may be written to take long. */
+type Metered = Facts & { readonly meter: Meter };
+
 const READERS: ReadonlySet<string> = new Set(["read", "search", "think"]);
 const WRITERS: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
 const STRICTNESS: readonly Action[] = ["allow", "ask", "deny"];
 
-function byDefault(call: PolicyCall, { settings, rules, agent, classified }: Facts): Verdict {
+function byDefault(call: PolicyCall, facts: Metered): Verdict {
+  const { settings, rules, agent, classified } = facts;
   const { kind } = call.tool;
   if (READERS.has(kind)) {
     const action = rules.default === "ask" ? "allow" : (rules.default ?? "allow");
@@ -78,7 +84,7 @@ function byDefault(call: PolicyCall, { settings, rules, agent, classified }: Fac
   if (classified?.decision === "deny") return { action: "deny", rule: "command", why: classified.why };
   const approved = WRITERS.has(kind) ? settings.autoApproveWrites : settings.autoApproveExecute;
   const trusting = agent?.trusted && agent.permission === "auto_approve";
-  if (approved || trusting) return approveAhead(call, rules.rules, classified, trusting ? `agent ${agent.name}` : null);
+  if (approved || trusting) return approveAhead(call, facts, trusting ? `agent ${agent.name}` : null);
   if (classified?.decision === "allow") return { action: "allow", rule: "command", why: classified.why };
   const action = rules.default ?? "ask";
   const why = action === "ask" ? "it may change something" : `the default is ${action}`;
@@ -86,32 +92,30 @@ function byDefault(call: PolicyCall, { settings, rules, agent, classified }: Fac
 }
 
 /** A mode that asks nothing must not be the way around a rule that asks or forbids. */
-function approveAhead(
-  call: PolicyCall,
-  rules: readonly Rule[],
-  classified: Classified | null,
-  rule: string | null,
-): Verdict {
+function approveAhead(call: PolicyCall, { rules, classified, meter }: Metered, rule: string | null): Verdict {
   const { command } = call.touches;
   if (classified?.decision === "ask") return { action: "ask", rule: "command", why: classified.why };
-  const limits = rules.filter((each) => each.action !== "allow" && isAbout(each, call) && isCommandRule(each, call));
+  const limits = rules.rules.filter(
+    (each) => each.action !== "allow" && isAbout(each, call, meter) && isCommandRule(each, call),
+  );
   if (command !== undefined && !classified && mightDodge(command, limits)) {
     return { action: "ask", rule: limits[0]?.source ?? null, why: "it may be a way around a rule on commands" };
   }
   return { action: "allow", rule, why: "such calls are approved in advance" };
 }
 
-function byUser(current: Verdict, call: PolicyCall, { rules, roots, classified }: Facts): Verdict {
-  if (classified?.decision === "deny" && call.touches.command !== undefined) return current;
-  return lastMatch(rules.rules, call, roots[0], classified) ?? current;
+function byUser(current: Verdict, call: PolicyCall, facts: Metered): Verdict {
+  if (facts.classified?.decision === "deny" && call.touches.command !== undefined) return current;
+  return lastMatch(facts.rules.rules, call, facts) ?? current;
 }
 
-function byAgent(current: Verdict, call: PolicyCall, { agent, roots, classified }: Facts): Verdict {
+function byAgent(current: Verdict, call: PolicyCall, facts: Metered): Verdict {
+  const { agent } = facts;
   if (!agent) return current;
   if (agent.permission !== "interactive" && agent.permission !== "auto_approve" && !READERS.has(call.tool.kind)) {
     return { action: "deny", rule: `agent ${agent.name}`, why: `the agent ${agent.name} only reads` };
   }
-  const ruled = lastMatch(agent.rules, call, roots[0], classified);
+  const ruled = lastMatch(agent.rules, call, facts);
   if (!ruled) return current;
   return agent.trusted && current.action !== "deny" ? ruled : stricter(current, ruled);
 }
@@ -129,8 +133,8 @@ function byPlace(current: Verdict, { tool, touches }: PolicyCall, { roots, reada
   return current;
 }
 
-function byProject(current: Verdict, call: PolicyCall, { projectRules, roots, classified }: Facts): Verdict {
-  const ruled = lastMatch(projectRules.rules, call, roots[0], classified);
+function byProject(current: Verdict, call: PolicyCall, facts: Metered): Verdict {
+  const ruled = lastMatch(facts.projectRules.rules, call, facts);
   return ruled ? stricter(current, ruled) : current;
 }
 
@@ -147,15 +151,10 @@ function byMemory(current: Verdict, _: PolicyCall, { remembered }: Facts): Verdi
   return current;
 }
 
-function lastMatch(
-  rules: readonly Rule[],
-  call: PolicyCall,
-  cwd: string,
-  classified: Classified | null,
-): Verdict | null {
+function lastMatch(rules: readonly Rule[], call: PolicyCall, facts: Metered): Verdict | null {
   for (const rule of rules.toReversed()) {
-    if (!isAbout(rule, call)) continue;
-    const action = actionFor(rule, call, cwd, classified);
+    if (!isAbout(rule, call, facts.meter)) continue;
+    const action = actionFor(rule, call, facts);
     if (action === null) continue;
     const why =
       rule.description ??
@@ -165,11 +164,13 @@ function lastMatch(
   return null;
 }
 
-function actionFor(rule: Rule, call: PolicyCall, cwd: string, classified: Classified | null): Action | null {
+function actionFor(rule: Rule, call: PolicyCall, { roots, classified, meter }: Metered): Action | null {
   const { command } = call.touches;
-  if (command === undefined || !isCommandRule(rule, call)) return fitsArgument(rule, call, cwd) ? rule.action : null;
+  if (command === undefined || !isCommandRule(rule, call)) {
+    return fitsArgument(rule, call, roots[0], meter) ? rule.action : null;
+  }
   // A classifier was given these rules and has applied them to each command of the line.
-  return classified ? null : commandAction(rule, command);
+  return classified ? null : commandAction(rule, command, meter);
 }
 
 function stricter(a: Verdict, b: Verdict): Verdict {

@@ -4,15 +4,41 @@
  */
 export type GlobFlavour = "rule" | "path";
 
+/** What matching may still cost, in steps: one state at one character. Many matches can share one meter. */
+export interface Meter {
+  left: number;
+}
+
+/** Null when the meter runs out before there is an answer. */
+export type GlobMatch = (text: string, meter?: Meter) => boolean | null;
+
 /** Longer patterns match nothing. */
 const MAX_PATTERN = 1000;
 const MAX_ALTERNATIVES = 64;
+/** About thirty milliseconds. */
+const MAX_STEPS = 2_000_000;
+/** What compiling one character of a pattern costs, in steps. */
+const COMPILING = 4;
+
+export function createMeter(): Meter {
+  return { left: MAX_STEPS };
+}
 
 /** Compiles once, matches often. `?`, `[abc]`, `[a-z]`, `[!a]` and, in paths, `{a,b}` are understood. */
-export function compileGlob(pattern: string, flavour: GlobFlavour): (text: string) => boolean {
+export function compileGlob(pattern: string, flavour: GlobFlavour, metered = createMeter()): GlobMatch {
   if (pattern.length > MAX_PATTERN) return () => false;
+  metered.left -= pattern.length * COMPILING;
+  if (metered.left < 0) return () => null;
   const alternatives = (flavour === "path" ? expandBraces(pattern) : [pattern]).map((each) => tokenize(each, flavour));
-  return (text) => alternatives.some((tokens) => matches(tokens, text));
+  return (text, meter = createMeter()) => {
+    let unsure = false;
+    for (const tokens of alternatives) {
+      const matched = matches(tokens, text, meter);
+      if (matched) return true;
+      unsure ||= matched === null;
+    }
+    return unsure ? null : false;
+  };
 }
 
 // --- internal ---
@@ -29,6 +55,7 @@ function tokenize(pattern: string, flavour: GlobFlavour): Token[] {
   const tokens: Token[] = [];
   const chars = [...pattern];
   const crosses = flavour === "rule";
+  const lastBracket = chars.lastIndexOf("]");
   for (let at = 0; at < chars.length; at += 1) {
     const char = chars[at] as string;
     if (char === "*") {
@@ -40,7 +67,7 @@ function tokenize(pattern: string, flavour: GlobFlavour): Token[] {
       if (directories) at += 1;
     } else if (char === "?") {
       tokens.push({ type: "any", slash: crosses });
-    } else if (char === "[" && chars.indexOf("]", at + 2) !== -1) {
+    } else if (char === "[" && lastBracket >= at + 2) {
       const end = chars.indexOf("]", at + 2);
       tokens.push(setOf(chars.slice(at + 1, end)));
       at = end;
@@ -64,46 +91,52 @@ function setOf(chars: readonly string[]): Token {
   return { type: "set", ranges, negated };
 }
 
-function matches(tokens: readonly Token[], text: string): boolean {
-  let states = new Set<number>();
-  enter(states, tokens, 0);
+const REACHED = 1;
+const INSIDE = 2;
+
+function matches(tokens: readonly Token[], text: string, meter: Meter): boolean | null {
+  const states = new Uint8Array(tokens.length + 1);
+  states[0] = REACHED;
+  // No state outside of these is reached.
+  let first = 0;
+  let last = skip(states, tokens, 0, 0);
   for (const char of text) {
-    const next = new Set<number>();
-    for (const state of states) step(next, tokens, state, char);
-    if (next.size === 0) return false;
-    states = next;
+    meter.left -= last - first + 1;
+    if (meter.left < 0) return null;
+    if (last < tokens.length) last += 1;
+    // From the end, so that a state is read before it is written.
+    for (let at = last; at >= first; at -= 1) {
+      const comes = at > first && states[at - 1] !== 0 && accepts(tokens[at - 1] as Token, char);
+      states[at] = comes ? REACHED : states[at] === 0 ? 0 : stayingAt(tokens[at], char);
+    }
+    while (first <= last && states[first] === 0) first += 1;
+    while (last >= first && states[last] === 0) last -= 1;
+    if (first > last) return false;
+    last = skip(states, tokens, first, last);
   }
-  return states.has(tokens.length);
+  return states[tokens.length] === REACHED;
 }
 
-function step(next: Set<number>, tokens: readonly Token[], state: number, char: string): void {
-  const token = tokens[state];
-  if (token === undefined) return;
-  switch (token.type) {
-    case "star":
-      if (token.slash || char !== "/") enter(next, tokens, state);
-      return;
-    case "directories":
-      if (char === "/") enter(next, tokens, state + 1);
-      next.add(state);
-      return;
-    default:
-      if (accepts(token, char)) enter(next, tokens, state + 1);
-  }
-}
-
-/** Being before something that may match nothing is also being after it. */
-function enter(states: Set<number>, tokens: readonly Token[], state: number): void {
-  let at = state;
-  while (!states.has(at)) {
-    states.add(at);
+/** Being before something that may match nothing is also being after it. Returns the last state there is then. */
+function skip(states: Uint8Array, tokens: readonly Token[], first: number, last: number): number {
+  let end = last;
+  for (let at = first; at <= end; at += 1) {
     const type = tokens[at]?.type;
-    if (type !== "star" && type !== "directories") return;
-    at += 1;
+    if (states[at] !== REACHED || (type !== "star" && type !== "directories")) continue;
+    states[at + 1] = REACHED;
+    end = Math.max(end, at + 1);
   }
+  return end;
 }
 
-function accepts(token: Exclude<Token, { type: "star" | "directories" }>, char: string): boolean {
+/** The state of a token that takes this character and may take more; inside a directory's name it cannot be left. */
+function stayingAt(token: Token | undefined, char: string): number {
+  if (token?.type === "directories") return INSIDE;
+  return token?.type === "star" && (token.slash || char !== "/") ? REACHED : 0;
+}
+
+/** Whether the token may take this character as its last. */
+function accepts(token: Token, char: string): boolean {
   switch (token.type) {
     case "char":
       return token.char === char;
@@ -111,6 +144,10 @@ function accepts(token: Exclude<Token, { type: "star" | "directories" }>, char: 
       return token.slash || char !== "/";
     case "set":
       return char !== "/" && token.ranges.some(([from, to]) => char >= from && char <= to) !== token.negated;
+    case "directories":
+      return char === "/";
+    case "star":
+      return false;
   }
 }
 

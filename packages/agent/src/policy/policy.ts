@@ -3,6 +3,7 @@ import { realpathSync } from "node:fs";
 import type { Policy, PolicyCall, PolicyContext } from "../policy-port.js";
 import type { Audit } from "./audit.js";
 import { type AgentPermission, type Classified, decide } from "./decide.js";
+import { createMeter } from "./glob.js";
 import type { Remembered } from "./remembered.js";
 import { isAbout, isCommandRule, type Rule } from "./rule.js";
 import { NO_RULES, type Ruleset } from "./ruleset.js";
@@ -85,7 +86,8 @@ async function classifyCall(
 ): Promise<Classified | null> {
   const { command, reads } = call.touches;
   if (command === undefined || !classify) return null;
-  const onCommands = rules.filter((rule) => isAbout(rule, call) && isCommandRule(rule, call));
+  const meter = createMeter();
+  const onCommands = rules.filter((rule) => isCommandRule(rule, call) && isAbout(rule, call, meter));
   return classify(command, {
     cwd: reads[0] ?? cwd,
     workspace: { cwd, directories },

@@ -1,11 +1,12 @@
 /**
- * What was answered `always` or `never`, by tool and exact arguments, per workspace. One append-only file each, outside the
- * workspace, so that several processes can add to it and none can lose another's answer.
+ * What was answered `always` or `never`, by tool and arguments, per workspace; of a command that is plain words, by its words.
+ * One append-only file each, outside the workspace, so that several processes can add to it and none can lose another's answer.
  */
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { PolicyCall } from "../policy-port.js";
+import { commandWords } from "./command-words.js";
 
 export type LastingAnswer = "always" | "never";
 
@@ -32,7 +33,8 @@ export function createRemembered({ directory, now = () => new Date() }: Remember
     recall: async (workspace, call) => {
       const cache = cacheOf(workspace);
       await catchUp(cache);
-      return cache.answers.get(keyOf(call)) ?? null;
+      // Version 0.1 kept the answers to commands under their exact text.
+      return cache.answers.get(keyOf(call)) ?? cache.answers.get(exactKeyOf(call)) ?? null;
     },
     remember: async (workspace, call, answer) => {
       const { file } = cacheOf(workspace);
@@ -96,8 +98,17 @@ function take(cache: Cache, text: string): void {
   }
 }
 
-/** The same tool, the same arguments in any order, meaning the same files. */
-function keyOf({ tool, args, touches }: PolicyCall): string {
+/** The same tool, the same arguments in any order, meaning the same files; a command by its words. */
+function keyOf(call: PolicyCall): string {
+  const { args, touches } = call;
+  const words =
+    typeof args["command"] === "string" && args["command"] === touches.command ? commandWords(touches.command) : null;
+  if (words === null) return exactKeyOf(call);
+  const { command: _command, ...others } = args;
+  return exactKeyOf({ ...call, args: { ...others, words } });
+}
+
+function exactKeyOf({ tool, args, touches }: PolicyCall): string {
   return sha256(canonical({ tool: tool.name, args, reads: touches.reads, writes: touches.writes }));
 }
 

@@ -5,7 +5,7 @@ import type { ToolKind } from "@chimera/acp-schema/events";
 import { isBeneath } from "../files/real-path.js";
 import type { PolicyCall } from "../policy-port.js";
 import { namesOf } from "../tool-names.js";
-import { compileGlob } from "./glob.js";
+import { compileGlob, type Meter } from "./glob.js";
 
 export type Action = "allow" | "deny" | "ask";
 
@@ -25,10 +25,9 @@ export interface Rule {
 }
 
 /** Whether the rule is about this tool at all. */
-export function isAbout(rule: Rule, { tool }: PolicyCall): boolean {
+export function isAbout(rule: Rule, { tool }: PolicyCall, meter?: Meter): boolean {
   if (rule.kinds && !rule.kinds.includes(tool.kind)) return false;
-  const matches = compileGlob(rule.tool.toLowerCase(), "rule");
-  return namesOf(tool).some(matches);
+  return anyMatches(rule, rule.tool.toLowerCase(), namesOf(tool), meter);
 }
 
 /** Whether the rule names the command line as its argument. */
@@ -45,12 +44,17 @@ export function isPathRule(rule: Rule): boolean {
  * Whether the rule's argument fits. A path has many spellings: what forbids matches any of them, what allows must match the
  * real one.
  */
-export function fitsArgument(rule: Rule, call: PolicyCall, cwd: string): boolean {
+export function fitsArgument(rule: Rule, call: PolicyCall, cwd: string, meter?: Meter): boolean {
   if (rule.argKey === undefined) return true;
   const values = PATH_KEYS.has(rule.argKey) ? pathForms(rule, call, cwd) : plainForms(rule.argKey, call.args);
   if (rule.argPattern === undefined) return values.length > 0;
-  const matches = compileGlob(rule.argPattern, "rule");
-  return values.some(matches);
+  return anyMatches(rule, rule.argPattern, values, meter);
+}
+
+/** Whether a pattern of the rule matches one of the texts. What is too much to try counts against the call, whatever the rule. */
+export function anyMatches(rule: Rule, pattern: string, texts: readonly string[], meter?: Meter): boolean {
+  const matches = compileGlob(pattern, "rule", meter);
+  return texts.some((text) => matches(text, meter) ?? rule.action !== "allow");
 }
 
 // --- internal ---

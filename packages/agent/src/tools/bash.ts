@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
-import type { Bounds, Confine } from "../confine-port.js";
+import type { Bounds, BrokenBounds, Confine } from "../confine-port.js";
 import { resolvePath } from "../files/real-path.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { capOutput } from "./cap-output.js";
@@ -59,7 +59,7 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
       const directory = locate(cwd, context, "reads").path;
       const target = await confine({ command, cwd: directory, workspace: context.workspace });
       if ("refused" in target) {
-        report(context, command, target.mode, target.refused);
+        report(context, command, target.mode, { reason: target.refused });
         return { success: false, output: target.refused, error: "sandbox_violation" };
       }
       const ran = await context.workspace.willRun(command).catch((error: unknown) => {
@@ -84,16 +84,17 @@ function shell(): string {
   return ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "sh";
 }
 
-/** Tells the session's log how the command met the bounds. */
+/** Writes to the session's log how the command met the bounds. */
 function watching(target: Bounds, command: string, context: ToolContext) {
   return async (stderr: string, failed: boolean): Promise<void> => {
-    const reason = await target.violation?.(stderr, failed);
-    if (reason) report(context, command, target.mode, reason);
+    const broken = await target.violation?.(stderr, failed);
+    if (broken) report(context, command, target.mode, broken);
   };
 }
 
-function report(context: ToolContext, command: string, mode = "confined", reason: string): void {
-  context.emit({ type: "sandbox_violation", metadata: { tool: "Bash", command, mode, reason } });
+function report(context: ToolContext, command: string, mode = "confined", { reason, path }: BrokenBounds): void {
+  const place = path === undefined ? {} : { path };
+  context.emit({ type: "sandbox_violation", metadata: { tool: "Bash", ...place, command, mode, reason } });
 }
 
 type Ending = { readonly code: number | null; readonly signal: string | null } | "timeout" | "aborted" | Error;

@@ -1,36 +1,109 @@
 /**
- * Regular expressions that a model wrote, with a time limit: a pattern that backtracks for ever must not stop the process.
- * `node:vm` can interrupt one; nothing else in plain Node can.
+ * Regular expressions that a model wrote, with bounds of time and size: a pattern that backtracks for ever stops neither the
+ * process nor another session. The bounds of size are counted, not caught: an engine that runs out of memory ends the process.
  */
 import { AgentError } from "../errors.js";
+import { MAX_TEXT_BYTES } from "../workspace.js";
+import { type OffThreadOptions, offThread } from "./off-thread.js";
 
-const BUDGET_MS = 1000;
+/** Longer patterns are not written, they are generated. */
+const MAX_PATTERN = 20_000;
+const MAX_MATCHES = 1_000_000;
 
-/** Replaces every match; `$1` and `$<name>` work as in JavaScript. */
-export async function replaceEvery(text: string, pattern: string, flags: string, replacement: string) {
-  const script =
-    "let count = 0; const re = new RegExp(pattern, flags);" +
-    "for (const _ of text.matchAll(re)) count += 1; ({ count, text: text.replace(re, replacement) })";
-  return evaluate<{ count: number; text: string }>(script, { text, pattern, flags: `g${flags}`, replacement });
+export interface FoundLine {
+  /** Counted from 1. */
+  readonly line: number;
+  readonly text: string;
 }
 
-/** The 0-based numbers of the lines that match, at most `limit`. */
-export async function matchingLines(lines: readonly string[], pattern: string, flags: string, limit: number) {
-  const script =
-    "const re = new RegExp(pattern, flags); const found = [];" +
-    "for (let i = 0; i < lines.length && found.length < limit; i += 1) if (re.test(lines[i])) found.push(i); found";
-  return evaluate<number[]>(script, { lines, pattern, flags, limit });
+/** Replaces every match; `$1` and `$<name>` work as in JavaScript. */
+export function replaceEvery(
+  text: string,
+  pattern: string,
+  flags: string,
+  replacement: string,
+  signal: AbortSignal,
+): Promise<{ readonly count: number; readonly text: string }> {
+  const limits = { matches: MAX_MATCHES, chars: MAX_TEXT_BYTES };
+  return bounded(pattern, replaceMatches, [text, pattern, `g${flags}`, replacement, limits], { signal });
+}
+
+/** The lines of a text file that match, as far as `room` characters go; a long line is cut. The bytes are handed over. */
+export function matchingLines(
+  bytes: Uint8Array<ArrayBuffer>,
+  pattern: string,
+  flags: string,
+  room: { readonly chars: number; readonly line: number },
+  signal: AbortSignal,
+): Promise<FoundLine[]> {
+  return bounded(pattern, findLines, [bytes, pattern, flags, room], { signal, transfer: [bytes.buffer] });
 }
 
 // --- internal ---
 
-async function evaluate<T>(script: string, globals: Record<string, unknown>): Promise<T> {
-  const { runInNewContext } = await import("node:vm");
+async function bounded<A extends readonly unknown[], R>(
+  pattern: string,
+  work: (...args: A) => R,
+  args: A,
+  options: OffThreadOptions,
+): Promise<R> {
+  if (pattern.length > MAX_PATTERN) throw unusable("it is too long");
   try {
-    return runInNewContext(script, globals, { timeout: BUDGET_MS }) as T;
+    return await offThread(work, args, options);
   } catch (cause) {
-    const slow = (cause as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
-    const reason = slow ? `it took more than ${BUDGET_MS} ms` : (cause as Error).message;
-    throw new AgentError("bad_pattern", `The pattern cannot be used: ${reason}.`, { cause });
+    options.signal.throwIfAborted();
+    throw unusable((cause as Error).message, cause);
   }
+}
+
+function unusable(reason: string, cause?: unknown): AgentError {
+  return new AgentError("bad_pattern", `The pattern cannot be used: ${reason}.`, { cause });
+}
+
+/** Runs on another thread: it must use nothing from outside. */
+function replaceMatches(
+  text: string,
+  pattern: string,
+  flags: string,
+  replacement: string,
+  limits: { readonly matches: number; readonly chars: number },
+): { count: number; text: string } {
+  const re = new RegExp(pattern, flags);
+  const inserts = replacement.split("$").length - 1;
+  // $` and $' stand for all that is before and after a match.
+  const insertsRest = /\$[`']/.test(replacement);
+  let count = 0;
+  let most = text.length;
+  for (const match of text.matchAll(re)) {
+    const longest = insertsRest ? text.length : Math.max(...match.map((group) => group?.length ?? 0));
+    count += 1;
+    // What it grows by at most, and what remembering it costs.
+    most += replacement.length + inserts * (longest + 8) + 16;
+    if (count > limits.matches) throw new RangeError(`it matches at more than ${limits.matches} places`);
+    if (most > 4 * limits.chars) throw new RangeError("the result would be too long");
+  }
+  const result = count === 0 ? text : text.replace(re, replacement);
+  if (result.length > limits.chars) throw new RangeError("the result would be too long");
+  return { count, text: count === 0 ? "" : result };
+}
+
+/** Runs on another thread: it must use nothing from outside. */
+function findLines(
+  bytes: Uint8Array,
+  pattern: string,
+  flags: string,
+  room: { readonly chars: number; readonly line: number },
+): { line: number; text: string }[] {
+  const re = new RegExp(pattern, flags);
+  const found: { line: number; text: string }[] = [];
+  let left = room.chars;
+  const lines = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).split(/\r?\n/);
+  for (let at = 0; at < lines.length && left > 0; at += 1) {
+    const line = lines[at] as string;
+    if (!re.test(line)) continue;
+    const text = line.slice(0, room.line);
+    found.push({ line: at + 1, text });
+    left -= text.length + 1;
+  }
+  return found;
 }

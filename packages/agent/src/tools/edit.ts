@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { AgentError } from "../errors.js";
 import { defineTool, describeFile, locate } from "./define.js";
+import { offThread } from "./off-thread.js";
 import { publishEdit } from "./publish-edit.js";
 
 export const editTool = defineTool({
@@ -21,40 +22,62 @@ export const editTool = defineTool({
   run: async (input, context) => {
     const file = locate(input.path, context, "writes");
     const before = await context.workspace.readText(file.path);
-    const after = replaceOnce(before, input.old_string, input.new_string, file.shown);
+    const { old_string: old, new_string: replacement } = input;
+    const after = await replaceOnce({ text: before, old, replacement, name: file.shown }, context.signal);
     const content = await publishEdit(file, before, after, context);
     return { success: true, output: `Edited ${file.shown}.`, content };
   },
 });
 
-/** Exactly one match or an error that helps; a passage written with `\n` also finds its place in a `\r\n` file. */
-export function replaceOnce(text: string, old: string, replacement: string, name: string): string {
-  if (old === "") throw new AgentError("edit_no_match", "old_string is empty: use Write to make or replace a file.");
-  if (old === replacement) throw new AgentError("edit_no_match", "old_string and new_string are the same.");
-  const exact = places(text, old);
-  if (exact.length > 0) return spliceAt(text, single(exact, text, name), old, replacement);
-  const crlf = (part: string) => part.replace(/\r?\n/g, "\r\n");
-  const converted = text.includes("\r\n") ? places(text, crlf(old)) : [];
-  if (converted.length > 0) return spliceAt(text, single(converted, text, name), crlf(old), crlf(replacement));
-  throw new AgentError("edit_no_match", `old_string does not occur in ${name}.${nearMiss(text, old)}`);
-}
-
 // --- internal ---
+
+interface Replacement {
+  readonly text: string;
+  readonly old: string;
+  readonly replacement: string;
+  /** What the file is called. */
+  readonly name: string;
+}
 
 const MAX_PLACES = 20;
 const MAX_COMPARISONS = 20_000_000;
+/** A longer text is searched on another thread. */
+const SHORT_TEXT = 64 * 1024;
 
-function places(text: string, part: string): number[] {
-  const found: number[] = [];
-  for (let at = text.indexOf(part); at !== -1 && found.length <= MAX_PLACES; at = text.indexOf(part, at + 1)) {
-    found.push(at);
-  }
-  return found;
+/** Exactly one match or an error that helps; a passage written with `\n` also finds its place in a `\r\n` file. */
+async function replaceOnce({ text, old, replacement, name }: Replacement, signal: AbortSignal): Promise<string> {
+  if (old === "") throw new AgentError("edit_no_match", "old_string is empty: use Write to make or replace a file.");
+  if (old === replacement) throw new AgentError("edit_no_match", "old_string and new_string are the same.");
+  const exact = await placesOf(text, old, name, signal);
+  if (exact.length > 0) return spliceAt(text, single(exact, name), old, replacement);
+  const crlf = (part: string) => part.replace(/\r?\n/g, "\r\n");
+  const converted = text.includes("\r\n") ? await placesOf(text, crlf(old), name, signal) : [];
+  if (converted.length > 0) return spliceAt(text, single(converted, name), crlf(old), crlf(replacement));
+  const near = await offThread(findNearMiss, [text, old, MAX_COMPARISONS], { signal }).catch(() => "unknown" as const);
+  signal.throwIfAborted();
+  throw new AgentError("edit_no_match", `old_string does not occur in ${name}.${hint(near)}`);
 }
 
-function single(found: readonly number[], text: string, name: string): number {
-  if (found.length === 1) return found[0] as number;
-  const lines = found.slice(0, MAX_PLACES).map((at) => lineAt(text, at));
+async function placesOf(text: string, part: string, name: string, signal: AbortSignal): Promise<Place[]> {
+  const args: [string, string, number] = [text, part, MAX_PLACES];
+  if (text.length <= SHORT_TEXT) return findPlaces(...args);
+  return offThread(findPlaces, args, { signal }).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    const { message } = cause as Error;
+    throw new AgentError("too_slow", `old_string cannot be looked for in ${name}: ${message}.`, { cause });
+  });
+}
+
+interface Place {
+  readonly at: number;
+  /** Counted from 1. */
+  readonly line: number;
+}
+
+function single(found: readonly Place[], name: string): number {
+  const [first] = found;
+  if (first && found.length === 1) return first.at;
+  const lines = found.slice(0, MAX_PLACES).map(({ line }) => line);
   const more = found.length > MAX_PLACES ? " and more" : "";
   throw new AgentError(
     "edit_many_matches",
@@ -66,23 +89,37 @@ function spliceAt(text: string, at: number, old: string, replacement: string): s
   return text.slice(0, at) + replacement + text.slice(at + old.length);
 }
 
-function lineAt(text: string, at: number): number {
-  let line = 1;
-  for (let newline = text.indexOf("\n"); newline !== -1 && newline < at; newline = text.indexOf("\n", newline + 1))
-    line += 1;
-  return line;
+function hint(near: { readonly first: number; readonly last: number } | "nowhere" | "unknown"): string {
+  if (near === "unknown") return "";
+  if (near === "nowhere") return " Read the file again: it may have changed.";
+  return ` Lines ${near.first}-${near.last} differ from it only in white space: copy them exactly.`;
 }
 
-/** Most misses are white space: says where the same words stand. */
-function nearMiss(text: string, old: string): string {
+/** Where the passage stands, at most one place more than asked for. May run on another thread: it uses nothing from outside. */
+function findPlaces(text: string, part: string, most: number): Place[] {
+  const found: Place[] = [];
+  let line = 1;
+  let newline = text.indexOf("\n");
+  for (let at = text.indexOf(part); at !== -1 && found.length <= most; at = text.indexOf(part, at + 1)) {
+    for (; newline !== -1 && newline < at; newline = text.indexOf("\n", newline + 1)) line += 1;
+    found.push({ at, line });
+  }
+  return found;
+}
+
+/** Most misses are white space: which lines have the same words. May run on another thread: it uses nothing from outside. */
+function findNearMiss(
+  text: string,
+  old: string,
+  most: number,
+): { first: number; last: number } | "nowhere" | "unknown" {
   const squeeze = (line: string) => line.trim().replace(/\s+/g, " ");
   const wanted = old.split("\n").map(squeeze);
   while (wanted.length > 0 && wanted[0] === "") wanted.shift();
   while (wanted.length > 0 && wanted.at(-1) === "") wanted.pop();
-  if (wanted.length === 0) return "";
+  if (wanted.length === 0) return "unknown";
   const lines = text.split("\n").map(squeeze);
-  if (lines.length * wanted.length > MAX_COMPARISONS) return "";
+  if (lines.length * wanted.length > most) return "unknown";
   const first = lines.findIndex((_, start) => wanted.every((line, offset) => lines[start + offset] === line));
-  if (first === -1) return " Read the file again: it may have changed.";
-  return ` Lines ${first + 1}-${first + wanted.length} differ from it only in white space: copy them exactly.`;
+  return first === -1 ? "nowhere" : { first: first + 1, last: first + wanted.length };
 }

@@ -42,5 +42,6 @@ export const listFilesTool = defineTool({
 /** A pattern without a slash is about the name of the file, wherever it is. */
 export function fileFilter(glob: string | undefined): (path: string) => boolean {
   if (glob === undefined) return () => true;
-  return compileGlob(glob.includes("/") ? glob.replace(/^\.?\//, "") : `**/${glob}`, "path");
+  const matches = compileGlob(glob.includes("/") ? glob.replace(/^\.?\//, "") : `**/${glob}`, "path");
+  return (path) => matches(path) === true;
 }

@@ -5,7 +5,6 @@ import type { ToolContext } from "../tool.js";
 
 /** Beyond this many characters a change is described, not shown. */
 const MAX_SHOWN = 256 * 1024;
-const DIFF_BUDGET_MS = 250;
 
 /** Returns the content that shows the change; `before` is null for a new file. */
 export async function publishEdit(
@@ -17,7 +16,7 @@ export async function publishEdit(
   await context.workspace.willWrite(file.path);
   await context.workspace.writeText(file.path, after);
   const shown = (before?.length ?? 0) + after.length <= MAX_SHOWN;
-  const diff = shown ? await unifiedDiff(file.shown, before ?? "", after) : tooLarge(file.shown);
+  const diff = shown ? await unifiedDiff(file.shown, before ?? "", after) : header(file.shown);
   context.emit({ type: "file_edit", metadata: { path: file.path, diff, change: before === null ? "add" : "update" } });
   return shown ? [{ type: "diff", path: file.path, old_text: before, new_text: after }] : [];
 }
@@ -25,11 +24,10 @@ export async function publishEdit(
 // --- internal ---
 
 async function unifiedDiff(path: string, before: string, after: string): Promise<string> {
-  const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import("diff");
-  const options = { context: 3, timeout: DIFF_BUDGET_MS, headerOptions: FILE_HEADERS_ONLY };
-  return createTwoFilesPatch(path, path, before, after, undefined, undefined, options) ?? tooLarge(path);
+  const { unifiedHunks } = await import("@chimera/snapshot-store/files");
+  return header(path) + ((await unifiedHunks(before, after)) ?? "");
 }
 
-function tooLarge(path: string): string {
+function header(path: string): string {
   return `--- ${path}\n+++ ${path}\n`;
 }

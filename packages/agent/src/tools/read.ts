@@ -1,4 +1,5 @@
 /** Read: a text file or a part of it; a picture where the model takes pictures. */
+import { setImmediate } from "node:timers/promises";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { readCanonical, readHead } from "../files/canonical-file.js";
@@ -11,6 +12,9 @@ import { MAX_OUTPUT } from "./cap-output.js";
 import { defineTool, describeFile, failure, locate } from "./define.js";
 
 const HEAD_BYTES = 8192;
+/** Characters that are looked through at once. */
+const PIECE = 1024 * 1024;
+const NEWLINE = 10;
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
 
 export const readTool = defineTool({
@@ -33,7 +37,7 @@ export const readTool = defineTool({
     if (special) return special;
     const text = await context.workspace.readText(file.path);
     context.emit({ type: "file_open", metadata: { path: file.path, ...(input.offset && { line: input.offset }) } });
-    return { success: true, output: selectLines(text, input.offset ?? 1, input.limit) };
+    return { success: true, output: await selectLines(text, input.offset ?? 1, input.limit) };
   },
 });
 
@@ -65,26 +69,40 @@ async function picture(file: RealPath, mimeType: ToolImage["mimeType"], size: nu
   return { success: true, output: `${file.shown}: ${mimeType}, ${size} bytes`, images: [{ mimeType, data }] };
 }
 
-function selectLines(text: string, first: number, limit: number | undefined): string {
+async function selectLines(text: string, first: number, limit: number | undefined): Promise<string> {
   if (first === 1 && limit === undefined && text.length <= MAX_OUTPUT) return text;
-  const lines = text.split("\n");
-  const total = text.endsWith("\n") ? lines.length - 1 : lines.length;
+  const { start, lines } = await lineStart(text, first);
+  const total = text.endsWith("\n") ? lines - 1 : lines;
   if (first > total) return `[the file has ${total} lines]`;
-  const wanted = Math.min(total, first - 1 + (limit ?? total));
-  const { end, body } = fit(lines, first - 1, wanted);
-  return end === total && first === 1
+  const wanted = Math.min(total - first + 1, limit ?? total);
+  const { count, body } = fit(text.slice(start, start + MAX_OUTPUT + 1).split("\n"), wanted);
+  const last = first - 1 + count;
+  return last === total && first === 1
     ? body
-    : `${body}\n[lines ${first}-${end} of ${total}${end < total ? `; continue with offset ${end + 1}` : ""}]`;
+    : `${body}\n[lines ${first}-${last} of ${total}${last < total ? `; continue with offset ${last + 1}` : ""}]`;
 }
 
-/** As many whole lines as a result holds, at least one; an endless line is cut. */
-function fit(lines: readonly string[], start: number, wanted: number): { end: number; body: string } {
-  let end = start;
-  let size = 0;
-  while (end < wanted && size + (lines[end]?.length ?? 0) + 1 <= MAX_OUTPUT) {
-    size += (lines[end]?.length ?? 0) + 1;
-    end += 1;
+/** Where a line begins, and how many there are, counted piece by piece: a file may have millions. */
+async function lineStart(text: string, line: number): Promise<{ start: number; lines: number }> {
+  let lines = 1;
+  let start = line === 1 ? 0 : text.length;
+  for (let at = 0; at < text.length; at += 1) {
+    if (at % PIECE === PIECE - 1) await setImmediate();
+    if (text.charCodeAt(at) !== NEWLINE) continue;
+    lines += 1;
+    if (lines === line) start = at + 1;
   }
-  if (end > start) return { end, body: lines.slice(start, end).join("\n") };
-  return { end: start + 1, body: `${startOf(lines[start] ?? "", MAX_OUTPUT)} [line cut]` };
+  return { start, lines };
+}
+
+/** As many whole lines as a result holds, at least one; an endless line is cut. `lines` are a little more than that. */
+function fit(lines: readonly string[], wanted: number): { count: number; body: string } {
+  let count = 0;
+  let size = 0;
+  while (count < wanted && count < lines.length && size + (lines[count]?.length ?? 0) + 1 <= MAX_OUTPUT) {
+    size += (lines[count]?.length ?? 0) + 1;
+    count += 1;
+  }
+  if (count > 0) return { count, body: lines.slice(0, count).join("\n") };
+  return { count: 1, body: `${startOf(lines[0] ?? "", MAX_OUTPUT)} [line cut]` };
 }

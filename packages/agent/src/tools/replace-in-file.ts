@@ -19,7 +19,7 @@ export const replaceInFileTool = defineTool({
   run: async (input, context) => {
     const file = locate(input.path, context, "writes");
     const before = await context.workspace.readText(file.path);
-    const { count, text } = await replaceEvery(before, input.pattern, input.flags, input.replacement);
+    const { count, text } = await replaceEvery(before, input.pattern, input.flags, input.replacement, context.signal);
     if (count === 0) return failure(`Nothing in ${file.shown} matches ${input.pattern}.`);
     const content = await publishEdit(file, before, text, context);
     return {

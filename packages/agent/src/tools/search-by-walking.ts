@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { readCanonical } from "../files/canonical-file.js";
 import { looksBinary } from "../files/text.js";
 import { matchingLines } from "./bounded-regex.js";
+import { MAX_OUTPUT } from "./cap-output.js";
 import { fileFilter } from "./list-files.js";
 import type { Match, SearchRequest } from "./search-request.js";
 import { walk } from "./walk.js";
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
-/** More than one result can hold. */
-const MAX_PER_FILE = 10_000;
+/** Of one file, and of one line: more than a result can hold. */
+const ROOM = { chars: MAX_OUTPUT, line: 1000 };
 
 export async function* searchByWalking(request: SearchRequest): AsyncGenerator<Match> {
   const { root, signal } = request;
@@ -30,9 +31,7 @@ async function* inFile(path: string, file: string, request: SearchRequest): Asyn
   // Links, devices, unreadable and very large files are passed over, as ripgrep passes over what it cannot read.
   const bytes = await readCanonical(file, MAX_FILE_BYTES).catch(() => null);
   if (bytes === null || looksBinary(bytes)) return;
-  const lines = bytes.toString("utf8").split(/\r?\n/);
   const flags = request.ignoreCase ? "i" : "";
-  for (const number of await matchingLines(lines, request.pattern, flags, MAX_PER_FILE)) {
-    yield { path, line: number + 1, text: lines[number] ?? "" };
-  }
+  const found = await matchingLines(new Uint8Array(bytes), request.pattern, flags, ROOM, request.signal);
+  for (const { line, text } of found) yield { path, line, text };
 }

@@ -79,6 +79,15 @@ describe("tool calls", () => {
     for (const event of events) encodeURIComponent(Object.values(event.metadata).join(""));
   });
 
+  it.each([
+    ["too long", { text: "x".repeat(1024 * 1024) }, /more than 1048576: send less/],
+    ["of too many parts", { list: Array(30_000).fill(0) }, /too many parts/],
+  ])("with arguments that are %s are not run, and the log does not keep them", async (_, args, problem) => {
+    const events = await takeTurn(calling([{ call: "echo", args }], [echo]));
+    expect(of(events, "tool_call")[0]?.args).toEqual({});
+    expect(of(events, "tool_result")[0]).toMatchObject({ success: false, output: expect.stringMatching(problem) });
+  });
+
   it("of reading tools run side by side, those that change things one after the other and in order", async () => {
     const log: string[] = [];
     const timed = async (name: string) => {
@@ -317,4 +326,15 @@ describe("permissions", () => {
     const events = await takeTurn(calling([{ call: "change" }], [change], { policy }));
     expect(of(events, "tool_result")).toMatchObject([{ success: false, output: expect.stringContaining("disk full") }]);
   });
+});
+
+it("a text of megabytes in one event is said part by part, to its last character", async () => {
+  const whole = `${"x😀".repeat(600_000)}\ud83d`;
+  const reply = [{ text: whole }];
+  const resolveModel = () => createScriptedModel(parseScript({ turns: [{ steps: [{ reply }] }] }));
+  const said = of(await takeTurn({ resolveModel }), "text_delta").map(({ text }) => text);
+  expect(said.length).toBeGreaterThan(5);
+  expect(said.join("") === whole).toBe(true);
+  // Throws where a character was cut in two.
+  for (const text of said.slice(0, -1)) encodeURIComponent(text);
 });

@@ -272,3 +272,30 @@ describe("what comes with the project narrows and never widens", () => {
     expect(await ask("Write", write("a"), options)).toMatchObject({ decision: "deny" });
   });
 });
+
+describe("rules that would take too long to try", () => {
+  const costly = (action: string, most: number) =>
+    rules(
+      ...Array.from({ length: most }, () => ({
+        tool: "*",
+        action,
+        arg_key: "command",
+        arg_pattern: `${"*a".repeat(490)}b`,
+      })),
+    );
+  const command = `echo ${"a".repeat(4000)}`;
+
+  test.each([
+    ["a project's count against the call", { projectRules: () => costly("deny", 200) }, "deny"],
+    ["one's own that forbid, too", { rules: costly("ask", 200) }, "ask"],
+    ["one's own that allow, allow nothing", { rules: costly("allow", 200) }, "ask"],
+  ])("%s", async (_, options, expected) => {
+    expect((await ask("Bash", { command }, options, expected === "ask" ? {} : AUTO)).decision).toBe(expected);
+  });
+
+  test("patterns that only look costly are tried to the end", async () => {
+    expect((await ask("Bash", { command: "echo a" }, { projectRules: () => costly("deny", 200) }, AUTO)).decision).toBe(
+      "allow",
+    );
+  });
+});

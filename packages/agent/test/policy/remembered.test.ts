@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { appendFile, mkdir, readdir, stat, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -82,4 +83,65 @@ test("a torn line costs only itself", async () => {
   await policy.remember(call("two"), "always", context);
   expect(await policy.decide(call("one"), context)).toMatchObject({ decision: "allow" });
   expect(await policy.decide(call("two"), context)).toMatchObject({ decision: "allow" });
+});
+
+test("a command of plain words is remembered by its words, and nothing looser", async () => {
+  const { policy, context, call } = await place();
+  const decision = async (command: string) => (await policy.decide(call(command), context)).decision;
+  await policy.remember(call("git push origin main"), "always", context);
+  for (const same of [
+    "git  push   origin main",
+    " git push\torigin main ",
+    "git 'push' \"origin\" main",
+    'git pu"sh" origin main',
+  ])
+    expect(await decision(same), same).toBe("allow");
+  const others = [
+    "git push origin main --force",
+    "git push origin main; rm x",
+    "git push origin main\nrm x",
+    "git push origin main # x",
+    "git push origin main > x",
+    "git push origin $main",
+    "git push origin ma\\in",
+    "git push origin m*n",
+    "X=1 git push origin main",
+    "git 'push origin' main",
+    "git push origin main &",
+    "(git push origin main)",
+  ];
+  for (const other of others) expect(await decision(other), other).toBe("ask");
+});
+
+test.each([
+  ["echo *", "echo '*'"],
+  ["echo ~", "echo '~'"],
+  ["echo $HOME", "echo '$HOME'"],
+  ["echo {a,b}", "echo '{a,b}'"],
+  ["echo `x`", "echo '`x`'"],
+  ["time ls", "'time' ls"],
+  ["A=b", "'A=b'"],
+  ["echo a\\ b", "echo 'a\\ b'"],
+  ['echo "a\\$b"', "echo 'a\\$b'"],
+  ["echo #x", "echo '#x'"],
+  ["if ls", "'if' ls"],
+])("%s and %s are two commands", async (one, other) => {
+  const { policy, context, call } = await place();
+  await policy.remember(call(one), "always", context);
+  expect((await policy.decide(call(other), context)).decision).toBe("ask");
+  await policy.remember(call(other), "never", context);
+  expect((await policy.decide(call(one), context)).decision).toBe("allow");
+});
+
+test("an answer that version 0.1 kept under the exact text still counts, until a new one is given", async () => {
+  const { policy, context, call, directory, cwd } = await place();
+  const key = createHash("sha256")
+    .update(`{"args":{"command":"git push"},"reads":[${JSON.stringify(cwd)}],"tool":"Bash","writes":[]}`)
+    .digest("hex");
+  const file = join(directory, `${createHash("sha256").update(cwd).digest("hex").slice(0, 32)}.jsonl`);
+  await mkdir(directory, { recursive: true });
+  await appendFile(file, `\n${JSON.stringify({ key, answer: "always", tool: "Bash", workspace: cwd, at: "" })}\n`);
+  expect((await policy.decide(call("git push"), context)).decision).toBe("allow");
+  await policy.remember(call("git  push"), "never", context);
+  expect((await policy.decide(call("git push"), context)).decision).toBe("deny");
 });

@@ -114,6 +114,8 @@ describe("offline", () => {
       "read ".repeat(40_000),
       "\"'`".repeat(50_000),
       "replace a with b with ".repeat(8_000),
+      "list".concat(",".repeat(90_000)),
+      "x,".repeat(2_000_000),
     ]) {
       expect(of(await ask(cwd, prompt, []), "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
     }

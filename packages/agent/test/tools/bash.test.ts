@@ -156,7 +156,8 @@ describe("Bash", () => {
         env: {},
         descriptors: [handle.fd],
         release: () => void released++,
-        violation: (stderr, failed) => (failed && stderr.includes("wall") ? "it met the wall" : null),
+        violation: (stderr, failed) =>
+          failed && stderr.includes("wall") ? { reason: "it met the wall", path: "/wall" } : null,
         mode: "strict",
       }),
     });
@@ -164,7 +165,7 @@ describe("Bash", () => {
     expect(await run(confined, { command })).toMatchObject({ success: false, error: "Exit code 1" });
     await handle.close();
     expect(events.filter(({ type }) => type === "sandbox_violation").map(({ metadata }) => metadata)).toEqual([
-      { tool: "Bash", command, mode: "strict", reason: "it met the wall" },
+      { tool: "Bash", path: "/wall", command, mode: "strict", reason: "it met the wall" },
     ]);
     expect(JSON.stringify(events)).toContain("through a descriptor");
     expect(released).toBe(1);

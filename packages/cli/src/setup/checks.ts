@@ -119,7 +119,7 @@ async function checkSandbox({ process }: Invocation): Promise<Finding> {
   return {
     state: "warn",
     found: probed.error.message,
-    remedy: process.platform === "linux" ? "install bubblewrap and allow user namespaces" : "see the sandbox's README",
+    remedy: process.platform === "linux" ? "install bubblewrap or allow user namespaces" : "see the sandbox's README",
   };
 }
 

@@ -1,4 +1,5 @@
 /** A request's JSON body: bounded, of the right type, and what the route's schema says. */
+import { setImmediate } from "node:timers/promises";
 import { routes } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
 import * as v from "valibot";
@@ -41,9 +42,17 @@ export function refuseForeignBody(c: Context<AppEnv>): void {
 
 // --- internal ---
 
+/** Characters of a body that is worked on in several turns of the event loop. */
+const LARGE = 512 * 1024;
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
+
 async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
   const text = await readText(c);
   if (text === "") return {};
+  if (holdsMoreThan(LIMITS.bodyValues, text)) {
+    throw new HttpError(413, "body_too_large", `a body may hold ${LIMITS.bodyValues} values`);
+  }
+  if (text.length > LARGE) await setImmediate();
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -54,6 +63,8 @@ async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
     throw new HttpError(400, "expected_json_object", "the body must be a JSON object");
   }
   if (deeperThan(value, LIMITS.bodyDepth)) throw new HttpError(400, "invalid_json", "the body is nested too deeply");
+  // Whoever else waits has a turn before a large body is worked on.
+  if (text.length > LARGE) await setImmediate();
   return value as Record<string, unknown>;
 }
 
@@ -87,6 +98,20 @@ async function readWhole(c: Context<AppEnv>): Promise<string> {
 
 function tooLarge(): HttpError {
   return new HttpError(413, "body_too_large", `a body may have ${LIMITS.bodyBytes} bytes`);
+}
+
+/** Whether JSON text has more values than that, told by the commas between them: a million small ones take long to parse. */
+function holdsMoreThan(values: number, text: string): boolean {
+  let left = values;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) inString = !inString;
+    else if (inString && code === BACKSLASH) at += 1;
+    else if (!inString && code === COMMA) left -= 1;
+    if (left <= 0) return true;
+  }
+  return false;
 }
 
 function deeperThan(value: unknown, depth: number): boolean {

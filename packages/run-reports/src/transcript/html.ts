@@ -16,7 +16,7 @@ export async function* renderHtml(heading: Heading, blocks: AsyncIterable<Block>
   let empty = true;
   for await (const block of blocks) {
     empty = false;
-    yield renderBlock(block, prose);
+    yield* renderBlock(block, prose);
   }
   if (empty) {
     if (heading.prompt !== "") yield prompt(heading.prompt, "You");
@@ -54,28 +54,27 @@ ${rows}</tbody></table>
 `;
 }
 
-function renderBlock(block: Block, prose: ProseRenderer): string {
+/** Part by part: a block may hold several long texts. */
+function* renderBlock(block: Block, prose: ProseRenderer): Generator<string> {
   switch (block.kind) {
     case "prompt":
-      return prompt(block.text, block.origin === null ? "You" : `You, from ${block.origin}`);
+      return yield prompt(block.text, block.origin === null ? "You" : `You, from ${block.origin}`);
     case "answer":
-      return `<div class="event answer">${prose(block.text)}</div>\n`;
+      return yield `<div class="event answer">${prose(block.text)}</div>\n`;
     case "thought":
-      return folded("thought", "Thought", `<div class="plain">${escapeHtml(block.text)}</div>`);
+      return yield* folded("thought", "Thought", [`<div class="plain">${escapeHtml(block.text)}</div>`]);
     case "tool":
-      return renderTool(block);
+      return yield* folded("tool", toolSummary(block), toolParts(block));
     case "edit":
-      return `<div class="event">${renderDiff(block.diff, false)}</div>\n`;
+      yield '<div class="event">';
+      yield* renderDiff(block.diff, false);
+      return yield "</div>\n";
     case "plan":
-      return folded(
-        "plan",
-        `Plan <span class="facts">${block.entries.filter((entry) => entry.status === "completed").length} of ${block.entries.length} done</span>`,
-        `<ul>${block.entries.map(({ content, status }) => `<li>${planMark(status)} ${escapeHtml(content)}</li>`).join("")}</ul>`,
-      );
+      return yield* folded("plan", planSummary(block.entries), planItems(block.entries));
     case "note":
-      return `<div class="event note ${block.level}">${escapeHtml(block.text)}</div>\n`;
+      return yield `<div class="event note ${block.level}">${escapeHtml(block.text)}</div>\n`;
     case "end":
-      return `<div class="event end"><b class="${block.outcome}">${OUTCOME[block.outcome]}</b>${[
+      return yield `<div class="event end"><b class="${block.outcome}">${OUTCOME[block.outcome]}</b>${[
         ...block.facts,
         block.error,
       ]
@@ -83,14 +82,14 @@ function renderBlock(block: Block, prose: ProseRenderer): string {
         .map((fact) => `<span class="facts">${escapeHtml(fact)}</span>`)
         .join("")}</div>\n`;
     case "other":
-      return folded(
-        "other",
-        `<code>${escapeHtml(block.type)}</code>`,
+      return yield* folded("other", `<code>${escapeHtml(block.type)}</code>`, [
         pre(JSON.stringify(block.metadata, null, 2) ?? ""),
-      );
+      ]);
   }
 }
 
+/** Lines of a diff that are made at once. */
+const STRETCH = 1000;
 const OUTCOME = { done: "Done", failed: "Failed", cancelled: "Cancelled" } as const;
 const STATUS_MARK = { ok: "✓", failed: "✗", unfinished: "…" } as const;
 
@@ -98,29 +97,51 @@ function prompt(text: string, who: string): string {
   return `<div class="event prompt"><p class="who">${escapeHtml(who)}</p><div>${escapeHtml(text)}</div></div>\n`;
 }
 
-function renderTool(block: ToolBlock): string {
+function toolSummary(block: ToolBlock): string {
   const facts: string[] = [];
   if (block.durationMs !== null) facts.push(formatDuration(block.durationMs));
   if (block.permission !== "") facts.push(`permission: ${block.permission}`);
   const title = block.title === "" ? "" : ` ${escapeHtml(block.title)}`;
-  const summary = `<span class="${block.status}">${STATUS_MARK[block.status]}</span> <b>${escapeHtml(block.tool)}</b>${title} <span class="facts">${escapeHtml(facts.join(" · "))}</span>`;
-  const parts = [`<h3>Arguments</h3>${pre(JSON.stringify(block.args, null, 2) ?? "")}`];
-  for (const diff of block.diffs) parts.push(renderDiff(diff, true));
-  if (block.output !== "") parts.push(`<h3>Output</h3>${pre(block.output)}`);
-  if (block.error !== "") parts.push(`<h3 class="error">Error</h3>${pre(block.error)}`);
-  return folded("tool", summary, parts.join("\n"));
+  return `<span class="${block.status}">${STATUS_MARK[block.status]}</span> <b>${escapeHtml(block.tool)}</b>${title} <span class="facts">${escapeHtml(facts.join(" · "))}</span>`;
 }
 
-function renderDiff(diff: FileDiff, open: boolean): string {
+function* toolParts(block: ToolBlock): Generator<string> {
+  yield `<h3>Arguments</h3>${pre(JSON.stringify(block.args, null, 2) ?? "")}`;
+  for (const diff of block.diffs) {
+    yield "\n";
+    yield* renderDiff(diff, true);
+  }
+  if (block.output !== "") yield `\n<h3>Output</h3>${pre(block.output)}`;
+  if (block.error !== "") yield `\n<h3 class="error">Error</h3>${pre(block.error)}`;
+}
+
+function* renderDiff(diff: FileDiff, open: boolean): Generator<string> {
   const { added, removed } = countChanges(diff);
-  const lines = diff.lines.map((line) => `<span${lineClass(line)}>${escapeHtml(line) || " "}</span>`).join("");
-  return `<details${open ? " open" : ""}><summary><b>${escapeHtml(diff.path)}</b> <span class="plus">+${added}</span> <span class="minus">−${removed}</span></summary><pre class="diff">${lines}</pre></details>`;
+  yield `<details${open ? " open" : ""}><summary><b>${escapeHtml(diff.path)}</b> <span class="plus">+${added}</span> <span class="minus">−${removed}</span></summary><pre class="diff">`;
+  for (let at = 0; at < diff.lines.length; at += STRETCH) {
+    const lines = diff.lines.slice(at, at + STRETCH);
+    yield lines.map((line) => `<span${lineClass(line)}>${escapeHtml(line) || " "}</span>`).join("");
+  }
+  yield "</pre></details>";
 }
 
 function lineClass(line: string): string {
   if (line.startsWith("+")) return ' class="add"';
   if (line.startsWith("-")) return ' class="del"';
   return line.startsWith("@@") ? ' class="hunk"' : "";
+}
+
+type Entries = Extract<Block, { kind: "plan" }>["entries"];
+
+function planSummary(entries: Entries): string {
+  const done = entries.filter((entry) => entry.status === "completed").length;
+  return `Plan <span class="facts">${done} of ${entries.length} done</span>`;
+}
+
+function* planItems(entries: Entries): Generator<string> {
+  yield "<ul>";
+  for (const { content, status } of entries) yield `<li>${planMark(status)} ${escapeHtml(content)}</li>`;
+  yield "</ul>";
 }
 
 function planMark(status: string): string {
@@ -132,7 +153,9 @@ function pre(text: string): string {
   return `<pre>\n${escapeHtml(text)}</pre>`;
 }
 
-/** `summary` is HTML, written by this file. */
-function folded(name: string, summary: string, body: string): string {
-  return `<details class="event ${name}"><summary>${summary}</summary><div class="body">${body}</div></details>\n`;
+/** `summary` and `body` are HTML, written by this file. */
+function* folded(name: string, summary: string, body: Iterable<string>): Generator<string> {
+  yield `<details class="event ${name}"><summary>${summary}</summary><div class="body">`;
+  yield* body;
+  yield "</div></details>\n";
 }

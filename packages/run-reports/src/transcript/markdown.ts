@@ -19,7 +19,8 @@ export async function* renderMarkdown(
   let empty = true;
   for await (const block of blocks) {
     empty = false;
-    yield `\n${renderBlock(block)}`;
+    yield "\n";
+    yield* renderBlock(block);
   }
   if (empty) yield "\n_(no events recorded)_\n";
 }
@@ -29,50 +30,52 @@ export async function* renderMarkdown(
 /** Times and numbers, which cannot be markup. */
 const PLAIN_VALUE = /^[A-Za-z0-9:.+-]+$/;
 
-function renderBlock(block: Block): string {
+/** Part by part: a block may hold several long texts. */
+function* renderBlock(block: Block): Generator<string> {
   switch (block.kind) {
     case "prompt":
-      return section("user_message", block.origin === null ? "" : `from ${code(block.origin)}`, fence(block.text));
-    case "answer":
-      return section("text_delta", "", fence(block.text, "markdown"));
-    case "thought":
-      return section("thought_delta", "", fence(block.text));
-    case "tool":
-      return renderTool(block);
-    case "edit":
-      return section("file_edit", code(block.diff.path), renderDiff(block.diff));
-    case "plan":
-      return section(
-        "plan",
-        "",
-        block.entries
-          .map(({ content, status }) => `- [${status === "completed" ? "x" : " "}] ${code(content)}\n`)
-          .join(""),
+      return yield section(
+        "user_message",
+        block.origin === null ? "" : `from ${code(block.origin)}`,
+        fence(block.text),
       );
+    case "answer":
+      return yield section("text_delta", "", fence(block.text, "markdown"));
+    case "thought":
+      return yield section("thought_delta", "", fence(block.text));
+    case "tool":
+      return yield* renderTool(block);
+    case "edit":
+      return yield section("file_edit", code(block.diff.path), renderDiff(block.diff));
+    case "plan":
+      yield section("plan", "", "");
+      for (const { content, status } of block.entries)
+        yield `- [${status === "completed" ? "x" : " "}] ${code(content)}\n`;
+      return;
     case "note":
-      return section(block.type, "", fence(block.text));
+      return yield section(block.type, "", fence(block.text));
     case "end": {
       const facts = `${[block.outcome, ...block.facts].join(" · ")}\n`;
-      return section(
+      return yield section(
         block.outcome === "cancelled" ? "cancelled" : "agent_result",
         "",
         block.error === "" ? facts : `${facts}\n${fence(block.error)}`,
       );
     }
     case "other":
-      return section(block.type, "", fence(JSON.stringify(block.metadata, null, 2) ?? "", "json"));
+      return yield section(block.type, "", fence(JSON.stringify(block.metadata, null, 2) ?? "", "json"));
   }
 }
 
-function renderTool(block: ToolBlock): string {
+function* renderTool(block: ToolBlock): Generator<string> {
   const facts: string[] = [block.status];
   if (block.durationMs !== null) facts.push(formatDuration(block.durationMs));
   if (block.permission !== "") facts.push(`permission: ${code(block.permission)}`);
-  const parts = [`${facts.join(" · ")}\n`, fence(JSON.stringify(block.args, null, 2) ?? "", "json")];
-  for (const diff of block.diffs) parts.push(`${code(diff.path)}\n\n${renderDiff(diff)}`);
-  if (block.output !== "") parts.push(fence(block.output));
-  if (block.error !== "") parts.push(fence(block.error));
-  return section("tool_call", [block.tool, block.title].filter(Boolean).map(code).join(" "), parts.join("\n"));
+  yield section("tool_call", [block.tool, block.title].filter(Boolean).map(code).join(" "), `${facts.join(" · ")}\n`);
+  yield `\n${fence(JSON.stringify(block.args, null, 2) ?? "", "json")}`;
+  for (const diff of block.diffs) yield `\n${code(diff.path)}\n\n${renderDiff(diff)}`;
+  if (block.output !== "") yield `\n${fence(block.output)}`;
+  if (block.error !== "") yield `\n${fence(block.error)}`;
 }
 
 function renderDiff(diff: FileDiff): string {

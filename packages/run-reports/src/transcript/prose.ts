@@ -5,6 +5,9 @@ import { plainText } from "./plain-text.js";
 
 /** Longer texts are shown as they are: a parser's worst case grows faster than its input. */
 const LONGEST = 32_768;
+/** The same for one with more marks than anybody writes: each of them may cost a search through the others. */
+const MOST_MARKS = 3000;
+const MARKS = /[*_~`|[\]<>&\\!]/g;
 const LINK = /^(?:https?:\/\/|mailto:)/i;
 
 export type ProseRenderer = (text: string) => string;
@@ -16,12 +19,16 @@ export async function loadProseRenderer(): Promise<ProseRenderer> {
   markdown.validateLink = (url) => LINK.test(url);
   openLinksSafely(markdown);
   return (text) => {
-    if (text.length > LONGEST) return `<div class="plain">${escapeHtml(text)}</div>`;
+    if (text.length > LONGEST || marksIn(text) > MOST_MARKS) return `<div class="plain">${escapeHtml(text)}</div>`;
     return markdown.render(plainText(text));
   };
 }
 
 // --- internal ---
+
+function marksIn(text: string): number {
+  return text.match(MARKS)?.length ?? 0;
+}
 
 /** A page that a link opens learns nothing of the transcript it was opened from. */
 function openLinksSafely(markdown: MarkdownIt): void {

@@ -1,5 +1,6 @@
 import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
-import { type Range, REDACTED, type Redactor } from "./secrets.js";
+import type { GiveWay } from "./pace.js";
+import { OVERLAP, type Range, REDACTED, type Redactor, WINDOW } from "./secrets.js";
 
 /**
  * The same records without their secrets. Text arrives in pieces, and a secret may be cut anywhere: pieces in a row are held
@@ -8,6 +9,7 @@ import { type Range, REDACTED, type Redactor } from "./secrets.js";
 export async function* redactRecords(
   records: AsyncIterable<SessionRecord>,
   redactor: Redactor,
+  giveWay: GiveWay,
 ): AsyncGenerator<SessionRecord> {
   let held: Piece[] = [];
   let size = 0;
@@ -21,12 +23,14 @@ export async function* redactRecords(
       yield* clean.slice(0, rest);
       held = held.slice(rest);
       size = held.reduce((total, piece) => total + pieceText(piece).length, 0);
+      await giveWay();
       continue;
     }
     yield* redactPieces(held, redactor).clean;
     held = [];
     size = 0;
-    yield redactor.value(record) as SessionRecord;
+    yield (await redactor.largeValue(record, giveWay)) as SessionRecord;
+    await giveWay();
   }
   yield* redactPieces(held, redactor).clean;
 }
@@ -34,10 +38,6 @@ export async function* redactRecords(
 // --- internal ---
 
 type Piece = RecordOf<"text_delta" | "thought_delta" | "tool_progress">;
-
-const WINDOW = 65_536;
-/** Longer than any secret that is recognised. */
-const OVERLAP = 17_408;
 
 function isPiece(record: SessionRecord): record is Piece {
   switch (record.type) {

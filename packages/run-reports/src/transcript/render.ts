@@ -6,8 +6,9 @@ import { renderHtml } from "./html.js";
 import { renderJson } from "./json.js";
 import { renderMarkdown } from "./markdown.js";
 import { narrate } from "./narrate.js";
+import { createPace } from "./pace.js";
 import { redactRecords } from "./redact-records.js";
-import { createRedactor } from "./secrets.js";
+import { createRedactor, type Redactor } from "./secrets.js";
 import type { TranscriptSource } from "./source.js";
 
 export const TRANSCRIPT_FORMATS = ["html", "md", "json"] as const;
@@ -40,20 +41,36 @@ export function contentType(format: TranscriptFormat): string {
 
 /** The session as a document without its secrets, in chunks as its log is read. Throws ReportError `invalid_format`. */
 export function renderTranscript(source: TranscriptSource, { format, secrets }: RenderOptions): AsyncIterable<string> {
-  const redactor = createRedactor(secrets);
-  const summary = redactor.value(source.summary);
-  const records = redactRecords(withoutSeals(source.events), redactor);
-  switch (parseFormat(format)) {
-    case "json":
-      return renderJson(source.id, summary, records, source.count);
-    case "md":
-      return renderMarkdown(headingOf(source.id, summary), narrate(records, source.count), source.count);
-    case "html":
-      return renderHtml(headingOf(source.id, summary), narrate(records, source.count));
-  }
+  return render(source, parseFormat(format), createRedactor(secrets));
 }
 
 // --- internal ---
+
+async function* render(source: TranscriptSource, format: TranscriptFormat, redactor: Redactor): AsyncGenerator<string> {
+  const giveWay = createPace();
+  const summary = await redactor.largeValue(source.summary, giveWay);
+  const records = redactRecords(withoutSeals(source.events), redactor, giveWay);
+  for await (const chunk of documentOf(format, source, summary, records)) {
+    yield chunk;
+    await giveWay();
+  }
+}
+
+function documentOf(
+  format: TranscriptFormat,
+  { id, count }: TranscriptSource,
+  summary: unknown,
+  records: AsyncIterable<SessionRecord>,
+): AsyncIterable<string> {
+  switch (format) {
+    case "json":
+      return renderJson(id, summary, records, count);
+    case "md":
+      return renderMarkdown(headingOf(id, summary), narrate(records, count), count);
+    case "html":
+      return renderHtml(headingOf(id, summary), narrate(records, count));
+  }
+}
 
 async function* withoutSeals(records: AsyncIterable<SessionRecord>): AsyncGenerator<SessionRecord> {
   for await (const record of records) yield withoutSeal(record);

@@ -1,4 +1,5 @@
 /** What must not leave with a transcript: keys and tokens by their form, by the name before them, or because they are live. */
+import type { GiveWay } from "./pace.js";
 
 /** A place in a text, end exclusive. */
 export type Range = readonly [start: number, end: number];
@@ -9,6 +10,8 @@ export interface Redactor {
   text(text: string): string;
   /** A copy of a JSON value with the secrets of all its texts replaced. */
   value(value: unknown): unknown;
+  /** The same for a value of any size, which is searched part by part. */
+  largeValue(value: unknown, giveWay: GiveWay): Promise<unknown>;
 }
 
 export const REDACTED = "[redacted]";
@@ -47,7 +50,40 @@ export function createRedactor(live: readonly string[] = []): Redactor {
     );
   };
 
-  return { find, text: redactText, value: (value) => redactValue(value, 0) };
+  const redactLargeText = async (text: string, giveWay: GiveWay): Promise<string> => {
+    let clean = "";
+    for (let from = 0, to = 0; from < text.length; from = to) {
+      const window = text.slice(from, from + WINDOW);
+      const ranges = find(window);
+      to = from + (from + WINDOW < text.length ? cutOf(ranges) : window.length);
+      clean += replaceRanges(
+        text.slice(from, to),
+        ranges.filter(([start]) => start < to - from),
+      );
+      await giveWay();
+    }
+    return clean;
+  };
+
+  const redactLargeValue = async (value: unknown, depth: number, giveWay: GiveWay): Promise<unknown> => {
+    if (!isLarge(value)) return redactValue(value, depth);
+    if (typeof value === "string") return redactLargeText(value, giveWay);
+    if (depth > DEEPEST) return "[too deeply nested]";
+    const members: [string, unknown][] = [];
+    for (const [key, item] of Object.entries(value as object)) {
+      const secret = SECRET_NAME.test(key) && typeof item === "string" && item !== "";
+      members.push([redactText(key), secret ? REDACTED : await redactLargeValue(item, depth + 1, giveWay)]);
+      await giveWay();
+    }
+    return Array.isArray(value) ? members.map(([, item]) => item) : Object.fromEntries(members);
+  };
+
+  return {
+    find,
+    text: redactText,
+    value: (value) => redactValue(value, 0),
+    largeValue: (value, giveWay) => redactLargeValue(value, 0, giveWay),
+  };
 }
 
 /** The text with each range replaced by a mark. */
@@ -63,6 +99,31 @@ export function replaceRanges(text: string, ranges: readonly Range[]): string {
 }
 
 // --- internal ---
+
+/** Characters of a long text that are searched at once, and how many of them are searched again with what follows. */
+export const WINDOW = 65_536;
+/** Longer than any secret that is recognised. */
+export const OVERLAP = 17_408;
+/** A value with more members is searched part by part. */
+const MANY = 500;
+
+/** How much of a window is done with: not what a secret may go on from, and never half of one. */
+function cutOf(ranges: readonly Range[]): number {
+  const crossing = ranges.find(([start, end]) => start < WINDOW - OVERLAP && end > WINDOW - OVERLAP);
+  if (!crossing) return WINDOW - OVERLAP;
+  return crossing[0] > 0 ? crossing[0] : crossing[1];
+}
+
+function isLarge(value: unknown): boolean {
+  let left = MANY;
+  const look = (each: unknown, depth: number): boolean => {
+    left -= 1;
+    if (typeof each === "string") return each.length > WINDOW;
+    if (typeof each !== "object" || each === null || depth > DEEPEST) return false;
+    return left < 0 || Object.values(each).some((member) => look(member, depth + 1));
+  };
+  return look(value, 0) || left < 0;
+}
 
 /** No secret is shorter: most texts of a log need no search. */
 const SHORTEST = 8;

@@ -1,18 +1,33 @@
-import { execFile } from "node:child_process";
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
-import { promisify } from "node:util";
-import { absolutePath } from "./environment.js";
-import type { Mount, MountPlan } from "./mount-plan.js";
-import { isInside, realPath } from "./paths.js";
+import { seccompFilter } from "../seccomp/filter.js";
+import type { LaunchRequest, LinuxConfinement } from "./backend.js";
+import { type Mount, SCRATCH_BYTES } from "./mount-plan.js";
+import { atLeast, programVersion } from "./programs.js";
 
-const run = promisify(execFile);
-const PROBE_TIMEOUT_MS = 10_000;
-const SCRATCH_BYTES = 1024 ** 3;
+const FILTER_FD = 3;
 
-export interface Bubblewrap {
-  readonly file: string;
-  readonly version: string;
+/** bubblewrap, which makes the namespaces and the mounts and loads the filter from a descriptor. */
+export const bubblewrap: LinuxConfinement = {
+  name: "bubblewrap",
+  programs: ["bwrap"],
+  async inspect([file = ""], arch) {
+    const version = await programVersion(file);
+    const abilities: Abilities = {
+      disablesUserNamespaces: atLeast(version, 0, 8),
+      limitsScratch: atLeast(version, 0, 7),
+      setsModes: atLeast(version, 0, 5),
+    };
+    return {
+      version,
+      filter: seccompFilter(arch),
+      launch: (request) => [file, ...bubblewrapArguments(abilities, request)],
+    };
+  },
+};
+
+// --- internal ---
+
+/** What differs between versions. */
+interface Abilities {
   /** `--disable-userns` (0.8.0); older ones rely on the filter for that. */
   readonly disablesUserNamespaces: boolean;
   /** `--size` (0.7.0). */
@@ -21,63 +36,26 @@ export interface Bubblewrap {
   readonly setsModes: boolean;
 }
 
-/** The first `bwrap` on an absolute `PATH` entry that no workspace could have planted. */
-export function findBubblewrap(path: string | undefined, roots: readonly string[]): string | undefined {
-  for (const directory of absolutePath(path).split(delimiter)) {
-    const file = realPath(join(directory, "bwrap"));
-    if (!file || roots.some((root) => isInside(file, root))) continue;
-    try {
-      accessSync(file, constants.X_OK);
-      return file;
-    } catch {
-      // Not executable for us: keep looking.
-    }
-  }
-  return undefined;
-}
-
-/** Asks the program for its version and makes it start once, since many hosts forbid the namespaces it needs. */
-export async function probeBubblewrap(file: string): Promise<Bubblewrap> {
-  const options = { env: {}, timeout: PROBE_TIMEOUT_MS };
-  const { stdout } = await run(file, ["--version"], options);
-  const version = /\d+\.\d+(\.\d+)?/.exec(stdout)?.[0] ?? "0.0.0";
-  const bubblewrap: Bubblewrap = {
-    file,
-    version,
-    disablesUserNamespaces: atLeast(version, 0, 8),
-    limitsScratch: atLeast(version, 0, 7),
-    setsModes: atLeast(version, 0, 5),
-  };
-  await run(file, [...isolation(bubblewrap, false), "--", "/bin/sh", "-c", ":"], options);
-  return bubblewrap;
-}
-
-/** Arguments that run `shell -c command` in `cwd` under `plan`; the filter is read from `filterFd`. */
-export function bubblewrapArguments(
-  bubblewrap: Bubblewrap,
-  request: { plan: MountPlan; network: boolean; cwd: string; filterFd: number; argv: readonly string[] },
-): string[] {
+function bubblewrapArguments(abilities: Abilities, { plan, network, cwd, argv }: LaunchRequest): string[] {
   return [
-    ...isolation(bubblewrap, request.network),
-    ...request.plan.mounts.flatMap((mount) => mountArguments(bubblewrap, mount)),
+    ...isolation(abilities, network),
+    ...plan.mounts.flatMap((mount) => mountArguments(abilities, mount)),
     "--seccomp",
-    String(request.filterFd),
+    String(FILTER_FD),
     "--chdir",
-    request.cwd,
+    cwd,
     "--",
-    ...request.argv,
+    ...argv,
   ];
 }
 
-// --- internal ---
-
 /** Everything unshared, no capabilities, nothing writable, own devices and process list. */
-function isolation(bubblewrap: Bubblewrap, network: boolean): string[] {
+function isolation(abilities: Abilities, network: boolean): string[] {
   return [
     "--unshare-all",
     ...(network ? ["--share-net"] : []),
     "--unshare-user",
-    ...(bubblewrap.disablesUserNamespaces ? ["--disable-userns"] : []),
+    ...(abilities.disablesUserNamespaces ? ["--disable-userns"] : []),
     "--cap-drop",
     "ALL",
     "--new-session",
@@ -89,12 +67,13 @@ function isolation(bubblewrap: Bubblewrap, network: boolean): string[] {
     "/dev",
     "--proc",
     "/proc",
-    // Root owns the kernel's settings there and needs no capability to write them.
-    ...(process.getuid?.() === 0 ? ["--remount-ro", "/proc"] : []),
+    // Root owns the kernel's settings there and needs no capability to write them; some belong to everybody's namespaces.
+    "--remount-ro",
+    "/proc",
   ];
 }
 
-function mountArguments(bubblewrap: Bubblewrap, mount: Mount): string[] {
+function mountArguments(abilities: Abilities, mount: Mount): string[] {
   const { path, view, kind } = mount;
   switch (view) {
     case "write":
@@ -102,15 +81,10 @@ function mountArguments(bubblewrap: Bubblewrap, mount: Mount): string[] {
     case "read":
       return ["--ro-bind", path, path];
     case "scratch":
-      return [...(bubblewrap.limitsScratch ? ["--size", String(SCRATCH_BYTES)] : []), "--tmpfs", path];
+      return [...(abilities.limitsScratch ? ["--size", String(SCRATCH_BYTES)] : []), "--tmpfs", path];
     case "hide":
       if (kind === "file") return ["--ro-bind", "/dev/null", path];
       // Not writable by its mode, which saves the slow remount. Who changes the mode writes where nobody will ever look.
-      return bubblewrap.setsModes ? ["--perms", "0555", "--tmpfs", path] : ["--tmpfs", path, "--remount-ro", path];
+      return abilities.setsModes ? ["--perms", "0555", "--tmpfs", path] : ["--tmpfs", path, "--remount-ro", path];
   }
-}
-
-function atLeast(version: string, major: number, minor: number): boolean {
-  const [actualMajor = 0, actualMinor = 0] = version.split(".").map(Number);
-  return actualMajor > major || (actualMajor === major && actualMinor >= minor);
 }

@@ -34,6 +34,9 @@ export interface MountRequest {
 /** Places that hold sockets and other users' files; a command gets its own, gone when it ends. */
 const SCRATCH = ["/tmp", "/var/tmp", "/run"];
 
+/** What a command may write there. */
+export const SCRATCH_BYTES = 1024 ** 3;
+
 /** Below `/run` and still needed: name resolution, and the programs of NixOS. */
 const RUN_KEPT = { network: "/etc/resolv.conf", always: "/run/current-system" };
 
@@ -77,7 +80,7 @@ export function planMounts(request: MountRequest): MountPlan {
   const kept = [realPath(RUN_KEPT.always), request.network ? realPath(RUN_KEPT.network) : undefined];
   for (const path of kept) if (path && isInside(path, "/run")) add(path, "read");
   for (const root of request.roots) {
-    add(root, request.writes ? "write" : "read");
+    add(root, request.writes ? "write" : "read", "directory");
     const outer = request.roots.find((other) => other !== root && isInside(root, other));
     if (outer && request.writes) walk(outer, { path: root, kind: "directory" }, "write", add, cover);
   }
@@ -174,7 +177,8 @@ function kindOf(entry: Stats | undefined): Place["kind"] {
   return entry?.isDirectory() ? "directory" : "file";
 }
 
-function byDepth(a: Mount, b: Mount): number {
+/** Parents before children. */
+export function byDepth(a: Mount, b: Mount): number {
   return depth(a.path) - depth(b.path) || (a.path < b.path ? -1 : 1);
 }
 

@@ -15,6 +15,14 @@ export function isInside(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
+/** The innermost of `places`, which are sorted by depth, that lies around another. */
+export function enclosing<Outer extends { readonly path: string }>(
+  inner: { readonly path: string },
+  places: readonly Outer[],
+): Outer | undefined {
+  return places.findLast(({ path }) => path !== inner.path && isInside(inner.path, path));
+}
+
 /** The path without symbolic links, or undefined when it leads nowhere. */
 export function realPath(path: string): string | undefined {
   // Most of the places a plan asks about do not exist, and a thrown error costs ten times the look.

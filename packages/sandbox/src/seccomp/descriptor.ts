@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { accessSync, closeSync, constants, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Gives readable descriptors that hold `bytes` from offset 0, for `bwrap --seccomp FD`; the caller closes each. The file behind
- * them is written once and has no name any more, so nobody else can open or change it; it stays open while the process lives.
+ * Gives readable descriptors that hold `bytes` from offset 0; the caller closes each. The file they lead to is written once and
+ * has no name any more, so nobody else can open or change it; it stays open while the process lives.
  */
 export function descriptorsOf(bytes: Buffer): () => number {
   let source: number | undefined;
@@ -18,15 +18,32 @@ export function descriptorsOf(bytes: Buffer): () => number {
 
 // --- internal ---
 
+/** Some hosts let nobody run what lies in `/tmp`. */
+const PLACES = ["/var/tmp", "/dev/shm", "/run/shm"];
+
+/** In the first place whose files may be run, as a file of bytes may be a program; in the temporary directory where none is. */
 function namelessFile(bytes: Buffer): number {
-  const path = join(tmpdir(), `seccomp-${randomBytes(12).toString("hex")}`);
-  const fd = openSync(path, "wx+", 0o600);
+  const preferred = tmpdir();
+  for (const place of [preferred, ...PLACES]) {
+    try {
+      return writtenOnce(place, bytes, constants.X_OK);
+    } catch {
+      // Not here: it does not exist, is full, or forbids it.
+    }
+  }
+  return writtenOnce(preferred, bytes, constants.R_OK);
+}
+
+/** Opened for reading only: the kernel runs no file that somebody could still write. */
+function writtenOnce(place: string, bytes: Buffer, access: number): number {
+  const path = join(place, `seccomp-${randomBytes(12).toString("hex")}`);
+  const fd = openSync(path, "wx", 0o555);
   try {
-    unlinkSync(path);
     writeSync(fd, bytes);
-    return fd;
-  } catch (error) {
+    accessSync(path, access);
+    return openSync(path, "r");
+  } finally {
     closeSync(fd);
-    throw error;
+    unlinkSync(path);
   }
 }

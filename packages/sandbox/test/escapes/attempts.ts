@@ -1,30 +1,6 @@
 import type { SandboxMode } from "../../src/index.js";
-
-/**
- * One attempt to get out. Whatever it does, afterwards nothing outside may have changed, no listener may have been reached, the
- * secret may not have been printed, `ESCAPED` may not have been printed, and `creates` may not exist.
- */
-export interface Attempt {
-  readonly name: string;
-  /** @defaultValue read-only and workspace-write */
-  readonly modes?: readonly SandboxMode[];
-  readonly command: string;
-  readonly creates?: string;
-  /** A command line that must not be running when the command has ended. */
-  readonly leaves?: string;
-  /** Runs in every test run, not only in the full suite. */
-  readonly core?: boolean;
-}
-
-const WRITE: readonly SandboxMode[] = ["workspace-write"];
-const NETWORK: readonly SandboxMode[] = ["workspace-write-network"];
-const ALL: readonly SandboxMode[] = ["read-only", "workspace-write", "workspace-write-network"];
-
-const python = (code: string): string => `python3 -c "${code.replaceAll('"', '\\"')}"`;
-const syscall = (number: string, ...args: readonly string[]): string =>
-  python(
-    `import ctypes,platform;n={'x86_64':0,'aarch64':1}[platform.machine()];c=ctypes.CDLL(None,use_errno=True);r=c.syscall((${number})[n],${args.join(",") || "0"});print('ESCAPED' if r>=0 else 'refused')`,
-  );
+import { ALL, type Attempt, NETWORK, python, syscall, WRITE } from "./attempt.js";
+import { WALL_ATTEMPTS } from "./wall-attempts.js";
 
 const files: readonly Attempt[] = [
   { name: "append outside", command: "echo x >> {OUT}/canary", core: true },
@@ -408,6 +384,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   ...sockets,
   ...kernel,
   ...workspace,
+  ...WALL_ATTEMPTS,
 ];
 
 /** What honest work needs; each prints `fine`. */
@@ -449,6 +426,22 @@ export const CONTROLS: readonly { name: string; mode: SandboxMode; command: stri
     name: "archive and modes",
     mode: "workspace-write",
     command: "tar cf /tmp/a.tar src && tar xf /tmp/a.tar -C {WS} && chmod 755 src && echo fine",
+  },
+  {
+    name: "a server of its own",
+    mode: "workspace-write",
+    command:
+      "node -e \"require('http').createServer((q,r)=>r.end('fine')).listen(0,'127.0.0.1',function(){fetch('http://127.0.0.1:'+this.address().port).then(r=>r.text()).then(t=>{console.log(t);process.exit()})})\"",
+  },
+  {
+    name: "a terminal of its own",
+    mode: "read-only",
+    command: python("import os,pty;m,s=pty.openpty();os.write(s,b'fine');print(os.read(m,9))"),
+  },
+  {
+    name: "devices",
+    mode: "read-only",
+    command: "head -c1 /dev/urandom | wc -c | grep -q 1 && echo x > /dev/null && cat /dev/stdin <<< fine",
   },
   { name: "background and wait", mode: "workspace-write", command: "sleep 0.05 & wait && echo fine" },
 ];

@@ -1,26 +1,25 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import {
-  accessSync,
   chmodSync,
   chownSync,
-  constants,
+  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
+  readlinkSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { createServer, type Server } from "node:net";
-import { homedir, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createSandbox, type SandboxMode } from "../../src/index.js";
+import { COMMAND_PATH, type Confinement, visiblePlace } from "../confinements.js";
 
 /** Who runs the commands; a number is an ordinary user that root turns into. */
 export type Actor = "self" | number;
@@ -48,30 +47,12 @@ export interface Ground {
 }
 
 const COMMAND_TIMEOUT_MS = 20_000;
-const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
-/** A place that commands can see, so that an attempt on it fails for the right reason; without one only their own /tmp is left. */
-function outsideBase(): string {
-  const candidates = ["/srv", homedir(), process.cwd()].filter((path) => existsSync(path));
-  return candidates.find((path) => isVisible(path) && isWritable(path)) ?? tmpdir();
-}
+/** The first line of every command: one that never ran proves nothing. */
+export const BEGUN = "begun";
 
-/** False below the directories that every command has for itself. */
-function isVisible(path: string): boolean {
-  return !/^\/(tmp|var\/tmp|run)(\/|$)/.test(realpathSync(path));
-}
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-export async function layGround(actor: Actor): Promise<Ground> {
-  const base = mkdtempSync(join(outsideBase(), "escape-"));
+export async function layGround(actor: Actor, confinement: Confinement): Promise<Ground> {
+  const base = mkdtempSync(join(visiblePlace(), "escape-"));
   const [ws, out, home] = ["ws", "out", "home"].map((name) => join(base, name)) as [string, string, string];
   const secret = `secret-${randomBytes(8).toString("hex")}`;
   for (const path of [
@@ -98,6 +79,10 @@ export async function layGround(actor: Actor): Promise<Ground> {
   writeFileSync(join(home, ".chimera/run/server.pid"), `{"token":"${secret}"}`);
   chmodSync(base, 0o755);
   if (actor !== "self") giveAway(base, actor);
+  if (process.getuid?.() === 0) layTraps(out);
+  const token = randomBytes(6).toString("hex");
+  const others = ["/tmp", "/var/tmp", "/dev/shm"].map((place) => join(place, `others-${token}`));
+  for (const path of others) writeFileSync(path, "");
 
   let arrivals = 0;
   const count = (): void => {
@@ -138,6 +123,10 @@ export async function layGround(actor: Actor): Promise<Ground> {
     PORT: String(typeof address === "object" && address ? address.port : 0),
     UPORT: String(udp.address().port),
     PID: String(process.pid),
+    TOKEN: token,
+    NAMESPACES: readdirSync("/proc/self/ns")
+      .map((name) => readlinkSync(`/proc/self/ns/${name}`))
+      .join(" "),
   };
 
   return {
@@ -155,14 +144,16 @@ export async function layGround(actor: Actor): Promise<Ground> {
         workspace: { cwd: ws },
         stateDir: join(home, ".chimera"),
         home,
-        env: { ...process.env, PATH: `${dirname(process.execPath)}:${SYSTEM_PATH}`, HOME: home, SERVER_TOKEN: secret },
+        env: { ...process.env, PATH: confinement.path, HOME: home, SERVER_TOKEN: secret },
         log: () => {},
       });
       const filled = command.replace(
         /\{([A-Z]+)\}/g,
         (whole, name: string) => values[name as keyof typeof values] ?? whole,
       );
-      const confined = await sandbox.confine(filled);
+      const confined = await sandbox.confine(`echo ${BEGUN}; ${filled}`, {
+        env: { PATH: COMMAND_PATH },
+      });
       const started = performance.now();
       const child = spawn(confined.file, confined.args, {
         ...confined.options,
@@ -185,7 +176,7 @@ export async function layGround(actor: Actor): Promise<Ground> {
     async close() {
       for (const server of servers) server.close();
       udp.close();
-      rmSync(base, { recursive: true, force: true });
+      for (const path of [base, ...others]) rmSync(path, { recursive: true, force: true });
     },
   };
 }
@@ -195,21 +186,15 @@ export function fill(text: string, ground: Ground): string {
   return text.replace(/\{([A-Z]+)\}/g, (whole, name: string) => ground.values[name] ?? whole);
 }
 
-/** Processes of the whole machine whose command line contains `text`. */
-export function processesWith(text: string): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").startsWith(text);
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
-}
-
 // --- internal ---
+
+/** What root may have lying about: a shell that gives its user root's rights, and a device. */
+function layTraps(out: string): void {
+  copyFileSync("/bin/sh", join(out, "shell-of-root"));
+  chmodSync(join(out, "shell-of-root"), 0o4755);
+  execFileSync("mknod", [join(out, "zero-device"), "c", "1", "5"]);
+  chmodSync(join(out, "zero-device"), 0o666);
+}
 
 function giveAway(path: string, uid: number): void {
   chownSync(path, uid, uid);

@@ -2,39 +2,47 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SandboxMode } from "../../src/index.js";
-import { type Attempt, CONTROLS } from "./attempts.js";
-import { type Actor, fill, type Ground, layGround, processesWith } from "./ground.js";
+import { type Confinement, confinements } from "../confinements.js";
+import { processesWith } from "../run.js";
+import type { Attempt } from "./attempt.js";
+import { CONTROLS } from "./attempts.js";
+import { type Actor, BEGUN, fill, type Ground, layGround } from "./ground.js";
 
 const DEFAULT_MODES: readonly SandboxMode[] = ["read-only", "workspace-write"];
 const ORDINARY_USER = 65534;
 
 /** Root plays both roles; anybody else only their own. */
 const ROLES: readonly { who: string; actor: Actor; tags: string[] }[] = [
-  { who: "root", actor: "self", tags: ["needs-root", "needs-sandbox"] },
-  { who: "an ordinary user", actor: process.getuid?.() === 0 ? ORDINARY_USER : "self", tags: ["needs-sandbox"] },
+  { who: "root", actor: "self", tags: ["needs-root"] },
+  { who: "an ordinary user", actor: process.getuid?.() === 0 ? ORDINARY_USER : "self", tags: [] },
 ];
 
-/** Runs the attempts as root and as an ordinary user. */
+/** Runs the attempts in every way to confine, as root and as an ordinary user. */
 export function escapeSuite(attempts: readonly Attempt[]): void {
-  for (const { who, actor, tags } of ROLES) describe(`as ${who}`, { tags }, () => attack(who, actor, attempts));
+  for (const confinement of confinements) {
+    for (const { who, actor, tags } of ROLES) {
+      const name = `${confinement.name} as ${who}`;
+      describe(name, { tags: [...tags, ...confinement.tags] }, () => attack(name, attempts, confinement, actor));
+    }
+  }
 }
 
 // --- internal ---
 
-function attack(who: string, actor: Actor, attempts: readonly Attempt[]): void {
+function attack(name: string, attempts: readonly Attempt[], confinement: Confinement, actor: Actor): void {
   let ground: Ground;
   let executed = 0;
   const planned = attempts.reduce((sum, attempt) => sum + (attempt.modes ?? DEFAULT_MODES).length, 0);
   beforeAll(async () => {
-    ground = await layGround(actor);
+    ground = await layGround(actor, confinement);
   });
   afterAll(async () => {
-    console.log(`escape attempts as ${who}: ${executed} of ${planned} executed, ${CONTROLS.length} controls`);
+    console.log(`escape attempts on ${name}: ${executed} of ${planned} executed, ${CONTROLS.length} controls`);
     await ground.close();
   });
 
-  for (const { name, mode, command } of CONTROLS) {
-    test(`works: ${name}`, { tags: needsOf(command) }, async () => {
+  for (const { name: what, mode, command } of CONTROLS) {
+    test(`works: ${what}`, { tags: needsOf(command) }, async () => {
       const outcome = await ground.run(mode, command);
       expect(outcome.stdout, outcome.stderr).toContain("fine");
     });
@@ -46,6 +54,7 @@ function attack(who: string, actor: Actor, attempts: readonly Attempt[]): void {
       const before = { outside: ground.fingerprint(), reached: ground.reached() };
       const outcome = await ground.run(mode, attempt.command);
       executed += 1;
+      expect(outcome.stdout.split("\n", 1), outcome.stderr).toEqual([BEGUN]);
       expect(outcome.stdout).not.toContain("ESCAPED");
       expect(outcome.stdout + outcome.stderr).not.toContain(ground.secret);
       expect(ground.fingerprint()).toBe(before.outside);

@@ -1,6 +1,7 @@
 /** Text of a command file -> command. Front matter that cannot be read makes the whole text the body. */
 import { basename } from "node:path";
 import type { CommandArg, CustomCommand } from "./command.js";
+import { parseYaml } from "./yaml.js";
 
 const FRONT_MATTER = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 
@@ -10,7 +11,7 @@ export async function parseCommand(text: string, source: string): Promise<Custom
   if (clean.trim() === "") return null;
   const head = FRONT_MATTER.exec(clean);
   const fields = head ? await readFields(head[1] ?? "") : null;
-  const body = (head && fields ? clean.slice(head[0].length) : clean).replace(/^[\r\n]+|[\r\n]+$/g, "");
+  const body = withoutOuterBreaks(head && fields ? clean.slice(head[0].length) : clean);
   return {
     name: stringOf(fields?.["name"]) ?? basename(source, ".md"),
     description: stringOf(fields?.["description"]) ?? "",
@@ -22,10 +23,19 @@ export async function parseCommand(text: string, source: string): Promise<Custom
 
 // --- internal ---
 
+/** Not by a pattern: one that looks for the last breaks tries every run of them on the way. */
+function withoutOuterBreaks(text: string): string {
+  const isBreak = (at: number) => text[at] === "\n" || text[at] === "\r";
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBreak(start)) start += 1;
+  while (end > start && isBreak(end - 1)) end -= 1;
+  return text.slice(start, end);
+}
+
 async function readFields(yaml: string): Promise<Record<string, unknown> | null> {
-  const { parse } = await import("yaml");
   try {
-    const value: unknown = parse(yaml, { maxAliasCount: 0 });
+    const value = await parseYaml(yaml);
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : null;

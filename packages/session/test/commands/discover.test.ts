@@ -70,3 +70,24 @@ test("a project's command is a file of the project; the user's own may be kept e
 test("no directories, no commands", async () => {
   expect(await discoverCommands({ home: "/nonexistent", cwd: "/nonexistent" })).toEqual([]);
 });
+
+test("files that are made to take long are read one by one, as far as they make sense", async () => {
+  const keys = Array.from({ length: 20_000 }, (_, at) => `k${at}: v`).join("\n");
+  const names = Array.from({ length: 20 }, (_, at) => `c${String(at).padStart(2, "0")}`);
+  const files = names.map((name) => [`.opencode/commands/${name}.md`, `---\n${keys}\n---\nbody`]);
+  const cwd = tree({
+    ...Object.fromEntries(files),
+    ".opencode/commands/breaks.md": `a${"\n".repeat(200_000)}z\n\n`,
+  });
+  let turns = 0;
+  const ticking = setInterval(() => {
+    turns += 1;
+  });
+  const found = await discoverCommands({ home: tree({}), cwd });
+  clearInterval(ticking);
+  expect(found.map(({ name }) => name)).toEqual(["breaks", ...names]);
+  expect(found[0]?.body).toHaveLength(200_002);
+  // A head of this length is not read, and is part of the prompt.
+  expect(found[1]?.body.startsWith("---\nk0: v")).toBe(true);
+  expect(turns).toBeGreaterThan(0);
+});

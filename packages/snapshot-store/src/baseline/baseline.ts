@@ -4,15 +4,16 @@
  */
 import { type Blobs, createBlobs, sha256 } from "../content/blobs.js";
 import { type SkipReason, type StoredState, statIfAny } from "../content/file-state.js";
+import { sameStamp } from "../content/stamp.js";
 import type { SnapshotLimits } from "../limits.js";
-import { createPacer } from "../pacer.js";
+import { createPacer, paced } from "../pacer.js";
 import { createFacts, type Fact } from "./facts.js";
 import { rulesAbove } from "./ignore-rules.js";
 import { factOf, settleUnmetFacts } from "./indexed-file.js";
 import { createRun, noteSkipped, type Run } from "./run.js";
 import { scan } from "./scan.js";
 import { createFindings, type ScanContext } from "./scan-context.js";
-import { createDirectoryNode, type DirectoryNode, type FileNode, filesOf, sameStamp } from "./tree.js";
+import { createDirectoryNode, type DirectoryNode, type FileNode, filesOf } from "./tree.js";
 import { createWatcher } from "./watch.js";
 
 export interface Baseline {
@@ -30,7 +31,7 @@ export interface Baseline {
   /** The state of a file if the index is current for it. */
   current(path: string): StoredState | null;
   /** Removes content no file has any more and nobody stored lately; returns what was removed. */
-  prune(): { readonly blobs: number; readonly bytes: number };
+  prune(): Promise<{ readonly blobs: number; readonly bytes: number }>;
 }
 
 export interface BaselineOptions {
@@ -81,11 +82,11 @@ export function createBaseline(options: BaselineOptions): Baseline {
     how.signal?.throwIfAborted();
     const above = rulesAbove(root);
     const found = createFindings(how.explore ? null : truncated);
-    unmet ??= facts.load();
+    const pacer = createPacer(how.signal);
+    unmet ??= await paced(facts.loading(), pacer);
     await watcher.catchUp();
     tree ??= createDirectoryNode(root, above, 0);
     const shared = { root: tree, rulesAbove: above, ownData, blobs, limits, runs, facts: unmet, usage, watcher, clock };
-    const pacer = createPacer(how.signal);
     const deadline = performance.now() + limits.baselineMs;
     const context: ScanContext = { ...shared, ...how, pacer, deadline, found };
     try {
@@ -96,20 +97,20 @@ export function createBaseline(options: BaselineOptions): Baseline {
       if (truncated !== null) noteSkipped(runs, root, truncated);
     } finally {
       for (const fact of found.learned) learned.set(fact.path, fact);
-      saveFacts();
+      await saveFacts();
     }
   }
 
   /** Not while a command is in progress: after a crash the next process has to see what it did. */
-  function saveFacts(): void {
+  async function saveFacts(): Promise<void> {
     if (runs.size > 0) return;
-    facts.save([...learned.values()], allFacts, usage.files);
+    await paced(facts.saving([...learned.values()], allFacts, usage.files), createPacer());
     learned.clear();
   }
 
-  function endRun(run: Run): void {
+  async function endRun(run: Run): Promise<void> {
     runs.delete(run);
-    saveFacts();
+    await saveFacts();
   }
 
   /** A scan that took long is out of date when it ends, and what others did meanwhile is not the command's doing. */
@@ -153,7 +154,7 @@ export function createBaseline(options: BaselineOptions): Baseline {
           for (const path of run.foreign) run.files.delete(path);
           await keep();
         } finally {
-          endRun(run);
+          await endRun(run);
         }
       });
     },
@@ -170,7 +171,7 @@ export function createBaseline(options: BaselineOptions): Baseline {
           await bringUpToDate({ thorough: true, explore: true, signal: undefined });
           await keep(run);
         } finally {
-          endRun(run);
+          await endRun(run);
         }
         return !movedOn;
       });
@@ -185,20 +186,24 @@ export function createBaseline(options: BaselineOptions): Baseline {
       return stat !== null && sameStamp(node, stat) ? node.state : null;
     },
     prune() {
-      const needed = new Set<string>();
-      for (const fact of [...(unmet ?? facts.load()).values(), ...allFacts()]) {
-        if (fact.state.kind === "file" || fact.state.kind === "link") needed.add(fact.state.sha);
-      }
-      const removed = { blobs: 0, bytes: 0 };
-      if (runs.size > 0) return removed;
-      const youngest = Date.now() - PRUNE_AGE_MS;
-      for (const [sha, stat] of blobs.list()) {
-        if (needed.has(sha) || stat.mtimeMs > youngest) continue;
-        blobs.remove(sha);
-        removed.blobs += 1;
-        removed.bytes += stat.bytes;
-      }
-      return removed;
+      return exclusive(async () => {
+        const pacer = createPacer();
+        const needed = new Set<string>();
+        const removed = { blobs: 0, bytes: 0 };
+        if (runs.size > 0) return removed;
+        for (const fact of [...(unmet ?? (await paced(facts.loading(), pacer))).values(), ...allFacts()]) {
+          if (fact.state.kind === "file" || fact.state.kind === "link") needed.add(fact.state.sha);
+        }
+        const youngest = Date.now() - PRUNE_AGE_MS;
+        for (const [sha, stat] of await paced(blobs.listing(), pacer)) {
+          if (needed.has(sha) || stat.mtimeMs > youngest) continue;
+          blobs.remove(sha);
+          removed.blobs += 1;
+          removed.bytes += stat.bytes;
+          await pacer.pause();
+        }
+        return removed;
+      });
     },
   };
 }

@@ -8,6 +8,7 @@ import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type FileState } from "../content/file-state.js";
 import { errnoOf } from "../errors.js";
+import type { Steps } from "../pacer.js";
 
 export interface Fact {
   readonly path: string;
@@ -20,54 +21,58 @@ export interface Fact {
 }
 
 export interface Facts {
-  load(): Map<string, Fact>;
+  loading(): Steps<Map<string, Fact>>;
   /** Remembers what changed; rewrites the file from `all` once most of its lines are outdated. */
-  save(changed: readonly Fact[], all: () => Iterable<Fact>, total: number): void;
+  saving(changed: readonly Fact[], all: () => Iterable<Fact>, total: number): Steps<void>;
   /** Whether anybody saved some after this time. */
   savedAfter(ms: number): boolean;
 }
 
 const VERSION = 2;
+/** Rows between two looks at the clock. */
+const STRETCH = 500;
 
 export function createFacts(path: string): Facts {
   let lines = 0;
 
-  function rewrite(all: Iterable<Fact>): void {
-    const out = [JSON.stringify({ v: VERSION })];
-    for (const fact of all) out.push(encode(fact));
-    lines = out.length;
-    replaceFile(path, `${out.join("\n")}\n`);
+  function* rewriting(all: Iterable<Fact>): Steps<void> {
+    const { text, count } = yield* encoding(all);
+    lines = count + 1;
+    replaceFile(path, `${JSON.stringify({ v: VERSION })}\n${text}`);
   }
 
   return {
-    load() {
+    *loading() {
       const facts = new Map<string, Fact>();
       const text = readTextIfAny(path) ?? "";
-      const rows = text.split("\n");
-      if (rows[0] !== JSON.stringify({ v: VERSION })) return facts;
-      for (const row of rows.slice(1)) {
-        const fact = decode(row);
+      const head = `${JSON.stringify({ v: VERSION })}\n`;
+      if (!text.startsWith(head)) return facts;
+      for (let start = head.length, end = 0; start < text.length; start = end + 1) {
+        end = text.indexOf("\n", start);
+        if (end < 0) end = text.length;
+        const fact = decode(text.slice(start, end));
         if (fact === null) continue;
         lines += 1;
         if (fact.state.kind === "absent") facts.delete(fact.path);
         else facts.set(fact.path, fact);
+        if (lines % STRETCH === 0) yield;
       }
       return facts;
     },
-    save(changed, all, total) {
+    *saving(changed, all, total) {
       if (changed.length === 0) return;
       if (lines === 0 || lines + changed.length > 2 * total + 1000) {
-        rewrite(all());
+        yield* rewriting(all());
         return;
       }
-      const text = `${changed.map(encode).join("\n")}\n`;
+      const { text, count } = yield* encoding(changed);
       try {
         appendFileSync(path, text, { mode: 0o600, flag: "a" });
-        lines += changed.length;
+        lines += count;
       } catch (error) {
         if (errnoOf(error) !== "ENOENT") throw error;
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        rewrite(all());
+        yield* rewriting(all());
       }
     },
     savedAfter: (ms) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > ms,
@@ -80,6 +85,15 @@ export function goneFact(path: string): Fact {
 }
 
 // --- internal ---
+
+function* encoding(facts: Iterable<Fact>): Steps<{ readonly text: string; readonly count: number }> {
+  const rows: string[] = [];
+  for (const fact of facts) {
+    rows.push(`${encode(fact)}\n`);
+    if (rows.length % STRETCH === 0) yield;
+  }
+  return { text: rows.join(""), count: rows.length };
+}
 
 function encode(fact: Fact): string {
   const { path, size, mtimeMs, ctimeMs, ino, binary, state } = fact;

@@ -8,18 +8,24 @@ import { fsPath } from "../workspace/path-bytes.js";
 /** The rules in force in one directory: its own, then those of the directories above. */
 export interface IgnoreRules {
   ignores(path: string, isDirectory: boolean): boolean;
+  /** What the rules of directories below may still cost. @defaultValue all that rules may */
+  readonly stepsLeft?: number;
 }
 
 /** Never watched, whatever ignore files say: version control's own data, and trees that package managers rebuild. */
 const ALWAYS_IGNORED: ReadonlySet<string> = new Set([".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"]);
 const MAX_RULES_BYTES = 1024 * 1024;
 /**
- * What a rule may cost. The pattern of a rule is tried at every depth for every `**`, and every rule on every path: a hostile
- * file could keep a scan busy for days. A rule beyond these bounds ignores nothing.
+ * What rules may cost. A rule is tried at every depth for every `**` and at every character for every `*`, and every rule on
+ * every path: a hostile file could keep a scan busy for days. A rule beyond these bounds ignores nothing.
  */
+const MAX_LINES = 20_000;
 const MAX_RULES = 2000;
 const MAX_GLOBSTARS = 2;
 const MAX_DEPTH = 64;
+/** Steps that all rules in force may take together on one name, about ten milliseconds. */
+const MAX_STEPS = 12_000_000;
+const LONGEST_NAME = 255;
 
 export function isAlwaysIgnored(name: string): boolean {
   return ALWAYS_IGNORED.has(name) || name.startsWith(STAGE_PREFIX);
@@ -46,9 +52,10 @@ export function readIgnoreFile(path: string): string {
 /** Rules of a directory, given those above it. Without text of its own it shares them. */
 export function rulesBelow(parent: IgnoreRules, directory: string, text: string): IgnoreRules {
   if (text.trim() === "") return parent;
-  const own = matcher(text);
+  const { own, stepsLeft } = matcher(text, parent.stepsLeft ?? MAX_STEPS);
   const start = directory === "/" ? 1 : directory.length + 1;
   return {
+    stepsLeft,
     ignores(path, isDirectory) {
       const relative = path.slice(start);
       if (depthOf(relative) > MAX_DEPTH) return parent.ignores(path, isDirectory);
@@ -78,13 +85,27 @@ export function rulesAbove(root: string): IgnoreRules {
 
 const NO_RULES: IgnoreRules = { ignores: (path) => isAlwaysIgnored(basename(path)) };
 
-function matcher(text: string): Ignore {
+function matcher(text: string, steps: number): { own: Ignore; stepsLeft: number } {
+  let stepsLeft = steps;
   const rules = text
-    .split("\n")
+    .split("\n", MAX_LINES)
     .filter((line) => line.trim() !== "" && !line.startsWith("#"))
     .slice(0, MAX_RULES)
-    .filter((line) => line.split("**").length - 1 <= MAX_GLOBSTARS);
-  return ignore({ allowRelativePaths: true, ignorecase: process.platform !== "linux" }).add(rules);
+    .filter((line) => line.split("**").length - 1 <= MAX_GLOBSTARS)
+    .filter((line) => {
+      const cost = costOf(line);
+      if (cost > stepsLeft) return false;
+      stepsLeft -= cost;
+      return true;
+    });
+  const own = ignore({ allowRelativePaths: true, ignorecase: process.platform !== "linux" }).add(rules);
+  return { own, stepsLeft };
+}
+
+/** Steps on the longest name: where each of its stars ends is tried for every place where the one before may end. */
+function costOf(rule: string): number {
+  const stars = Math.max(...rule.split("/").map((name) => name.replaceAll("**", "*").split("*").length - 1));
+  return Array.from({ length: stars }, (_, at) => LONGEST_NAME / (at + 1)).reduce((cost, each) => cost * each, 1);
 }
 
 function depthOf(path: string): number {

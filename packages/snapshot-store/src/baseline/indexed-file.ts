@@ -1,6 +1,15 @@
 /** One file of the index: added when it is met, read again when it may have changed, forgotten when it is gone. */
 import type { Stats } from "node:fs";
-import { type FileState, observe, type SkipReason, sameContent, statIfAny } from "../content/file-state.js";
+import {
+  contentOf,
+  type FileState,
+  observing,
+  type SkipReason,
+  sameContent,
+  statIfAny,
+} from "../content/file-state.js";
+import { sameStamp } from "../content/stamp.js";
+import { paced } from "../pacer.js";
 import { fsPath } from "../workspace/path-bytes.js";
 import { type Fact, goneFact } from "./facts.js";
 import { noteDirectory, noteFile, noteSkipped } from "./run.js";
@@ -14,14 +23,13 @@ import {
   isElusive,
   isRacy,
   pathIn,
-  sameStamp,
 } from "./tree.js";
 
 /** What the index could know of a file before it was listed; only one that is new to the disk can be undone. */
 export type Past = "absent" | "ignored_before" | "uncharted";
 
 /** Adds a file that was listed. */
-export function addFile(context: ScanContext, directory: DirectoryNode, name: string, past: Past): void {
+export async function addFile(context: ScanContext, directory: DirectoryNode, name: string, past: Past): Promise<void> {
   const { usage, facts, runs, found } = context;
   const node = createFileNode(pathIn(directory, name), usage.scans);
   const fact = facts.get(node.path);
@@ -32,22 +40,27 @@ export function addFile(context: ScanContext, directory: DirectoryNode, name: st
   usage.files += 1;
   if (fact === undefined) {
     const reason = past === "absent" ? untrackedOrigin(context, stat) : past;
-    refresh(context, node, reason !== null);
+    await refresh(context, node, reason !== null);
     // What lies off the chart is told once, of the root.
     if (reason !== null && reason !== "uncharted") noteSkipped(runs, node.path, reason);
   } else {
     found.departed.add(fact.ino);
     if (!takeFact(context, node, fact, stat)) {
       node.state = fact.state;
-      refresh(context, node, false);
+      await refresh(context, node, false);
     }
   }
   if (isElusive(node)) directory.watch?.suspect(name);
 }
 
-export function checkFile(context: ScanContext, directory: DirectoryNode, name: string, node: FileNode): void {
+export async function checkFile(
+  context: ScanContext,
+  directory: DirectoryNode,
+  name: string,
+  node: FileNode,
+): Promise<void> {
   const stat = statIfAny(node.address);
-  if (stat === null || node.racy || !sameStamp(node, stat)) refresh(context, node, false);
+  if (stat === null || node.racy || !sameStamp(node, stat)) await refresh(context, node, false);
   if (isElusive(node)) directory.watch?.suspect(name);
 }
 
@@ -119,13 +132,16 @@ function takeFact(context: ScanContext, node: FileNode, fact: Fact, stat: Stats)
 }
 
 /** Reads a file anew and tells the running commands if it differs. */
-function refresh(context: ScanContext, node: FileNode, quietly: boolean): void {
-  const { limits, usage, blobs, runs, found } = context;
+async function refresh(context: ScanContext, node: FileNode, quietly: boolean): Promise<void> {
+  const { limits, usage, blobs, runs, found, pacer } = context;
   const before = node.state;
-  const seen = observe(node.address, limits.fileBytes);
+  const seen = await paced(observing(node.address, limits.fileBytes), pacer);
+  const content = contentOf(seen);
+  const fits = usage.bytes - node.stored + (content?.bytes.length ?? 0) <= limits.baselineBytes;
+  if (content !== null && fits) await paced(blobs.putting(content.sha, content.bytes), pacer);
   usage.bytes -= node.stored;
   node.stored = 0;
-  node.state = seen.state;
+  node.state = content === null || fits ? seen.state : { kind: "skipped", reason: "quota" };
   if (seen.stat !== null) {
     if (node.ino !== seen.stat.ino) found.departed.add(node.ino);
     const { size, mtimeMs, ctimeMs, ino, nlink } = seen.stat;
@@ -135,15 +151,10 @@ function refresh(context: ScanContext, node: FileNode, quietly: boolean): void {
     node.linked = nlink > 1;
     node.binary = seen.bytes?.subarray(0, BINARY_PROBE_BYTES).includes(0) ?? true;
   }
-  if ((seen.state.kind === "file" || seen.state.kind === "link") && seen.bytes !== null) {
-    if (usage.bytes + seen.bytes.length > limits.baselineBytes) {
-      node.state = { kind: "skipped", reason: "quota" };
-    } else {
-      blobs.put(seen.state.sha, seen.bytes);
-      node.stored = seen.bytes.length;
-      usage.bytes += node.stored;
-      found.learned.push(factOf(node));
-    }
+  if (content !== null && fits) {
+    node.stored = content.bytes.length;
+    usage.bytes += node.stored;
+    found.learned.push(factOf(node));
   }
   if (!quietly && !(sameContent(before, node.state) && modeOf(before) === modeOf(node.state))) {
     noteFile(runs, node.path, before);

@@ -1,12 +1,14 @@
 /** One directory of the index: listed again when its times say so, its entries compared with what was known. */
-import { type Dirent, readdirSync, type Stats } from "node:fs";
+import { type Dirent, opendirSync, readdirSync, type Stats } from "node:fs";
 import { statIfAny } from "../content/file-state.js";
+import { sameStamp } from "../content/stamp.js";
+import { paced, type Steps } from "../pacer.js";
 import { textOfBytes } from "../workspace/path-bytes.js";
 import { type IgnoreRules, isAlwaysIgnored, readIgnoreFile, rulesBelow } from "./ignore-rules.js";
 import { forgetBelow, forgetFile } from "./indexed-file.js";
 import { noteDirectory } from "./run.js";
 import type { ScanContext } from "./scan-context.js";
-import { createDirectoryNode, type DirectoryNode, isRacy, pathIn, sameStamp } from "./tree.js";
+import { createDirectoryNode, type DirectoryNode, isRacy, pathIn } from "./tree.js";
 
 export interface Listing {
   /** Files that are not in the index yet. */
@@ -45,7 +47,7 @@ export async function listDirectory(
   const unchanged = sameTimes && isSameDirectory(directory, stat) && !directory.racy && !directory.stale;
   if (unchanged && !ignoreFileChanged(directory)) return { ...NOTHING, suspects };
 
-  const entries = readEntries(directory);
+  const entries = await paced(readingEntries(directory), context.pacer);
   directory.unreadable = entries === null;
   if (entries === null) return { ...NOTHING, suspects: null };
   const oldRules = first ? null : directory.rules;
@@ -93,22 +95,35 @@ function ignoreFileChanged(directory: DirectoryNode): boolean {
 
 type Entries = ReadonlyMap<string, Dirent | Dirent<Buffer>>;
 
+/** Entries that are read at once. */
+const BATCH = 1024;
+
 /** Null when it cannot be read; it may just have been removed. */
-function readEntries(directory: DirectoryNode): Entries | null {
-  const found = new Map<string, Dirent | Dirent<Buffer>>();
+function* readingEntries({ address }: DirectoryNode): Steps<Entries | null> {
   try {
-    const entries = readdirSync(directory.address, { withFileTypes: true });
-    if (!entries.some((entry) => entry.name.includes("\ufffd"))) {
-      for (const entry of entries) found.set(entry.name, entry);
-      return found;
-    }
-    for (const entry of readdirSync(directory.address, { withFileTypes: true, encoding: "buffer" })) {
-      found.set(textOfBytes(entry.name), entry);
-    }
-    return found;
+    const named = typeof address === "string" ? yield* readingNames(address) : null;
+    if (named !== null) return named;
+    const entries = readdirSync(address, { withFileTypes: true, encoding: "buffer" });
+    return new Map(entries.map((entry) => [textOfBytes(entry.name), entry]));
   } catch {
     return null;
   }
+}
+
+/** Null when a name is not text. */
+function* readingNames(path: string): Steps<Entries | null> {
+  const found = new Map<string, Dirent>();
+  const directory = opendirSync(path, { bufferSize: BATCH });
+  try {
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
+      if (entry.name.includes("\ufffd")) return null;
+      found.set(entry.name, entry);
+      if (found.size % BATCH === 0) yield;
+    }
+  } finally {
+    directory.closeSync();
+  }
+  return found;
 }
 
 interface RulesNow {

@@ -83,7 +83,7 @@ async function addFiles(
       return;
     }
     const ignored = oldRules?.ignores(pathIn(directory, name), false) === true;
-    addFile(context, directory, name, !charted ? "uncharted" : ignored ? "ignored_before" : "absent");
+    await addFile(context, directory, name, !charted ? "uncharted" : ignored ? "ignored_before" : "absent");
     const pause = pacer.pause();
     if (pause !== null) await pause;
   }
@@ -97,7 +97,7 @@ async function checkFiles(
 ): Promise<void> {
   for (const name of suspects ?? directory.files.keys()) {
     const node = directory.files.get(name);
-    if (node !== undefined && node.scan !== context.usage.scans) checkFile(context, directory, name, node);
+    if (node !== undefined && node.scan !== context.usage.scans) await checkFile(context, directory, name, node);
     const pause = context.pacer.pause();
     if (pause !== null) await pause;
   }

@@ -89,17 +89,6 @@ export function createDirectoryNode(path: string, rules: IgnoreRules, scan: numb
   };
 }
 
-export interface Stamp {
-  readonly size: number;
-  readonly mtimeMs: number;
-  readonly ctimeMs: number;
-  readonly ino: number;
-}
-
-export function sameStamp(a: Stamp, b: Stamp): boolean {
-  return a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs && a.size === b.size && a.ino === b.ino;
-}
-
 /**
  * A change made within the clock's grain of an earlier one leaves the same times. Kernels stamp every few milliseconds;
  * whole seconds betray a file system that knows nothing finer.

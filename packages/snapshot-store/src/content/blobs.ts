@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 import {
   closeSync,
   copyFileSync,
+  fstatSync,
   linkSync,
   mkdirSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -15,19 +15,25 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { errnoOf } from "../errors.js";
+import { atOnce, type Steps } from "../pacer.js";
 import { temporaryName } from "./atomic-file.js";
 import { namesIn } from "./names-in.js";
+import { PIECE_BYTES, readingAtMost, writingAll } from "./pieces.js";
 
 export interface Blobs {
-  /** Stores content under its hash, which the caller has computed. */
-  put(sha: string, bytes: Buffer): void;
+  /** Stores content under its hash, which the caller has computed; piece by piece where it is large. */
+  putting(sha: string, bytes: Buffer): Steps<void>;
   /** Takes a blob over from another store without copying where the file system allows; false when it has none. */
   adopt(sha: string, from: Blobs): boolean;
   /** The content, or null when it is missing or no longer what its name says. */
   read(sha: string): Buffer | null;
+  /** The same, piece by piece where it is large. */
+  reading(sha: string): Steps<Buffer | null>;
   size(sha: string): number | null;
   path(sha: string): string;
   list(): Map<string, BlobStat>;
+  /** The same, a few at a time. */
+  listing(): Steps<Map<string, BlobStat>>;
   /** What all blobs hold together; counted once, then kept up to date. */
   bytes(): number;
   remove(sha: string): void;
@@ -38,6 +44,8 @@ export interface BlobStat {
   readonly mtimeMs: number;
 }
 
+/** Blobs looked at between two looks at the clock. */
+const STRETCH = 100;
 const SHA256 = /^[0-9a-f]{64}$/;
 
 export function isSha256(value: unknown): value is string {
@@ -64,14 +72,17 @@ export function createBlobs(directory: string): Blobs {
     return statSync(pathOf(sha), { throwIfNoEntry: false })?.size ?? null;
   }
 
-  function list(): Map<string, BlobStat> {
+  function* listing(): Steps<Map<string, BlobStat>> {
     const found = new Map<string, BlobStat>();
     for (const name of namesIn(directory)) {
       const stat = statSync(pathOf(name), { throwIfNoEntry: false });
       if (stat?.isFile()) found.set(name, { bytes: stat.size, mtimeMs: stat.mtimeMs });
+      if (found.size % STRETCH === 0) yield;
     }
     return found;
   }
+
+  const list = () => atOnce(listing());
 
   /** A removed directory is made again; `clear` and `gc` of another process may have taken it. */
   function retrying<T>(write: () => T): T {
@@ -86,9 +97,42 @@ export function createBlobs(directory: string): Blobs {
     }
   }
 
+  function* reading(sha: string): Steps<Buffer | null> {
+    let fd: number;
+    try {
+      fd = openSync(pathOf(sha), "r");
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return null;
+      throw error;
+    }
+    try {
+      const read = yield* readingAtMost(fd, fstatSync(fd).size, Number.MAX_SAFE_INTEGER);
+      return read?.sha === sha ? read.bytes : null;
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** A large blob in a file of its own, which nobody takes for the blob before it is whole. */
+  function* writingDraft(bytes: Buffer): Steps<string> {
+    const draft = `${directory}/${temporaryName()}`;
+    const fd = retrying(() => openSync(draft, "wx", 0o600));
+    let written = false;
+    try {
+      yield* writingAll(fd, bytes);
+      written = true;
+    } finally {
+      closeSync(fd);
+      if (!written) rmSync(draft, { force: true });
+    }
+    return draft;
+  }
+
   return {
-    put(sha, bytes) {
-      const isNew = retrying(() => store(pathOf(sha), bytes));
+    *putting(sha, bytes) {
+      const path = pathOf(sha);
+      const large = bytes.length > PIECE_BYTES ? yield* writingDraft(bytes) : null;
+      const isNew = retrying(() => (large === null ? store(path, bytes) : take(path, large, bytes.length)));
       if (isNew && total !== null) total += bytes.length;
     },
     adopt(sha, from) {
@@ -100,18 +144,12 @@ export function createBlobs(directory: string): Blobs {
       if (total !== null) total += bytes;
       return true;
     },
-    read(sha) {
-      try {
-        const bytes = readFileSync(pathOf(sha));
-        return sha256(bytes) === sha ? bytes : null;
-      } catch (error) {
-        if (errnoOf(error) === "ENOENT") return null;
-        throw error;
-      }
-    },
+    read: (sha) => atOnce(reading(sha)),
+    reading,
     size: sizeOf,
     path: pathOf,
     list,
+    listing,
     bytes() {
       total ??= [...list().values()].reduce((sum, blob) => sum + blob.bytes, 0);
       return total;
@@ -135,6 +173,16 @@ function store(path: string, bytes: Buffer): boolean {
   }
   if (statSync(path, { throwIfNoEntry: false })?.size === bytes.length) return false;
   replacing(path, (temporary) => create(temporary, bytes));
+  return true;
+}
+
+/** The same for a draft that holds the content. */
+function take(path: string, draft: string, length: number): boolean {
+  if (statSync(path, { throwIfNoEntry: false })?.size === length) {
+    rmSync(draft, { force: true });
+    return false;
+  }
+  renameSync(draft, path);
   return true;
 }
 

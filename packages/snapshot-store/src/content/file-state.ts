@@ -1,7 +1,9 @@
 /** What is at a path: nothing, a file, a link, a directory, or something that cannot be kept. */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, type Stats } from "node:fs";
 import { errnoOf } from "../errors.js";
+import type { Steps } from "../pacer.js";
 import { sha256 } from "./blobs.js";
+import { readingAtMost } from "./pieces.js";
 
 export type SkipReason =
   | "too_large"
@@ -39,8 +41,8 @@ const PERMISSIONS = 0o7777;
 /** Non-blocking, since a fifo put in a file's place would otherwise hang the open. */
 const OPEN_TO_READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Looks at a path without following a link, and reads at most `maxBytes`. */
-export function observe(address: string | Buffer, maxBytes: number): Observed {
+/** Looks at a path without following a link, and reads at most `maxBytes`, piece by piece where the file is large. */
+export function* observing(address: string | Buffer, maxBytes: number): Steps<Observed> {
   let stat: Stats | undefined;
   try {
     stat = lstatSync(address, { throwIfNoEntry: false });
@@ -53,7 +55,12 @@ export function observe(address: string | Buffer, maxBytes: number): Observed {
   if (stat.isSymbolicLink()) return observeLink(address, stat);
   if (!stat.isFile()) return skipped("not_a_regular_file", stat);
   if (stat.size > maxBytes) return skipped("too_large", stat);
-  return observeFile(address, stat, maxBytes);
+  return yield* observingFile(address, stat, maxBytes);
+}
+
+/** What there is to store of it; null when there is nothing. */
+export function contentOf({ state, bytes }: Pick<Observed, "state" | "bytes">): { sha: string; bytes: Buffer } | null {
+  return (state.kind === "file" || state.kind === "link") && bytes !== null ? { sha: state.sha, bytes } : null;
 }
 
 /** What lstat says; null when nothing is there or nothing can be said. */
@@ -89,7 +96,7 @@ function observeLink(address: string | Buffer, stat: Stats): Observed {
   }
 }
 
-function observeFile(address: string | Buffer, stat: Stats, maxBytes: number): Observed {
+function* observingFile(address: string | Buffer, stat: Stats, maxBytes: number): Steps<Observed> {
   let fd: number;
   try {
     fd = openSync(address, OPEN_TO_READ);
@@ -99,26 +106,14 @@ function observeFile(address: string | Buffer, stat: Stats, maxBytes: number): O
   try {
     const opened = fstatSync(fd);
     if (!opened.isFile()) return skipped("not_a_regular_file", opened);
-    const bytes = readAtMost(fd, opened.size, maxBytes);
-    if (bytes === null) return skipped("too_large", opened);
-    return { state: { kind: "file", sha: sha256(bytes), mode: opened.mode & PERMISSIONS }, bytes, stat: opened };
+    const read = yield* readingAtMost(fd, opened.size, maxBytes);
+    if (read === null) return skipped("too_large", opened);
+    const { bytes, sha } = read;
+    return { state: { kind: "file", sha, mode: opened.mode & PERMISSIONS }, bytes, stat: opened };
   } catch {
     return skipped("unreadable", stat);
   } finally {
     closeSync(fd);
-  }
-}
-
-/** A file may grow while it is read; null once it passes the limit. */
-function readAtMost(fd: number, expected: number, maxBytes: number): Buffer | null {
-  let buffer = Buffer.allocUnsafe(Math.min(expected, maxBytes) + 1);
-  let length = 0;
-  for (;;) {
-    const read = readSync(fd, buffer, length, buffer.length - length, null);
-    length += read;
-    if (length > maxBytes) return null;
-    if (read === 0) return buffer.subarray(0, length);
-    if (length === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length + 4096)]);
   }
 }
 

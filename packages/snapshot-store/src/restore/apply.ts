@@ -3,20 +3,22 @@ import { lchownSync, lstatSync, openSync, renameSync, rmdirSync, type Stats, unl
 import { dirname } from "node:path";
 import {
   ABSENT,
+  contentOf,
   type FileState,
   isAbsentAsFile,
-  observe,
+  observing,
   type StoredState,
   sameContent,
   statIfAny,
 } from "../content/file-state.js";
+import { sameStamp } from "../content/stamp.js";
 import { errnoOf } from "../errors.js";
-import { createPacer } from "../pacer.js";
+import { createPacer, paced, type Steps } from "../pacer.js";
 import { mkdirIfMissing, pinBelow } from "../workspace/pinned-dir.js";
 import type { DirectoryOp, FileOp, Plan } from "./plan.js";
 import { type Stage, stageFiles } from "./stage.js";
 import { createSyncBatch } from "./sync-batch.js";
-import { inParent, lookAt, type Workplace } from "./workplace.js";
+import { inParent, lookingAt, stepsInParent, type Workplace } from "./workplace.js";
 
 /** Path -> why its op was given up at the last moment. */
 export type LateConflicts = ReadonlyMap<string, string>;
@@ -26,10 +28,8 @@ export async function prepare(plan: Plan, stageName: string, place: Workplace): 
   const pacer = createPacer();
   for (const op of plan.files) {
     await pacer.pause();
-    const seen = lookAt(op.path, place);
-    if (seen.bytes !== null && (seen.state.kind === "file" || seen.state.kind === "link")) {
-      place.blobs.put(seen.state.sha, seen.bytes);
-    }
+    const content = contentOf(await paced(lookingAt(op.path, place), pacer));
+    if (content !== null) await paced(place.blobs.putting(content.sha, content.bytes), pacer);
   }
   return stageFiles(plan.files, stageName, place.roots, place.blobs);
 }
@@ -38,12 +38,12 @@ export async function prepare(plan: Plan, stageName: string, place: Workplace): 
 export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Promise<LateConflicts> {
   const late = new Map<string, string>();
   const pacer = createPacer();
-  const deletions = plan.files.filter((op) => op.to.kind === "absent").sort(deepestFirst);
-  const directories = [...plan.dirs].sort(deepestFirst);
+  const deletions = deepestFirst(plan.files.filter((op) => op.to.kind === "absent"));
+  const directories = deepestFirst(plan.dirs);
   const placements = plan.files.filter((op) => op.to.kind !== "absent");
   for (const dir of [...directories].reverse()) if (dir.from !== null) setMode(dir, dir.from | OPEN_TO_OWNER, place);
   for (const op of deletions) {
-    const reason = deleteFile(op, place);
+    const reason = await paced(deletingFile(op, place), pacer);
     if (reason !== null) late.set(op.path, reason);
     await pacer.pause();
   }
@@ -56,7 +56,7 @@ export async function carryOut(plan: Plan, stage: Stage, place: Workplace): Prom
     await pacer.pause();
   }
   for (const op of placements) {
-    const reason = putFile(op, stage, place);
+    const reason = await paced(puttingFile(op, stage, place), pacer);
     if (reason !== null) late.set(op.path, reason);
     await pacer.pause();
   }
@@ -80,13 +80,16 @@ export function reversed(plan: Plan): Plan {
 /** A directory that goes or gets another mode has to let us in meanwhile. */
 const OPEN_TO_OWNER = 0o700;
 
-function deepestFirst(a: { readonly path: string }, b: { readonly path: string }): number {
-  return b.path.split("/").length - a.path.split("/").length;
+function deepestFirst<T extends { readonly path: string }>(ops: readonly T[]): T[] {
+  const depths = new Map(ops.map((op) => [op, op.path.split("/").length]));
+  return [...ops].sort((a, b) => depths.get(b)! - depths.get(a)!);
 }
 
-/** Whether an op still applies: somebody may have changed the file since the plan was made. */
-function standing(op: FileOp, address: string | Buffer, place: Workplace): "go" | "done" | "changed" {
-  const { state } = observe(address, place.fileBytes);
+/** Whether an op still applies: somebody may have changed the file since the plan was made, or while it is read here. */
+function* standing(op: FileOp, address: string | Buffer, place: Workplace): Steps<"go" | "done" | "changed"> {
+  const { state, stat } = yield* observing(address, place.fileBytes);
+  const now = statIfAny(address);
+  if (state.kind === "file" && (stat === null || now === null || !sameStamp(stat, now))) return "changed";
   if (equal(state, op.to)) return "done";
   return equal(state, op.from) ? "go" : "changed";
 }
@@ -96,10 +99,10 @@ function equal(a: FileState, b: FileState): boolean {
   return sameContent(a, b) && (a.kind !== "file" || b.kind !== "file" || a.mode === b.mode);
 }
 
-function deleteFile(op: FileOp, place: Workplace): string | null {
-  const reason = inParent(op.path, place, "as they are", (parent, name) => {
+function* deletingFile(op: FileOp, place: Workplace): Steps<string | null> {
+  const reason = yield* stepsInParent(op.path, place, "as they are", function* (parent, name) {
     const address = parent.at(name);
-    const now = standing(op, address, place);
+    const now = yield* standing(op, address, place);
     if (now === "done") return null;
     if (now === "changed" || !parent.inPlace()) return "changed_meanwhile";
     return unlessMoved(() => unlinkSync(address));
@@ -107,10 +110,10 @@ function deleteFile(op: FileOp, place: Workplace): string | null {
   return reason ?? null;
 }
 
-function putFile(op: FileOp, stage: Stage, place: Workplace): string | null {
-  const reason = inParent(op.path, place, "made", (parent, name) => {
+function* puttingFile(op: FileOp, stage: Stage, place: Workplace): Steps<string | null> {
+  const reason = yield* stepsInParent(op.path, place, "made", function* (parent, name) {
     const address = parent.at(name);
-    const now = standing(op, address, place);
+    const now = yield* standing(op, address, place);
     if (now === "done") return null;
     const blocked = now === "changed" || (isAbsentAsFile(op.from) && statIfAny(address) !== null);
     if (blocked || !parent.inPlace()) return "changed_meanwhile";

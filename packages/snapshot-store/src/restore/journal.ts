@@ -5,6 +5,8 @@
 import { rmSync } from "node:fs";
 import { readTextIfAny, replaceFile, syncDirectory } from "../content/atomic-file.js";
 import { sha256 } from "../content/blobs.js";
+import { stringifying } from "../content/stringify.js";
+import type { Steps } from "../pacer.js";
 import { checkStack, type Stack } from "../turn/stack.js";
 import type { Plan } from "./plan.js";
 
@@ -20,8 +22,8 @@ export interface Journal {
 
 const NAME = "restore.json";
 
-export function writeJournal(directory: string, journal: Journal): void {
-  const text = JSON.stringify({ v: 1, ...journal });
+export function* writingJournal(directory: string, journal: Journal): Steps<void> {
+  const text = yield* stringifying({ v: 1, ...journal });
   replaceFile(`${directory}/${NAME}`, `${text}\n${sha256(Buffer.from(text))}\n`, { durable: true });
 }
 

@@ -1,6 +1,7 @@
 /** Decides, file by file, what undo or redo will do; touches nothing. */
 import { dirname } from "node:path";
 import { type FileState, isAbsentAsFile, type StoredState, sameContent } from "../content/file-state.js";
+import type { Steps } from "../pacer.js";
 import { type Manifest, stepOf } from "../turn/manifest.js";
 import type { Direction } from "../turn/stack.js";
 import type { FileOutcome } from "../types.js";
@@ -34,22 +35,23 @@ export interface Surroundings {
 }
 
 /** `manifests` in the order the turns are taken: newest first for undo, oldest first for redo. */
-export function planRestore(
+export function* planningRestore(
   manifests: readonly Manifest[],
   direction: Direction,
   force: boolean,
   around: Surroundings,
-): Plan {
+): Steps<Plan> {
   const outcomes = new Map<string, FileOutcome>();
   const ops = new Map<string, FileOp>();
-  for (const [path, moves] of movesByPath(manifests, direction)) {
+  for (const [path, moves] of yield* movesByPath(manifests, direction)) {
+    yield;
     const from = around.look(path);
     const { to, kept } = follow(moves, from, force, around);
     if (to !== null) ops.set(path, { path, from, to });
     outcomes.set(path, { path, ...(kept ?? { outcome: outcomeOf(from, to) }) });
   }
-  const dirs = directoryOps(manifests, direction, around);
-  for (const [path, reason] of blocked(ops, dirs, around)) {
+  const dirs = yield* directoryOps(manifests, direction, around);
+  for (const [path, reason] of yield* blocked(ops, dirs, around)) {
     ops.delete(path);
     outcomes.set(path, { path, outcome: "conflict", reason });
   }
@@ -66,7 +68,7 @@ type Move = { readonly from: StoredState; readonly to: StoredState } | { readonl
 
 type Kept = Omit<FileOutcome, "path"> | null;
 
-function movesByPath(manifests: readonly Manifest[], direction: Direction): Map<string, Move[]> {
+function* movesByPath(manifests: readonly Manifest[], direction: Direction): Steps<Map<string, Move[]>> {
   const moves = new Map<string, Move[]>();
   const add = (path: string, move: Move) => {
     const known = moves.get(path);
@@ -75,6 +77,7 @@ function movesByPath(manifests: readonly Manifest[], direction: Direction): Map<
   };
   for (const manifest of manifests) {
     for (const path of Object.keys(manifest.files)) {
+      yield;
       const { before, after } = stepOf(manifest, path);
       add(path, direction === "undo" ? { from: after, to: before } : { from: before, to: after });
     }
@@ -138,7 +141,11 @@ function outcomeOf(from: FileState, to: StoredState | null): FileOutcome["outcom
   return isAbsentAsFile(from) ? "created" : "restored";
 }
 
-function directoryOps(manifests: readonly Manifest[], direction: Direction, around: Surroundings): DirectoryOp[] {
+function* directoryOps(
+  manifests: readonly Manifest[],
+  direction: Direction,
+  around: Surroundings,
+): Steps<DirectoryOp[]> {
   const targets = new Map<string, { from: number | null; to: number | null }>();
   for (const manifest of manifests) {
     for (const [path, change] of Object.entries(manifest.dirs)) {
@@ -149,6 +156,7 @@ function directoryOps(manifests: readonly Manifest[], direction: Direction, arou
   }
   const ops: DirectoryOp[] = [];
   for (const [path, { from: expected, to }] of targets) {
+    yield;
     const state = around.look(path);
     if (state.kind === "skipped") continue;
     const from = state.kind === "directory" ? state.mode : null;
@@ -159,16 +167,17 @@ function directoryOps(manifests: readonly Manifest[], direction: Direction, arou
 }
 
 /** Files that cannot take their place: a directory with other things in it stands there, or a parent is not a directory. */
-function blocked(
+function* blocked(
   ops: ReadonlyMap<string, FileOp>,
   dirs: readonly DirectoryOp[],
   around: Surroundings,
-): Map<string, string> {
+): Steps<Map<string, string>> {
   const leaving = new Set<string>();
   for (const op of ops.values()) if (op.to.kind === "absent") leaving.add(op.path);
   for (const dir of dirs) if (dir.to === null) leaving.add(dir.path);
   const reasons = new Map<string, string>();
   for (const op of ops.values()) {
+    yield;
     if (op.to.kind === "absent") continue;
     if (op.from.kind === "directory") {
       const emptied = leaving.has(op.path) && around.below(op.path).every((path) => leaving.has(path));

@@ -1,8 +1,9 @@
 /** Undo and redo as one step: all of a plan is carried out or none of it, even when the process dies on the way. */
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
+import type { FileState } from "../content/file-state.js";
 import { SnapshotError, toSnapshotError } from "../errors.js";
-import { createPacer } from "../pacer.js";
+import { createPacer, paced } from "../pacer.js";
 import { replaceHistory } from "../turn/history-file.js";
 import type { Manifest } from "../turn/manifest.js";
 import type { Direction, Stack } from "../turn/stack.js";
@@ -10,11 +11,11 @@ import type { FileOutcome, RecoveryReport } from "../types.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import type { Roots } from "../workspace/roots.js";
 import { carryOut, type LateConflicts, prepare, reversed } from "./apply.js";
-import { type Journal, readJournal, removeJournal, writeJournal } from "./journal.js";
-import { type Plan, planRestore } from "./plan.js";
+import { type Journal, readJournal, removeJournal, writingJournal } from "./journal.js";
+import { type Plan, planningRestore } from "./plan.js";
 import { removeStage } from "./stage.js";
 import { isStageName, STAGE_PREFIX } from "./stage-name.js";
-import { lookAt, type Workplace } from "./workplace.js";
+import { lookAt, lookingAt, type Workplace } from "./workplace.js";
 
 /** Looks at the disk and the store first, in many small steps; the plan itself is then quickly made. */
 export async function makePlan(
@@ -23,25 +24,26 @@ export async function makePlan(
   force: boolean,
   place: Workplace,
 ): Promise<Plan> {
-  const look = remembering((path) => lookAt(path, place).state);
-  const hasBlob = remembering((sha) => place.blobs.read(sha) !== null);
+  const states = new Map<string, FileState>();
+  const blobs = new Map<string, boolean>();
   const pacer = createPacer();
   for (const { files, before, dirs } of manifests) {
     for (const path of [...Object.keys(files), ...Object.keys(dirs)]) {
-      look(path);
+      if (!states.has(path)) states.set(path, (await paced(lookingAt(path, place), pacer)).state);
       await pacer.pause();
     }
     for (const sha of Object.values(direction === "undo" ? before : files)) {
-      if (sha !== null) hasBlob(sha);
+      if (sha !== null && !blobs.has(sha)) blobs.set(sha, (await paced(place.blobs.reading(sha), pacer)) !== null);
       await pacer.pause();
     }
   }
-  return planRestore(manifests, direction, force, {
-    look,
-    hasBlob,
-    below: (directory) => [...entriesBelow(directory)],
-    isRoot: (path) => place.roots.paths.includes(path),
-  });
+  const around = {
+    look: remembering(states, (path) => lookAt(path, place).state),
+    hasBlob: remembering(blobs, (sha) => place.blobs.read(sha) !== null),
+    below: (directory: string) => [...entriesBelow(directory)],
+    isRoot: (path: string) => place.roots.paths.includes(path),
+  };
+  return paced(planningRestore(manifests, direction, force, around), pacer);
 }
 
 /** Carries a plan out and makes `after` the session's stack; returns what became of each file. */
@@ -58,7 +60,7 @@ export async function restore(
   const stage = `${STAGE_PREFIX}${randomBytes(6).toString("hex")}`;
   const journal: Journal = { phase: "stage", roots: place.roots.paths, stage, plan, stacks };
   try {
-    writeJournal(directory, journal);
+    await paced(writingJournal(directory, journal), createPacer());
     return settle(plan.outcomes, await commit(directory, journal, place));
   } catch (error) {
     await takeBack(directory, place, error);
@@ -102,8 +104,7 @@ export function unsettled(sessionId: string, error: unknown): RecoveryReport {
 
 // --- internal ---
 
-function remembering<T>(ask: (key: string) => T): (key: string) => T {
-  const known = new Map<string, T>();
+function remembering<T>(known: Map<string, T>, ask: (key: string) => T): (key: string) => T {
   return (key) => {
     if (!known.has(key)) known.set(key, ask(key));
     return known.get(key)!;
@@ -114,7 +115,7 @@ function remembering<T>(ask: (key: string) => T): (key: string) => T {
 async function commit(directory: string, journal: Journal, place: Workplace): Promise<LateConflicts> {
   const stage = await prepare(journal.plan, journal.stage, place);
   try {
-    writeJournal(directory, { ...journal, phase: "commit" });
+    await paced(writingJournal(directory, { ...journal, phase: "commit" }), createPacer());
     const late = await carryOut(journal.plan, stage, place);
     replaceHistory(directory, journal.stacks.after, { durable: true });
     removeStage(journal.stage, place.roots);

@@ -12,10 +12,11 @@ import {
   rmSync,
   symlinkSync,
   unlinkSync,
-  writeFileSync,
 } from "node:fs";
 import type { Blobs } from "../content/blobs.js";
+import { writingAll } from "../content/pieces.js";
 import { errnoOf, SnapshotError } from "../errors.js";
+import { atOnce, createPacer, paced, type Steps } from "../pacer.js";
 import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
 import type { Roots } from "../workspace/roots.js";
 import type { FileOp } from "./plan.js";
@@ -40,6 +41,7 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
     dirs.clear();
   };
   const batch = createSyncBatch();
+  const pacer = createPacer();
   try {
     for (const [index, op] of ops.entries()) {
       if (op.to.kind === "absent") continue;
@@ -47,8 +49,9 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
       const dir = dirs.get(root) ?? makeStage(root, name);
       dirs.set(root, dir);
       staged.set(op.path, { dir, name: String(index) });
-      const fd = prepare(dir.at(String(index)), op, blobs);
+      const fd = await paced(preparing(dir.at(String(index)), op, blobs), pacer);
       if (fd !== null) await batch.add(fd);
+      await pacer.pause();
     }
     await batch.end();
   } catch (error) {
@@ -64,7 +67,7 @@ export async function stageFiles(ops: readonly FileOp[], name: string, roots: Ro
     beside(op, directory) {
       const address = directory.at(`${name}-${staged.get(op.path)!.name}`);
       rmSync(address, { force: true });
-      const fd = prepare(address, op, blobs);
+      const fd = atOnce(preparing(address, op, blobs));
       if (fd === null) return address;
       try {
         fsyncSync(fd);
@@ -115,21 +118,22 @@ function makeStage(root: string, name: string): PinnedDir {
 }
 
 /** Returns the open file, still to be synced; null for a link. */
-function prepare(address: string | Buffer, op: FileOp, blobs: Blobs): number | null {
+function* preparing(address: string | Buffer, op: FileOp, blobs: Blobs): Steps<number | null> {
   if (op.to.kind === "absent") return null;
-  const bytes = blobs.read(op.to.sha);
+  const bytes = yield* blobs.reading(op.to.sha);
   if (bytes === null) throw new SnapshotError("io", `the stored version of ${op.path} is missing or damaged`);
   if (op.to.kind === "link") {
     symlinkSync(bytes, address);
     return null;
   }
   const fd = openSync(address, CREATE, 0o600);
+  let ready = false;
   try {
-    writeFileSync(fd, bytes);
+    yield* writingAll(fd, bytes);
     fchmodSync(fd, op.to.mode);
+    ready = true;
     return fd;
-  } catch (error) {
-    closeSync(fd);
-    throw error;
+  } finally {
+    if (!ready) closeSync(fd);
   }
 }

@@ -1,7 +1,8 @@
 /** Where a restore works: paths of the workspace, reached through no symlink. */
 import type { Blobs } from "../content/blobs.js";
-import { ABSENT, type Observed, observe } from "../content/file-state.js";
+import { ABSENT, type Observed, observing } from "../content/file-state.js";
 import { errnoOf } from "../errors.js";
+import { atOnce, type Steps } from "../pacer.js";
 import { type PinnedDir, pinBelow } from "../workspace/pinned-dir.js";
 import type { Roots } from "../workspace/roots.js";
 
@@ -11,12 +12,19 @@ export interface Workplace {
   readonly fileBytes: number;
 }
 
-/** What is at a path of the workspace; a path that cannot be reached holds nothing of ours. */
+/** What is at a path of the workspace; a path that cannot be reached holds nothing that a restore may touch. */
 export function lookAt(path: string, place: Workplace): Pick<Observed, "state" | "bytes"> {
+  return atOnce(lookingAt(path, place));
+}
+
+/** The same, piece by piece where the file is large. */
+export function* lookingAt(path: string, place: Workplace): Steps<Pick<Observed, "state" | "bytes">> {
   if (place.roots.locate(path) === null)
     return { state: { kind: "skipped", reason: "outside_workspace" }, bytes: null };
   try {
-    const seen = inParent(path, place, "as they are", (parent, name) => observe(parent.at(name), place.fileBytes));
+    const seen = yield* stepsInParent(path, place, "as they are", (parent, name) =>
+      observing(parent.at(name), place.fileBytes),
+    );
     return seen ?? { state: ABSENT, bytes: null };
   } catch (error) {
     if (errnoOf(error) !== "EACCES") throw error;
@@ -31,11 +39,26 @@ export function inParent<T>(
   parents: "as they are" | "made",
   work: (parent: PinnedDir, name: string) => T,
 ): T | undefined {
+  return atOnce(
+    // biome-ignore lint/correctness/useYield: this work has one step.
+    stepsInParent(path, place, parents, function* (parent, name) {
+      return work(parent, name);
+    }),
+  );
+}
+
+/** The same for work in steps. */
+export function* stepsInParent<T>(
+  path: string,
+  place: Workplace,
+  parents: "as they are" | "made",
+  work: (parent: PinnedDir, name: string) => Steps<T>,
+): Steps<T | undefined> {
   const { root, parts } = place.roots.locate(path)!;
   const parent = pinBelow(root, parts.slice(0, -1), { make: parents === "made" });
   if (parent === null || parent === "blocked") return undefined;
   try {
-    return work(parent, parts.at(-1)!);
+    return yield* work(parent, parts.at(-1)!);
   } finally {
     parent.close();
   }

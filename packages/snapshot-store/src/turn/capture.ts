@@ -4,9 +4,17 @@ import { dirname, resolve } from "node:path";
 import type { Baseline } from "../baseline/baseline.js";
 import type { Run } from "../baseline/run.js";
 import type { Blobs } from "../content/blobs.js";
-import { ABSENT, type FileState, observe, type StoredState, sameContent, statIfAny } from "../content/file-state.js";
+import {
+  ABSENT,
+  contentOf,
+  type FileState,
+  observing,
+  type StoredState,
+  sameContent,
+  statIfAny,
+} from "../content/file-state.js";
 import type { SnapshotLimits } from "../limits.js";
-import { createPacer } from "../pacer.js";
+import { createPacer, type Pacer, paced } from "../pacer.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import type { Roots } from "../workspace/roots.js";
 import type { DirectoryChange, FileStep } from "./manifest.js";
@@ -20,9 +28,10 @@ export interface CaptureContext {
 }
 
 /** Notes what is at a path before the turn writes it, and returns the paths noted: through links, all they lead to. */
-export function captureBefore(turn: OpenTurn, path: string, context: CaptureContext): readonly string[] {
+export async function captureBefore(turn: OpenTurn, path: string, context: CaptureContext): Promise<readonly string[]> {
   const paths = followed(context.roots.canonical(path), context.roots);
-  for (const each of paths) capturePath(turn, each, context);
+  const pacer = createPacer();
+  for (const each of paths) await capturePath(turn, each, context, pacer);
   return paths;
 }
 
@@ -54,7 +63,7 @@ export async function captureAfter(turn: OpenTurn, context: CaptureContext): Pro
   const pacer = createPacer();
   for (const [path, before] of turn.before) {
     await pacer.pause();
-    const after = currentState(path, context);
+    const after = await currentState(path, context, pacer);
     if (after.kind === "skipped") skipped.set(path, after.reason);
     else if (
       !sameContent(before, after) ||
@@ -74,16 +83,18 @@ export async function captureAfter(turn: OpenTurn, context: CaptureContext): Pro
 
 // --- internal ---
 
-function capturePath(turn: OpenTurn, path: string, context: CaptureContext): void {
+async function capturePath(turn: OpenTurn, path: string, context: CaptureContext, pacer: Pacer): Promise<void> {
   if (turn.before.has(path)) return;
   const located = context.roots.locate(path);
   if (located === null) {
     turn.skip(path, context.roots.isOwn(path) ? "own_data" : "outside_workspace");
     return;
   }
-  const { state, bytes } = observe(fsPath(path), context.limits.fileBytes);
+  const seen = await paced(observing(fsPath(path), context.limits.fileBytes), pacer);
+  const { state } = seen;
+  const content = contentOf(seen);
   if (state.kind === "skipped") turn.skip(path, state.reason);
-  if (state.kind === "file" || state.kind === "link") context.blobs.put(state.sha, bytes!);
+  if (content !== null) await paced(context.blobs.putting(content.sha, content.bytes), pacer);
   if (state.kind === "file" || state.kind === "link" || state.kind === "absent") {
     for (const missing of missingParents(path, located.root)) turn.foundDirectory(missing, null);
     turn.found(path, state);
@@ -118,18 +129,24 @@ function missingParents(path: string, root: string): string[] {
 }
 
 /** What is at a path now; something that is no file, or out of reach behind a link, counts as no file there. */
-function currentState(path: string, context: CaptureContext): StoredState | Extract<FileState, { kind: "skipped" }> {
+async function currentState(
+  path: string,
+  context: CaptureContext,
+  pacer: Pacer,
+): Promise<StoredState | Extract<FileState, { kind: "skipped" }>> {
   const located = context.roots.locate(path);
   if (located === null) return { kind: "skipped", reason: "outside_workspace" };
   if (!isReached(path, context.roots)) return ABSENT;
   const baseline = context.baseline(located.root);
   const known = baseline.current(path);
   if (known !== null && known.kind !== "absent" && context.blobs.adopt(known.sha, baseline.blobs)) return known;
-  const { state, bytes } = observe(fsPath(path), context.limits.fileBytes);
+  const seen = await paced(observing(fsPath(path), context.limits.fileBytes), pacer);
+  const { state } = seen;
+  const content = contentOf(seen);
   if (state.kind === "directory") return ABSENT;
   if (state.kind === "skipped") return state.reason === "not_a_regular_file" ? ABSENT : state;
-  if (state.kind !== "absent" && !context.blobs.adopt(state.sha, baseline.blobs)) {
-    context.blobs.put(state.sha, bytes!);
+  if (content !== null && !context.blobs.adopt(content.sha, baseline.blobs)) {
+    await paced(context.blobs.putting(content.sha, content.bytes), pacer);
   }
   return state;
 }

@@ -3,10 +3,11 @@ import { rmSync } from "node:fs";
 import type { Blobs } from "../content/blobs.js";
 import { namesIn } from "../content/names-in.js";
 import type { SnapshotLimits } from "../limits.js";
+import type { Steps } from "../pacer.js";
 import type { Roots } from "../workspace/roots.js";
 import type { TurnResult } from "./capture.js";
 import { appendToHistory, type HistoryContent, type Row, readHistory, replaceHistory } from "./history-file.js";
-import { buildManifest, type Manifest, readManifest, shasOf, writeManifest } from "./manifest.js";
+import { buildingManifest, type Manifest, readManifest, shasOf, writingManifest } from "./manifest.js";
 import { type OpenTurn, openTurn, reopenTurn } from "./open-turn.js";
 import { discardRedo, dropOldest, push, type Stack } from "./stack.js";
 
@@ -18,7 +19,7 @@ export interface History {
   /** Starts a turn: what could be redone is discarded. */
   begin(turn: number): OpenTurn;
   /** Makes a turn an undo step; null when it changed nothing. */
-  end(turn: OpenTurn, result: TurnResult, now: number): Manifest | null;
+  ending(turn: OpenTurn, result: TurnResult, now: number): Steps<Manifest | null>;
   /** Another writer (a restore) replaced what is on disk. */
   reload(): void;
 }
@@ -115,14 +116,14 @@ export function createHistory(directory: string, blobs: Blobs, roots: Roots, lim
       discard();
       return openTurn(turn, write);
     },
-    end({ turn }, { steps, dirs, skipped }, now) {
+    *ending({ turn }, { steps, dirs, skipped }, now) {
       if (steps.size === 0 && dirs.size === 0 && skipped.size === 0) {
         pushStep(turn, null);
         return null;
       }
       const snap_id = `snap-${current().counter + 1}-${Math.trunc(now)}`;
-      const made = buildManifest({ snap_id, turn, timestamp: now / 1000 }, steps, dirs, skipped);
-      writeManifest(snaps, made);
+      const made = yield* buildingManifest({ snap_id, turn, timestamp: now / 1000 }, steps, dirs, skipped);
+      yield* writingManifest(snaps, made);
       manifests.set(snap_id, made);
       pushStep(turn, snap_id);
       shrink();

@@ -4,7 +4,9 @@ import { isAbsolute, normalize } from "node:path";
 import { readTextIfAny } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type StoredState } from "../content/file-state.js";
+import { stringifying } from "../content/stringify.js";
 import { SnapshotError } from "../errors.js";
+import type { Steps } from "../pacer.js";
 import type { FileChange, TurnSnapshot } from "../types.js";
 import type { Roots } from "../workspace/roots.js";
 
@@ -41,27 +43,30 @@ export interface FileStep {
   readonly after: StoredState;
 }
 
+/** Files between two looks at the clock. */
+const STRETCH = 500;
 const SNAP_ID = /^snap-[0-9]{1,12}-[0-9]{1,16}$/;
 
 export function isSnapId(value: unknown): value is string {
   return typeof value === "string" && SNAP_ID.test(value);
 }
 
-export function buildManifest(
+export function* buildingManifest(
   head: { readonly snap_id: string; readonly turn: number; readonly timestamp: number },
   steps: ReadonlyMap<string, FileStep>,
   dirs: ReadonlyMap<string, DirectoryChange>,
   skipped: ReadonlyMap<string, string>,
-): Manifest {
+): Steps<Manifest> {
   const paths = [...steps.keys()].sort();
+  yield;
   const entry = (path: string) => steps.get(path)!;
   return {
     ...head,
-    files: record(paths, (path) => shaOf(entry(path).after)),
-    before: record(paths, (path) => shaOf(entry(path).before)),
-    meta: record(paths, (path) => metaOf(entry(path))),
-    dirs: record([...dirs.keys()].sort(), (path) => dirs.get(path)!),
-    skipped: record([...skipped.keys()].sort(), (path) => skipped.get(path)!),
+    files: yield* recording(paths, (path) => shaOf(entry(path).after)),
+    before: yield* recording(paths, (path) => shaOf(entry(path).before)),
+    meta: yield* recording(paths, (path) => metaOf(entry(path))),
+    dirs: yield* recording([...dirs.keys()].sort(), (path) => dirs.get(path)!),
+    skipped: yield* recording([...skipped.keys()].sort(), (path) => skipped.get(path)!),
   };
 }
 
@@ -74,10 +79,11 @@ export function stepOf(manifest: Manifest, path: string): FileStep {
   };
 }
 
-export function writeManifest(directory: string, manifest: Manifest): void {
+export function* writingManifest(directory: string, manifest: Manifest): Steps<void> {
   const path = `${directory}/${manifest.snap_id}`;
+  const text = yield* stringifying(manifest, 2);
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  writeFileSync(`${path}/manifest.json`, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 });
+  writeFileSync(`${path}/manifest.json`, `${text}\n`, { mode: 0o600 });
 }
 
 /** Reads a manifest and refuses one that could lead a restore astray. */
@@ -134,9 +140,12 @@ export function isModeOrNull(value: unknown): value is number | null {
 // --- internal ---
 
 /** Without a prototype: a path may be called `__proto__`. */
-function record<T>(paths: readonly string[], value: (path: string) => T): Record<string, T> {
+function* recording<T>(paths: readonly string[], value: (path: string) => T): Steps<Record<string, T>> {
   const out: Record<string, T> = Object.create(null);
-  for (const path of paths) out[path] = value(path);
+  for (const [index, path] of paths.entries()) {
+    out[path] = value(path);
+    if (index % STRETCH === 0) yield;
+  }
   return out;
 }
 

@@ -1,4 +1,5 @@
 /** Plain requests, read without a model: a prompt becomes a list of things to do, as far as it is understood. */
+import { startOf } from "@chimera/acp-schema/text";
 
 export type Action =
   | { readonly do: "list"; readonly path: string }
@@ -12,6 +13,7 @@ export type Action =
 /** The actions of a prompt in order, and the first step of it that was not understood. */
 export function readRequest(prompt: string): { actions: Action[]; unknown: string | null } {
   const actions: Action[] = [];
+  if (prompt.length > LONGEST_PROMPT) return { actions, unknown: startOf(prompt, LONGEST_STEP) };
   for (const step of splitSteps(prompt.trim())) {
     const action = readStep(step);
     if (!action) return { actions, unknown: step };
@@ -22,11 +24,13 @@ export function readRequest(prompt: string): { actions: Action[]; unknown: strin
 
 // --- internal ---
 
+/** Longer ones are not plain requests. */
+const LONGEST_PROMPT = 100_000;
 const VERBS =
   "list|show|read|open|cat|print|search|grep|find|look|write|create|edit|change|replace|run|execute|call|use";
 /** Steps are joined by "and", "then", a comma, a full stop or a new line, and only where the next one starts with a verb. */
 const JOINT = new RegExp(
-  String.raw`(?:[,;\n]|\.(?=\s)|\b(?:and|then)\b)(?:[\s,]|\b(?:and|then|also|please)\b)*(?=(?:${VERBS})\b)`,
+  String.raw`(?:[,;\n]|\.(?=\s)|\b(?:and|then)\b)(?:[\s,]|\b(?:and|then|also|please)\b){0,40}(?=(?:${VERBS})\b)`,
   "iy",
 );
 /** What is written may hold any of these words; only a "then" ends it. */

@@ -101,6 +101,7 @@ function fail(item: Extract<ScriptItem, { error: unknown }>, failures: Map<Scrip
 
 /** By code points, so that no character is torn. */
 function pieces(text: string, chunks: number): string[] {
+  if (chunks === 1) return text === "" ? [] : [text];
   const characters = [...text];
   const size = Math.max(1, Math.ceil(characters.length / chunks));
   const cut: string[] = [];

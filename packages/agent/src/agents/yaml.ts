@@ -1,0 +1,22 @@
+/**
+ * The YAML at the head of a file. One document is parsed in a turn of the event loop, across all callers: the worst of them
+ * take tens of milliseconds.
+ */
+import { setImmediate } from "node:timers/promises";
+
+/** A longer document is refused: the parser takes milliseconds for a kilobyte of the worst kind. */
+const MAX_CHARS = 8192;
+
+let last: Promise<unknown> = Promise.resolve();
+
+/** Rejects with the parser's error, which has the place in `pos`. */
+export function parseYaml(text: string): Promise<unknown> {
+  const parsed = last.then(async () => {
+    const { parse } = await import("yaml");
+    await setImmediate();
+    if (text.length > MAX_CHARS) throw new Error(`it has more than ${MAX_CHARS} characters`);
+    return parse(text, { maxAliasCount: 0, prettyErrors: false }) as unknown;
+  });
+  last = parsed.catch(() => {});
+  return parsed;
+}

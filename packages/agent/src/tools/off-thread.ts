@@ -1,0 +1,144 @@
+/**
+ * Work that may take long, on a thread of its own: the other sessions go on meanwhile. The work is one function that uses
+ * nothing but its arguments and what JavaScript has everywhere. It travels as text, because a bundled program has no file that
+ * a thread could start from.
+ */
+import { once } from "node:events";
+import type { Worker } from "node:worker_threads";
+import { AgentError } from "../errors.js";
+
+export interface OffThreadOptions {
+  readonly signal: AbortSignal;
+  /** How long it may take; then the thread ends, whatever it is doing. @defaultValue 1000 */
+  readonly limitMs?: number;
+  /** Memory that is handed over rather than copied. */
+  readonly transfer?: readonly ArrayBuffer[];
+}
+
+const LIMIT_MS = 1000;
+/** Threads at once; more work waits. A turn has one at most, so that none takes the threads of the others. */
+const MOST_THREADS = 16;
+/** A thread that nobody has used for this long ends. */
+const IDLE_MS = 10_000;
+
+/**
+ * The work's result, or what it threw. Rejects with `too_slow` at the limit and with the signal's reason when that aborts; the
+ * thread is ended then.
+ *
+ * @example
+ * await offThread((text: string, pattern: string) => new RegExp(pattern).test(text), [text, pattern], { signal });
+ */
+export function offThread<A extends readonly unknown[], R>(
+  work: (...args: A) => R,
+  args: A,
+  options: OffThreadOptions,
+): Promise<R> {
+  const before = lastOf.get(options.signal) ?? Promise.resolve();
+  const running = before.then(() => runOnThread<R>({ source: String(work), args }, options));
+  const ended = running.then(
+    () => {},
+    () => {},
+  );
+  lastOf.set(options.signal, ended);
+  return running;
+}
+
+// --- internal ---
+
+interface Job {
+  readonly source: string;
+  readonly args: readonly unknown[];
+}
+
+type Reply<R> = { readonly value: R } | { readonly error: unknown };
+
+/** What a thread does: it runs what it is sent, one after the other. */
+const LISTEN = `
+const { parentPort } = require("node:worker_threads");
+parentPort.on("message", ({ source, args }) => {
+  try {
+    parentPort.postMessage({ value: (0, eval)("(" + source + ")")(...args) });
+  } catch (error) {
+    parentPort.postMessage({ error });
+  }
+});`;
+
+/** The end of what a turn asked for last. */
+const lastOf = new WeakMap<AbortSignal, Promise<void>>();
+/** Threads without work, each with the timer that ends it. */
+const idle = new Map<Worker, NodeJS.Timeout>();
+const waiting: (() => void)[] = [];
+let busy = 0;
+
+async function runOnThread<R>(job: Job, options: OffThreadOptions): Promise<R> {
+  if (busy >= MOST_THREADS) await new Promise<void>((resolve) => waiting.push(resolve));
+  busy += 1;
+  try {
+    const thread = takeIdle() ?? (await startThread());
+    const reply = await replyOf<R>(thread, job, options).catch((error: unknown) => {
+      void thread.terminate();
+      throw error;
+    });
+    keepForLater(thread);
+    if ("error" in reply) throw reply.error;
+    return reply.value;
+  } finally {
+    busy -= 1;
+    waiting.shift()?.();
+  }
+}
+
+async function startThread(): Promise<Worker> {
+  const { Worker } = await import("node:worker_threads");
+  // Without the program's own flags and variables: what they preload has no business here.
+  const thread = new Worker(LISTEN, { eval: true, execArgv: [], env: {}, name: "chimera-work" });
+  // One that fails while nobody waits for it has nobody to tell: it ends, and is not used again.
+  thread.on("error", () => {});
+  thread.once("exit", () => forget(thread));
+  await once(thread, "online");
+  return thread;
+}
+
+/** A thread at work keeps the process alive; one without work does not. */
+function takeIdle(): Worker | undefined {
+  const [thread] = idle.keys();
+  if (!thread) return undefined;
+  forget(thread);
+  thread.ref();
+  return thread;
+}
+
+function keepForLater(thread: Worker): void {
+  thread.unref();
+  idle.set(thread, setTimeout(() => void thread.terminate(), IDLE_MS).unref());
+}
+
+function forget(thread: Worker): void {
+  clearTimeout(idle.get(thread));
+  idle.delete(thread);
+}
+
+/** Whichever comes first: what the thread answers, the limit, the signal, or the end of the thread. */
+async function replyOf<R>(thread: Worker, job: Job, options: OffThreadOptions): Promise<Reply<R>> {
+  const { limitMs = LIMIT_MS, signal, transfer = [] } = options;
+  signal.throwIfAborted();
+  const settled = new AbortController();
+  const late = new AgentError("too_slow", `it took more than ${limitMs} ms`);
+  try {
+    return await new Promise<Reply<R>>((resolve, reject) => {
+      const timer = setTimeout(() => reject(late), limitMs);
+      const onAbort = () => reject(signal.reason);
+      const onExit = () => reject(new AgentError("internal", "the thread ended"));
+      settled.signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        thread.off("message", resolve).off("error", reject).off("exit", onExit);
+      });
+      signal.addEventListener("abort", onAbort);
+      thread.once("message", resolve).once("error", reject).once("exit", onExit);
+      thread.postMessage(job, [...transfer]);
+    });
+  } finally {
+    settled.abort();
+  }
+}

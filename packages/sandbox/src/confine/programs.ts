@@ -1,0 +1,40 @@
+import { execFile } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { absolutePath } from "./environment.js";
+import { isInside, realPath } from "./paths.js";
+
+/**
+ * The first program of that name on an absolute `PATH` entry that no workspace could have planted. A link is not resolved: some
+ * programs are one file under many names, and look at the name they were started by.
+ */
+export function findProgram(name: string, path: string | undefined, roots: readonly string[]): string | undefined {
+  const planted = (place: string) => roots.some((root) => isInside(place, root));
+  for (const entry of absolutePath(path).split(delimiter)) {
+    const directory = realPath(entry);
+    const file = realPath(join(entry, name));
+    if (!directory || !file || planted(directory) || planted(file)) continue;
+    try {
+      accessSync(file, constants.X_OK);
+      return join(directory, name);
+    } catch {
+      // This process may not run it: the next entry may hold one that it may.
+    }
+  }
+  return undefined;
+}
+
+const VERSION_TIMEOUT_MS = 10_000;
+
+/** What a program answers to `--version`, of which the number. */
+export async function programVersion(file: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(file, ["--version"], { env: {}, timeout: VERSION_TIMEOUT_MS });
+  return /\d+\.\d+(\.\d+)?/.exec(stdout)?.[0] ?? "0.0.0";
+}
+
+/** Whether a version is this one or a later one. */
+export function atLeast(version: string, major: number, minor: number): boolean {
+  const [actualMajor = 0, actualMinor = 0] = version.split(".").map(Number);
+  return actualMajor > major || (actualMajor === major && actualMinor >= minor);
+}

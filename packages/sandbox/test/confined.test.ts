@@ -1,0 +1,296 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test as anyTest, describe, expect } from "vitest";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../src/index.js";
+import { COMMAND_PATH, confinements } from "./confinements.js";
+import { processesWith, refusal, run } from "./run.js";
+
+interface Place {
+  readonly base: string;
+  /** A directory in it, the workspace. */
+  readonly ws: string;
+  sandbox(more?: Partial<SandboxOptions>): Sandbox;
+}
+
+/** Tests with a place of their own, confined by what is on `path`. */
+function place(path: string) {
+  return anyTest.extend<Place>({
+    // biome-ignore lint/correctness/noEmptyPattern: what vitest asks of a fixture without needs.
+    base: async ({}, use) => {
+      const base = realpathSync(mkdtempSync(join(tmpdir(), "sandbox-")));
+      await use(base);
+      rmSync(base, { recursive: true, force: true });
+    },
+    ws: async ({ base }, use) => {
+      const ws = join(base, "ws");
+      mkdirSync(ws);
+      await use(ws);
+    },
+    sandbox: async ({ base, ws }, use) => {
+      await use((more = {}) => {
+        const box = createSandbox({
+          mode: "workspace-write",
+          osSandbox: "auto",
+          workspace: { cwd: ws },
+          stateDir: join(base, "state"),
+          log: () => {},
+          ...more,
+          env: { ...(more.env ?? process.env), PATH: path },
+        });
+        const confine: Sandbox["confine"] = (command, how) =>
+          box.confine(command, { ...how, env: { PATH: COMMAND_PATH, ...how?.env } });
+        return { ...box, confine };
+      });
+    },
+  });
+}
+
+/** What a directory holds once the placeholders have had their time. */
+async function expectLeft(directory: string, names: readonly string[]): Promise<void> {
+  await expect.poll(() => readdirSync(directory).sort(), { timeout: 20_000 }).toEqual(names);
+}
+
+for (const { name, path, tags } of confinements) {
+  const test = place(path);
+  // Placeholders linger for a second, which the tests can wait for together.
+  describe.concurrent(`confined by ${name}`, { tags }, () => {
+    test("protected paths that are links are refused where they cannot be sealed", async ({ base, ws, sandbox }) => {
+      symlinkSync(base, join(ws, ".codex"));
+      const error = await refusal(() => sandbox().confine("true"));
+      expect(error.code).toBe("protected_symlink");
+      expect(await run(await sandbox({ mode: "read-only" }).confine("echo read"))).toBe("read\n");
+    });
+
+    test("hooks behind a link make the git directory read-only", async ({ ws, sandbox }) => {
+      mkdirSync(join(ws, ".git"));
+      mkdirSync(join(ws, "hooks"));
+      symlinkSync("../hooks", join(ws, ".git/hooks"));
+      await run(await sandbox().confine("echo x > hooks/pre-commit; rm .git/hooks; echo x > .git/index"));
+      await expectLeft(join(ws, "hooks"), []);
+      await expectLeft(join(ws, ".git"), ["hooks"]);
+    });
+
+    test("directories added to the workspace are writable, their protected paths are not", async ({
+      base,
+      ws,
+      sandbox,
+    }) => {
+      const extra = join(base, "extra");
+      mkdirSync(extra);
+      const box = sandbox({ workspace: { cwd: ws, directories: [extra] }, protectedPaths: ["locked/file"] });
+      await run(
+        await box.confine(
+          `echo x > ${extra}/a; mkdir -p ${extra}/locked; echo x > ${extra}/locked/file; echo x > locked`,
+        ),
+      );
+      await expectLeft(extra, ["a"]);
+      await expectLeft(ws, []);
+    });
+
+    test("an empty directory of the workspace inside another one is writable", async ({ ws, sandbox }) => {
+      const inner = join(ws, "inner");
+      mkdirSync(inner);
+      await run(await sandbox({ workspace: { cwd: ws, directories: [inner] } }).confine("echo x > inner/a"));
+      await expectLeft(inner, ["a"]);
+    });
+
+    test("nothing is left behind, with commands side by side", async ({ ws, sandbox }) => {
+      const box = sandbox();
+      await Promise.all([1, 2, 3, 4].map(async () => run(await box.confine("sleep 0.1"))));
+      await expectLeft(ws, []);
+      const started = await box.confine("true");
+      started.release();
+      started.release();
+      await expectLeft(ws, []);
+    });
+
+    test("what somebody puts at a protected place between two commands is seen by the second, and stays", async ({
+      ws,
+      sandbox,
+    }) => {
+      const box = sandbox();
+      await run(await box.confine("true"));
+      writeFileSync(join(ws, ".codex/config.toml"), "theirs\n");
+      expect(await run(await box.confine("cat .codex/config.toml; echo x > .codex/new"))).toBe("theirs\n");
+      await expectLeft(ws, [".codex"]);
+      expect(readdirSync(join(ws, ".codex"))).toEqual(["config.toml"]);
+    });
+
+    test("a placeholder that another process uses too is not removed from under its command", async ({
+      ws,
+      sandbox,
+    }) => {
+      const first = await sandbox().confine("true");
+      // As another process does that finds the directory empty and covers it.
+      chmodSync(join(ws, ".codex"), 0o755);
+      first.release();
+      await expectLeft(ws, [".codex"]);
+    });
+
+    test("git works while its redirection is prevented, inside and outside, and nothing of it stays", async ({
+      ws,
+      sandbox,
+    }) => {
+      const git = (...args: string[]) => execFileSync("git", args, { cwd: ws, encoding: "utf8" });
+      git("init", "-q");
+      const confined = await sandbox().confine(
+        "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; echo ../x > .git/commondir; git log --format=%s",
+      );
+      expect(git("rev-parse", "--git-common-dir", "--is-inside-work-tree").trim()).toMatch(/\.git\ntrue$/);
+      expect(await run(confined)).toBe("one\n");
+      await expect.poll(() => existsSync(join(ws, ".git/commondir")), { timeout: 5000 }).toBe(false);
+      expect(readdirSync(join(ws, ".git")).filter((name) => name.startsWith("commondir"))).toEqual([]);
+    });
+
+    test("an empty directory at a protected place is covered, and stays", async ({ ws, sandbox }) => {
+      mkdirSync(join(ws, ".opencode"));
+      await run(
+        await sandbox().confine("echo x > .opencode/mcp.json; chmod 755 .opencode; echo x > .opencode/mcp.json"),
+      );
+      await expectLeft(ws, [".opencode"]);
+      expect(readdirSync(join(ws, ".opencode"))).toEqual([]);
+    });
+
+    test("a workspace that cannot hold the protection is refused, without leaving anything", async ({
+      ws,
+      sandbox,
+    }) => {
+      const error = await refusal(() => sandbox({ protectedPaths: ["x".repeat(300)] }).confine("true"));
+      expect(error.code).toBe("invalid_workspace");
+      await expectLeft(ws, []);
+    });
+
+    test("the home directory as workspace keeps start-up files and keys safe", async ({ ws, sandbox }) => {
+      writeFileSync(join(ws, ".bashrc"), "old\n");
+      await run(
+        await sandbox({ home: ws }).confine(
+          "echo x >> .bashrc; mkdir -p .ssh; echo k > .ssh/authorized_keys; echo ok > mine",
+        ),
+      );
+      await expectLeft(ws, [".bashrc", "mine"]);
+    });
+
+    test("git and npm work with the home directory as workspace, whose settings are missing and stay so", async ({
+      ws,
+      sandbox,
+    }) => {
+      const box = sandbox({ home: ws, env: { ...process.env, HOME: ws } });
+      const command =
+        "git init -q sub && git -C sub status --short && test ! -s .npmrc && echo fine; echo x > .gitconfig";
+      expect(await run(await box.confine(command))).toBe("fine\n");
+      await expectLeft(ws, ["sub"]);
+    });
+
+    test("only listed variables are inherited; given ones pass", async ({ sandbox }) => {
+      const box = sandbox({
+        env: { ...process.env, API_TOKEN: "hidden", LC_ALL: "C", BASH_ENV: "/x", LD_PRELOAD: "/x" },
+      });
+      const text = await run(await box.confine("env", { env: { GIVEN: "yes" } }));
+      expect(text).toContain("GIVEN=yes");
+      expect(text).toContain("LC_ALL=C");
+      expect(text).not.toMatch(/API_TOKEN|BASH_ENV|LD_PRELOAD/);
+    });
+
+    test("ending the spawned process ends everything inside", async ({ sandbox }) => {
+      const confined = await sandbox().confine("echo up; trap '' TERM; sleep 84.2 & sleep 84.2");
+      const child = spawn(confined.file, confined.args, confined.options);
+      await once(child.stdout!, "data");
+      child.kill("SIGKILL");
+      await once(child, "close");
+      confined.release();
+    });
+
+    test("it ends with the process that spawned it, however that ends", async ({ sandbox }) => {
+      const { file, args, options, release } = await sandbox().confine("echo up; setsid sleep 84.3 & sleep 84.3");
+      const program = `const { file, args, options } = JSON.parse(process.argv[1]);
+        options.stdio = ["ignore", "inherit", "ignore", 3];
+        require("node:child_process").spawn(file, args, options);`;
+      const stdio = ["ignore", "pipe", "inherit", options.stdio[3]!] as const;
+      const parent = spawn(process.execPath, ["-e", program, JSON.stringify({ file, args, options })], {
+        stdio: [...stdio],
+      });
+      await once(parent.stdout!, "data");
+      parent.kill("SIGKILL");
+      await expect.poll(() => processesWith("sleep 84.3"), { timeout: 5000 }).toEqual([]);
+      release();
+    });
+
+    test("a command's end is told as it was: by its code, by its signal, by the signal it got", async ({ sandbox }) => {
+      const box = sandbox();
+      const ends = async (command: string, signal?: NodeJS.Signals) => {
+        const confined = await box.confine(`echo up; ${command}`);
+        const child = spawn(confined.file, confined.args, confined.options);
+        await once(child.stdout!, "data");
+        if (signal) process.kill(-child.pid!, signal);
+        const [code, by] = await once(child, "close");
+        confined.release();
+        return code ?? by;
+      };
+      expect(await ends("exit 7")).toBe(7);
+      expect(await ends("kill -SEGV $$")).toBe(139);
+      expect(await ends("sleep 84.4", "SIGKILL")).toBe("SIGKILL");
+      expect(await ends("sleep 84.5", "SIGTERM")).not.toBe(0);
+      expect(processesWith("sleep 84.")).toEqual([]);
+    });
+
+    test("input that the caller gives reaches the command", async ({ sandbox }) => {
+      const confined = await sandbox().confine("read a; read b; echo $b $a");
+      const [, ...others] = confined.options.stdio;
+      const child = spawn(confined.file, confined.args, { ...confined.options, stdio: ["pipe", ...others] });
+      child.stdin!.end("one\ntwo\n");
+      const [text] = await once(child.stdout!, "data");
+      expect(String(text)).toBe("two one\n");
+      await once(child, "close");
+      confined.release();
+    });
+
+    test("a workspace in a hidden directory is there, and nothing else of it", async ({ base, ws, sandbox }) => {
+      writeFileSync(join(base, "token"), "secret");
+      const box = sandbox({ stateDir: base });
+      const command = `ls -A ${base}; cat ${base}/token; echo x > ${base}/planted; echo fine > ${ws}/made; cat made`;
+      expect(await run(await box.confine(command))).toBe("ws\nfine\n");
+      expect(readdirSync(base).sort()).toEqual(["token", "ws"]);
+    });
+
+    // bubblewrap takes names alone, and follows what they have become.
+    if (name === "util-linux") {
+      test("a workspace that has become a link when the command starts is not followed", async ({
+        base,
+        ws,
+        sandbox,
+      }) => {
+        const outside = join(base, "outside");
+        for (const target of [outside, "outside", "/"]) {
+          const confined = await sandbox().confine("echo x > here; echo begun");
+          mkdirSync(outside);
+          renameSync(ws, `${ws}.old`);
+          symlinkSync(target, ws);
+          expect(await run(confined)).toBe("");
+          expect(readdirSync(outside)).toEqual([]);
+          for (const path of [ws, outside]) rmSync(path, { recursive: true });
+          renameSync(`${ws}.old`, ws);
+        }
+      });
+    }
+
+    test("odd names survive: spaces, quotes, newlines", async ({ ws, sandbox }) => {
+      const odd = join(ws, "a b'\"\n$x");
+      mkdirSync(odd);
+      expect(await run(await sandbox({ workspace: { cwd: odd } }).confine("echo fine > f; cat f"))).toBe("fine\n");
+    });
+  });
+}

@@ -1,0 +1,34 @@
+/** Reading, hashing and writing of files piece by piece: of a large one, each alone would hold up the process. */
+import { createHash } from "node:crypto";
+import { readSync, writeSync } from "node:fs";
+import type { Steps } from "../pacer.js";
+
+export const PIECE_BYTES = 1024 * 1024;
+
+/** A file may grow while it is read; null once it passes the limit. */
+export function* readingAtMost(
+  fd: number,
+  expected: number,
+  maxBytes: number,
+): Steps<{ readonly bytes: Buffer; readonly sha: string } | null> {
+  const hash = createHash("sha256");
+  let buffer = Buffer.allocUnsafe(Math.min(expected, maxBytes) + 1);
+  let length = 0;
+  for (;;) {
+    const read = readSync(fd, buffer, length, Math.min(buffer.length - length, PIECE_BYTES), null);
+    hash.update(buffer.subarray(length, length + read));
+    length += read;
+    if (length > maxBytes) return null;
+    if (read === 0) return { bytes: buffer.subarray(0, length), sha: hash.digest("hex") };
+    if (length === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length + 4096)]);
+    if (read === PIECE_BYTES) yield;
+  }
+}
+
+/** Writes all of it at the file's current position. */
+export function* writingAll(fd: number, bytes: Buffer): Steps<void> {
+  for (let at = 0; at < bytes.length; ) {
+    at += writeSync(fd, bytes, at, Math.min(bytes.length - at, PIECE_BYTES));
+    if (at < bytes.length) yield;
+  }
+}
