@@ -48,7 +48,7 @@ const FILES = {
       "../apps/ferret/src/confinement/agent-parts.ts": ["confinementParts"],
     },
     parts: [
-      ...["messages", "chat", "responses", "gemini", "ollama"].map((name) => `wires/${name}`),
+      ...["messages/model", "chat", "responses", "gemini", "ollama"].map((name) => `wires/${name}`),
       ...["facts", "switch", "offline/model", "post", "prices"],
     ].map((name) => `agent/src/providers/${name}.ts`),
   },

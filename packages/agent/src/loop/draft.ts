@@ -41,11 +41,31 @@ export function hasBegun({ length, calls }: Draft): boolean {
   return length > 0 || calls.length > 0;
 }
 
-/** Takes what arrived together. */
+/** Takes what arrived together. Each delta goes out by itself, and those of one kind are kept as one text. */
 export function takeBatch(draft: Draft, batch: readonly ModelEvent[], context: DraftContext): void {
-  // Joined by the batch: a text that grew delta by delta would keep every one of them alive until it is read.
-  draft.text += batch.map((event) => (event.type === "text" ? event.text : "")).join("");
-  for (const event of batch) take(draft, event, context);
+  let kind: "text" | "reasoning" = "text";
+  let pieces: string[] = [];
+  const keep = (): void => {
+    if (pieces.length === 0) return;
+    const text = pieces.join("");
+    pieces = [];
+    draft.length += text.length;
+    if (kind === "text") draft.text += text;
+    draft.parts.apply({ type: DELTAS[kind], metadata: { text } });
+  };
+  for (const event of batch) {
+    if (event.type !== "text" && event.type !== "reasoning") {
+      keep();
+      take(draft, event, context);
+      continue;
+    }
+    if (event.type !== kind) keep();
+    if (draft.ends.length > 0) tellEnds(draft, event.type, context.emit);
+    kind = event.type;
+    pieces.push(event.text);
+    context.emit({ type: DELTAS[kind], metadata: { text: event.text } });
+  }
+  keep();
 }
 
 /** Puts an event on record, as part of the reply. */
@@ -62,14 +82,8 @@ export function sealOf({ provider, id }: DraftContext["model"], data: Json): Sea
 
 const DELTAS = { text: "text_delta", reasoning: "thought_delta" } as const;
 
-function take(draft: Draft, event: ModelEvent, context: DraftContext): void {
+function take(draft: Draft, event: Exclude<ModelEvent, { type: "text" | "reasoning" }>, context: DraftContext): void {
   switch (event.type) {
-    case "text":
-    case "reasoning":
-      if (draft.ends.length > 0) tellEnds(draft, event.type, context.emit);
-      draft.length += event.text.length;
-      tell(draft, { type: DELTAS[event.type], metadata: { text: event.text } }, context.emit);
-      return;
     case "part_end": {
       const { kind, seal } = event;
       draft.ends.push({ kind, ...(seal !== undefined && { seal: sealOf(context.model, seal) }) });

@@ -42,7 +42,8 @@ export type ModelMessage =
   | (Extract<Message, { role: "tool" }> & { readonly images?: readonly ToolImage[] });
 
 export type ModelEvent =
-  | { readonly type: "text" | "reasoning"; readonly text: string }
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "reasoning"; readonly text: string }
   /**
    * The text or the reasoning ends here, and more of its kind is another part. `seal` is what the provider wants back with the part.
    * One that closes nothing is a part without text.

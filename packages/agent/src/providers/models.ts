@@ -1,5 +1,5 @@
 /** Models by name, opened on first use: the code and the data of a provider are loaded only when it is asked for. */
-import { type Effort, effortIn, THINKING_TOKENS } from "./effort.js";
+import { budgetOf, type Effort, effortIn } from "./effort.js";
 import type { Model } from "./model.js";
 import type { Post } from "./post.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
@@ -57,8 +57,8 @@ const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
 };
 
 async function openMessages(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
-  const [{ budgetOf, createMessagesModel }, { claudeFacts }, known, opened] = await Promise.all([
-    import("./wires/messages.js"),
+  const [{ createMessagesModel }, { claudeFacts }, known, opened] = await Promise.all([
+    import("./wires/messages/model.js"),
     import("./facts.js"),
     listing(address),
     post(),
@@ -106,7 +106,7 @@ async function openGemini(address: ModelAddress, env: Env, post: () => Promise<P
   ]);
   const { thinking: form, signed } = geminiFacts(address.model);
   const effort = askedEffort(env);
-  const asked = effort && (form === "level" ? { level: GEMINI_LEVELS[effort] } : { budget: THINKING_TOKENS[effort] });
+  const asked = effort && (form === "level" ? { level: GEMINI_LEVELS[effort] } : { budget: budgetOf(effort) });
   const thinking = form === "none" || effortIn(env) === "off" ? null : (asked ?? {});
   return createGeminiModel({ ...address, ...known, thinking, signed, post: opened });
 }

@@ -137,19 +137,18 @@ function wirePart(part: PromptPart) {
 
 // --- what comes back ---
 
+interface WireDelta {
+  content?: string | null;
+  refusal?: string | null;
+  reasoning_content?: string | null;
+  reasoning?: string | null;
+  reasoning_details?: unknown;
+  tool_calls?: readonly WireCall[] | null;
+  extra_content?: unknown;
+}
+
 interface WireChunk {
-  choices?: readonly {
-    delta?: {
-      content?: string | null;
-      refusal?: string | null;
-      reasoning_content?: string | null;
-      reasoning?: string | null;
-      reasoning_details?: unknown;
-      tool_calls?: readonly WireCall[] | null;
-      extra_content?: unknown;
-    };
-    finish_reason?: string | null;
-  }[];
+  choices?: readonly { delta?: WireDelta; finish_reason?: string | null }[];
   usage?: WireUsage | null;
   error?: { message?: string; type?: string; code?: string | number | null } | string;
 }
@@ -211,11 +210,10 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
     call.extra ??= signed(fragment.extra_content);
   };
 
-  const addDelta = (delta: NonNullable<NonNullable<WireChunk["choices"]>[number]["delta"]>, reply: Reply): void => {
-    const content = delta.content;
-    if (content) reply.text(asText(content));
-    const told = REASONING_FIELDS.find((name) => asText(delta[name]) !== "");
-    if (told) {
+  const addDelta = (delta: WireDelta, reply: Reply): void => {
+    if (delta.content) reply.text(asText(delta.content));
+    if (delta.reasoning_content || delta.reasoning) {
+      const told = asText(delta.reasoning_content) ? "reasoning_content" : "reasoning";
       field ??= told;
       reply.reasoning(asText(delta[told]));
     }
