@@ -74,19 +74,23 @@ export function tell(draft: Draft, event: PartEvent, emit: DraftContext["emit"])
   emit(event);
 }
 
-export function sealOf({ provider, id }: DraftContext["model"], data: Json): Seal {
-  return { provider, model: id, data };
+/** A part's seal; none for one that is longer than any provider's, which would only fill the log. */
+export function sealOf({ provider, id }: DraftContext["model"], data: Json | undefined): { seal?: Seal } {
+  if (data === undefined || JSON.stringify(data).length > LONGEST_SEAL) return {};
+  return { seal: { provider, model: id, data } };
 }
 
 // --- internal ---
+
+/** Characters. */
+const LONGEST_SEAL = 8 * 1024 * 1024;
 
 const DELTAS = { text: "text_delta", reasoning: "thought_delta" } as const;
 
 function take(draft: Draft, event: Exclude<ModelEvent, { type: "text" | "reasoning" }>, context: DraftContext): void {
   switch (event.type) {
     case "part_end": {
-      const { kind, seal } = event;
-      draft.ends.push({ kind, ...(seal !== undefined && { seal: sealOf(context.model, seal) }) });
+      draft.ends.push({ kind: event.kind, ...sealOf(context.model, event.seal) });
       return;
     }
     case "call": {

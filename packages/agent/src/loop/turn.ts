@@ -97,10 +97,9 @@ async function act(run: Run, draft: Draft): Promise<void> {
   const { context, toolbox, workspace, model } = run;
   const calls = await Promise.all(draft.calls.map((call) => prepareCall(call, toolbox, workspace)));
   for (const [at, call] of calls.entries()) {
-    const data = sealOfCall(draft.calls[at] as RawCall, call);
-    const end = { kind: "call" as const, call_id: call.id };
-    if (data !== undefined)
-      tell(draft, { type: "part_end", metadata: { ...end, seal: sealOf(model, data) } }, run.emit);
+    const sealed = sealOf(model, sealOfCall(draft.calls[at] as RawCall, call));
+    const metadata = { kind: "call" as const, call_id: call.id, ...sealed };
+    if (sealed.seal) tell(draft, { type: "part_end", metadata }, run.emit);
     tell(draft, announcement(call), run.emit);
   }
   context.messages.push({ role: "assistant", parts: draft.parts.take() });

@@ -19,6 +19,8 @@ export interface ChatSettings {
   readonly effort: Effort | null;
   /** Whether requests name their session, for the vendor's cache. */
   readonly cacheKey: boolean;
+  /** Whether messages that call have a `reasoning_content` even where another model made them. @defaultValue false */
+  readonly fillReasoning?: boolean;
 }
 
 export function createChatModel(options: ChatSettings & Endpoint): Model {
@@ -39,13 +41,15 @@ const chat: Wire<ChatSettings> = {
   fallback(settings, said) {
     if (settings.cacheKey && /prompt_cache_key/.test(said)) return { ...settings, cacheKey: false };
     if (settings.effort && /reasoning_effort/.test(said)) return { ...settings, effort: null };
+    if (!settings.fillReasoning && /reasoning_content/.test(said)) return { ...settings, fillReasoning: true };
     return null;
   },
 };
 
 // --- what goes out ---
 
-function bodyOf({ system, tools, messages, session }: ModelRequest, { model, effort, cacheKey }: ChatSettings) {
+function bodyOf({ system, tools, messages, session }: ModelRequest, settings: ChatSettings) {
+  const { model, effort, cacheKey, fillReasoning = false } = settings;
   return {
     model,
     stream: true as const,
@@ -55,7 +59,7 @@ function bodyOf({ system, tools, messages, session }: ModelRequest, { model, eff
     ...(tools.length > 0 && { tools: tools.map(wireTool) }),
     messages: [
       ...(system ? [{ role: "system" as const, content: system }] : []),
-      ...[...withPictures(messages)].map(wireMessage),
+      ...[...withPictures(messages)].map((message) => wireMessage(message, fillReasoning)),
     ],
   };
 }
@@ -64,7 +68,7 @@ function wireTool({ name, description, inputSchema }: ModelRequest["tools"][numb
   return { type: "function" as const, function: { name, description, parameters: { ...inputSchema } } };
 }
 
-function wireMessage(message: ModelMessage | PicturesMessage) {
+function wireMessage(message: ModelMessage | PicturesMessage, fillReasoning: boolean) {
   switch (message.role) {
     case "user": {
       const parts = promptParts(message);
@@ -77,7 +81,7 @@ function wireMessage(message: ModelMessage | PicturesMessage) {
     case "pictures":
       return { role: "user" as const, content: message.parts.map(wirePart) };
     case "assistant":
-      return wireReply(message);
+      return wireReply(message, fillReasoning);
     case "tool":
       return { role: "tool" as const, tool_call_id: message.id, content: message.output || "(no output)" };
   }
@@ -86,11 +90,12 @@ function wireMessage(message: ModelMessage | PicturesMessage) {
 type ReplyMessage = Extract<ModelMessage, { role: "assistant" }>;
 
 /** A message has one field for each kind of part: what was mixed cannot be told. */
-function wireReply(message: ReplyMessage) {
+function wireReply(message: ReplyMessage, fillReasoning: boolean) {
   const calls = callsOf(message);
   return {
     role: "assistant" as const,
     content: textOf(message) || (calls.length > 0 ? null : "(nothing)"),
+    ...(fillReasoning && calls.length > 0 && { reasoning_content: "" }),
     ...reasoningOf(message, calls.length > 0),
     ...extraOf(message.parts.flatMap((part) => (part.type === "text" ? [part.seal?.data] : []))),
     ...(calls.length > 0 && {
