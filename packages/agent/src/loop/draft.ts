@@ -58,7 +58,7 @@ export function createDraft(before: readonly TextPart[] = []): Draft {
   };
 }
 
-/** Takes what arrived together. */
+/** Takes what arrived together. Each delta goes out by itself, and those of one kind are kept as one text. */
 export function takeBatch(draft: Draft, batch: readonly ModelEvent[], context: DraftContext): void {
   // Joined by the batch: a text that grew delta by delta would keep every one of them alive until it is read.
   const said: string[] = [];
@@ -78,11 +78,16 @@ export function wholeText(draft: Draft): string {
   return textOf({ parts: draft.before }) + draft.text;
 }
 
-export function sealOf({ provider, id }: DraftContext["model"], data: Json): Seal {
-  return { provider, model: id, data };
+/** A part's seal; none for one that is longer than any provider's, which would only fill the log. */
+export function sealOf({ provider, id }: DraftContext["model"], data: Json | undefined): { seal?: Seal } {
+  if (data === undefined || JSON.stringify(data).length > LONGEST_SEAL) return {};
+  return { seal: { provider, model: id, data } };
 }
 
 // --- internal ---
+
+/** Characters. */
+const LONGEST_SEAL = 8 * 1024 * 1024;
 
 const DELTAS = { text: "text_delta", reasoning: "thought_delta" } as const;
 
@@ -100,8 +105,7 @@ function take(draft: Draft, event: ModelEvent, context: DraftContext, said: stri
       say(draft, event.type, event.text, context, said);
       return;
     case "part_end": {
-      const { kind, seal } = event;
-      draft.ends.push({ kind, ...(seal !== undefined && { seal: sealOf(context.model, seal) }) });
+      draft.ends.push({ kind: event.kind, ...sealOf(context.model, event.seal) });
       return;
     }
     case "call": {

@@ -5,6 +5,7 @@ import { sealOfCall } from "../providers/written-call.js";
 import { abortable } from "./abortable.js";
 import { prepareCall } from "./call.js";
 import { announcement, runCalls } from "./calls.js";
+import { callsInText } from "./calls-in-text.js";
 import { compactHistory } from "./compaction.js";
 import { type Draft, type RawCall, sealOf, tell } from "./draft.js";
 import { createLimits } from "./limits.js";
@@ -77,6 +78,7 @@ async function runStep(run: Run, pursuit: Pursuit): Promise<Ending | null> {
   try {
     const draft = await nextReply(run, pursuit);
     if (!draft) return null;
+    if (run.model.textCalls) readCallsInText(run, draft);
     const ending = endingOf(draft);
     if (ending) return ending;
     run.progress.calls += draft.calls.length;
@@ -85,6 +87,11 @@ async function runStep(run: Run, pursuit: Pursuit): Promise<Ending | null> {
   } finally {
     run.emit({ type: "step_end", metadata: { step } });
   }
+}
+
+function readCallsInText({ toolbox, ids }: Run, { stop, text, calls }: Draft): void {
+  if (stop !== "end" || calls.length > 0) return;
+  for (const call of callsInText(text, toolbox)) calls.push({ ...call, id: ids.take("") });
 }
 
 function endingOf({ stop, calls }: Draft): Ending | null {
@@ -98,10 +105,9 @@ async function act(run: Run, draft: Draft): Promise<void> {
   const { context, toolbox, workspace, model } = run;
   const calls = await Promise.all(draft.calls.map((call) => prepareCall(call, toolbox, workspace)));
   for (const [at, call] of calls.entries()) {
-    const data = sealOfCall(draft.calls[at] as RawCall, call);
-    const end = { kind: "call" as const, call_id: call.id };
-    if (data !== undefined)
-      tell(draft, { type: "part_end", metadata: { ...end, seal: sealOf(model, data) } }, run.emit);
+    const sealed = sealOf(model, sealOfCall(draft.calls[at] as RawCall, call));
+    const metadata = { kind: "call" as const, call_id: call.id, ...sealed };
+    if (sealed.seal) tell(draft, { type: "part_end", metadata }, run.emit);
     tell(draft, announcement(call), run.emit);
   }
   context.messages.push({ role: "assistant", parts: draft.parts.take() });

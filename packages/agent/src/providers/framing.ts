@@ -1,22 +1,31 @@
 /** The events of a posted reply as they arrive: server-sent events, or a JSON object on each line. */
-import { startOf } from "@chimera/acp-schema/text";
 import { createParser } from "eventsource-parser";
-import { AgentError } from "../errors.js";
+import { AgentError, isAgentError } from "../errors.js";
 import type { Post, PostReply, PostRequest } from "./post.js";
 import { notStreamed, statusError } from "./provider-error.js";
 
 export type Framing = "events" | "lines";
 
-/**
- * Posts, checks the status, and hands the parsed JSON of each event to `take` as it is found; yields after each chunk of the
- * network. Nothing is gathered here: what a vendor sends is many times what is kept of it.
- */
-export async function* postForEvents(
+/** A reply that is a stream, fed chunk by chunk. Nothing is gathered: what a vendor sends is many times what is kept of it. */
+export interface EventStream {
+  readonly chunks: AsyncIterable<string>;
+  /** Hands on the events that a chunk completes. */
+  feed(chunk: string): void;
+  /** Throws what went wrong with the chunks so far. */
+  check(): void;
+  /** The vendor said that nothing follows. */
+  readonly done: boolean;
+  /** The reply has ended. */
+  end(): void;
+}
+
+/** Posts, checks the status, and gives the reply as a stream whose events go to `take`, each as the JSON text that it is. */
+export async function postForEvents(
   post: Post,
   request: PostRequest,
   framing: Framing,
-  take: (event: unknown) => void,
-): AsyncGenerator<void> {
+  take: (data: string) => void,
+): Promise<EventStream> {
   const reply = await post(request);
   const { begins, isStream, open } = FRAMINGS[framing];
   if (reply.status !== 200 || !isStream(String(reply.headers["content-type"] ?? ""))) throw await statusError(reply);
@@ -28,27 +37,35 @@ export async function* postForEvents(
     heard.any = true;
     if (heard.failure || heard.done) return;
     try {
-      take(parseData(data));
+      take(data);
     } catch (error) {
-      heard.failure = { error };
+      heard.failure = { error: isAgentError(error) ? error : misread(error) };
     }
   });
   let opening = "";
   let length = 0;
-  for await (const chunk of reply.chunks) {
-    if (opening.length < SHOWN_OF_BODY) opening = (opening + chunk).slice(0, SHOWN_OF_BODY);
-    events.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
-    length += chunk.length;
-    if (length > LONGEST_REPLY)
-      heard.failure ??= { error: new AgentError("bad_reply", "the model's reply has no end") };
-    yield;
+  const check = (): void => {
     if (heard.failure) throw heard.failure.error;
-    if (heard.done) return;
-  }
-  events.end();
-  if (heard.failure) throw heard.failure.error;
-  // What broke off before its first event may do better when asked again; what never was a stream will not.
-  if (!heard.any && !begins.test(opening)) throw notStreamed(opening);
+  };
+  return {
+    chunks: reply.chunks,
+    feed(chunk) {
+      if (opening.length < SHOWN_OF_BODY) opening = (opening + chunk).slice(0, SHOWN_OF_BODY);
+      events.feed(length === 0 && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk);
+      length += chunk.length;
+      if (length > LONGEST_REPLY) heard.failure ??= { error: withoutEnd("the model's reply has no end") };
+    },
+    check,
+    get done() {
+      return heard.done;
+    },
+    end() {
+      events.end();
+      check();
+      // What broke off before its first event may do better when asked again; what never was a stream will not.
+      if (!heard.any && !begins.test(opening)) throw notStreamed(opening);
+    },
+  };
 }
 
 // --- internal ---
@@ -102,7 +119,7 @@ function openEvents(heard: Heard, onData: (data: string) => void): Feed {
       } else onData(data);
     },
     onError: (cause) => {
-      if (cause.type === "max-buffer-size-exceeded") heard.failure ??= { error: withoutEnd(cause) };
+      if (cause.type === "max-buffer-size-exceeded") heard.failure ??= { error: withoutEnd(ENDLESS_EVENT, cause) };
     },
   });
   return { feed: (chunk) => parser.feed(chunk), end: () => {} };
@@ -124,7 +141,7 @@ function openLines(heard: Heard, onData: (data: string) => void): Feed {
       }
       pieces.push(chunk.slice(end + 1));
       length += chunk.length - end - 1;
-      if (length > LONGEST_EVENT) heard.failure ??= { error: withoutEnd() };
+      if (length > LONGEST_EVENT) heard.failure ??= { error: withoutEnd(ENDLESS_EVENT) };
     },
     // Not every server ends its last line. One that was cut is not JSON.
     end() {
@@ -134,16 +151,14 @@ function openLines(heard: Heard, onData: (data: string) => void): Feed {
   };
 }
 
-function withoutEnd(cause?: unknown): AgentError {
-  return new AgentError("bad_reply", "the model sent an event without end", { cause });
+const ENDLESS_EVENT = "the model sent an event without end";
+
+function withoutEnd(message: string, cause?: unknown): AgentError {
+  return new AgentError("bad_reply", message, { cause });
 }
 
-function parseData(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch (cause) {
-    throw new AgentError("bad_reply", `the model sent an event that is not JSON: ${startOf(data, 200)}`, { cause });
-  }
+function misread(cause: unknown): AgentError {
+  return new AgentError("bad_reply", "the model sent something that is not its protocol", { cause });
 }
 
 function isJson(text: string): boolean {

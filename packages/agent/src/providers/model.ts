@@ -13,6 +13,8 @@ export interface Model {
   readonly maxOutput?: number;
   /** US dollars per million tokens; null when it is not known. */
   readonly price: Price | null;
+  /** Whether it may write its calls as text, as small models do. @defaultValue false */
+  readonly textCalls?: boolean;
   /**
    * Streams one reply. Each item is what arrived together, so that a burst costs one promise and not one per token. Throws
    * an `AgentError`; nothing is retried here.
@@ -50,7 +52,8 @@ export type ModelMessage =
   | (Extract<Message, { role: "tool" }> & { readonly images?: readonly ToolImage[] });
 
 export type ModelEvent =
-  | { readonly type: "text" | "reasoning"; readonly text: string }
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "reasoning"; readonly text: string }
   /**
    * The text or the reasoning ends here, and more of its kind is another part. `seal` is what the provider wants back with the part.
    * One that closes nothing is a part without text.

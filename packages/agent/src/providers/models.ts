@@ -1,7 +1,7 @@
 /** Models by name, opened on first use. */
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
 import type { Chain } from "./chains.js";
-import { type Effort, effortIn, THINKING_TOKENS } from "./effort.js";
+import { budgetOf, type Effort, effortIn } from "./effort.js";
 import { claudeFacts, geminiFacts } from "./facts.js";
 import type { Model } from "./model.js";
 import { createOfflineModel } from "./offline/model.js";
@@ -14,7 +14,7 @@ import { createSwitch } from "./switch.js";
 import type { Env } from "./table.js";
 import { createChatModel } from "./wires/chat.js";
 import { createGeminiModel } from "./wires/gemini.js";
-import { budgetOf, createMessagesModel } from "./wires/messages.js";
+import { createMessagesModel } from "./wires/messages/model.js";
 import { createOllamaModel, showModel } from "./wires/ollama.js";
 import { createResponsesModel } from "./wires/responses.js";
 
@@ -40,7 +40,7 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
     const address = resolveModel(name, env, chain);
     const { open, keep } = OPENERS[address.wire];
     const opening = open(address, env, sharedPost);
-    const model = address.remedy === null ? opening : withRemedy(opening, address.remedy);
+    const model = address.remedy === null ? opening : onOwnServer(opening, address.remedy);
     if (!keep) return model;
     // Names come from clients: a picker gone wild must not fill the memory.
     if (opened.size >= MOST_KEPT) opened.delete(opened.keys().next().value as string);
@@ -97,7 +97,7 @@ async function openResponses(address: ModelAddress, env: Env, post: () => Post):
 async function openGemini(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
   const { thinking: form, signed } = geminiFacts(address.model);
   const effort = askedEffort(env);
-  const asked = effort && (form === "level" ? { level: GEMINI_LEVELS[effort] } : { budget: THINKING_TOKENS[effort] });
+  const asked = effort && (form === "level" ? { level: GEMINI_LEVELS[effort] } : { budget: budgetOf(effort) });
   const thinking = form === "none" || effortIn(env) === "off" ? null : (asked ?? {});
   return createGeminiModel({ ...address, ...listing(address), thinking, signed, post: post() });
 }
@@ -117,8 +117,11 @@ async function openOllama(address: ModelAddress, env: Env, post: () => Post): Pr
   return createOllamaModel({ ...address, ...listing(address), contextWindow, contextLength, think, post: post() });
 }
 
-/** A name that was taken for the wrong provider fails like one whose server is down, so the failure says what was guessed. */
-async function withRemedy(opening: Promise<Model>, remedy: string): Promise<Model> {
+/**
+ * A model on a server that the person runs. Small ones write their calls as text; and a name that was taken for the wrong provider
+ * fails like one whose server is down, so the failure says what was guessed.
+ */
+async function onOwnServer(opening: Promise<Model>, remedy: string): Promise<Model> {
   const remedied = (error: unknown): unknown => {
     if (!isAgentError(error) || !UNSERVED.has(error.code)) return error;
     const { code, message, retryAfterMs } = error;
@@ -129,6 +132,7 @@ async function withRemedy(opening: Promise<Model>, remedy: string): Promise<Mode
   });
   return {
     ...model,
+    textCalls: true,
     async *stream(request) {
       let heard = false;
       try {

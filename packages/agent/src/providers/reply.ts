@@ -20,9 +20,18 @@ export interface Reply {
   readonly whole: boolean;
 }
 
+/** A piece of text or reasoning. */
+export type TextEvent = Extract<ModelEvent, { type: "text" | "reasoning" }>;
+
 /** The reader's end of a reply. */
 export interface ReplyQueue extends Reply {
   readonly closed: boolean;
+  /** A piece of text or reasoning that needs no reading. */
+  add(event: TextEvent): void;
+  /** How many events wait to be taken. */
+  readonly count: number;
+  /** The piece of text or reasoning that is all that came since there were so many; null for anything else. */
+  onlySince(count: number): TextEvent | null;
   /** What came since it was last asked for. */
   take(): ModelEvent[];
   /** The last batch of a whole reply. */
@@ -59,6 +68,15 @@ export function createReply(): ReplyQueue {
     },
     get closed() {
       return closed;
+    },
+    add: (event) => void events.push(event),
+    get count() {
+      return events.length;
+    },
+    onlySince(count) {
+      const only = events[count];
+      const isOnly = only && events.length === count + 1 && stop === null;
+      return isOnly && (only.type === "text" || only.type === "reasoning") ? only : null;
     },
     take,
     takeLast: () => [...take(), ...(stop ? [{ type: "stop", reason: stop } as const] : [])],

@@ -1,5 +1,6 @@
 /** A model that moves to another endpoint for good, once the first one says that it must be asked there. */
 import { isAgentError } from "../errors.js";
+import { beginAgain } from "./begin-again.js";
 import type { Model } from "./model.js";
 
 /** `first` answers until it refuses a request in words that match; `other` is opened then, and answers from there on. */
@@ -11,16 +12,14 @@ export function createSwitch(first: Model, when: RegExp, other: () => Promise<Mo
     id,
     contextWindow,
     price,
-    async *stream(request) {
-      if (!moved) {
-        try {
-          return yield* first.stream(request);
-        } catch (error) {
-          if (!isAgentError(error) || error.retryable || !when.test(error.message)) throw error;
+    stream: (request) =>
+      beginAgain(
+        async () => ((await moved) ?? first).stream(request),
+        (error) => {
+          if (moved || !isAgentError(error) || error.retryable || !when.test(error.message)) return false;
           moved = other();
-        }
-      }
-      yield* (await moved).stream(request);
-    },
+          return true;
+        },
+      ),
   };
 }

@@ -1,9 +1,12 @@
 /** A model behind a vendor's HTTP endpoint. What differs between vendors is a wire: how to ask, and how to read the answer. */
 import type { Part } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
+import { beginAgain } from "./begin-again.js";
 import { type Framing, postForEvents } from "./framing.js";
 import type { Model, ModelEvent, ModelRequest } from "./model.js";
 import type { Post, PostRequest } from "./post.js";
+import { createRepeats } from "./repeats.js";
 import { createReply, type Reply } from "./reply.js";
 
 /** Where a model is reached. */
@@ -61,18 +64,15 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
     contextWindow,
     ...(maxOutput !== undefined && { maxOutput }),
     price,
-    async *stream(request) {
-      for (;;) {
+    stream(request) {
+      const ask = () => {
         const bare = unsealed.has(request.session ?? "");
         const exchange = wire.request(bare ? withoutSeals(request) : request, settings);
         const body = wellFormed(JSON.stringify(exchange.body));
-        try {
-          return yield* readReply(post, { url, headers, body, signal: request.signal }, wire.framing, exchange);
-        } catch (error) {
-          // A refusal comes in place of a reply, so that nothing is said twice.
-          if (!canRecover(error, request)) throw error;
-        }
-      }
+        return readReply(post, { url, headers, body, signal: request.signal }, wire.framing, exchange);
+      };
+      // A refusal comes in place of a reply, so that nothing is said twice.
+      return beginAgain(ask, (error) => canRecover(error, request));
     },
   };
 }
@@ -95,20 +95,29 @@ async function* readReply(
   exchange: Exchange,
 ): AsyncGenerator<readonly ModelEvent[]> {
   const reply = createReply();
-  const take = (event: unknown): void => {
+  const repeats = createRepeats();
+  const take = (data: string): void => {
     if (reply.closed) return;
-    try {
-      exchange.read(event, reply);
-    } catch (error) {
-      throw isAgentError(error) ? error : misread(error);
+    const again = repeats.find(data);
+    if (again) {
+      reply.add(again);
+      return;
     }
+    const before = reply.count;
+    exchange.read(parse(data), reply);
+    if (repeats.hopeful) repeats.learn(data, reply.onlySince(before));
   };
   try {
-    for await (const _ of postForEvents(post, request, framing, take)) {
+    const events = await postForEvents(post, request, framing, take);
+    for await (const chunk of events.chunks) {
+      events.feed(chunk);
       if (reply.closed) break;
       const ready = reply.take();
       if (ready.length > 0) yield ready;
+      events.check();
+      if (events.done) break;
     }
+    if (!reply.closed && !events.done) events.end();
   } catch (error) {
     // A connection that is lost after the last word took nothing with it.
     if (!reply.whole || !isAgentError(error) || !LOST.has(error.code)) throw error;
@@ -117,11 +126,15 @@ async function* readReply(
   yield reply.takeLast();
 }
 
-const LOST: ReadonlySet<AgentErrorCode> = new Set(["connection_lost", "stalled"]);
-
-function misread(cause: unknown): AgentError {
-  return new AgentError("bad_reply", "the model sent something that is not its protocol", { cause });
+function parse(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (cause) {
+    throw new AgentError("bad_reply", `the model sent an event that is not JSON: ${startOf(data, 200)}`, { cause });
+  }
 }
+
+const LOST: ReadonlySet<AgentErrorCode> = new Set(["connection_lost", "stalled"]);
 
 function withoutSeals(request: ModelRequest): ModelRequest {
   const bare = ({ seal: _seal, ...part }: Part): Part => part as Part;

@@ -68,6 +68,17 @@ describe("tool calls", () => {
     ]);
   });
 
+  it("are read out of the text of a model that writes them so, and out of no other's", async () => {
+    const text = '<tool_call>{"name":"echo","arguments":{"n":1}}</tool_call>';
+    const script = { turns: [{ steps: [{ reply: [{ text }] }, { reply: [{ text: "ok" }] }] }] };
+    const model = () => createScriptedModel(parseScript(script));
+    const small = await takeTurn({ resolveModel: () => ({ ...model(), textCalls: true }), tools: [echo] });
+    expect(of(small, "tool_call").map(({ tool, args }) => [tool, args])).toEqual([["echo", { n: 1 }]]);
+    expect(of(small, "agent_result")).toMatchObject([{ success: true, output: "ok" }]);
+    const large = await takeTurn({ resolveModel: model, tools: [echo] });
+    expect(of(large, "agent_result")).toMatchObject([{ success: true, output: text }]);
+  });
+
   it("give no half of a character to the log, whatever is cut short", async () => {
     const long = toolNamed("long", async () => ({ success: true, output: `x${"😀".repeat(150_000)}` }));
     const named = `${"n".repeat(119)}😀`;

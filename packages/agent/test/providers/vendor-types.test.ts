@@ -10,7 +10,7 @@ import type { ResponseCreateParamsStreaming } from "openai/resources/responses/r
 import { expectTypeOf, it } from "vitest";
 import type { ChatBody } from "../../src/providers/wires/chat.js";
 import type { GeminiBody } from "../../src/providers/wires/gemini.js";
-import type { MessagesBody } from "../../src/providers/wires/messages.js";
+import type { MessagesBody } from "../../src/providers/wires/messages/request.js";
 import type { OllamaBody } from "../../src/providers/wires/ollama.js";
 import type { ResponsesBody } from "../../src/providers/wires/responses.js";
 

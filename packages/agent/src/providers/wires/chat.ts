@@ -20,6 +20,8 @@ export interface ChatSettings {
   readonly effort: Effort | null;
   /** Whether requests name their session, for the vendor's cache. */
   readonly cacheKey: boolean;
+  /** Whether messages that call have a `reasoning_content` even where another model made them. @defaultValue false */
+  readonly fillReasoning?: boolean;
 }
 
 export function createChatModel(options: ChatSettings & Endpoint): Model {
@@ -40,13 +42,15 @@ const chat: Wire<ChatSettings> = {
   fallback(settings, said) {
     if (settings.cacheKey && /prompt_cache_key/.test(said)) return { ...settings, cacheKey: false };
     if (settings.effort && /reasoning_effort/.test(said)) return { ...settings, effort: null };
+    if (!settings.fillReasoning && /reasoning_content/.test(said)) return { ...settings, fillReasoning: true };
     return null;
   },
 };
 
 // --- what goes out ---
 
-function bodyOf({ system, tools, messages, session }: ModelRequest, { model, effort, cacheKey }: ChatSettings) {
+function bodyOf({ system, tools, messages, session }: ModelRequest, settings: ChatSettings) {
+  const { model, effort, cacheKey, fillReasoning = false } = settings;
   return {
     model,
     stream: true as const,
@@ -56,7 +60,7 @@ function bodyOf({ system, tools, messages, session }: ModelRequest, { model, eff
     ...(tools.length > 0 && { tools: tools.map(wireTool) }),
     messages: [
       ...(system ? [{ role: "system" as const, content: system }] : []),
-      ...[...withPictures(messages)].map(wireMessage),
+      ...[...withPictures(messages)].map((message) => wireMessage(message, fillReasoning)),
     ],
   };
 }
@@ -65,7 +69,7 @@ function wireTool({ name, description, inputSchema }: ModelRequest["tools"][numb
   return { type: "function" as const, function: { name, description, parameters: { ...inputSchema } } };
 }
 
-function wireMessage(message: ModelMessage | PicturesMessage) {
+function wireMessage(message: ModelMessage | PicturesMessage, fillReasoning: boolean) {
   switch (message.role) {
     case "user": {
       const parts = promptParts(message);
@@ -78,7 +82,7 @@ function wireMessage(message: ModelMessage | PicturesMessage) {
     case "pictures":
       return { role: "user" as const, content: message.parts.map(wirePart) };
     case "assistant":
-      return wireReply(message);
+      return wireReply(message, fillReasoning);
     case "tool":
       return { role: "tool" as const, tool_call_id: message.id, content: message.output || "(no output)" };
   }
@@ -87,11 +91,12 @@ function wireMessage(message: ModelMessage | PicturesMessage) {
 type ReplyMessage = Extract<ModelMessage, { role: "assistant" }>;
 
 /** A message has one field for each kind of part: what was mixed cannot be told. */
-function wireReply(message: ReplyMessage) {
+function wireReply(message: ReplyMessage, fillReasoning: boolean) {
   const calls = callsOf(message);
   return {
     role: "assistant" as const,
     content: textOf(message) || (calls.length > 0 ? null : "(nothing)"),
+    ...(fillReasoning && calls.length > 0 && { reasoning_content: "" }),
     ...reasoningOf(message, calls.length > 0),
     ...extraOf(message.parts.flatMap((part) => (part.type === "text" ? [part.seal?.data] : []))),
     ...(calls.length > 0 && {
@@ -138,19 +143,18 @@ function wirePart(part: PromptPart) {
 
 // --- what comes back ---
 
+interface WireDelta {
+  content?: string | null;
+  refusal?: string | null;
+  reasoning_content?: string | null;
+  reasoning?: string | null;
+  reasoning_details?: unknown;
+  tool_calls?: readonly WireCall[] | null;
+  extra_content?: unknown;
+}
+
 interface WireChunk {
-  choices?: readonly {
-    delta?: {
-      content?: string | null;
-      refusal?: string | null;
-      reasoning_content?: string | null;
-      reasoning?: string | null;
-      reasoning_details?: unknown;
-      tool_calls?: readonly WireCall[] | null;
-      extra_content?: unknown;
-    };
-    finish_reason?: string | null;
-  }[];
+  choices?: readonly { delta?: WireDelta; finish_reason?: string | null }[];
   usage?: WireUsage | null;
   error?: { message?: string; type?: string; code?: string | number | null } | string;
 }
@@ -207,11 +211,10 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
     call.extra ??= signed(fragment.extra_content);
   };
 
-  const addDelta = (delta: NonNullable<NonNullable<WireChunk["choices"]>[number]["delta"]>, reply: Reply): void => {
-    const content = delta.content;
-    if (content) reply.text(asText(content));
-    const told = REASONING_FIELDS.find((name) => asText(delta[name]) !== "");
-    if (told) {
+  const addDelta = (delta: WireDelta, reply: Reply): void => {
+    if (delta.content) reply.text(asText(delta.content));
+    if (delta.reasoning_content || delta.reasoning) {
+      const told = asText(delta.reasoning_content) ? "reasoning_content" : "reasoning";
       field ??= told;
       reply.reasoning(asText(delta[told]));
     }

@@ -189,45 +189,11 @@ function createReader(): Pick<Exchange, "read"> {
   /** Whether pieces of the item that is open came: a server may send items whole. */
   let streamed = false;
 
-  const say = (kind: "text" | "reasoning", piece: unknown, reply: Reply): void => {
-    streamed = true;
-    reply[kind](asText(piece));
-  };
   const close = (reply: Reply, event: WireEvent, stop: ModelStop): void => {
     const usage = event.response?.usage;
     if (usage) reply.usage(usageOf(usage));
     reply.stop(refused ? "refusal" : stop);
     reply.close();
-  };
-
-  const rows: Record<string, (event: WireEvent, reply: Reply) => void> = {
-    "response.output_item.added": () => {
-      streamed = false;
-    },
-    "response.output_text.delta": ({ delta }, reply) => say("text", delta, reply),
-    "response.refusal.delta": ({ delta }, reply) => {
-      refused = true;
-      say("text", delta, reply);
-    },
-    "response.reasoning_summary_part.added": ({ summary_index = 0 }, reply) => {
-      if (summary_index > 0) say("reasoning", "\n\n", reply);
-    },
-    "response.reasoning_summary_text.delta": ({ delta }, reply) => say("reasoning", delta, reply),
-    "response.reasoning_text.delta": ({ delta }, reply) => say("reasoning", delta, reply),
-    "response.output_item.done": ({ item }, reply) => {
-      if (isJsonObject(item)) endItem(item, reply);
-    },
-    "response.completed": (event, reply) => close(reply, event, called ? "calls" : "end"),
-    "response.incomplete": (event, reply) => {
-      const reason = event.response?.incomplete_details?.reason;
-      close(reply, event, reason === "content_filter" ? "refusal" : "max_tokens");
-    },
-    "response.failed": ({ response }) => {
-      throw reported(response?.error ?? {});
-    },
-    error: ({ code, message, error }) => {
-      throw reported(error ?? { code: code ?? "", message: message ?? "" });
-    },
   };
 
   const endItem = (item: WireItem, reply: Reply): void => {
@@ -251,11 +217,50 @@ function createReader(): Pick<Exchange, "read"> {
     streamed = false;
   };
 
+  const readEvent = (event: WireEvent, reply: Reply): void => {
+    // In the order of how often they come: a name that was just parsed is cheaper to compare than to look up.
+    switch (event.type) {
+      case "response.output_text.delta":
+        streamed = true;
+        reply.text(asText(event.delta));
+        break;
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        streamed = true;
+        reply.reasoning(asText(event.delta));
+        break;
+      case "response.refusal.delta":
+        refused = true;
+        streamed = true;
+        reply.text(asText(event.delta));
+        break;
+      case "response.reasoning_summary_part.added":
+        if ((event.summary_index ?? 0) > 0) reply.reasoning("\n\n");
+        break;
+      case "response.output_item.added":
+        streamed = false;
+        break;
+      case "response.output_item.done":
+        if (isJsonObject(event.item)) endItem(event.item, reply);
+        break;
+      case "response.completed":
+        close(reply, event, called ? "calls" : "end");
+        break;
+      case "response.incomplete": {
+        const reason = event.response?.incomplete_details?.reason;
+        close(reply, event, reason === "content_filter" ? "refusal" : "max_tokens");
+        break;
+      }
+      case "response.failed":
+        throw reported(event.response?.error ?? {});
+      case "error":
+        throw reported(event.error ?? { code: event.code ?? "", message: event.message ?? "" });
+    }
+  };
+
   return {
     read(event, reply) {
-      if (typeof event !== "object" || event === null) return;
-      const { type = "" } = event as WireEvent;
-      if (Object.hasOwn(rows, type)) rows[type]?.(event as WireEvent, reply);
+      if (typeof event === "object" && event !== null) readEvent(event, reply);
     },
   };
 }

@@ -1,17 +1,12 @@
-/** Anthropic Messages, https://platform.claude.com/docs/en/api/messages: blocks in order, thinking that is signed. */
+/** What goes out to Anthropic Messages: blocks in order, marks for the cache, thinking where it still holds. */
 import { createHash } from "node:crypto";
 import type { ReasoningPart } from "@chimera/acp-schema/events";
-import type { AgentError } from "../../errors.js";
-import { isJsonObject } from "../../json.js";
-import type { ToolImage } from "../../tool.js";
-import { type Effort, THINKING_TOKENS } from "../effort.js";
-import { oddEnding } from "../endings.js";
-import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
-import { promptParts } from "../prompt-parts.js";
-import { providerError } from "../provider-error.js";
-import type { Reply } from "../reply.js";
-import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
-import { writtenCall } from "../written-call.js";
+import { isJsonObject } from "../../../json.js";
+import type { ToolImage } from "../../../tool.js";
+import type { Effort } from "../../effort.js";
+import type { ModelMessage, ModelRequest } from "../../model.js";
+import { promptParts } from "../../prompt-parts.js";
+import { writtenCall } from "../../written-call.js";
 
 export interface MessagesSettings {
   readonly model: string;
@@ -27,48 +22,16 @@ export type Thinking =
   | { readonly form: "adaptive"; readonly effort: Effort | null; readonly refused?: true }
   | { readonly form: "budget"; readonly tokens: number; readonly effort: Effort | null; readonly refused?: true };
 
-/** Thinking counts as part of the reply. */
-export function budgetOf(effort: Effort, maxOutput: number): number {
-  return Math.min(THINKING_TOKENS[effort], maxOutput / 2);
+/** The body of a request, and the digest of the conversation in it, which the thinking of the answer is bound to. */
+export function messagesRequest(conversation: ModelRequest, settings: MessagesSettings) {
+  const { wire, digest } = wireMessages(conversation, settings.thinking?.form !== "budget");
+  return { body: bodyOf(conversation, settings, wire), digest };
 }
 
-export function createMessagesModel(options: MessagesSettings & Endpoint): Model {
-  return createWireModel(messages, options);
-}
-
-/** The body of a request; exported for the check against the vendor's own types. */
+/** For the check against the vendor's own types. */
 export type MessagesBody = ReturnType<typeof bodyOf>;
 
 // --- internal ---
-
-const messages: Wire<MessagesSettings> = {
-  headers: { "anthropic-version": "2023-06-01" },
-  framing: "events",
-  request(conversation, settings) {
-    const { wire, digest } = wireMessages(conversation, settings.thinking?.form !== "budget");
-    return { body: bodyOf(conversation, settings, wire), ...createReader(digest) };
-  },
-  refusesSeal:
-    /invalid `?(signature|data)`?|bound to a different|thinking`? blocks.*cannot be modified|each thinking block must/i,
-  fallback: askOtherwise,
-};
-
-/** A model that does not take one way of asking for thinking gets the other one, then none. */
-function askOtherwise(settings: MessagesSettings, said: string): MessagesSettings | null {
-  const { thinking, maxOutput } = settings;
-  if (!thinking) return null;
-  if (/start with a thinking block/i.test(said)) return { ...settings, thinking: null };
-  if (!/thinking|adaptive|budget_tokens|output_config|effort/i.test(said)) return null;
-  const { effort, refused, form } = thinking;
-  if (refused) return { ...settings, thinking: null };
-  const other: Thinking | null =
-    form === "budget"
-      ? { form: "adaptive", effort, refused: true }
-      : effort && { form: "budget", effort, tokens: budgetOf(effort, maxOutput), refused: true };
-  return { ...settings, thinking: other };
-}
-
-// --- what goes out ---
 
 interface Marked {
   cache_control?: { type: "ephemeral" };
@@ -219,132 +182,4 @@ function textBlock(text: string): TextBlock {
 
 function imageBlock({ mimeType, data }: ToolImage): ImageBlock {
   return { type: "image", source: { type: "base64", media_type: mimeType, data } };
-}
-
-// --- what comes back ---
-
-interface WireEvent {
-  type?: string;
-  index?: number;
-  message?: { usage?: WireUsage };
-  content_block?: { type?: string; id?: string; name?: string; text?: string; input?: unknown; data?: string };
-  delta?: {
-    type?: string;
-    text?: string;
-    thinking?: string;
-    signature?: string;
-    partial_json?: string;
-    stop_reason?: string | null;
-  };
-  usage?: WireUsage;
-  error?: { type?: string; message?: string };
-}
-
-interface WireUsage {
-  input_tokens?: number | null;
-  output_tokens?: number | null;
-  cache_read_input_tokens?: number | null;
-  cache_creation_input_tokens?: number | null;
-}
-
-interface OpenBlock {
-  readonly type: string;
-  readonly id: string;
-  readonly name: string;
-  readonly data: string;
-  json: string;
-  signature: string;
-}
-
-const STOPS: ReadonlyMap<string, ModelStop> = new Map([
-  ["tool_use", "calls"],
-  ["max_tokens", "max_tokens"],
-  ["refusal", "refusal"],
-]);
-
-/** `after` is the digest of the request whose answer is read. */
-function createReader(after: string): Pick<Exchange, "read" | "finish"> {
-  const open = new Map<number, OpenBlock>();
-  let usage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
-
-  const rows: Record<string, (event: WireEvent, reply: Reply) => void> = {
-    message_start({ message }, reply) {
-      usage = merge(usage, message?.usage);
-      reply.usage(usage);
-    },
-    content_block_start({ index = 0, content_block: block = {} }, reply) {
-      closeAll(reply);
-      const type = asText(block.type);
-      if (type === "text") reply.text(asText(block.text));
-      const json = type === "tool_use" && hasKeys(block.input) ? JSON.stringify(block.input) : "";
-      const [id, name, data] = [asText(block.id), asText(block.name), asText(block.data)];
-      open.set(index, { type, id, name, data, json, signature: "" });
-    },
-    content_block_delta({ index = 0, delta = {} }, reply) {
-      if (delta.type === "text_delta") return reply.text(asText(delta.text));
-      const block = open.get(index);
-      if (!block) return;
-      if (delta.type === "signature_delta") block.signature += asText(delta.signature);
-      else if (delta.type === "input_json_delta") block.json += asText(delta.partial_json);
-      else if (delta.type === "thinking_delta") reply.reasoning(asText(delta.thinking));
-    },
-    content_block_stop({ index = 0 }, reply) {
-      const block = open.get(index);
-      open.delete(index);
-      if (block) close(block, reply);
-    },
-    message_delta(event, reply) {
-      const said = event.delta?.stop_reason;
-      if (said) reply.stop(STOPS.get(said) ?? oddEnding(said));
-      usage = merge(usage, event.usage);
-      reply.usage(usage);
-    },
-    message_stop(_event, reply) {
-      if (!reply.whole) reply.stop("end");
-      reply.close();
-    },
-    error({ error }) {
-      throw reported(error);
-    },
-  };
-
-  const close = ({ type, id, name, json, signature, data }: OpenBlock, reply: Reply): void => {
-    if (type === "tool_use") reply.call({ id, name, args: json });
-    else if (type === "text") reply.end("text");
-    else if (type === "thinking") reply.end("reasoning", { type, signature, after });
-    else if (type === "redacted_thinking") reply.end("reasoning", { type, data, after });
-  };
-
-  /** Blocks come one after the other, but compatible servers do not always say where one ends. */
-  const closeAll = (reply: Reply): void => {
-    for (const block of open.values()) close(block, reply);
-    open.clear();
-  };
-
-  return {
-    read(event, reply) {
-      if (typeof event !== "object" || event === null) return;
-      const { type = "" } = event as WireEvent;
-      if (Object.hasOwn(rows, type)) rows[type]?.(event as WireEvent, reply);
-    },
-    finish: closeAll,
-  };
-}
-
-function merge(usage: Usage, news: WireUsage | undefined): Usage {
-  return {
-    input: news?.input_tokens ?? usage.input,
-    output: news?.output_tokens ?? usage.output,
-    cacheRead: news?.cache_read_input_tokens ?? usage.cacheRead,
-    cacheWrite: news?.cache_creation_input_tokens ?? usage.cacheWrite,
-    reasoning: usage.reasoning,
-  };
-}
-
-function hasKeys(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.keys(value).length > 0;
-}
-
-function reported(error: WireEvent["error"]): AgentError {
-  return providerError(0, error?.type ?? "api_error", error?.message ?? "the provider reported an error");
 }

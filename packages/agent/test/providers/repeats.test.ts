@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { createRepeats } from "../../src/providers/repeats.js";
+
+const delta = (text: string, more: object = {}) =>
+  JSON.stringify({ id: "x", choices: [{ delta: { content: text }, ...more }] });
+
+/** What a stream says when every event is parsed, and how many were, when repeats are cut out. */
+function hear(stream: readonly string[], read = (data: string) => JSON.parse(data).choices[0].delta.content as string) {
+  const repeats = createRepeats();
+  let parsed = 0;
+  const texts = stream.map((data) => {
+    const again = repeats.find(data);
+    if (again) return again.text;
+    parsed++;
+    const text = read(data);
+    repeats.learn(data, typeof text === "string" && text !== "" ? { type: "text", text } : null);
+    return text;
+  });
+  return { texts, parsed };
+}
+
+describe("events that repeat", () => {
+  it("are parsed twice, and then only where their text is not written as it is", () => {
+    const texts = ["Hel", "lo", " wor", "ld", "\n", "next", '"', "quoted", "é🎉", "", "a", "b", "c"];
+    const heard = hear(texts.map((text) => delta(text)));
+    expect(heard.texts).toEqual(texts);
+    // The first two; two that JSON writes otherwise; one that says nothing, and the two after it.
+    expect(heard.parsed).toBe(2 + 2 + 1 + 2);
+  });
+
+  it("are parsed while the text may stand in two places, or nothing shows where it is", () => {
+    const heard = hear(["x", "x", "x", "y", "y", "z"].map((text) => delta(text)));
+    expect(heard.texts).toEqual(["x", "x", "x", "y", "y", "z"]);
+    const same = hear([
+      '{"a":"k","choices":[{"delta":{"content":"k"}}]}',
+      '{"a":"m","choices":[{"delta":{"content":"k"}}]}',
+    ]);
+    expect(same.texts).toEqual(["k", "k"]);
+    const other = [
+      '{"a":"k","choices":[{"delta":{"content":"k"}}]}',
+      '{"a":"k","choices":[{"delta":{"content":"j"}}]}',
+    ];
+    expect(hear([...other, '{"a":"j","choices":[{"delta":{"content":"i"}}]}']).texts).toEqual(["k", "j", "i"]);
+  });
+
+  it("are parsed again after one of another shape, or with more in it", () => {
+    const stream = ["a", "b", "c"].map((text) => delta(text));
+    const heard = hear([
+      ...stream,
+      delta("d", { finish_reason: "stop" }),
+      ...stream,
+      delta("e", { n: 1 }),
+      delta("f", { n: 2 }),
+    ]);
+    expect(heard.texts).toEqual(["a", "b", "c", "d", "a", "b", "c", "e", "f"]);
+    expect(heard.parsed).toBe(2 + 1 + 2 + 2);
+    // What ends one text and begins another field is no text.
+    const sly = `{"id":"x","choices":[{"delta":{"content":"a","role":"b"}}]}`;
+    expect(hear([...stream, sly]).texts.at(-1)).toBe("a");
+  });
+
+  it("are told as they would be parsed, in random streams of few shapes and words", () => {
+    let seed = 7;
+    const random = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+      return seed % below;
+    };
+    const words = ["x", "id", "content", "a b", "\\", '"', "\n", "é", "x\u2028", "0", '","content":"', "🎉", "delta"];
+    for (let n = 0; n < 2_000; n++) {
+      const shapes = Array.from(
+        { length: 2 },
+        (_, shape) => (text: string) =>
+          shape === 0
+            ? delta(text)
+            : JSON.stringify({ id: words[random(words.length)], choices: [{ delta: { content: text } }] }),
+      );
+      const stream = Array.from(
+        { length: 12 },
+        () => shapes[random(4) === 0 ? 1 : 0]?.(words[random(words.length)] ?? "") ?? "",
+      );
+      expect(hear(stream).texts).toEqual(stream.map((data) => JSON.parse(data).choices[0].delta.content));
+    }
+  });
+});
