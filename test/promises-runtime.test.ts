@@ -1,4 +1,4 @@
-// What a runtime owes whoever starts it: logs apart, a clean end, its version, keys and time-outs by name.
+// What a runtime owes the person who starts it: logs apart, a clean end, its version, keys and time-outs by name.
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

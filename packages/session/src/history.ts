@@ -14,7 +14,7 @@ export interface TurnState {
   started: boolean;
   ended: boolean;
   undone: boolean;
-  /** Model steps taken; a turn that took none (a slash command) is no part of what the model sees. */
+  /** Model steps taken; a turn that took none (a slash command) is not part of what the model sees. */
   steps: number;
   stopReason: StopReason | null;
   /** What the turn ended with; null until then. */

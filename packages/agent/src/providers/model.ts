@@ -9,7 +9,7 @@ export interface Model {
   readonly id: string;
   /** Tokens. */
   readonly contextWindow: number;
-  /** US dollars per million tokens; null when nobody told us. */
+  /** US dollars per million tokens; null where no list has them. */
   readonly price: Price | null;
   /**
    * Streams one reply. Each item is what arrived together, so that a burst costs one promise and not one per token. Throws

@@ -65,7 +65,7 @@ async function openMessages(address: ModelAddress, env: Env, post: () => Promise
   ]);
   const { maxOutput, thinking: form } = claudeFacts(address.model);
   const effort = askedEffort(env);
-  // A model that decides by itself may think unless it is told not to; one that needs a number does when it is asked to.
+  // A model that decides by itself may think unless the person says no; one that needs a number does when it is asked to.
   const adaptive = form === "adaptive" && effortIn(env) !== "off" ? { form, effort } : null;
   const thinking = form === "budget" && effort ? { form, effort, tokens: budgetOf(effort, maxOutput) } : adaptive;
   return createMessagesModel({ ...address, ...known, maxOutput, thinking, post: opened });

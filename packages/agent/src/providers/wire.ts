@@ -1,4 +1,4 @@
-/** A model behind a vendor's HTTP endpoint. What differs between vendors is a wire: how to ask, and how to read the answer. */
+/** A model at a vendor's HTTP endpoint. What differs between vendors is a wire: how to ask, and how to read the answer. */
 import type { Part } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
@@ -25,7 +25,7 @@ export interface Wire<S> {
   request(conversation: ModelRequest, settings: S): Exchange;
   /** How the vendor says that it does not take a seal back: the conversation then goes on without any. */
   readonly refusesSeal?: RegExp;
-  /** Settings to ask with from now on, after the vendor has refused a request in these words; null when they are none of ours. */
+  /** Settings to ask with from now on, after the vendor has refused a request in these words; null when they are not about the settings. */
   fallback?(settings: S, said: string): S | null;
 }
 

@@ -245,7 +245,7 @@ describe("Gemini", () => {
 });
 
 describe("Ollama", () => {
-  it("is told how much to hold: what the model was made for, what its file says, or what the person says", async () => {
+  it("is asked to hold what the model was made for, what its file says, or what the person says", async () => {
     const asked = async (vendor: Vendor, env = {}) => {
       const { running, events } = await talk(vendor, [done], { env });
       return [running.answered[0]?.body.options?.num_ctx, of(events, "usage")[0]?.size];

@@ -1,5 +1,5 @@
 /**
- * Ollama's own format, https://docs.ollama.com/api/chat. Its compatible endpoint cannot be told how much a conversation holds, and
+ * Ollama's own format, https://docs.ollama.com/api/chat. Its compatible endpoint has no word for how much a conversation holds, and
  * cuts it at 4,096 tokens without a word.
  */
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
@@ -41,18 +41,18 @@ export async function showModel(
 ): Promise<OllamaFacts> {
   const body = JSON.stringify({ model });
   const asked = { url, headers: { "content-type": "application/json", ...headers }, body, signal };
-  const told = await post(asked)
+  const answer = await post(asked)
     .then(readAnswer)
     .catch((error: unknown): JsonObject => {
       if (isAgentError(error)) throw error;
       return {};
     });
-  const error = asText(told["error"]);
+  const error = asText(answer["error"]);
   if (/not found/i.test(error))
     throw new AgentError("model_unavailable", `Ollama says: ${error}. \`ollama pull ${model}\` fetches it`);
-  const capabilities = told["capabilities"];
+  const capabilities = answer["capabilities"];
   return {
-    contextLength: askedLength(asText(told["parameters"])) ?? madeFor(told["model_info"]),
+    contextLength: askedLength(asText(answer["parameters"])) ?? madeFor(answer["model_info"]),
     thinks: Array.isArray(capabilities) && capabilities.includes("thinking"),
   };
 }

@@ -136,8 +136,8 @@ function replyItems(parts: Extract<ModelMessage, { role: "assistant" }>["parts"]
   return items.slice(0, items.findLastIndex((item) => !("type" in item) || item.type !== "reasoning") + 1);
 }
 
-function messageItem(text: string, { id, phase: told, content: kept, status }: JsonObject): Item {
-  const phase = told === "commentary" || told === "final_answer" ? { phase: told as Phase } : {};
+function messageItem(text: string, { id, phase: kind, content: kept, status }: JsonObject): Item {
+  const phase = kind === "commentary" || kind === "final_answer" ? { phase: kind as Phase } : {};
   if (typeof id !== "string") return { role: "assistant", content: text, ...phase };
   return {
     type: "message",
@@ -186,7 +186,7 @@ interface WireUsage {
 function createReader(): Pick<Exchange, "read"> {
   let refused = false;
   let called = false;
-  /** Whether pieces of the item that is open came: a server may send items whole. */
+  /** Whether pieces of the current item came: a server may send items whole. */
   let streamed = false;
 
   const close = (reply: Reply, event: WireEvent, stop: ModelStop): void => {
