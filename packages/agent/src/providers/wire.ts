@@ -45,10 +45,12 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
   /** Sessions whose seals were refused. */
   const unsealed = new Set<string>();
 
-  const canRecover = (error: unknown, { session = "", messages }: ModelRequest): boolean => {
+  const canRecover = (error: unknown, asked: Asked<S>, { session = "", messages }: ModelRequest): boolean => {
     if (!isAgentError(error) || !REFUSED.has(error.code)) return false;
+    // Another request has learned something since this one was sent.
+    if (asked.settings !== settings || asked.bare !== unsealed.has(session)) return true;
     const sealed = messages.some((message) => message.role === "assistant" && message.parts.some((part) => part.seal));
-    if (sealed && !unsealed.has(session) && wire.refusesSeal?.test(error.message)) {
+    if (sealed && !asked.bare && wire.refusesSeal?.test(error.message)) {
       if (unsealed.size >= MOST_UNSEALED) unsealed.clear();
       unsealed.add(session);
       return true;
@@ -64,14 +66,15 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
     contextWindow,
     price,
     stream(request) {
+      let asked: Asked<S> = { settings, bare: false };
       const ask = () => {
-        const bare = unsealed.has(request.session ?? "");
-        const exchange = wire.request(bare ? withoutSeals(request) : request, settings);
+        asked = { settings, bare: unsealed.has(request.session ?? "") };
+        const exchange = wire.request(asked.bare ? withoutSeals(request) : request, settings);
         const body = wellFormed(JSON.stringify(exchange.body));
         return readReply(post, { url, headers, body, signal: request.signal }, wire.framing, exchange);
       };
       // A refusal comes in place of a reply, so that nothing is said twice.
-      return beginAgain(ask, (error) => canRecover(error, request));
+      return beginAgain(ask, (error) => canRecover(error, asked, request));
     },
   };
 }
@@ -82,6 +85,13 @@ export function asText(value: unknown): string {
 }
 
 // --- internal ---
+
+/** How a request was made. */
+interface Asked<S> {
+  readonly settings: S;
+  /** Without seals. */
+  readonly bare: boolean;
+}
 
 const REFUSED: ReadonlySet<AgentErrorCode> = new Set(["bad_request", "model_unavailable"]);
 const MOST_UNSEALED = 256;

@@ -43,6 +43,7 @@ describe("a server that does not keep to its protocol", () => {
       data({ type: "response.output_item.done", item: { type: "reasoning", summary: {}, id: 5 } }, completed),
     ],
     ["error", responses, data({ type: "response.failed" })],
+    ["end_turn", responses, data({ ...completed, response: { output: [null, { type: "message", content: 5 }] } })],
     ["error", responses, data({ type: "error", code: null, message: null })],
     ["error", responses, data({ type: "response.created" })],
     ["end_turn", gemini, data(null, 1, [], {}, { candidates: null }, { candidates: [null] }, stopped)],
@@ -218,4 +219,15 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(await takeTurn(agentOn(chat, server.url)), "error")).toMatchObject([{ name }]);
     expect(server.requests).toHaveLength(1);
   });
+});
+
+it("a server that only sends the whole reply is read all the same", async () => {
+  const output = [
+    { type: "reasoning", id: "rs", summary: [{ type: "summary_text", text: "Hm." }], encrypted_content: "e" },
+    { type: "message", id: "m", content: [{ type: "output_text", text: "All of it.", annotations: [] }] },
+  ];
+  const server = await serveWire([{ writes: [data({ ...completed, response: { output } })] }]);
+  const events = await takeTurn(agentOn(responses, server.url));
+  expect(of(events, "text_delta")).toEqual([{ text: "All of it." }]);
+  expect(of(events, "thought_delta")).toEqual([{ text: "Hm." }]);
 });
