@@ -49,7 +49,7 @@ const FILES = {
     },
     parts: [
       ...["messages/model", "chat", "responses", "gemini", "ollama"].map((name) => `wires/${name}`),
-      ...["facts", "switch", "offline/model", "post", "prices"],
+      ...["offline/model", "post", "prices"],
     ].map((name) => `agent/src/providers/${name}.ts`),
   },
   app: { exports: { "http-server/src/index.ts": ["createApp"] }, parts: [] },

@@ -1,8 +1,10 @@
 /** Models by name, opened on first use: the code and the data of a provider are loaded only when it is asked for. */
 import { budgetOf, type Effort, effortIn } from "./effort.js";
+import { claudeFacts, geminiFacts } from "./facts.js";
 import type { Model } from "./model.js";
 import type { Post } from "./post.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
+import { createSwitch } from "./switch.js";
 import type { Chain, Env } from "./table.js";
 
 export interface ModelsOptions {
@@ -57,9 +59,8 @@ const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
 };
 
 async function openMessages(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
-  const [{ createMessagesModel }, { claudeFacts }, known, opened] = await Promise.all([
+  const [{ createMessagesModel }, known, opened] = await Promise.all([
     import("./wires/messages/model.js"),
-    import("./facts.js"),
     listing(address),
     post(),
   ]);
@@ -75,12 +76,7 @@ async function openMessages(address: ModelAddress, env: Env, post: () => Promise
 const WANTS_RESPONSES = /v1\/responses|responses (?:api|endpoint)/i;
 
 async function openChat(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
-  const [{ createChatModel }, { createSwitch }, known, opened] = await Promise.all([
-    import("./wires/chat.js"),
-    import("./switch.js"),
-    listing(address),
-    post(),
-  ]);
+  const [{ createChatModel }, known, opened] = await Promise.all([import("./wires/chat.js"), listing(address), post()]);
   const effort = askedEffort(env);
   const cacheKey = address.provider === "openai";
   const chat = createChatModel({ ...address, ...known, effort, cacheKey, post: opened });
@@ -98,9 +94,8 @@ async function openResponses(address: ModelAddress, env: Env, post: () => Promis
 }
 
 async function openGemini(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
-  const [{ createGeminiModel }, { geminiFacts }, known, opened] = await Promise.all([
+  const [{ createGeminiModel }, known, opened] = await Promise.all([
     import("./wires/gemini.js"),
-    import("./facts.js"),
     listing(address),
     post(),
   ]);
@@ -113,6 +108,8 @@ async function openGemini(address: ModelAddress, env: Env, post: () => Promise<P
 
 /** More than this takes more memory than most machines have. */
 const MOST_CONTEXT = 131_072;
+/** For a model that its server says nothing of: Ollama itself would cut at 4,096, and nobody would notice. */
+const ASSUMED_CONTEXT = 32_768;
 const SHOW_MS = 10_000;
 
 async function openOllama(address: ModelAddress, env: Env, post: () => Promise<Post>): Promise<Model> {
@@ -125,10 +122,9 @@ async function openOllama(address: ModelAddress, env: Env, post: () => Promise<P
   const { contextLength: made, thinks } = await showModel({ ...address, url }, opened, AbortSignal.timeout(SHOW_MS));
   // Ollama's own variable, for machines that have less.
   const most = Number(env["OLLAMA_CONTEXT_LENGTH"]) || Math.max(MOST_CONTEXT, address.contextWindow);
-  const contextLength = made && Math.min(made, most);
-  const contextWindow = contextLength ?? known.contextWindow;
+  const contextWindow = Math.min(made ?? ASSUMED_CONTEXT, most);
   const think = thinks ? askedEffort(env) : null;
-  return createOllamaModel({ ...address, ...known, contextWindow, contextLength, think, post: opened });
+  return createOllamaModel({ ...address, ...known, contextWindow, think, post: opened });
 }
 
 async function openScripted({ model: path }: ModelAddress): Promise<Model> {

@@ -310,6 +310,11 @@ describe("Ollama", () => {
     const file = { parameters: 'stop "x"\nnum_ctx                        16384\n' };
     expect(await asked(createOllama(file))).toEqual([16_384, 16_384]);
     expect(await asked(createOllama(), { OLLAMA_CONTEXT_LENGTH: "8192" })).toEqual([8_192, 8_192]);
+    // A server that knows nothing of its models.
+    const { answer, ...plain } = createOllama();
+    const silent: Vendor["answer"] = (request, next) =>
+      request.path === "/api/show" ? { status: 404, body: { detail: "Not Found" } } : answer(request, next);
+    expect(await asked({ ...plain, answer: silent })).toEqual([32_768, 32_768]);
   });
 
   it("is asked to think as far as the model can be", async () => {

@@ -16,8 +16,8 @@ import { calledBy, ownName, writtenCall } from "../written-call.js";
 
 export interface OllamaSettings {
   readonly model: string;
-  /** Tokens of the context; null leaves it to the server. */
-  readonly contextLength: number | null;
+  /** How much the model is asked to hold, in tokens. */
+  readonly contextWindow: number;
   /** null leaves it to the model. */
   readonly think: Effort | true | null;
 }
@@ -91,13 +91,13 @@ const ollama: Wire<OllamaSettings> = {
 
 // --- what goes out ---
 
-function bodyOf({ system, tools, messages }: ModelRequest, { model, contextLength, think }: OllamaSettings) {
+function bodyOf({ system, tools, messages }: ModelRequest, { model, contextWindow, think }: OllamaSettings) {
   const called = calledBy(messages);
   return {
     model,
     stream: true as const,
     ...(think && { think }),
-    ...(contextLength !== null && { options: { num_ctx: contextLength } }),
+    options: { num_ctx: contextWindow },
     ...(tools.length > 0 && { tools: tools.map(wireTool) }),
     messages: [
       ...(system ? [{ role: "system", content: system }] : []),
