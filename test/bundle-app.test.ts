@@ -274,7 +274,7 @@ const workspace = readPackages(repositoryRoot);
 const programs = workspace.filter(({ path }) => existsSync(join(path, "bundle.json"))).map(({ dir }) => dir);
 const noticesOf = (dir: string) => readFileSync(join(repositoryRoot, dir, "dist", "THIRD-PARTY-NOTICES"), "utf8");
 
-const PROVIDERS = "packages/agent/src/providers";
+const WIRES = "packages/agent/src/providers/wires";
 
 test.each(programs)(
   "%s: builds are alike, each file asks only for files that are there, and the notices have every licence",
@@ -293,11 +293,11 @@ test.each(programs)(
     });
     expect(files.toSorted()).toEqual(["cli.js", ...new Set(asked)].toSorted());
     // What a turn needs of the agent is in one file.
-    const providers = readdirSync(join(repositoryRoot, PROVIDERS), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => `${PROVIDERS}/${name}/model.ts`);
-    expect(providers.length).toBeGreaterThan(3);
-    expect(inputsOf("turn")).toEqual(expect.arrayContaining(providers));
+    const wires = readdirSync(join(repositoryRoot, WIRES), { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => `${WIRES}/${name}`);
+    expect(wires.length).toBeGreaterThan(3);
+    expect(inputsOf("turn")).toEqual(expect.arrayContaining(wires));
     const homes = Object.keys(metafiles)
       .flatMap(inputsOf)
       .flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);

@@ -80,7 +80,7 @@ export interface ToolOutcome {
   readonly output: string;
   readonly error?: string;
   readonly content?: readonly ToolContent[];
-  /** Pictures for models that see; others are told that they cannot. */
+  /** Pictures for models that see; others read that they cannot see them. */
   readonly images?: readonly ToolImage[];
 }
 

@@ -31,7 +31,7 @@ const REPLY: readonly AgentEvent[] = [
   { type: "part_end", metadata: { kind: "call", call_id: "a", seal: seal("call") } },
   call("a"),
   call("b"),
-  result("a", { output: "told", error: "code" }),
+  result("a", { output: "said", error: "code" }),
   result("b", { error: "only an error" }),
   { type: "step_end", metadata: { step: 0 } },
 ];
@@ -50,7 +50,7 @@ const PARTS: Message[] = [
     ],
   },
   // What the model read while the turn ran: the output, or why there is none.
-  { role: "tool", id: "a", name: "Read", output: "told", success: false },
+  { role: "tool", id: "a", name: "Read", output: "said", success: false },
   { role: "tool", id: "b", name: "Read", output: "only an error", success: false },
 ];
 

@@ -128,7 +128,7 @@ describe("a built-in command", () => {
   });
 });
 
-describe("what is no command", () => {
+describe("what is not a command", () => {
   test.each(["/unknown", "/usr/bin/env", "/", "//", "/ help", "not /help"])(
     "%j goes to the agent as it is",
     async (text) => {

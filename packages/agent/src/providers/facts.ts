@@ -1,4 +1,4 @@
-/** What a model's name says about how to ask it: how much it may write, and how it is told to think. A name nobody knows is a new one. */
+/** What a model's name says about how to ask it: how much it may write, and how to make it think. A name nobody knows is a new one. */
 
 /** `messages` */
 export interface ClaudeFacts {

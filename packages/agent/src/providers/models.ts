@@ -73,7 +73,7 @@ const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
 async function openMessages(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
   const { maxOutput, thinking: form } = claudeFacts(address.model);
   const effort = askedEffort(env);
-  // A model that decides by itself may think unless it is told not to; one that needs a number does when it is asked to.
+  // A model that decides by itself may think unless the person says no; one that needs a number does when it is asked to.
   const adaptive = form === "adaptive" && effortIn(env) !== "off" ? { form, effort } : null;
   const thinking = form === "budget" && effort ? { form, effort, tokens: budgetOf(effort, maxOutput) } : adaptive;
   return createMessagesModel({ ...address, ...listing(address), maxOutput, thinking, post: post() });
@@ -104,6 +104,8 @@ async function openGemini(address: ModelAddress, env: Env, post: () => Post): Pr
 
 /** More than this takes more memory than most machines have. */
 const MOST_CONTEXT = 131_072;
+/** For a model that its server says nothing of: Ollama itself would cut at 4,096, and nobody would notice. */
+const ASSUMED_CONTEXT = 32_768;
 const SHOW_MS = 10_000;
 
 async function openOllama(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
@@ -111,10 +113,9 @@ async function openOllama(address: ModelAddress, env: Env, post: () => Post): Pr
   const { contextLength: made, thinks } = await showModel({ ...address, url }, post(), AbortSignal.timeout(SHOW_MS));
   // Ollama's own variable, for machines that have less.
   const most = Number(env["OLLAMA_CONTEXT_LENGTH"]) || Math.max(MOST_CONTEXT, address.contextWindow);
-  const contextLength = made && Math.min(made, most);
-  const contextWindow = contextLength ?? listing(address).contextWindow;
+  const contextWindow = Math.min(made ?? ASSUMED_CONTEXT, most);
   const think = thinks ? askedEffort(env) : null;
-  return createOllamaModel({ ...address, ...listing(address), contextWindow, contextLength, think, post: post() });
+  return createOllamaModel({ ...address, ...listing(address), contextWindow, think, post: post() });
 }
 
 /**

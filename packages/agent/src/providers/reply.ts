@@ -2,7 +2,7 @@
 import type { Json } from "@chimera/acp-schema/events";
 import type { ModelEvent, ModelStop, Usage } from "./model.js";
 
-/** What a wire tells of a reply, in the order in which the vendor told it. */
+/** What a wire says of a reply, in the order in which the vendor said it. */
 export interface Reply {
   text(piece: string): void;
   reasoning(piece: string): void;

@@ -12,14 +12,18 @@ export function createSwitch(first: Model, when: RegExp, other: () => Promise<Mo
     id,
     contextWindow,
     price,
-    stream: (request) =>
-      beginAgain(
-        async () => ((await moved) ?? first).stream(request),
-        (error) => {
-          if (moved || !isAgentError(error) || error.retryable || !when.test(error.message)) return false;
-          moved = other();
-          return true;
-        },
-      ),
+    stream(request) {
+      let asked = first;
+      const ask = async () => {
+        asked = (await moved) ?? first;
+        return asked.stream(request);
+      };
+      return beginAgain(ask, (error) => {
+        if (asked !== first || !isAgentError(error) || error.retryable || !when.test(error.message)) return false;
+        // Another request may have moved it meanwhile.
+        moved ??= other();
+        return true;
+      });
+    },
   };
 }

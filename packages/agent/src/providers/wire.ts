@@ -1,4 +1,4 @@
-/** A model behind a vendor's HTTP endpoint. What differs between vendors is a wire: how to ask, and how to read the answer. */
+/** A model at a vendor's HTTP endpoint. What differs between vendors is a wire: how to ask, and how to read the answer. */
 import type { Part } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
@@ -25,7 +25,7 @@ export interface Wire<S> {
   request(conversation: ModelRequest, settings: S): Exchange;
   /** How the vendor says that it does not take a seal back: the conversation then goes on without any. */
   readonly refusesSeal?: RegExp;
-  /** Settings to ask with from now on, after the vendor has refused a request in these words; null when they are none of ours. */
+  /** Settings to ask with from now on, after the vendor has refused a request in these words; null when they are not about the settings. */
   fallback?(settings: S, said: string): S | null;
 }
 
@@ -45,10 +45,12 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
   /** Sessions whose seals were refused. */
   const unsealed = new Set<string>();
 
-  const canRecover = (error: unknown, { session = "", messages }: ModelRequest): boolean => {
+  const canRecover = (error: unknown, asked: Asked<S>, { session = "", messages }: ModelRequest): boolean => {
     if (!isAgentError(error) || !REFUSED.has(error.code)) return false;
+    // Another request has learned something since this one was sent.
+    if (asked.settings !== settings || asked.bare !== unsealed.has(session)) return true;
     const sealed = messages.some((message) => message.role === "assistant" && message.parts.some((part) => part.seal));
-    if (sealed && !unsealed.has(session) && wire.refusesSeal?.test(error.message)) {
+    if (sealed && !asked.bare && wire.refusesSeal?.test(error.message)) {
       if (unsealed.size >= MOST_UNSEALED) unsealed.clear();
       unsealed.add(session);
       return true;
@@ -65,14 +67,15 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
     ...(maxOutput !== undefined && { maxOutput }),
     price,
     stream(request) {
+      let asked: Asked<S> = { settings, bare: false };
       const ask = () => {
-        const bare = unsealed.has(request.session ?? "");
-        const exchange = wire.request(bare ? withoutSeals(request) : request, settings);
+        asked = { settings, bare: unsealed.has(request.session ?? "") };
+        const exchange = wire.request(asked.bare ? withoutSeals(request) : request, settings);
         const body = wellFormed(JSON.stringify(exchange.body));
         return readReply(post, { url, headers, body, signal: request.signal }, wire.framing, exchange);
       };
       // A refusal comes in place of a reply, so that nothing is said twice.
-      return beginAgain(ask, (error) => canRecover(error, request));
+      return beginAgain(ask, (error) => canRecover(error, asked, request));
     },
   };
 }
@@ -83,6 +86,13 @@ export function asText(value: unknown): string {
 }
 
 // --- internal ---
+
+/** How a request was made. */
+interface Asked<S> {
+  readonly settings: S;
+  /** Without seals. */
+  readonly bare: boolean;
+}
 
 const REFUSED: ReadonlySet<AgentErrorCode> = new Set(["bad_request", "model_unavailable"]);
 const MOST_UNSEALED = 256;

@@ -242,7 +242,7 @@ describe("permissions", () => {
   });
   const asking = { settings: { autoApproveWrites: false } };
 
-  it("are asked for after the call was taken by whoever reads the events", async () => {
+  it("are asked for after the reader of the events took the call", async () => {
     const seen: string[] = [];
     const ask = async ({ call_id }: { call_id: string }) => {
       expect(seen).toContain(call_id);
@@ -288,24 +288,24 @@ describe("permissions", () => {
   });
 
   it("are decided, remembered and audited by the policy", async () => {
-    const told: unknown[] = [];
+    const heard: unknown[] = [];
     const policy: Policy = {
       decide: ({ args }) => ({ decision: args["deny"] ? "deny" : "ask", rule: "r1", why: "because", risk: "high" }),
-      remember: async ({ tool }, answer) => void told.push([tool.name, answer]),
-      audit: async ({ callId: _id, ...entry }) => void told.push([entry.decision, entry.by, entry.rule]),
+      remember: async ({ tool }, answer) => void heard.push([tool.name, answer]),
+      audit: async ({ callId: _id, ...entry }) => void heard.push([entry.decision, entry.by, entry.rule]),
     };
     const context = contextOf({ context: { ask: async () => ({ decision: "always", by: "client" }) } });
     await takeTurn(calling([{ call: "change" }, { call: "change", args: { deny: true } }], [change], { policy }), {
       context,
     });
-    expect(told).toEqual([
+    expect(heard).toEqual([
       ["change", "always"],
       ["allow", "client", "r1"],
       ["deny", "rule", "r1"],
     ]);
   });
 
-  it("that a sandbox refuses are told as its violation, and audited like any other", async () => {
+  it("that a sandbox refuses are reported as its violation, and audited like any other", async () => {
     const audited: string[] = [];
     const policy: Policy = {
       decide: () => ({

@@ -44,6 +44,7 @@ describe("a server that does not keep to its protocol", () => {
       data({ type: "response.output_item.done", item: { type: "reasoning", summary: {}, id: 5 } }, completed),
     ],
     ["error", responses, data({ type: "response.failed" })],
+    ["end_turn", responses, data({ ...completed, response: { output: [null, { type: "message", content: 5 }] } })],
     ["error", responses, data({ type: "error", code: null, message: null })],
     ["error", responses, data({ type: "response.created" })],
     ["error", gemini, data(null, 1, [], {}, { candidates: null }, { candidates: [null] }, stopped)],
@@ -107,7 +108,7 @@ describe("a server that does not keep to its protocol", () => {
       data({ candidates: [{ content: { parts: [{ functionCall: { id: 5, name: [], args: "x" } }] } }] }, stopped),
     ],
     [ollama, lines({ message: { tool_calls: [null] } }, { done: true })],
-  ])("is told of a call that makes no sense", async (wire, stream) => {
+  ])("hears of a call that makes no sense", async (wire, stream) => {
     const server = await serveWire([{ writes: [stream] }, { writes: [wire.closing] }]);
     const events = await takeTurn(agentOn(wire, server.url));
     expect(of(events, "tool_result")).toMatchObject([{ success: false, error: "invalid_call" }]);
@@ -124,7 +125,7 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 
-  it("that does not say where a block ends has its call run all the same, and nothing behind the end is heard", async () => {
+  it("that does not say where a block ends has its call run all the same, and nothing after the end is heard", async () => {
     const started = { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "a", name: "x" } };
     const late = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "late" } };
     const server = await serveWire([{ writes: [data(started, stop, late)] }, { writes: [anthropic.closing] }]);
@@ -148,7 +149,7 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(await takeTurn(agentOn(wire, server.url)), "usage")).toMatchObject([{ input: 0, output: 0, used: 0 }]);
   });
 
-  it("that calls what is no name is told so under a name that it would take", async () => {
+  it("that calls what is not a name hears so under a name that it would take", async () => {
     const name = `functions.look ${"x".repeat(500)}`;
     const call = choice({ tool_calls: [{ index: 0, id: "a", function: { name, arguments: "{}" } }] }, "tool_calls");
     const server = await serveWire([{ writes: [data(call)] }, { writes: [chat.closing] }]);
@@ -157,7 +158,7 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(events, "tool_result")[0]?.output).toContain('"functions.look xxx');
   });
 
-  it("is told of arguments that nest without end", async () => {
+  it("hears of arguments that nest without end", async () => {
     const args = `{"path":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
     const call = choice(
       { tool_calls: [{ index: 0, id: "a", function: { name: "look", arguments: args } }] },
@@ -224,4 +225,15 @@ describe("a server that does not keep to its protocol", () => {
     expect(of(await takeTurn(agentOn(chat, server.url)), "error")).toMatchObject([{ name }]);
     expect(server.requests).toHaveLength(1);
   });
+});
+
+it("a server that only sends the whole reply is read all the same", async () => {
+  const output = [
+    { type: "reasoning", id: "rs", summary: [{ type: "summary_text", text: "Hm." }], encrypted_content: "e" },
+    { type: "message", id: "m", content: [{ type: "output_text", text: "All of it.", annotations: [] }] },
+  ];
+  const server = await serveWire([{ writes: [data({ ...completed, response: { output } })] }]);
+  const events = await takeTurn(agentOn(responses, server.url));
+  expect(of(events, "text_delta")).toEqual([{ text: "All of it." }]);
+  expect(of(events, "thought_delta")).toEqual([{ text: "Hm." }]);
 });

@@ -54,12 +54,12 @@ describe("events that repeat", () => {
     ]);
     expect(heard.texts).toEqual(["a", "b", "c", "d", "a", "b", "c", "e", "f"]);
     expect(heard.parsed).toBe(2 + 1 + 2 + 2);
-    // What ends one text and begins another field is no text.
+    // What ends one text and begins another field is not text.
     const sly = `{"id":"x","choices":[{"delta":{"content":"a","role":"b"}}]}`;
     expect(hear([...stream, sly]).texts.at(-1)).toBe("a");
   });
 
-  it("are told as they would be parsed, in random streams of few shapes and words", () => {
+  it("are read as they would be parsed, in random streams of few shapes and words", () => {
     let seed = 7;
     const random = (below: number) => {
       seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;

@@ -9,7 +9,7 @@ import { createClaude } from "../vendors/claude.js";
 import { createGemini } from "../vendors/gemini.js";
 import { createOllama } from "../vendors/ollama.js";
 import { createResponses } from "../vendors/openai-responses.js";
-import { type ModelReply, type RunningVendor, startVendor, type Vendor } from "../vendors/vendor.js";
+import { type ModelReply, Refusal, type RunningVendor, startVendor, type Vendor } from "../vendors/vendor.js";
 
 const look = toolNamed("look", async ({ path }) => ({ success: path !== "b", output: `<${String(path)}>` }), {
   aliases: ["look_at"],
@@ -24,14 +24,14 @@ interface Talk {
 async function talk(
   vendor: Vendor,
   replies: readonly ModelReply[],
-  { env = {}, prompts = ["go"], history = [] as readonly Message[], system = "A test." } = {},
+  { env = {}, prompts = ["go"], history = [] as readonly Message[], system = "A test.", tools = [look] } = {},
 ): Promise<Talk> {
   const running = await startVendor(vendor, replies);
   onTestFinished(running.close);
   const models = createModels({ env: { ...vendor.env(running.url), ...env }, chain: anthropicFirst });
   const agent = createAgent({
     resolveModel: () => models(vendor.model),
-    tools: [look],
+    tools,
     systemPrompt: system,
     // Nobody waits between retries.
     clock: { now: () => performance.now(), sleep: async () => {} },
@@ -152,12 +152,52 @@ describe("Claude", () => {
     expect(none.running.answered.map(({ body }) => body.thinking)).toEqual([undefined, undefined]);
   });
 
+  it("keeps its thinking when several requests find out at once how to ask for it", async () => {
+    const vendor = createClaude({ model: "claude-future-9", thinking: "enabled" });
+    const running = await startVendor(vendor, Array(6).fill(done));
+    onTestFinished(running.close);
+    const env = { ...vendor.env(running.url), CHIMERA_THINKING_LEVEL: "low" };
+    const models = createModels({ env, chain: anthropicFirst });
+    const agent = createAgent({ resolveModel: () => models(vendor.model) });
+    const turns = Array.from({ length: 6 }, async () => {
+      const conversation = createConversation(agent, { workspace: contextOf({}).workspace });
+      for await (const _ of conversation.prompt("go"));
+    });
+    await Promise.all(turns);
+    expect(running.answered.map(({ body }) => body.thinking)).toEqual(
+      Array(6).fill({ type: "enabled", budget_tokens: 4_096 }),
+    );
+  });
+
   it("reads the whole conversation from its cache, also after fifteen calls at once", async () => {
     const vendor = createClaude();
     const many = { says: Array.from({ length: 15 }, (_, n) => call(`f${n}`)) };
     await talk(vendor, [many, many, many, done], {});
     // The system text and the prompt, then 15 calls and 15 results more each time.
     expect(vendor.cacheReads).toEqual([0, 2, 32, 62]);
+  });
+
+  it("goes on in a turn whose earlier results were left out to make room (D1)", async () => {
+    const claude = createClaude();
+    const answer: Vendor["answer"] = (request, next) => {
+      const message = "prompt is too long: 200001 tokens > 200000 maximum";
+      const tooLong = JSON.stringify(request.body).length > 40_000;
+      if (tooLong)
+        throw new Refusal(400, { type: "error", error: { type: "invalid_request_error", message } }, message);
+      return claude.answer(request, next);
+    };
+    const big = toolNamed("look", async () => ({ success: true, output: "word ".repeat(1_000) }));
+    const many = Array.from(
+      { length: 12 },
+      (_, n): ModelReply => ({ says: [{ reasoning: `Step ${n}.` }, call(`${n}`)] }),
+    );
+    const { running, events } = await talk({ ...claude, answer }, [...many, done], { tools: [big] });
+    expect(of(events, "agent_result")).toMatchObject([{ success: true, steps: 13 }]);
+    expect(of(events, "notice").length).toBeGreaterThan(0);
+    expect(running.refused.filter((words) => !words.startsWith("prompt is too long"))).toEqual([]);
+    const { messages } = running.answered.at(-1)?.body ?? {};
+    // Before the first reply nothing has changed, before the second one a result has.
+    expect([messages[1], messages[3]].map(({ content }) => content[0].type)).toEqual(["thinking", "tool_use"]);
   });
 
   it("whose thinking is refused all the same gets the conversation without it, and the session goes on", async () => {
@@ -178,6 +218,21 @@ describe("OpenAI", () => {
     expect(running.refused).toEqual([expect.stringContaining("use /v1/responses")]);
     expect(new Set(running.answered.map(({ path }) => path))).toEqual(new Set(["/v1/responses"]));
     expect(running.answered[0]?.body).toMatchObject({ store: false, prompt_cache_key: "conversation" });
+  });
+
+  it("is asked there by all requests that were under way when it said so", async () => {
+    const vendor = createMovedModel("gpt-6.1-sol");
+    const running = await startVendor(vendor, Array(6).fill(done));
+    onTestFinished(running.close);
+    const models = createModels({ env: vendor.env(running.url), chain: anthropicFirst });
+    const agent = createAgent({ resolveModel: () => models(vendor.model), tools: [look] });
+    const turns = Array.from({ length: 6 }, async () => {
+      const events: AgentEvent[] = [];
+      const conversation = createConversation(agent, { workspace: contextOf({}).workspace });
+      for await (const event of conversation.prompt("go")) events.push(event);
+      return of(events, "agent_result")[0]?.success;
+    });
+    expect(await Promise.all(turns)).toEqual(Array(6).fill(true));
   });
 
   it("gets the items of each reply back as they came, each call followed by its output", async () => {
@@ -243,7 +298,7 @@ describe("Gemini", () => {
 });
 
 describe("Ollama", () => {
-  it("is told how much to hold: what the model was made for, what its file says, or what the person says", async () => {
+  it("is asked to hold what the model was made for, what its file says, or what the person says", async () => {
     const asked = async (vendor: Vendor, env = {}) => {
       const { running, events } = await talk(vendor, [done], { env });
       return [running.answered[0]?.body.options?.num_ctx, of(events, "usage")[0]?.size];
@@ -253,6 +308,11 @@ describe("Ollama", () => {
     const file = { parameters: 'stop "x"\nnum_ctx                        16384\n' };
     expect(await asked(createOllama(file))).toEqual([16_384, 16_384]);
     expect(await asked(createOllama(), { OLLAMA_CONTEXT_LENGTH: "8192" })).toEqual([8_192, 8_192]);
+    // A server that knows nothing of its models.
+    const { answer, ...plain } = createOllama();
+    const silent: Vendor["answer"] = (request, next) =>
+      request.path === "/api/show" ? { status: 404, body: { detail: "Not Found" } } : answer(request, next);
+    expect(await asked({ ...plain, answer: silent })).toEqual([32_768, 32_768]);
   });
 
   it("is asked to think as far as the model can be", async () => {

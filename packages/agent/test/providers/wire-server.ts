@@ -1,4 +1,4 @@
-/** A model on loopback that speaks a vendor's wire format, byte for byte as told. */
+/** A model on loopback that speaks a vendor's wire format, byte for byte as the test says. */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { onTestFinished } from "vitest";
@@ -30,7 +30,7 @@ export async function serveWire(replies: readonly WireReply[]): Promise<WireServ
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const { url: path = "", headers } = incoming;
-    // What Ollama is asked about a model is no part of a conversation.
+    // What Ollama is asked about a model is not part of a conversation.
     if (path === "/api/show") return void outgoing.writeHead(200).end("{}");
     requests.push({ path, headers, body: JSON.parse(Buffer.concat(chunks).toString() || "{}") });
     const reply = replies[Math.min(requests.length, replies.length) - 1] as WireReply;

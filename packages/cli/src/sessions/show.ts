@@ -11,7 +11,7 @@ import { openStore, requireSummary } from "../store.js";
 import { plainLine } from "../terminal/plain.js";
 import { eventLine } from "./event-line.js";
 
-/** More are told by their number, unless all are asked for. */
+/** Of more than this only the number is shown, unless all are asked for. */
 const FEW_EVENTS = 30;
 
 export async function showSession(invocation: Invocation): Promise<number> {

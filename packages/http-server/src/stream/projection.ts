@@ -9,7 +9,7 @@ import { createEncoder, type Encoder, frame } from "./frame.js";
 
 export interface Family {
   readonly encoder: Encoder;
-  /** The frame in place of records that cannot be read. Without an id: whoever resumes does so by records. */
+  /** The frame in place of records that cannot be read. Without an id, because a reader resumes by records. */
   readonly lost: (loss: Loss) => string;
   /** Closes with `event: end` once a turn's last record has passed and nothing is left to run; otherwise it stays open. */
   readonly ends: boolean;

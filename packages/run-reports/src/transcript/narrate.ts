@@ -1,6 +1,6 @@
 /**
- * Records -> blocks, one pass, in bounded memory: pieces of text are joined, a tool call is told once with all that came of it,
- * and what only machines need is left out. Records of older programs and of unknown types are told as far as they can be read.
+ * Records -> blocks, one pass, in bounded memory: pieces of text are joined, a tool call comes once with all that came of it,
+ * and what only machines need is left out. Records of older programs and of unknown types are shown as far as they can be read.
  */
 import { endsTurn, type SessionRecord } from "@chimera/acp-schema/events";
 import { describeLoss } from "@chimera/event-store";
@@ -10,7 +10,7 @@ import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
 import { noteOf } from "./note.js";
 import { createToolCalls } from "./tool-calls.js";
 
-/** A joined text is told at the latest when it has so many characters. */
+/** A joined text is handed on at the latest when it has so many characters. */
 const LONGEST_TEXT = 262_144;
 
 /** `upTo` is the last record's number, where that is known: the last ones may be lost. */
@@ -111,7 +111,7 @@ function createTeller() {
       case "user_message": {
         const text = textOf(fields["text"] ?? fields["content"]);
         const block: Block = { at, kind: "prompt", text, origin: textOf(record.origin) || null };
-        // A prompt accepted while a turn runs is told when its own turn starts.
+        // A prompt accepted while a turn runs is shown when its own turn starts.
         if (running) queued.set(record.turn, block);
         else {
           yield* flush();

@@ -106,7 +106,7 @@ export function parseScript(value: unknown): Script {
   const parsed = v.safeParse(Script, value);
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
-  // Not what was received: a client may name any file as its script, and must not be told what is in it.
+  // Not what was received: a client may name any file as its script, and must not learn what is in it.
   throw new AgentError(
     "script",
     `the script is wrong at ${v.getDotPath(issue) ?? "its top"}: expected ${issue.expected}`,

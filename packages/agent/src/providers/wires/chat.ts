@@ -90,7 +90,7 @@ function wireMessage(message: ModelMessage | PicturesMessage, fillReasoning: boo
 
 type ReplyMessage = Extract<ModelMessage, { role: "assistant" }>;
 
-/** A message has one field for each kind of part: what was mixed cannot be told. */
+/** A message has one field for each kind of part: how they were mixed is lost. */
 function wireReply(message: ReplyMessage, fillReasoning: boolean) {
   const calls = callsOf(message);
   return {
@@ -214,9 +214,9 @@ function createReader(): Pick<Exchange, "read" | "finish"> {
   const addDelta = (delta: WireDelta, reply: Reply): void => {
     if (delta.content) reply.text(asText(delta.content));
     if (delta.reasoning_content || delta.reasoning) {
-      const told = asText(delta.reasoning_content) ? "reasoning_content" : "reasoning";
-      field ??= told;
-      reply.reasoning(asText(delta[told]));
+      const name = asText(delta.reasoning_content) ? "reasoning_content" : "reasoning";
+      field ??= name;
+      reply.reasoning(asText(delta[name]));
     }
     if (delta.reasoning_details) details.add(delta.reasoning_details);
     if (delta.refusal) {

@@ -42,6 +42,7 @@ const gemini: Wire<GeminiSettings> = {
   fallback(settings, said) {
     const { thinking, signed } = settings;
     if (!signed && /missing a thought.?signature/i.test(said)) return { ...settings, signed: true };
+    if (signed && /(invalid|corrupted) thought.?signature/i.test(said)) return { ...settings, signed: false };
     if (!thinking || !/thinking|thought/i.test(said)) return null;
     const asked = thinking.level !== undefined || thinking.budget !== undefined;
     return { ...settings, thinking: asked ? {} : null };

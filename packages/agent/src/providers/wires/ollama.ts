@@ -1,5 +1,5 @@
 /**
- * Ollama's own format, https://docs.ollama.com/api/chat. Its compatible endpoint cannot be told how much a conversation holds, and
+ * Ollama's own format, https://docs.ollama.com/api/chat. Its compatible endpoint has no word for how much a conversation holds, and
  * cuts it at 4,096 tokens without a word.
  */
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
@@ -16,8 +16,8 @@ import { calledBy, ownName, writtenCall } from "../written-call.js";
 
 export interface OllamaSettings {
   readonly model: string;
-  /** Tokens of the context; null leaves it to the server. */
-  readonly contextLength: number | null;
+  /** How much the model is asked to hold, in tokens. */
+  readonly contextWindow: number;
   /** null leaves it to the model. */
   readonly think: Effort | true | null;
 }
@@ -41,18 +41,18 @@ export async function showModel(
 ): Promise<OllamaFacts> {
   const body = JSON.stringify({ model });
   const asked = { url, headers: { "content-type": "application/json", ...headers }, body, signal };
-  const told = await post(asked)
+  const answer = await post(asked)
     .then(readAnswer)
     .catch((error: unknown): JsonObject => {
       if (isAgentError(error)) throw error;
       return {};
     });
-  const error = asText(told["error"]);
+  const error = asText(answer["error"]);
   if (/not found/i.test(error))
     throw new AgentError("model_unavailable", `Ollama says: ${error}. \`ollama pull ${model}\` fetches it`);
-  const capabilities = told["capabilities"];
+  const capabilities = answer["capabilities"];
   return {
-    contextLength: askedLength(asText(told["parameters"])) ?? madeFor(told["model_info"]),
+    contextLength: askedLength(asText(answer["parameters"])) ?? madeFor(answer["model_info"]),
     thinks: Array.isArray(capabilities) && capabilities.includes("thinking"),
   };
 }
@@ -91,13 +91,13 @@ const ollama: Wire<OllamaSettings> = {
 
 // --- what goes out ---
 
-function bodyOf({ system, tools, messages }: ModelRequest, { model, contextLength, think }: OllamaSettings) {
+function bodyOf({ system, tools, messages }: ModelRequest, { model, contextWindow, think }: OllamaSettings) {
   const called = calledBy(messages);
   return {
     model,
     stream: true as const,
     ...(think && { think }),
-    ...(contextLength !== null && { options: { num_ctx: contextLength } }),
+    options: { num_ctx: contextWindow },
     ...(tools.length > 0 && { tools: tools.map(wireTool) }),
     messages: [
       ...(system ? [{ role: "system", content: system }] : []),

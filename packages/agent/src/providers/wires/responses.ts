@@ -136,8 +136,8 @@ function replyItems(parts: Extract<ModelMessage, { role: "assistant" }>["parts"]
   return items.slice(0, items.findLastIndex((item) => !("type" in item) || item.type !== "reasoning") + 1);
 }
 
-function messageItem(text: string, { id, phase: told, content: kept, status }: JsonObject): Item {
-  const phase = told === "commentary" || told === "final_answer" ? { phase: told as Phase } : {};
+function messageItem(text: string, { id, phase: kind, content: kept, status }: JsonObject): Item {
+  const phase = kind === "commentary" || kind === "final_answer" ? { phase: kind as Phase } : {};
   if (typeof id !== "string") return { role: "assistant", content: text, ...phase };
   return {
     type: "message",
@@ -162,6 +162,7 @@ interface WireEvent {
   item?: WireItem;
   response?: {
     usage?: WireUsage | null;
+    output?: unknown;
     incomplete_details?: { reason?: string } | null;
     error?: { code?: string; message?: string } | null;
   };
@@ -186,17 +187,21 @@ interface WireUsage {
 function createReader(): Pick<Exchange, "read"> {
   let refused = false;
   let called = false;
-  /** Whether pieces of the item that is open came: a server may send items whole. */
+  let items = 0;
+  /** Whether pieces of the current item came: a server may send items whole. */
   let streamed = false;
 
-  const close = (reply: Reply, event: WireEvent, stop: ModelStop): void => {
-    const usage = event.response?.usage;
-    if (usage) reply.usage(usageOf(usage));
-    reply.stop(refused ? "refusal" : stop);
+  const close = (reply: Reply, { response }: WireEvent, stop: ModelStop | null): void => {
+    // Some servers only send the whole.
+    const output = items === 0 && Array.isArray(response?.output) ? response.output : [];
+    for (const item of output) if (isJsonObject(item)) endItem(item, reply);
+    if (response?.usage) reply.usage(usageOf(response.usage));
+    reply.stop(refused ? "refusal" : (stop ?? (called ? "calls" : "end")));
     reply.close();
   };
 
   const endItem = (item: WireItem, reply: Reply): void => {
+    items++;
     if (item.type === "function_call") {
       called = true;
       const [id, name, args] = [item["call_id"], item["name"], item["arguments"]].map(asText) as [
@@ -244,7 +249,7 @@ function createReader(): Pick<Exchange, "read"> {
         if (isJsonObject(event.item)) endItem(event.item, reply);
         break;
       case "response.completed":
-        close(reply, event, called ? "calls" : "end");
+        close(reply, event, null);
         break;
       case "response.incomplete": {
         const reason = event.response?.incomplete_details?.reason;

@@ -108,6 +108,7 @@ interface WireUsage {
   output_tokens?: number | null;
   cache_read_input_tokens?: number | null;
   cache_creation_input_tokens?: number | null;
+  output_tokens_details?: { thinking_tokens?: number | null } | null;
 }
 
 interface OpenBlock {
@@ -131,7 +132,7 @@ function merge(usage: Usage, news: WireUsage | undefined): Usage {
     output: news?.output_tokens ?? usage.output,
     cacheRead: news?.cache_read_input_tokens ?? usage.cacheRead,
     cacheWrite: news?.cache_creation_input_tokens ?? usage.cacheWrite,
-    reasoning: usage.reasoning,
+    reasoning: news?.output_tokens_details?.thinking_tokens ?? usage.reasoning,
   };
 }
 
