@@ -1,7 +1,9 @@
 /** One step: a request to the model, its reply streamed out as it comes, tried again while nothing has come yet. */
+import { setImmediate } from "node:timers/promises";
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, asAgentError } from "../errors.js";
-import type { ModelRequest } from "../providers/model.js";
+import type { ModelEvent, ModelRequest } from "../providers/model.js";
 import { abortable } from "./abortable.js";
 import { type Draft, type DraftContext, hasBegun, takeBatch } from "./draft.js";
 import type { Run } from "./run.js";
@@ -13,6 +15,9 @@ const LONGEST_WAIT_MS = 30_000;
 const LONGEST_RETRY_AFTER_MS = 60_000;
 /** Events that may wait for the consumer before the provider is read further. */
 const WINDOW = 512;
+/** Characters of a reply, each event counting for some, after which the rest of the process has its turn. */
+const SHARE = 256 * 1024;
+const EVENT_COST = 32;
 /** Characters of text and thought; no model says as much in one reply. */
 const LONGEST_REPLY = 8 * 1024 * 1024;
 
@@ -48,11 +53,19 @@ async function streamOnce(
   draft: Draft,
 ): Promise<void> {
   const batches = run.model.stream(request)[Symbol.asyncIterator]();
+  let since = 0;
   try {
     for (;;) {
       const { value: batch, done } = await abortable(batches.next(), request.signal, 0);
       if (done) break;
-      takeBatch(draft, batch, run);
+      for (const share of sharesOf(batch)) {
+        takeBatch(draft, share, run);
+        since += costOf(share);
+        if (since < SHARE) continue;
+        since = 0;
+        await run.taken();
+        await setImmediate();
+      }
       if (draft.length > LONGEST_REPLY) throw endless();
       if (run.pending() > WINDOW) await run.taken();
       if (draft.stop) return;
@@ -62,6 +75,42 @@ async function streamOnce(
     batches.return?.().catch(() => {});
   }
   throw new AgentError("connection_lost", "the model's reply ended before it was complete");
+}
+
+/** A batch cut where the rest of the process should have its turn; a text too long to be logged at once comes in several pieces. */
+function* sharesOf(batch: readonly ModelEvent[]): Generator<readonly ModelEvent[]> {
+  if (costOf(batch) < SHARE) {
+    yield batch;
+    return;
+  }
+  let share: ModelEvent[] = [];
+  let cost = 0;
+  for (const event of batch.flatMap(piecesOf)) {
+    share.push(event);
+    cost += costOf([event]);
+    if (cost < SHARE) continue;
+    yield share;
+    share = [];
+    cost = 0;
+  }
+  yield share;
+}
+
+function costOf(events: readonly ModelEvent[]): number {
+  let cost = 0;
+  for (const event of events) cost += "text" in event ? event.text.length + EVENT_COST : EVENT_COST;
+  return cost;
+}
+
+function piecesOf(event: ModelEvent): readonly ModelEvent[] {
+  if (!("text" in event) || event.text.length <= SHARE) return [event];
+  const pieces: ModelEvent[] = [];
+  for (let rest = event.text; rest !== ""; ) {
+    const text = rest.length <= SHARE ? rest : startOf(rest, SHARE);
+    pieces.push({ ...event, text });
+    rest = rest.slice(text.length);
+  }
+  return pieces;
 }
 
 function endless(): AgentError {

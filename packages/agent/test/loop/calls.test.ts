@@ -286,3 +286,14 @@ describe("permissions", () => {
     expect(of(events, "tool_result")).toMatchObject([{ success: false, output: expect.stringContaining("disk full") }]);
   });
 });
+
+it("a text of megabytes in one event is said part by part, to its last character", async () => {
+  const whole = `${"x😀".repeat(600_000)}\ud83d`;
+  const reply = [{ text: whole }];
+  const resolveModel = () => createScriptedModel(parseScript({ turns: [{ steps: [{ reply }] }] }));
+  const said = of(await takeTurn({ resolveModel }), "text_delta").map(({ text }) => text);
+  expect(said.length).toBeGreaterThan(5);
+  expect(said.join("") === whole).toBe(true);
+  // Throws where a character was cut in two.
+  for (const text of said.slice(0, -1)) encodeURIComponent(text);
+});
