@@ -14,8 +14,12 @@ export function isDeeperThan(levels: number, value: unknown): boolean {
 /** A document, as an editor's tool may take it, nests four levels for each one that a person sees. */
 export const DEEPEST_ARGS = 64;
 
+/** Characters of one call's arguments: more than a model writes in one reply. */
+const LONGEST_ARGS = 1024 * 1024;
+
 /** The arguments of a call; null when the text is not an object that a provider would take back. */
 export function parseObject(text: string): JsonObject | null {
+  if (text.length > LONGEST_ARGS) return null;
   try {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) && !isDeeperThan(DEEPEST_ARGS, value) ? value : null;
