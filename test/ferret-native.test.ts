@@ -141,10 +141,12 @@ test("the diff of a file_edit applies to the old file and reverts the new one", 
   expect(readFileSync(join(peer.program.cwd, "deep/new.txt"), "utf8")).toBe("one\ntwo");
 });
 
-test("always and never are remembered by exact arguments, and audited", confined, async () => {
+test("always and never are remembered by the words of a command, and audited", confined, async () => {
   const calls = [bash("touch yes.txt"), bash("touch no.txt")];
   const home = scratchTree({});
-  const peer = await ferretPeer(AUTO, [calls, [...calls, bash("touch yes.txt ")]], { CHIMERA_HOME: home });
+  const peer = await ferretPeer(AUTO, [calls, [bash("touch  yes.txt "), calls[1]!, bash("touch yes.txt no.txt")]], {
+    CHIMERA_HOME: home,
+  });
   const answers = async (...decisions: string[]) => {
     for (const decision of decisions) {
       const seen = peer.kind("permission_request").length;
