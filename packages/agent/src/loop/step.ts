@@ -64,7 +64,7 @@ function piecesOf(event: ModelEvent): ModelEvent[] {
   if (!("text" in event) || event.text.length <= SHARE) return [event];
   const pieces: ModelEvent[] = [];
   for (let rest = event.text; rest !== ""; ) {
-    const text = startOf(rest, SHARE);
+    const text = rest.length <= SHARE ? rest : startOf(rest, SHARE);
     pieces.push({ ...event, text });
     rest = rest.slice(text.length);
   }
