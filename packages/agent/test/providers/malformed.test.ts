@@ -44,7 +44,7 @@ describe("a server that does not keep to its protocol", () => {
       data({ type: "response.output_item.done", item: { type: "reasoning", summary: {}, id: 5 } }, completed),
     ],
     ["error", responses, data({ type: "response.failed" })],
-    ["end_turn", responses, data({ ...completed, response: { output: [null, { type: "message", content: 5 }] } })],
+    ["error", responses, data({ ...completed, response: { output: [null, { type: "message", content: 5 }] } })],
     ["error", responses, data({ type: "error", code: null, message: null })],
     ["error", responses, data({ type: "response.created" })],
     ["error", gemini, data(null, 1, [], {}, { candidates: null }, { candidates: [null] }, stopped)],

@@ -177,29 +177,6 @@ describe("Claude", () => {
     expect(vendor.cacheReads).toEqual([0, 2, 32, 62]);
   });
 
-  it("goes on in a turn whose earlier results were left out to make room (D1)", async () => {
-    const claude = createClaude();
-    const answer: Vendor["answer"] = (request, next) => {
-      const message = "prompt is too long: 200001 tokens > 200000 maximum";
-      const tooLong = JSON.stringify(request.body).length > 40_000;
-      if (tooLong)
-        throw new Refusal(400, { type: "error", error: { type: "invalid_request_error", message } }, message);
-      return claude.answer(request, next);
-    };
-    const big = toolNamed("look", async () => ({ success: true, output: "word ".repeat(1_000) }));
-    const many = Array.from(
-      { length: 12 },
-      (_, n): ModelReply => ({ says: [{ reasoning: `Step ${n}.` }, call(`${n}`)] }),
-    );
-    const { running, events } = await talk({ ...claude, answer }, [...many, done], { tools: [big] });
-    expect(of(events, "agent_result")).toMatchObject([{ success: true, steps: 13 }]);
-    expect(of(events, "notice").length).toBeGreaterThan(0);
-    expect(running.refused.filter((words) => !words.startsWith("prompt is too long"))).toEqual([]);
-    const { messages } = running.answered.at(-1)?.body ?? {};
-    // Before the first reply nothing has changed, before the second one a result has.
-    expect([messages[1], messages[3]].map(({ content }) => content[0].type)).toEqual(["thinking", "tool_use"]);
-  });
-
   it("whose thinking is refused all the same gets the conversation without it, and the session goes on", async () => {
     const first = await talk(createClaude(), steps);
     // Another account: no signature of the first one counts.
