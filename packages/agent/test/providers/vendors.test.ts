@@ -9,7 +9,7 @@ import { createClaude } from "../vendors/claude.js";
 import { createGemini } from "../vendors/gemini.js";
 import { createOllama } from "../vendors/ollama.js";
 import { createResponses } from "../vendors/openai-responses.js";
-import { type ModelReply, Refusal, type RunningVendor, startVendor, type Vendor } from "../vendors/vendor.js";
+import { type ModelReply, type RunningVendor, startVendor, type Vendor } from "../vendors/vendor.js";
 
 const look = toolNamed("look", async ({ path }) => ({ success: path !== "b", output: `<${String(path)}>` }), {
   aliases: ["look_at"],
