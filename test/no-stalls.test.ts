@@ -1,10 +1,9 @@
 // One session after the other does what takes long, in one server; the event loop must not notice.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { fileScope } from "./program.js";
-import { repositoryRoot, scratchTree } from "./scratch.js";
+import { scratchTree } from "./scratch.js";
 import { type Server, startServer } from "./server.js";
 
 /** What a session may keep the others waiting. */
@@ -19,7 +18,7 @@ let stalls: string;
 beforeAll(async () => {
   stalls = join(scratchTree({ stalls: "" }, atEnd), "stalls");
   const home = scratchTree({ "permissions.json": { rules: [{ tool: "*", action: "allow" }] } }, atEnd);
-  const watch = pathToFileURL(join(repositoryRoot, "test", "stall-watch.mjs")).href;
+  const watch = new URL("./stall-watch.mjs", import.meta.url).href;
   const env = { NODE_OPTIONS: `--import=${watch}`, CHIMERA_TEST_STALLS: stalls };
   server = await startServer([], env, { home, atEnd });
   // Loads what a first turn loads.

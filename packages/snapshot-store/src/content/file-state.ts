@@ -1,7 +1,7 @@
 /** What is at a path: nothing, a file, a link, a directory, or something that cannot be kept. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, type Stats } from "node:fs";
 import { errnoOf } from "../errors.js";
-import { atOnce, type Steps } from "../pacer.js";
+import type { Steps } from "../pacer.js";
 import { sha256 } from "./blobs.js";
 import { readingAtMost } from "./pieces.js";
 
@@ -41,12 +41,7 @@ const PERMISSIONS = 0o7777;
 /** Non-blocking, since a fifo put in a file's place would otherwise hang the open. */
 const OPEN_TO_READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Looks at a path without following a link, and reads at most `maxBytes`. */
-export function observe(address: string | Buffer, maxBytes: number): Observed {
-  return atOnce(observing(address, maxBytes));
-}
-
-/** The same, piece by piece where the file is large. */
+/** Looks at a path without following a link, and reads at most `maxBytes`, piece by piece where the file is large. */
 export function* observing(address: string | Buffer, maxBytes: number): Steps<Observed> {
   let stat: Stats | undefined;
   try {
