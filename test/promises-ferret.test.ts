@@ -226,6 +226,25 @@ describe("sandbox and approval", () => {
   });
 
   const push = [bash("git push origin main")];
+  test("[ferret.remembered] [ferret.remembered-words] an answer holds for the same words, however they are written, and for no others", async () => {
+    const lines = ["git push origin main", "git  push   'origin' main", "git push origin main -f"];
+    const peer = await ferret(lines.map(bash), writable);
+    const sessionId = await open(peer);
+    const asked = async (line: string, decision: string) => {
+      const reply = message(peer, sessionId);
+      const { params } = await peer.find(
+        (frame) => kindOf(frame) === "permission_request" && frame.params.args.command === line,
+      );
+      await peer.request("permission/respond", { sessionId, id: params.id, decision });
+      await reply;
+    };
+    await asked(lines[0]!, "always");
+    await message(peer, sessionId);
+    expect(ofKinds(peer, sessionId, "permission_request")).toHaveLength(1);
+    await asked(lines[2]!, "deny");
+    expect(ofKinds(peer, sessionId, "permission_request")).toHaveLength(2);
+  });
+
   test("[ferret.approval-auto] [ferret.risk] [ferret.permission-request] [ferret.permission-respond] under auto a flagged command still asks", async () => {
     const peer = await ferret(push, writable);
     const sessionId = await open(peer);

@@ -57,6 +57,8 @@ export interface Touches {
   readonly reads: readonly string[];
   readonly writes: readonly string[];
   readonly command?: string;
+  /** What the command line is made of, where another line with the same words does the same. */
+  readonly words?: readonly string[];
 }
 
 export interface ToolContext {

@@ -38,8 +38,8 @@ function introduction() {
 This page is generated from the schemas that validate requests, by \`packages/http-server/scripts/write-http-doc.mjs\`. A server
 describes itself in the same way at \`GET /openapi.json\`.
 
-Bodies are JSON objects, of at most ${LIMITS.bodyBytes / 1024 / 1024} MiB; a POST with a body says \`Content-Type: application/json\`. A field with
-\`?\` may be left out, or be null; no body at all reads as \`{}\`. Times are UTC.
+Bodies are JSON objects, of at most ${LIMITS.bodyBytes / 1024 / 1024} MiB and ${LIMITS.bodyValues.toLocaleString("en-US")} values; a POST with a body says
+\`Content-Type: application/json\`. A field with \`?\` may be left out, or be null; no body at all reads as \`{}\`. Times are UTC.
 
 ## Who may call
 

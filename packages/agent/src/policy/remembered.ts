@@ -1,12 +1,12 @@
 /**
- * What was answered `always` or `never`, by tool and arguments, per workspace; of a command that is plain words, by its words.
- * One append-only file each, outside the workspace, so that several processes can add to it and none can lose another's answer.
+ * What was answered `always` or `never`, by tool and arguments, per workspace: exact arguments, but for a plain command line,
+ * of which the words count. One append-only file each, outside the workspace, so that several processes can add to it and none
+ * can lose another's answer.
  */
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { PolicyCall } from "../policy-port.js";
-import { commandWords } from "./command-words.js";
 
 export type LastingAnswer = "always" | "never";
 
@@ -25,23 +25,27 @@ export function createRemembered({ directory, now = () => new Date() }: Remember
   const caches = new Map<string, Cache>();
   const cacheOf = (workspace: string): Cache => {
     const file = join(directory, `${sha256(workspace).slice(0, 32)}.jsonl`);
-    const cache = caches.get(file) ?? { file, read: 0, rest: "", answers: new Map() };
+    const cache = caches.get(file) ?? { file, read: 0, rest: "", answers: new Map(), given: 0 };
     caches.set(file, cache);
     return cache;
   };
+  const remember: Remembered["remember"] = async (workspace, call, answer) => {
+    const { file } = cacheOf(workspace);
+    const line = { v: VERSION, key: keyOf(call), answer, tool: call.tool.name, workspace, at: now().toISOString() };
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    // The newline in front keeps a line that a crash cut short from swallowing this one.
+    await appendFile(file, `\n${JSON.stringify(line)}\n`, { mode: 0o600 });
+  };
   return {
+    remember,
     recall: async (workspace, call) => {
       const cache = cacheOf(workspace);
       await catchUp(cache);
-      // Version 0.1 kept the answers to commands under their exact text.
-      return cache.answers.get(keyOf(call)) ?? cache.answers.get(exactKeyOf(call)) ?? null;
-    },
-    remember: async (workspace, call, answer) => {
-      const { file } = cacheOf(workspace);
-      const line = { key: keyOf(call), answer, tool: call.tool.name, workspace, at: now().toISOString() };
-      await mkdir(directory, { recursive: true, mode: 0o700 });
-      // The newline in front keeps a line that a crash cut short from swallowing this one.
-      await appendFile(file, `\n${JSON.stringify(line)}\n`, { mode: 0o600 });
+      const current = cache.answers.get(keyOf(call));
+      const former = cache.answers.get(exactKeyOf(call));
+      // Version 1 knew exact arguments only. What it kept counts for the words from now on, where they can be written down.
+      if (former && !current) await remember(workspace, call, former.answer).catch(() => {});
+      return latest(current, former)?.answer ?? null;
     },
   };
 }
@@ -54,8 +58,19 @@ interface Cache {
   read: number;
   /** The beginning of a line whose end has not been written yet. */
   rest: string;
-  readonly answers: Map<string, LastingAnswer>;
+  readonly answers: Map<string, Given>;
+  /** Answers taken in so far. */
+  given: number;
 }
+
+interface Given {
+  readonly answer: LastingAnswer;
+  /** Counts the answers of a file: the last one given holds. */
+  readonly order: number;
+}
+
+/** Of the lines that are written; a line without one is of version 1. */
+const VERSION = 2;
 
 const MAX_STEP = 4 * 1024 * 1024;
 
@@ -91,21 +106,26 @@ function take(cache: Cache, text: string): void {
   for (const line of lines) {
     try {
       const { key, answer } = JSON.parse(line) as Record<string, unknown>;
-      if (typeof key === "string" && (answer === "always" || answer === "never")) cache.answers.set(key, answer);
+      if (typeof key !== "string" || (answer !== "always" && answer !== "never")) continue;
+      cache.given += 1;
+      cache.answers.set(key, { answer, order: cache.given });
     } catch {
       // An empty or torn line holds no answer.
     }
   }
 }
 
-/** The same tool, the same arguments in any order, meaning the same files; a command by its words. */
+function latest(a: Given | undefined, b: Given | undefined): Given | undefined {
+  return a && b ? (a.order > b.order ? a : b) : (a ?? b);
+}
+
+/** The same tool, the same arguments in any order, meaning the same files; of a plain command line the same words. */
 function keyOf(call: PolicyCall): string {
-  const { args, touches } = call;
-  const words =
-    typeof args["command"] === "string" && args["command"] === touches.command ? commandWords(touches.command) : null;
-  if (words === null) return exactKeyOf(call);
-  const { command: _command, ...others } = args;
-  return exactKeyOf({ ...call, args: { ...others, words } });
+  const { command, words } = call.touches;
+  if (words === undefined) return exactKeyOf(call);
+  // Not the text of an argument: no exact arguments have the same key.
+  const normal = Object.entries(call.args).map(([name, value]) => [name, value === command ? { words } : value]);
+  return exactKeyOf({ ...call, args: Object.fromEntries(normal) });
 }
 
 function exactKeyOf({ tool, args, touches }: PolicyCall): string {

@@ -5,6 +5,7 @@ import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Bounds, BrokenBounds, Confine } from "../confine-port.js";
 import { resolvePath } from "../files/real-path.js";
+import { commandWords } from "../policy/command-words.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { capOutput } from "./cap-output.js";
 import { defineTool, failure, locate, progress } from "./define.js";
@@ -52,7 +53,9 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
     describe: ({ command, cwd }, workspace) => {
       const reads = [resolvePath(cwd, workspace).path];
       const firstLine = command.trim().split("\n", 1)[0] ?? "";
-      return { title: startOf(firstLine, 120), locations: [], touches: { reads, writes: [], command } };
+      const words = commandWords(command);
+      const touches = { reads, writes: [], command, ...(words && { words }) };
+      return { title: startOf(firstLine, 120), locations: [], touches };
     },
     run: async ({ command, timeout, cwd }, context) => {
       if (command.includes("\0")) return failure("The command holds a NUL character.");

@@ -6,6 +6,8 @@ import { defineTool, describeFile, failure, locate } from "./define.js";
 import { walk } from "./walk.js";
 
 const MAX_FILES = 1000;
+/** What one path may cost: a pattern that takes longer does not match it. */
+const MAX_STEPS = 200_000;
 
 export const listFilesTool = defineTool({
   name: "list_files",
@@ -43,5 +45,5 @@ export const listFilesTool = defineTool({
 export function fileFilter(glob: string | undefined): (path: string) => boolean {
   if (glob === undefined) return () => true;
   const matches = compileGlob(glob.includes("/") ? glob.replace(/^\.?\//, "") : `**/${glob}`, "path");
-  return (path) => matches(path) === true;
+  return (path) => matches(path, { left: MAX_STEPS }) === true;
 }

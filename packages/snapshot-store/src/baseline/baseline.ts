@@ -96,7 +96,11 @@ export function createBaseline(options: BaselineOptions): Baseline {
       truncated = found.truncated;
       if (truncated !== null) noteSkipped(runs, root, truncated);
     } finally {
-      for (const fact of found.learned) learned.set(fact.path, fact);
+      const saving = createPacer();
+      for (const fact of found.learned) {
+        learned.set(fact.path, fact);
+        await saving.pause();
+      }
       await saveFacts();
     }
   }

@@ -4,7 +4,7 @@
  */
 import { appendFileSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
+import { readTextIfAny, replacingFile } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type FileState } from "../content/file-state.js";
 import { errnoOf } from "../errors.js";
@@ -36,9 +36,9 @@ export function createFacts(path: string): Facts {
   let lines = 0;
 
   function* rewriting(all: Iterable<Fact>): Steps<void> {
-    const { text, count } = yield* encoding(all);
+    const { pieces, count } = yield* encoding(all);
     lines = count + 1;
-    replaceFile(path, `${JSON.stringify({ v: VERSION })}\n${text}`);
+    yield* replacingFile(path, [`${JSON.stringify({ v: VERSION })}\n`, ...pieces]);
   }
 
   return {
@@ -65,9 +65,12 @@ export function createFacts(path: string): Facts {
         yield* rewriting(all());
         return;
       }
-      const { text, count } = yield* encoding(changed);
+      const { pieces, count } = yield* encoding(changed);
       try {
-        appendFileSync(path, text, { mode: 0o600, flag: "a" });
+        for (const piece of pieces) {
+          appendFileSync(path, piece, { mode: 0o600, flag: "a" });
+          yield;
+        }
         lines += count;
       } catch (error) {
         if (errnoOf(error) !== "ENOENT") throw error;
@@ -86,13 +89,21 @@ export function goneFact(path: string): Fact {
 
 // --- internal ---
 
-function* encoding(facts: Iterable<Fact>): Steps<{ readonly text: string; readonly count: number }> {
-  const rows: string[] = [];
+/** Whole rows in each piece: several processes may write at the same time. */
+function* encoding(facts: Iterable<Fact>): Steps<{ readonly pieces: string[]; readonly count: number }> {
+  const pieces: string[] = [];
+  let rows: string[] = [];
+  let count = 0;
   for (const fact of facts) {
     rows.push(`${encode(fact)}\n`);
-    if (rows.length % STRETCH === 0) yield;
+    count += 1;
+    if (rows.length < STRETCH) continue;
+    pieces.push(rows.join(""));
+    rows = [];
+    yield;
   }
-  return { text: rows.join(""), count: rows.length };
+  if (rows.length > 0) pieces.push(rows.join(""));
+  return { pieces, count };
 }
 
 function encode(fact: Fact): string {

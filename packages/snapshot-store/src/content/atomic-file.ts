@@ -1,8 +1,12 @@
 /** Small files that are replaced whole, so that a reader or a crash never meets half of one. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fsync, mkdirSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
+import { promisify } from "node:util";
 import { errnoOf } from "../errors.js";
+import { atOnce, createPacer, paced, type Steps } from "../pacer.js";
+import { writingAll } from "./pieces.js";
 
+const syncToDisk = promisify(fsync);
 let counter = 0;
 
 /** A name no other writer uses. */
@@ -11,25 +15,28 @@ export function temporaryName(): string {
   return `.tmp-${process.pid}-${Date.now().toString(36)}-${counter}`;
 }
 
-/** Replaces a file; with `durable` it is on the disk when this returns. */
-export function replaceFile(path: string, text: string, options?: { readonly durable?: boolean }): void {
-  const directory = dirname(path);
-  const temporary = `${directory}/${temporaryName()}`;
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const fd = openSync(temporary, "wx", 0o600);
+/** Replaces a file. */
+export function replaceFile(path: string, text: string): void {
+  atOnce(replacingFile(path, [text]));
+}
+
+/** The same with a text in pieces. */
+export function* replacingFile(path: string, pieces: Iterable<string>): Steps<void> {
+  const temporary = yield* writingTemporary(path, pieces);
+  rename(temporary, path);
+}
+
+/** The same; it is on the disk when this resolves. Waiting for a disk takes as long as it takes, and nobody else waits. */
+export async function replaceDurably(path: string, pieces: Iterable<string>): Promise<void> {
+  const temporary = await paced(writingTemporary(path, pieces), createPacer());
   try {
-    try {
-      writeFileSync(fd, text);
-      if (options?.durable) fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(temporary, path);
+    await syncPath(temporary, "r+");
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
   }
-  if (options?.durable) syncDirectory(directory);
+  rename(temporary, path);
+  await syncDirectory(dirname(path));
 }
 
 /** The text of a file, null when there is none. */
@@ -43,11 +50,41 @@ export function readTextIfAny(path: string): string | null {
 }
 
 /** Makes a rename or an unlink in a directory durable; a no-op on Windows, which has no such call. */
-export function syncDirectory(path: string): void {
-  if (process.platform === "win32") return;
-  const fd = openSync(path, "r");
+export async function syncDirectory(path: string): Promise<void> {
+  if (process.platform !== "win32") await syncPath(path, "r");
+}
+
+// --- internal ---
+
+function* writingTemporary(path: string, pieces: Iterable<string>): Steps<string> {
+  const directory = dirname(path);
+  const temporary = `${directory}/${temporaryName()}`;
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const fd = openSync(temporary, "wx", 0o600);
+  let written = false;
   try {
-    fsyncSync(fd);
+    for (const piece of pieces) yield* writingAll(fd, Buffer.from(piece));
+    written = true;
+    return temporary;
+  } finally {
+    closeSync(fd);
+    if (!written) rmSync(temporary, { force: true });
+  }
+}
+
+function rename(temporary: string, path: string): void {
+  try {
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function syncPath(path: string, flags: string): Promise<void> {
+  const fd = openSync(path, flags);
+  try {
+    await syncToDisk(fd);
   } finally {
     closeSync(fd);
   }

@@ -29,6 +29,6 @@ export function* readingAtMost(
 export function* writingAll(fd: number, bytes: Buffer): Steps<void> {
   for (let at = 0; at < bytes.length; ) {
     at += writeSync(fd, bytes, at, Math.min(bytes.length - at, PIECE_BYTES));
-    if (at < bytes.length) yield;
+    yield;
   }
 }

@@ -81,8 +81,14 @@ export function reversed(plan: Plan): Plan {
 const OPEN_TO_OWNER = 0o700;
 
 function deepestFirst<T extends { readonly path: string }>(ops: readonly T[]): T[] {
-  const depths = new Map(ops.map((op) => [op, op.path.split("/").length]));
-  return [...ops].sort((a, b) => depths.get(b)! - depths.get(a)!);
+  const byDepth = new Map<number, T[]>();
+  for (const op of ops) {
+    const depth = op.path.split("/").length;
+    const level = byDepth.get(depth);
+    if (level === undefined) byDepth.set(depth, [op]);
+    else level.push(op);
+  }
+  return [...byDepth].sort(([a], [b]) => b - a).flatMap(([, level]) => level);
 }
 
 /** Whether an op still applies: somebody may have changed the file since the plan was made, or while it is read here. */

@@ -3,10 +3,10 @@
  * of prepared files; once it says "commit" the restore will be finished, by this process or by the next.
  */
 import { rmSync } from "node:fs";
-import { readTextIfAny, replaceFile, syncDirectory } from "../content/atomic-file.js";
+import { readTextIfAny, replaceDurably, syncDirectory } from "../content/atomic-file.js";
 import { sha256 } from "../content/blobs.js";
 import { stringifying } from "../content/stringify.js";
-import type { Steps } from "../pacer.js";
+import { createPacer, paced } from "../pacer.js";
 import { checkStack, type Stack } from "../turn/stack.js";
 import type { Plan } from "./plan.js";
 
@@ -22,9 +22,9 @@ export interface Journal {
 
 const NAME = "restore.json";
 
-export function* writingJournal(directory: string, journal: Journal): Steps<void> {
-  const text = yield* stringifying({ v: 1, ...journal });
-  replaceFile(`${directory}/${NAME}`, `${text}\n${sha256(Buffer.from(text))}\n`, { durable: true });
+export async function writeJournal(directory: string, journal: Journal): Promise<void> {
+  const text = await paced(stringifying({ v: 1, ...journal }), createPacer());
+  await replaceDurably(`${directory}/${NAME}`, [`${text}\n`, `${sha256(Buffer.from(text))}\n`]);
 }
 
 /**
@@ -44,7 +44,7 @@ export function readJournal(directory: string): Journal | null {
   }
 }
 
-export function removeJournal(directory: string): void {
+export async function removeJournal(directory: string): Promise<void> {
   rmSync(`${directory}/${NAME}`, { force: true });
-  syncDirectory(directory);
+  await syncDirectory(directory);
 }

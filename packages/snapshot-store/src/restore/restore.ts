@@ -4,14 +4,14 @@ import { readdirSync } from "node:fs";
 import type { FileState } from "../content/file-state.js";
 import { SnapshotError, toSnapshotError } from "../errors.js";
 import { createPacer, paced } from "../pacer.js";
-import { replaceHistory } from "../turn/history-file.js";
+import { replaceHistory, replaceHistoryDurably } from "../turn/history-file.js";
 import type { Manifest } from "../turn/manifest.js";
 import type { Direction, Stack } from "../turn/stack.js";
 import type { FileOutcome, RecoveryReport } from "../types.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import type { Roots } from "../workspace/roots.js";
 import { carryOut, type LateConflicts, prepare, reversed } from "./apply.js";
-import { type Journal, readJournal, removeJournal, writingJournal } from "./journal.js";
+import { type Journal, readJournal, removeJournal, writeJournal } from "./journal.js";
 import { type Plan, planningRestore } from "./plan.js";
 import { removeStage } from "./stage.js";
 import { isStageName, STAGE_PREFIX } from "./stage-name.js";
@@ -60,7 +60,7 @@ export async function restore(
   const stage = `${STAGE_PREFIX}${randomBytes(6).toString("hex")}`;
   const journal: Journal = { phase: "stage", roots: place.roots.paths, stage, plan, stacks };
   try {
-    await paced(writingJournal(directory, journal), createPacer());
+    await writeJournal(directory, journal);
     return settle(plan.outcomes, await commit(directory, journal, place));
   } catch (error) {
     await takeBack(directory, place, error);
@@ -81,7 +81,7 @@ export async function recoverRestore(
     assertInside(journal, place.roots);
     removeStage(journal.stage, place.roots);
     if (journal.phase === "stage") {
-      removeJournal(directory);
+      await removeJournal(directory);
       return { sessionId, result: "taken_back", files: [] };
     }
     try {
@@ -115,11 +115,11 @@ function remembering<T>(known: Map<string, T>, ask: (key: string) => T): (key: s
 async function commit(directory: string, journal: Journal, place: Workplace): Promise<LateConflicts> {
   const stage = await prepare(journal.plan, journal.stage, place);
   try {
-    await paced(writingJournal(directory, { ...journal, phase: "commit" }), createPacer());
+    await writeJournal(directory, { ...journal, phase: "commit" });
     const late = await carryOut(journal.plan, stage, place);
-    replaceHistory(directory, journal.stacks.after, { durable: true });
+    await replaceHistoryDurably(directory, journal.stacks.after);
     removeStage(journal.stage, place.roots);
-    removeJournal(directory);
+    await removeJournal(directory);
     return late;
   } finally {
     stage.close();
@@ -133,7 +133,7 @@ async function takeBack(directory: string, place: Workplace, reason: unknown): P
     if (journal === null) return;
     removeStage(journal.stage, place.roots);
     if (journal.phase === "stage") {
-      removeJournal(directory);
+      await removeJournal(directory);
       return;
     }
     const { before, after } = journal.stacks;

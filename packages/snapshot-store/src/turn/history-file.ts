@@ -4,7 +4,7 @@
  * is replaced when undo rearranges the stack, or when it has grown long.
  */
 import { closeSync, constants, fstatSync, openSync, writeFileSync } from "node:fs";
-import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
+import { readTextIfAny, replaceDurably, replaceFile } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type StoredState } from "../content/file-state.js";
 import { errnoOf, SnapshotError } from "../errors.js";
@@ -65,12 +65,13 @@ export function appendToHistory(directory: string, rows: readonly Row[]): number
   }
 }
 
-export function replaceHistory(
-  directory: string,
-  stack: Stack,
-  { rows = [], durable = false }: { readonly rows?: readonly Row[]; readonly durable?: boolean } = {},
-): void {
-  replaceFile(pathIn(directory), JSON.stringify({ v: VERSION, ...stack }) + encode(rows), { durable });
+export function replaceHistory(directory: string, stack: Stack, rows: readonly Row[] = []): void {
+  replaceFile(pathIn(directory), headOf(stack) + encode(rows));
+}
+
+/** The same; it is on the disk when this resolves. */
+export async function replaceHistoryDurably(directory: string, stack: Stack): Promise<void> {
+  await replaceDurably(pathIn(directory), [headOf(stack) + encode([])]);
 }
 
 // --- internal ---
@@ -78,6 +79,10 @@ export function replaceHistory(
 const VERSION = 1;
 
 const pathIn = (directory: string): string => `${directory}/history.ndjson`;
+
+function headOf(stack: Stack): string {
+  return JSON.stringify({ v: VERSION, ...stack });
+}
 
 /** The line break comes first: half a row, which a full disk may leave, spoils no other. */
 function encode(rows: readonly Row[]): string {

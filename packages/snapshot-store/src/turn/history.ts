@@ -96,7 +96,7 @@ export function createHistory(directory: string, blobs: Blobs, roots: Roots, lim
   }
 
   function write(rows: readonly Row[]): void {
-    if (appendToHistory(directory, rows) === null) replaceHistory(directory, current(), { rows });
+    if (appendToHistory(directory, rows) === null) replaceHistory(directory, current(), rows);
   }
 
   /** A session that never changed a file leaves nothing on disk; its steps are written with the first that did. */
