@@ -17,7 +17,7 @@ import type {
 } from "./providers/model.js";
 import { promptParts } from "./providers/prompt-parts.js";
 import { providerError } from "./providers/provider-error.js";
-import { writtenCall } from "./providers/written-call.js";
+import { calledBy, writtenCall } from "./providers/written-call.js";
 
 /** What is used of a `LanguageModelV3` or `LanguageModelV4`. */
 export interface AiSdkModel {
@@ -59,6 +59,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
     id: model.modelId,
     contextWindow: options.contextWindow ?? 128_000,
     price: options.price ?? null,
+    ...(options.maxOutputTokens !== undefined && { maxOutput: options.maxOutputTokens }),
     async *stream(request) {
       const { contextWindow: _window, price: _price, ...settings } = options;
       const prompt = promptOf(request, model.specificationVersion);
@@ -68,7 +69,8 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
         description,
         inputSchema,
       }));
-      const call = { ...settings, prompt, ...(tools.length > 0 && { tools }), abortSignal: request.signal };
+      const most = request.maxOutput === undefined ? {} : { maxOutputTokens: request.maxOutput };
+      const call = { ...settings, ...most, prompt, ...(tools.length > 0 && { tools }), abortSignal: request.signal };
       try {
         const { stream } = await model.doStream(call);
         yield* eventsOf(stream, request.tools);
@@ -90,6 +92,7 @@ function promptOf({ system, messages }: ModelRequest, version: string): object[]
   const prompt: object[] = system === "" ? [] : [{ role: "system", content: system }];
   // Results follow their calls without a gap, so pictures wait until the last result of a group is out. In a result, some
   // packages would send them as text.
+  const called = calledBy(messages);
   let pictures: object[] = [];
   const showPictures = () => {
     if (pictures.length > 0) prompt.push({ role: "user", content: pictures });
@@ -97,7 +100,7 @@ function promptOf({ system, messages }: ModelRequest, version: string): object[]
   };
   for (const message of messages) {
     if (message.role !== "tool") showPictures();
-    prompt.push(messageOf(message, version));
+    prompt.push(messageOf(message, version, called));
     if (message.role !== "tool" || !message.images?.length) continue;
     pictures.push(
       { type: "text", text: `Pictures from ${message.name}:` },
@@ -108,7 +111,7 @@ function promptOf({ system, messages }: ModelRequest, version: string): object[]
   return prompt;
 }
 
-function messageOf(message: ModelMessage, version: string): object {
+function messageOf(message: ModelMessage, version: string, called: ReturnType<typeof calledBy>): object {
   switch (message.role) {
     case "user":
       return {
@@ -120,7 +123,9 @@ function messageOf(message: ModelMessage, version: string): object {
     case "assistant":
       return { role: "assistant", content: message.parts.map(partOf) };
     case "tool": {
-      const { id: toolCallId, name: toolName, output, success } = message;
+      const { id: toolCallId, output, success } = message;
+      // Vendors that pair a result with its call by name know the name that the model wrote.
+      const toolName = called.get(toolCallId)?.name ?? message.name;
       const value = output || "(no output)";
       return {
         role: "tool",

@@ -15,7 +15,7 @@ export function isDeeperThan(levels: number, value: unknown): boolean {
 export const DEEPEST_ARGS = 64;
 
 /** Characters of one call's arguments: more than a model writes in one reply. */
-const LONGEST_ARGS = 1024 * 1024;
+export const LONGEST_ARGS = 1024 * 1024;
 
 /** The arguments of a call; null when the text is not an object that a provider would take back. */
 export function parseObject(text: string): JsonObject | null {

@@ -14,6 +14,7 @@ import { createRemembered } from "../policy/remembered.js";
 import type { Policy } from "../policy-port.js";
 import type { Agent, AgentContext, Turn, TurnSettings } from "../port.js";
 import type { Tool } from "../tool.js";
+import { allowedTools } from "../tool-names.js";
 import { builtinTools } from "../tools/builtin-tools.js";
 import { cleanEnvironment } from "../tools/environment.js";
 import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
@@ -96,9 +97,10 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const configured = options.mcp === false ? null : around.mcp;
     const mcp = await mcpOffer(turn, context, configured, pool, notices);
     const { directories } = context.workspace;
-    const settings = settingsFor(definition, turn.settings);
+    const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings);
     const isInstructed = options.instructions !== false;
-    const own = deferTools(toolsOf(definition, [...tools, ...mcp.tools]), (tool) => mcp.tools.includes(tool));
+    const permitted = allowedTools(toolsOf(definition, [...tools, ...mcp.tools]), allowed);
+    const own = deferTools(permitted, (tool) => mcp.tools.includes(tool));
     const inner = createAgent({
       ...options,
       ...(outputs && { spill: outputs.keep }),
@@ -115,7 +117,10 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
         instructions: isInstructed ? around.instructions : "",
       }),
     });
-    return { first: notices.map(noticeOf), rest: inner({ ...turn, settings }, context) };
+    return {
+      first: notices.map(noticeOf),
+      rest: inner({ ...turn, settings: { ...settings, allowedTools: null } }, context),
+    };
   };
   return {
     agent: (turn, context) =>
@@ -153,10 +158,12 @@ function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
   };
   return {
     of(sessionId: string, cwd: string): Promise<SessionFacts> {
-      const found = known.get(sessionId) ?? find(cwd);
+      const found = known.get(sessionId);
+      if (found) return found;
       if (known.size >= MOST_SESSIONS) known.delete(known.keys().next().value as string);
-      known.set(sessionId, found);
-      return found;
+      const finding = find(cwd);
+      known.set(sessionId, finding);
+      return finding;
     },
     forget: (sessionId: string) => void known.delete(sessionId),
   };

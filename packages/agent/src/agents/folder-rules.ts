@@ -1,11 +1,14 @@
 /** Tools whose results bring the instructions of the folders they touch: a model reads the rules of a place when it gets there. */
+import { realpathSync } from "node:fs";
 import { startOf } from "@chimera/acp-schema/text";
 import type { Turn } from "../port.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { type Found, instructionText, loadInstructionsBelow, sourceMark } from "./instructions.js";
 
-/** Each file's instructions come once in a conversation, and again when a summary has taken the place of the result they came with. */
+/** Each file's instructions come once in a conversation; in a later turn again, when a summary has taken the place of their result. */
 export function withFolderRules(tools: readonly Tool[], { history }: Pick<Turn, "history">, cwd: string): Tool[] {
+  // The paths that a call may touch are real ones.
+  const root = realpathSync.native(cwd);
   const given = new Set<string>();
   const isNew = ({ source }: Found): boolean => {
     if (given.has(source)) return false;
@@ -15,7 +18,7 @@ export function withFolderRules(tools: readonly Tool[], { history }: Pick<Turn, 
   };
   const rulesFor = async ({ permitted }: ToolContext): Promise<readonly Found[]> => {
     const paths = [...new Set([...(permitted?.reads ?? []), ...(permitted?.writes ?? [])])].slice(0, MOST_PATHS);
-    const found = await Promise.all(paths.map((path) => loadInstructionsBelow(cwd, path)));
+    const found = await Promise.all(paths.map((path) => loadInstructionsBelow(root, path)));
     return found.flat().filter(isNew);
   };
   return tools.map((tool) => ({

@@ -18,9 +18,11 @@ export interface GitState {
 export async function readGitState(cwd: string, env: Readonly<Record<string, string>>): Promise<GitState | null> {
   const directory = await findGitDirectory(cwd);
   if (directory === null) return null;
-  const [head, config] = await Promise.all([readSmall(join(directory, "HEAD")), readSmall(join(directory, "config"))]);
+  const [head, config, redirection] = await Promise.all(
+    ["HEAD", "config", "commondir"].map((name) => readSmall(join(directory, name))),
+  );
   const branch = /^ref: refs\/heads\/(\S{1,200})\n?$/.exec(head ?? "")?.[1] ?? null;
-  return { branch, status: isHarmless(config) ? await askGit(cwd, env) : null };
+  return { branch, status: redirection === null && isHarmless(config) ? await askGit(directory, env) : null };
 }
 
 // --- internal ---
@@ -66,8 +68,8 @@ const CORE_KEYS = new Set(
   ),
 );
 
-function isHarmless(config: string | null): boolean {
-  if (config === null) return false;
+function isHarmless(config: string | null | undefined): boolean {
+  if (typeof config !== "string") return false;
   let section = "";
   for (const line of config.split("\n").map((each) => each.trim())) {
     if (line === "" || line.startsWith("#") || line.startsWith(";")) continue;
@@ -90,10 +92,13 @@ const ARGUMENTS =
     " ",
   );
 
-function askGit(cwd: string, env: Readonly<Record<string, string>>): Promise<string | null> {
+/** Asks about the very repository whose settings were looked at: git itself might find another one in the working directory. */
+function askGit(directory: string, env: Readonly<Record<string, string>>): Promise<string | null> {
   return new Promise((resolve) => {
+    const cwd = dirname(directory);
     const options = { cwd, env, timeout: PATIENCE_MS, killSignal: "SIGKILL", maxBuffer: 4 * LARGEST_FILE } as const;
-    const child = execFile("git", ARGUMENTS, options, (error, stdout) => {
+    const args = [`--git-dir=${directory}`, `--work-tree=${cwd}`, ...ARGUMENTS];
+    const child = execFile("git", args, options, (error, stdout) => {
       if (error) resolve(null);
       else resolve(stdout.length > LONGEST_STATUS ? `${startOf(stdout, LONGEST_STATUS)}\n[...more]` : stdout);
     });

@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { readCanonicalText } from "./canonical-file.js";
 import { resolvePath } from "./real-path.js";
 
@@ -16,7 +16,10 @@ export async function readTextBeneath(root: string, path: string): Promise<strin
   if (!existsSync(join(root, path))) return null;
   try {
     const found = resolvePath(path, { cwd: root, directories: [] });
-    return found.inside ? await readCanonicalText(found.path, MAX_BYTES) : null;
+    // A link may lead to a file of the same kind (CLAUDE.md to AGENTS.md), but not to keys or settings.
+    return found.inside && extname(found.path) === extname(path)
+      ? await readCanonicalText(found.path, MAX_BYTES)
+      : null;
   } catch {
     return null;
   }

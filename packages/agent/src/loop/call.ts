@@ -1,7 +1,7 @@
 /** From what the model wrote to a call that can run: found, parsed, validated, described; or why it cannot. */
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
-import { DEEPEST_ARGS, holdsMoreThan, isDeeperThan, isJsonObject } from "../json.js";
+import { DEEPEST_ARGS, holdsMoreThan, isDeeperThan, isJsonObject, LONGEST_ARGS, parseObject } from "../json.js";
 import type { Workspace } from "../port.js";
 import type { InputResult, Tool, Touches } from "../tool.js";
 import type { RawCall } from "./draft.js";
@@ -54,8 +54,7 @@ export async function prepareCall(raw: RawCall, toolbox: Toolbox, workspace: Wor
 
 // --- internal ---
 
-/** Characters of one call's arguments, and parts in them: more than a model writes in one reply. */
-const LONGEST_ARGS = 1024 * 1024;
+/** Parts of one call's arguments: more than a model writes in one reply. */
 const MOST_PARTS = 20_000;
 
 interface Aim {
@@ -69,11 +68,25 @@ function aimOf(raw: RawCall, toolbox: Toolbox): Aim {
   const tool = toolbox.find(raw.name);
   const parsed = parseArgs(raw.args);
   if (!tool || parsed.problem) return { tool, ...parsed };
-  const args = fitArguments(parsed.args, tool.inputSchema);
-  const target = tool.forwards && typeof args["name"] === "string" ? toolbox.find(args["name"]) : undefined;
-  if (!target || target.forwards) return { tool, args };
-  const inner = isJsonObject(args["arguments"]) ? args["arguments"] : {};
-  return { tool: target, args: fitArguments(inner, target.inputSchema) };
+  const target = tool.forwards ? toolbox.find(String(parsed.args["name"])) : undefined;
+  if (!target || target.forwards) return fitted(tool, parsed.args);
+  const { name: _name, arguments: nested, ...flat } = parsed.args;
+  const inner = typeof nested === "string" ? parseObject(nested) : (nested ?? flat);
+  // A call whose arguments were lost would do more than it was meant to.
+  if (!isJsonObject(inner)) return { tool: target, args: {}, problem: "arguments must be a JSON object." };
+  return fitted(target, inner);
+}
+
+function fitted(tool: Tool, sent: Record<string, unknown>): Aim {
+  const args = fitArguments(sent, tool.inputSchema);
+  // What came as text has only now been looked into.
+  const problem = args === sent ? undefined : excessIn(args);
+  return problem === undefined ? { tool, args } : { tool, args: {}, problem };
+}
+
+function excessIn(args: Record<string, unknown>): string | undefined {
+  if (isDeeperThan(DEEPEST_ARGS, args)) return "The arguments are nested too deeply.";
+  return holdsMoreThan(MOST_PARTS, args) ? "The arguments have too many parts." : undefined;
 }
 
 /** A name nobody has goes back to the provider with the next request, which refuses what it would not call a name. */
@@ -89,9 +102,8 @@ function parseArgs(text: string): { args: Record<string, unknown>; problem?: str
   try {
     const value: unknown = JSON.parse(text);
     if (!isJsonObject(value)) return { args: {}, problem: "The arguments must be a JSON object." };
-    if (isDeeperThan(DEEPEST_ARGS, value)) return { args: {}, problem: "The arguments are nested too deeply." };
-    if (holdsMoreThan(MOST_PARTS, value)) return { args: {}, problem: "The arguments have too many parts." };
-    return { args: value };
+    const problem = excessIn(value);
+    return problem === undefined ? { args: value } : { args: {}, problem };
   } catch (error) {
     return {
       args: {},

@@ -11,6 +11,7 @@ import type { Run } from "./run.js";
 const WINDOW = 512;
 /** Characters of text and thought; no model says as much in one reply. */
 const LONGEST_REPLY = 8 * 1024 * 1024;
+const MOST_CALLS = 1_024;
 /** Characters of a reply, each event counting for some, after which the rest of the process has its turn. */
 const SHARE = 256 * 1024;
 const EVENT_COST = 32;
@@ -35,7 +36,8 @@ export async function streamReply(
         await run.taken();
         await setImmediate();
       }
-      if (draft.length > LONGEST_REPLY) throw new AgentError("bad_reply", "the model's reply has no end");
+      if (draft.length > LONGEST_REPLY || draft.calls.length > MOST_CALLS)
+        throw new AgentError("bad_reply", "the model's reply has no end");
       if (run.pending() > WINDOW) await run.taken();
       if (draft.stop) return;
     }

@@ -25,7 +25,14 @@ export function createRemembered({ directory, now = () => new Date() }: Remember
   const caches = new Map<string, Cache>();
   const cacheOf = (workspace: string): Cache => {
     const file = join(directory, `${sha256(workspace).slice(0, 32)}.jsonl`);
-    const cache = caches.get(file) ?? { file, read: 0, rest: "", answers: new Map(), given: 0 };
+    const cache = caches.get(file) ?? {
+      file,
+      read: 0,
+      rest: "",
+      answers: new Map(),
+      given: 0,
+      looking: Promise.resolve(),
+    };
     caches.set(file, cache);
     return cache;
   };
@@ -40,7 +47,12 @@ export function createRemembered({ directory, now = () => new Date() }: Remember
     remember,
     recall: async (workspace, call) => {
       const cache = cacheOf(workspace);
-      await catchUp(cache);
+      // One after the other: two that read at once would count the same bytes twice, and pass over what comes next.
+      cache.looking = cache.looking.then(
+        () => catchUp(cache),
+        () => catchUp(cache),
+      );
+      await cache.looking;
       const current = cache.answers.get(keyOf(call));
       const former = cache.answers.get(exactKeyOf(call));
       // Version 1 knew exact arguments only. What it kept counts for the words from now on, where they can be written down.
@@ -61,6 +73,8 @@ interface Cache {
   readonly answers: Map<string, Given>;
   /** Answers taken in so far. */
   given: number;
+  /** The last look at the file. */
+  looking: Promise<void>;
 }
 
 interface Given {
@@ -82,7 +96,7 @@ async function catchUp(cache: Cache): Promise<void> {
   });
   if (handle === null) {
     cache.answers.clear();
-    cache.read = 0;
+    Object.assign(cache, { read: 0, rest: "" });
     return;
   }
   try {

@@ -6,12 +6,8 @@ import type { Model } from "./model.js";
 /** `first` answers until it refuses a request in words that match; `other` is opened then, and answers from there on. */
 export function createSwitch(first: Model, when: RegExp, other: () => Promise<Model>): Model {
   let moved: Promise<Model> | null = null;
-  const { provider, id, contextWindow, price } = first;
   return {
-    provider,
-    id,
-    contextWindow,
-    price,
+    ...first,
     stream(request) {
       let asked = first;
       const ask = async () => {
@@ -21,7 +17,10 @@ export function createSwitch(first: Model, when: RegExp, other: () => Promise<Mo
       return beginAgain(ask, (error) => {
         if (asked !== first || !isAgentError(error) || error.retryable || !when.test(error.message)) return false;
         // Another request may have moved it meanwhile.
-        moved ??= other();
+        moved ??= other().catch((failure: unknown) => {
+          moved = null;
+          throw failure;
+        });
         return true;
       });
     },

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -175,6 +175,55 @@ describe("the coding agent", () => {
     ];
     const third = await (await setUp(options)).take(beyond, { ...settings, number: 2 });
     expect(third.of("tool_result")).toMatchObject([{ error: "permission_denied" }, { error: "permission_denied" }]);
+  });
+
+  test("the rules of a folder are found through a linked workspace, and are no way to read keys", async () => {
+    const { take, put, cwd, outside } = await setUp();
+    await put(cwd, "lib/AGENTS.md", "Tabs only.");
+    await put(cwd, "lib/a.txt", "a");
+    await put(cwd, ".env", "KEY=canary");
+    await put(cwd, "trap/b.txt", "b");
+    await symlink("../.env", join(cwd, "trap/AGENTS.md"));
+    const linked = join(outside, "linked");
+    await symlink(cwd, linked);
+    const workspace = { ...(await bench()).workspace, cwd: linked, readText: (path: string) => readFile(path, "utf8") };
+    const steps = ["lib/a.txt", "trap/b.txt"].map((path) => call("Read", { path }));
+    const { of } = await take([...steps, end], { context: { workspace } });
+    const outputs = of("tool_result").map(({ output }) => output);
+    expect(outputs[0]).toContain("Tabs only.");
+    expect(outputs[1]).toBe("b");
+  });
+
+  test("a repository that hides in the working directory gives git nothing to run", async () => {
+    const { take, cwd } = await setUp();
+    const run = promisify(execFile);
+    await run("git", ["init", "-q", cwd]);
+    const inner = join(cwd, "inner");
+    await run("git", ["init", "-q", "--bare", inner]);
+    const marker = join(cwd, "ran");
+    for (const [key, value] of [
+      ["core.bare", "false"],
+      ["core.worktree", "."],
+      ["filter.x.clean", `touch ${marker}; cat`],
+    ] as const)
+      await run("git", ["-C", inner, "--git-dir", inner, "config", key, value]);
+    await writeFile(join(inner, ".gitattributes"), "* filter=x\n");
+    await writeFile(join(inner, "f"), "1");
+    await run("git", ["--git-dir", inner, "--work-tree", inner, "-c", "filter.x.clean=cat", "add", "f"]);
+    await writeFile(join(inner, "f"), "2");
+    const workspace = { ...(await bench()).workspace, cwd: inner };
+    const { of } = await take([end], { context: { workspace } });
+    expect(of("agent_result")).toMatchObject([{ success: true }]);
+    expect(await readdir(cwd)).not.toContain("ran");
+  });
+
+  test("of many MCP tools, those that a session may use are declared", async () => {
+    const { take, put, home } = await setUp();
+    const server = { command: process.execPath, args: [MCP_SERVER] };
+    await put(home, ".opencode/config.json", JSON.stringify({ mcp: { mine: server } }));
+    const settings = { allowedTools: ["Read", "mcp__mine__echo"] };
+    const { of } = await take([{ ...end, expect: { tools: ["Read", "mcp__mine__echo"] } }], { settings });
+    expect(of("agent_result")).toMatchObject([{ success: true }]);
   });
 
   test("a reading agent and a read-only session change nothing", async () => {

@@ -68,6 +68,38 @@ describe("tool calls", () => {
     ]);
   });
 
+  it("of a tool that forwards never lose their arguments on the way", async () => {
+    const wipe = { ...echo, name: "wipe", deferred: true };
+    const forward = toolNamed("forward", echo.run, { forwards: true });
+    const events = await takeTurn(
+      calling(
+        [
+          { call: "forward", args: { name: "wipe", arguments: '{"only": "old", ' } },
+          { call: "forward", args: { name: "wipe", arguments: 5 } },
+          { call: "forward", args: { name: "wipe", only: "old" } },
+          { call: "forward", args: { name: "wipe", arguments: '{"only":"old"}' } },
+        ],
+        [forward, wipe],
+      ),
+    );
+    expect(of(events, "tool_result").map(({ success, output }) => (success ? output : "refused"))).toEqual([
+      "refused",
+      "refused",
+      '{"only":"old"}',
+      '{"only":"old"}',
+    ]);
+  });
+
+  it("with a deep value hidden in text are refused in words, and the turn goes on", async () => {
+    const list = toolNamed("list", echo.run, {
+      inputSchema: { type: "object", properties: { items: { type: "array" } } },
+    });
+    const items = `${"[".repeat(5_000)}${"]".repeat(5_000)}`;
+    const events = await takeTurn(calling([{ call: "list", args: { items } }], [list]));
+    expect(of(events, "tool_result")).toMatchObject([{ success: false, output: expect.stringContaining("nested") }]);
+    expect(of(events, "agent_result")).toMatchObject([{ success: true }]);
+  });
+
   it("are read out of the text of a model that writes them so, and out of no other's", async () => {
     const text = '<tool_call>{"name":"echo","arguments":{"n":1}}</tool_call>';
     const script = { turns: [{ steps: [{ reply: [{ text }] }, { reply: [{ text: "ok" }] }] }] };

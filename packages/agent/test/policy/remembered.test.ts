@@ -41,6 +41,14 @@ test("always and never hold for the same tool with the same arguments, in any or
   });
 });
 
+test("an answer given after several looks at once is seen", async () => {
+  const { policy, context, call } = await place();
+  await policy.remember(call("make"), "always", context);
+  await Promise.all([1, 2, 3, 4].map(() => policy.decide(call("make"), context)));
+  await policy.remember(call("make"), "never", context);
+  expect((await policy.decide(call("make"), context)).decision).toBe("deny");
+});
+
 test("it belongs to one workspace and lies outside of it, for its owner only", async () => {
   const { policy, context, call, directory, cwd } = await place();
   await policy.remember(call("make"), "always", context);
