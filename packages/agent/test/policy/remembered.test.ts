@@ -41,12 +41,13 @@ test("always and never hold for the same tool with the same arguments, in any or
   });
 });
 
-test("an answer given after several looks at once is seen", async () => {
+test("an answer given after two looks at once is seen", async () => {
   const { policy, context, call } = await place();
-  await policy.remember(call("make"), "always", context);
-  await Promise.all([1, 2, 3, 4].map(() => policy.decide(call("make"), context)));
   await policy.remember(call("make"), "never", context);
-  expect((await policy.decide(call("make"), context)).decision).toBe("deny");
+  await Promise.all([policy.decide(call("make"), context), policy.decide(call("make"), context)]);
+  // A longer line than the one before: what was read twice must not be taken for this.
+  await policy.remember(call("make"), "always", context);
+  expect((await policy.decide(call("make"), context)).decision).toBe("allow");
 });
 
 test("it belongs to one workspace and lies outside of it, for its owner only", async () => {
