@@ -43,7 +43,7 @@ export function imageType(head: Buffer): string | null {
   return found?.mimeType ?? null;
 }
 
-/** Whether the first bytes already show that this is no text. */
+/** Whether the first bytes already show that this is not text. */
 export function looksBinary(head: Buffer): boolean {
   return head.includes(0);
 }

@@ -24,7 +24,7 @@ export interface Runnable {
   readonly touches: Touches;
 }
 
-/** The model is told, and may try again. */
+/** The model reads why, and may try again. */
 interface Broken {
   readonly problem: string;
 }

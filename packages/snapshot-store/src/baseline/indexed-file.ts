@@ -41,7 +41,7 @@ export async function addFile(context: ScanContext, directory: DirectoryNode, na
   if (fact === undefined) {
     const reason = past === "absent" ? untrackedOrigin(context, stat) : past;
     await refresh(context, node, reason !== null);
-    // What lies off the chart is told once, of the root.
+    // What lies off the chart is reported once, for the root.
     if (reason !== null && reason !== "uncharted") noteSkipped(runs, node.path, reason);
   } else {
     found.departed.add(fact.ino);
