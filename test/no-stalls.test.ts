@@ -53,8 +53,8 @@ function place(path: string, content: string): void {
 async function longestStall(work: () => Promise<unknown>): Promise<number> {
   const from = Date.now();
   await work();
-  const told = readFileSync(stalls, "utf8").trim().split("\n");
-  const since = told.map((line) => line.split(" ").map(Number)).filter(([at = 0]) => at >= from);
+  const noted = readFileSync(stalls, "utf8").trim().split("\n");
+  const since = noted.map((line) => line.split(" ").map(Number)).filter(([at = 0]) => at >= from);
   return Math.max(0, ...since.map(([, ms = 0]) => ms));
 }
 

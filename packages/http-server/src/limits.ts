@@ -30,7 +30,7 @@ export const LIMITS = {
   connections: 1000,
   /** What a socket buffers before its writer is asked to wait. */
   socketBytes: 64 * 1024,
-  /** What a client is told to wait when it cannot be answered for the moment. */
+  /** How long a client is asked to wait when it cannot be answered for the moment. */
   retryAfterSeconds: 1,
   /** How long a stop waits for connections before it cuts them. */
   stopMs: 5000,

@@ -11,7 +11,7 @@ import { resolvePath } from "./real-path.js";
 const MAX_BYTES = 256 * 1024;
 const MAX_FILES = 200;
 
-/** Null when it is not there, leads out of `root`, is too large or is no text. */
+/** Null when it is not there, leads out of `root`, is too large or is not text. */
 export async function readTextBeneath(root: string, path: string): Promise<string | null> {
   if (!existsSync(join(root, path))) return null;
   try {

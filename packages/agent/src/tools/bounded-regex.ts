@@ -2,6 +2,7 @@
  * Regular expressions that a model wrote, with bounds of time and size: a pattern that backtracks for ever stops neither the
  * process nor another session. The bounds of size are counted, not caught: an engine that runs out of memory ends the process.
  */
+import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 import { MAX_TEXT_BYTES } from "../workspace.js";
 import { type OffThreadOptions, offThread } from "./off-thread.js";
@@ -9,6 +10,8 @@ import { type OffThreadOptions, offThread } from "./off-thread.js";
 /** Longer patterns are not written, they are generated. */
 const MAX_PATTERN = 20_000;
 const MAX_MATCHES = 1_000_000;
+/** An engine's complaint repeats the pattern. */
+const MAX_REASON = 1000;
 
 export interface FoundLine {
   /** Counted from 1. */
@@ -57,7 +60,7 @@ async function bounded<A extends readonly unknown[], R>(
 }
 
 function unusable(reason: string, cause?: unknown): AgentError {
-  return new AgentError("bad_pattern", `The pattern cannot be used: ${reason}.`, { cause });
+  return new AgentError("bad_pattern", `The pattern cannot be used: ${startOf(reason, MAX_REASON)}.`, { cause });
 }
 
 /** Runs on another thread: it must use nothing from outside. */

@@ -1,4 +1,4 @@
-/** Writes a text file the way every editing tool does: undo is told before, readers see the change after. */
+/** Writes a text file the way every editing tool does: undo captures what was there, then readers see the change. */
 import type { ToolContent } from "@chimera/acp-schema/events";
 import type { RealPath } from "../files/real-path.js";
 import type { ToolContext } from "../tool.js";

@@ -143,7 +143,7 @@ test("where a command runs and how long it may take stay part of the answer", as
   expect(await policy.decide(call({ timeout: 500 }), context)).toMatchObject({ decision: "ask" });
 });
 
-test("what a program is given in an editor's terminal is no line for a shell", async () => {
+test("what a program is given in an editor's terminal is not taken for a line of a shell", async () => {
   const { policy, context } = await place();
   const terminal = { run: async () => ({ output: "", truncated: false, exitCode: 0, signal: null, timedOut: false }) };
   const workspace = { ...context.workspace, terminal };

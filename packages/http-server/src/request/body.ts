@@ -63,12 +63,12 @@ async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
     throw new HttpError(400, "expected_json_object", "the body must be a JSON object");
   }
   if (deeperThan(value, LIMITS.bodyDepth)) throw new HttpError(400, "invalid_json", "the body is nested too deeply");
-  // Whoever else waits has a turn before a large body is worked on.
+  // Other requests have their turn before a large body is worked on.
   if (text.length > LARGE) await setImmediate();
   return value as Record<string, unknown>;
 }
 
-/** A body that breaks off is the peer's doing, and nobody is left to be told. */
+/** A body that breaks off is the peer's doing, and nobody is left to answer. */
 async function readText(c: Context<AppEnv>): Promise<string> {
   try {
     return await readWhole(c);
@@ -100,7 +100,7 @@ function tooLarge(): HttpError {
   return new HttpError(413, "body_too_large", `a body may have ${LIMITS.bodyBytes} bytes`);
 }
 
-/** Whether JSON text has more values than that, told by the commas between them: a million small ones take long to parse. */
+/** Whether JSON text has more values than that, by the commas between them: a million small ones take long to parse. */
 function holdsMoreThan(values: number, text: string): boolean {
   let left = values;
   let inString = false;

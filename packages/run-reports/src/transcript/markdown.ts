@@ -1,6 +1,6 @@
 /**
  * Markdown for people and for other tools. All that the session said stands inside fences longer than any run of backticks in
- * it, so that nothing in it can become markup; a heading names the record type it is told from.
+ * it, so that nothing in it can become markup; a heading names the record type it comes from.
  */
 import type { Block, FileDiff, ToolBlock } from "./block.js";
 import { formatDuration } from "./duration.js";

@@ -41,7 +41,7 @@ export async function addFile(context: ScanContext, directory: DirectoryNode, na
   if (fact === undefined) {
     const reason = past === "absent" ? untrackedOrigin(context, stat) : past;
     await refresh(context, node, reason !== null);
-    // What lies off the chart is told once, of the root.
+    // What lies off the chart is reported once, for the root.
     if (reason !== null && reason !== "uncharted") noteSkipped(runs, node.path, reason);
   } else {
     found.departed.add(fact.ino);
@@ -53,15 +53,20 @@ export async function addFile(context: ScanContext, directory: DirectoryNode, na
   if (isElusive(node)) directory.watch?.suspect(name);
 }
 
-export async function checkFile(
+/** A promise only when it has to be read again, which is seldom: a workspace may have 100,000 files. */
+export function checkFile(
   context: ScanContext,
   directory: DirectoryNode,
   name: string,
   node: FileNode,
-): Promise<void> {
+): Promise<void> | null {
   const stat = statIfAny(node.address);
-  if (stat === null || node.racy || !sameStamp(node, stat)) await refresh(context, node, false);
-  if (isElusive(node)) directory.watch?.suspect(name);
+  const suspect = () => {
+    if (isElusive(node)) directory.watch?.suspect(name);
+  };
+  if (stat === null || node.racy || !sameStamp(node, stat)) return refresh(context, node, false).then(suspect);
+  suspect();
+  return null;
 }
 
 /** `deleted`: they are gone, and not merely out of sight. */

@@ -97,7 +97,9 @@ async function checkFiles(
 ): Promise<void> {
   for (const name of suspects ?? directory.files.keys()) {
     const node = directory.files.get(name);
-    if (node !== undefined && node.scan !== context.usage.scans) await checkFile(context, directory, name, node);
+    const reading =
+      node !== undefined && node.scan !== context.usage.scans ? checkFile(context, directory, name, node) : null;
+    if (reading !== null) await reading;
     const pause = context.pacer.pause();
     if (pause !== null) await pause;
   }

@@ -36,7 +36,7 @@ export interface DirectoryNode {
   racy: boolean;
   /** All its entries are in the index; not so where a limit came first. */
   complete: boolean;
-  /** Nobody told us what is in it: what appears later may have been there all the time. */
+  /** It could not be listed: what appears later may have been there all the time. */
   unreadable: boolean;
   ignoreText: string;
   rules: IgnoreRules;

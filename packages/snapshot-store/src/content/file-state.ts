@@ -79,7 +79,7 @@ export function sameContent(a: FileState, b: FileState): boolean {
   return a.kind === "link" && b.kind === "link" && a.sha === b.sha;
 }
 
-/** A directory is no file: undo may put one there once it is empty. */
+/** A directory is not a file: undo may put one there once it is empty. */
 export function isAbsentAsFile(state: FileState): boolean {
   return state.kind === "absent" || state.kind === "directory";
 }

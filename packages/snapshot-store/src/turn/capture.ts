@@ -128,7 +128,7 @@ function missingParents(path: string, root: string): string[] {
   return missing;
 }
 
-/** What is at a path now; something that is no file, or out of reach behind a link, counts as no file there. */
+/** What is at a path now; something that is not a file, or out of reach through a link, counts as nothing there. */
 async function currentState(
   path: string,
   context: CaptureContext,
