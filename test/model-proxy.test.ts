@@ -11,7 +11,9 @@ import { startVendor } from "../packages/agent/test/vendors/vendor.js";
 import { startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 
-test("a model on the other side of HTTPS_PROXY is reached through a tunnel, with the name it was asked for by", async () => {
+test("a model on the other side of HTTPS_PROXY is reached through a tunnel, with the name it was asked for by", {
+  tags: ["needs-openssl"],
+}, async () => {
   const folder = scratchTree({});
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", "1"];

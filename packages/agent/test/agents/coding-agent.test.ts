@@ -118,7 +118,9 @@ describe("the coding agent", () => {
     expect(later.of("tool_result").map(({ output }) => output)).toEqual(["c", "a", "b"]);
   });
 
-  test("the model is told the day, the shell, the branch and what is changed, but no repository's settings are obeyed", async () => {
+  test("the model reads the day, the shell, the branch and what is changed, but no repository's settings are obeyed", {
+    tags: ["needs-git"],
+  }, async () => {
     const { take, put, cwd } = await setUp({ env: { PATH: process.env["PATH"], SHELL: "/bin/zsh" } });
     await promisify(execFile)("git", ["init", "-q", "-b", "topic", cwd]);
     await put(cwd, "new.txt", "");
@@ -194,7 +196,9 @@ describe("the coding agent", () => {
     expect(outputs[1]).toBe("b");
   });
 
-  test("a repository that hides in the working directory gives git nothing to run", async () => {
+  test("a repository that hides in the working directory gives git nothing to run", {
+    tags: ["needs-git"],
+  }, async () => {
     const { take, cwd } = await setUp();
     const run = promisify(execFile);
     await run("git", ["init", "-q", cwd]);
