@@ -3,6 +3,7 @@
  * programs (a file system monitor, a content filter), so git is only asked where every setting is known to be harmless.
  */
 import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import { startOf } from "@chimera/acp-schema/text";
@@ -38,7 +39,8 @@ async function findGitDirectory(cwd: string): Promise<string | null> {
   let folder = cwd;
   for (let level = 0; level < MOST_LEVELS; level++) {
     const path = join(folder, ".git");
-    const found = await stat(path).catch(() => null);
+    // Asked at once: most directories have none, and a thread would cost each session more.
+    const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) return path;
     if (found?.isFile()) return linkedDirectory(path, folder);
     const parent = dirname(folder);

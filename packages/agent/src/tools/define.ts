@@ -16,11 +16,15 @@ export type ToolParts<I> = Omit<Tool<I>, "input" | "inputSchema" | "aliases"> & 
  * which is the author's mistake.
  */
 export function defineTool<I>(parts: ToolParts<I>): Tool<I> {
-  const { $schema: _, ...inputSchema } = toJsonSchema(parts.input) as JsonSchema;
+  let schema: JsonSchema | undefined;
   return {
     ...parts,
     aliases: parts.aliases ?? [],
-    inputSchema,
+    // Made when a model is first asked: most commands never come to that.
+    get inputSchema() {
+      schema ??= jsonSchemaOf(parts.input);
+      return schema;
+    },
     run: async (input, context) => {
       context.signal.throwIfAborted();
       try {
@@ -60,6 +64,11 @@ export function progress(context: ToolContext, stream: "stdout" | "stderr", chun
 }
 
 // --- internal ---
+
+function jsonSchemaOf(input: v.GenericSchema): JsonSchema {
+  const { $schema: _, ...schema } = toJsonSchema(input) as JsonSchema;
+  return schema;
+}
 
 const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: "No such file or directory",
