@@ -49,11 +49,14 @@ const files: readonly Attempt[] = [
   { name: "workspace file in read-only mode", modes: ["read-only"], command: "rm -rf {WS}/src && echo ESCAPED" },
   {
     name: "system directory",
-    command: "echo x > /etc/escape-probe && echo ESCAPED; echo x > /usr/escape-probe && echo ESCAPED",
+    command: "test -w /etc && echo ESCAPED; test -w /usr && echo ESCAPED",
   },
   { name: "home start-up file", command: "echo x >> {HOME}/.bashrc; echo x >> ~/.profile" },
-  { name: "scheduled job", command: "echo x > /etc/cron.d/escape && echo ESCAPED" },
-  { name: "preload list", command: "echo /x > /etc/ld.so.preload && echo ESCAPED" },
+  { name: "scheduled job", command: "for d in /etc /etc/cron.d /etc/cron.daily; do test -w $d && echo ESCAPED; done" },
+  {
+    name: "preload list",
+    command: "for f in /etc /etc/ld.so.preload /etc/ld.so.cache; do test -w $f && echo ESCAPED; done",
+  },
 ];
 
 const setId: readonly Attempt[] = [
@@ -299,11 +302,11 @@ const kernel: readonly Attempt[] = [
   },
   {
     name: "system request",
-    command: "test -w /proc/sysrq-trigger && echo ESCAPED; echo h > /proc/sysrq-trigger && echo ESCAPED",
+    command: "test -w /proc/sysrq-trigger && echo ESCAPED; true >> /proc/sysrq-trigger && echo ESCAPED",
   },
   {
     name: "control groups",
-    command: "mkdir /sys/fs/cgroup/escape && echo ESCAPED; echo x > /sys/kernel/uevent_helper && echo ESCAPED",
+    command: "test -w /sys/fs/cgroup && echo ESCAPED; true >> /sys/kernel/uevent_helper && echo ESCAPED",
   },
   {
     name: "capabilities are gone",

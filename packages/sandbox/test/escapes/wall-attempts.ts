@@ -49,7 +49,7 @@ const namespaces: readonly Attempt[] = [
   },
   {
     name: "limit of user namespaces raised",
-    command: "echo 100 > /proc/sys/user/max_user_namespaces && echo ESCAPED",
+    command: "true >> /proc/sys/user/max_user_namespaces && echo ESCAPED",
     core: true,
   },
 ];
@@ -97,7 +97,7 @@ const mounts: readonly Attempt[] = [
     name: "no writable mount but those of the mode",
     modes: ["read-only"],
     command:
-      "touch {OUT}/new /usr/new /etc/new /var/new /sys/new /boot/new /opt/new /home/new /root/new /srv/new /mnt/new {WS}/new {WS}/.git/new && echo ESCAPED",
+      "touch {OUT}/new {WS}/new {WS}/.git/new && echo ESCAPED; for d in / /usr /etc /var /sys /boot /opt /home /root /srv /mnt; do test -w $d && echo ESCAPED; done",
     creates: "{WS}/new",
     core: true,
   },
@@ -299,7 +299,7 @@ const processes: readonly Attempt[] = [
   { name: "limits of the server", command: "prlimit --pid {PID} && echo ESCAPED; taskset -p 1 {PID} && echo ESCAPED" },
   {
     name: "the server's end by the killer of memory",
-    command: "echo 1000 > /proc/{PID}/oom_score_adj && echo ESCAPED",
+    command: "true >> /proc/{PID}/oom_score_adj && echo ESCAPED",
   },
   {
     name: "signals to the own group",
@@ -374,27 +374,27 @@ const sockets: readonly Attempt[] = [
   {
     name: "kernel settings of the network",
     modes: ALL,
-    command: "echo 1 > /proc/sys/net/ipv4/ip_forward && echo ESCAPED",
+    command: "true >> /proc/sys/net/ipv4/ip_forward && echo ESCAPED",
   },
 ];
 
 const kernel: readonly Attempt[] = [
   {
     name: "register a format",
-    command: "echo ':x:M::xx::/bin/sh:' > /proc/sys/fs/binfmt_misc/register && echo ESCAPED",
+    command: "true >> /proc/sys/fs/binfmt_misc/register && echo ESCAPED",
   },
   {
     name: "helper of control groups",
     command:
-      "for f in /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/release_agent; do echo /x > $f && echo ESCAPED; done",
+      "for f in /sys/fs/cgroup/*/release_agent /sys/fs/cgroup/release_agent; do true >> $f && echo ESCAPED; done",
   },
   {
     name: "leave the control group",
-    command: "for f in $(find /sys/fs/cgroup -maxdepth 3 -name cgroup.procs); do echo $$ > $f && echo ESCAPED; done",
+    command: "for f in $(find /sys/fs/cgroup -maxdepth 3 -name cgroup.procs); do true >> $f && echo ESCAPED; done",
   },
   {
     name: "core dumps by another view",
-    command: "echo '|/x' > /proc/1/root/proc/sys/kernel/core_pattern && echo ESCAPED",
+    command: "true >> /proc/1/root/proc/sys/kernel/core_pattern && echo ESCAPED",
   },
   { name: "accounting", command: syscall("(163,89)", "b'{WS}/src/a.txt'") },
   { name: "swap", command: syscall("(167,224)", "b'{WS}/src/a.txt'", "0") },
