@@ -220,14 +220,14 @@ describe("approval time-outs", () => {
       },
     });
     const session = await sessions.create({ cwd: "/" });
-    session.attach({ approves: true });
+    sessions.attach(session.id, { approves: true });
     session.prompt({ text: "go" });
     await expect.poll(() => session.openPermissions.size).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, 200));
     const [id = ""] = session.openPermissions.keys();
     await session.answer(id, "allow");
     await session.idle();
-    expect(session.history.turns[0]?.result?.output).toBe("allow by client");
+    expect(session.conversation.turns[0]?.result?.output).toBe("allow by client");
   });
 });
 

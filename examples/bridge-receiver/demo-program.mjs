@@ -33,7 +33,7 @@ export async function startDemoProgram({ remoteUrl, token, agent = demoAgent }) 
         costUsd: 0.12,
         lastEventId: session.lastSeq,
       }),
-      attach: () => session.attach({ approves: true }),
+      attach: () => sessions.attach(session.id, { approves: true }),
     },
     serve: (peer) =>
       serveAcp({

@@ -99,7 +99,7 @@ async function checkKillings() {
   }
   more = false;
   await program.session.idle();
-  const said = program.session.history.turns[0].result.output;
+  const said = program.session.conversation.turns[0].result.output;
   await until(() => page.text === said);
   assert.ok(page.kills >= 10);
   page.leave();

@@ -5,9 +5,9 @@ import type { Session, Sessions } from "@chimera/session";
 const MAX_CHARS = 64 * 1024;
 
 export async function sessionDiff(sessions: Sessions, session: Session): Promise<string> {
-  const hidden = session.history.hidden();
+  const hidden = session.conversation.hidden();
   let text = "";
-  for await (const { type, event } of sessions.storeOf(session.id).read(session.id)) {
+  for await (const { type, event } of sessions.logs.read(session.id)) {
     if (type !== "file_edit" || event.type !== "file_edit" || (event.turn !== null && hidden.has(event.turn))) continue;
     text += event.metadata.diff.endsWith("\n") ? event.metadata.diff : `${event.metadata.diff}\n`;
     if (text.length > MAX_CHARS) return `${startOf(text, MAX_CHARS)}\n[more changes are not shown]`;

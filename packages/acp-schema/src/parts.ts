@@ -107,10 +107,19 @@ export function summedUp(messages: readonly Message[], fromCall: string | null |
   return Math.max(0, first - 1);
 }
 
-/** A record, or an event, as it is shown to anybody but the provider: what a seal holds is left out. */
-export function withoutSeal<E extends { readonly type: string }>(event: E): E {
-  if (event.type !== "part_end") return event;
-  const { seal: _seal, ...shown } = (event as E & { readonly metadata?: { readonly seal?: unknown } }).metadata ?? {};
+/** Type of record -> the field of its metadata that no client sees: a provider's seal, an engine's memory. */
+const HIDDEN: Readonly<Record<string, string>> = { part_end: "seal", agent_session: "state" };
+
+/** True when records of this type have a field that no client sees. */
+export function hasHidden(type: string): boolean {
+  return Object.hasOwn(HIDDEN, type);
+}
+
+/** A record, or an event, as clients see it. */
+export function asShown<E extends { readonly type: string }>(event: E): E {
+  if (!hasHidden(event.type)) return event;
+  const { [HIDDEN[event.type]!]: _hidden, ...shown } = (event as E & { readonly metadata?: Record<string, unknown> })
+    .metadata ?? { [HIDDEN[event.type]!]: undefined };
   return { ...event, metadata: shown };
 }
 

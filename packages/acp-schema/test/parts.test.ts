@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Metadata } from "../src/events/index.js";
-import { callsOf, createParts, type PartEvent, textOf, withoutSeal } from "../src/parts.js";
+import { asShown, callsOf, createParts, type PartEvent, textOf } from "../src/parts.js";
 
 const text = (said: string): PartEvent => ({ type: "text_delta", metadata: { text: said } });
 const thought = (said: string): PartEvent => ({ type: "thought_delta", metadata: { text: said } });
@@ -81,6 +81,6 @@ test("a reply's text and calls are read off its parts", () => {
 
 test("a seal is shown to nobody", () => {
   const event = end({ kind: "call", call_id: "x", seal: seal("secret") });
-  expect(withoutSeal(event)).toEqual(end({ kind: "call", call_id: "x" }));
-  expect(withoutSeal(text("a"))).toEqual(text("a"));
+  expect(asShown(event)).toEqual(end({ kind: "call", call_id: "x" }));
+  expect(asShown(text("a"))).toEqual(text("a"));
 });

@@ -1,7 +1,7 @@
 /** What every dialect and every extension is built from. */
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { Sessions, SlashPalette } from "@chimera/session";
-import type { OpenSessions } from "./open-sessions.js";
+import type { ConnectionSessions } from "./connection-sessions.js";
 
 export interface ProgramInfo {
   readonly name: string;
@@ -28,7 +28,7 @@ export interface Engine {
 export interface ConnectionContext {
   readonly connection: Connection;
   readonly engine: () => Promise<Engine>;
-  readonly open: OpenSessions;
+  readonly sessions: ConnectionSessions;
   readonly program: ProgramInfo;
   readonly defaultCwd: string;
   /** What this connection's prompts, answers and changes carry in the log; undefined for the session's own client. */

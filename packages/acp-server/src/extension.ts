@@ -9,8 +9,8 @@ export interface ExtensionOption {
   readonly description?: string;
   readonly choices: readonly Choice[];
   current(session: Session): string;
-  /** Absent for an option that can only be read. `origin` goes into the log. */
-  set?(session: Session, value: string, origin?: string): void;
+  /** Absent for an option that can only be read. `origin` goes into the log. Resolves when the change is durable. */
+  set?(session: Session, value: string, origin?: string): Promise<void>;
 }
 
 export interface Extension {

@@ -8,4 +8,4 @@ export { ferretDialect, type NativeDialectOptions, nativeDialect, otterDialect }
 export { type Handlers, rowsOf, type Shape } from "./rows.js";
 export { type AcpServer, type AcpServerOptions, serveAcp } from "./serve.js";
 export { standardDialect } from "./standard/dialect.js";
-export type { SessionView, ViewOf } from "./view.js";
+export type { SessionView } from "./view.js";

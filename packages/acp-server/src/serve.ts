@@ -10,10 +10,10 @@ import {
   RpcError,
 } from "@chimera/ndjson-rpc";
 import { chooseDialect, type DialectName } from "./choose-dialect.js";
+import { createConnectionSessions } from "./connection-sessions.js";
 import type { Engine, ProgramInfo } from "./context.js";
 import type { Dialect, DialectContext } from "./dialect.js";
 import type { Extension } from "./extension.js";
-import { createOpenSessions } from "./open-sessions.js";
 
 export interface AcpServerOptions {
   readonly input: InputStream;
@@ -43,22 +43,22 @@ export interface AcpServer {
 
 export function serveAcp(options: AcpServerOptions): AcpServer {
   const log = options.log ?? (() => {});
-  const open = createOpenSessions({
+  const sessions = createConnectionSessions({
     connection: () => connection,
     origin: options.origin,
-    sessions: async () => (await options.engine()).sessions,
+    engine: options.engine,
     onError: (error, sessionId) => log("reader failed", { sessionId, error: String(error) }),
   });
   const connection: Connection = createConnection({
     input: options.input,
     output: options.output,
-    onClose: () => open.closeAll(),
+    onClose: () => sessions.closeAll(),
     onError: (error, { method }) => log("unanswered fault", { method: method.slice(0, 80), error: String(error) }),
   });
   const context: DialectContext = {
     connection,
     engine: options.engine,
-    open,
+    sessions,
     program: options.program,
     extensions: options.extensions ?? [],
     defaultCwd: options.defaultCwd,

@@ -9,12 +9,12 @@ export interface SessionView {
   /** Encoded lines in place of records that cannot be read. */
   lost(damage: Damage): readonly string[];
   /** The answer to the prompt of a turn, read when its last record passes. */
-  answer(turn: number): { readonly result: object } | { readonly error: Error };
-  /** Told of each record after its frames went out: where permissions are asked and withdrawn. */
+  answer(session: Session, turn: number): { readonly result: object } | { readonly error: Error };
+  /** Called with each record after its frames went out: permissions are asked and withdrawn here. */
   after?(entry: Entry<SessionEvent>): void;
   /** What the client does in this machine's place. */
   readonly effects?: ClientEffects;
+  /** The session was loaded again. */
+  reloaded?(session: Session): void;
   close?(): void;
 }
-
-export type ViewOf = (session: Session) => SessionView;

@@ -1,5 +1,5 @@
 /** The confinement port: how the processes of tools and of MCP servers are kept in bounds. A sandbox fits in here. */
-import type { Workspace } from "./port.js";
+import type { Workspace } from "@chimera/acp-schema/agent";
 
 export type Confine = (request: ConfineRequest) => Confinement | Promise<Confinement>;
 

@@ -1,6 +1,6 @@
 /** An agent from its parts: a way to find models, tools, a policy, and a system prompt. */
 import { setMaxListeners } from "node:events";
-
+import type { Agent, AgentContext, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { callsOf } from "@chimera/acp-schema/parts";
 import { createCallIds } from "./loop/call-ids.js";
@@ -9,7 +9,7 @@ import { openModelContext } from "./loop/model-context.js";
 import { createOutbox, type Outbox } from "./loop/outbox.js";
 import { createPlan } from "./loop/plan.js";
 import { createRepeats } from "./loop/repeats.js";
-import type { Progress, Run } from "./loop/run.js";
+import type { Progress, Run, Trace } from "./loop/run.js";
 import { type Compact, summarise } from "./loop/summary.js";
 import { createToolbox } from "./loop/toolbox.js";
 import { runTurn } from "./loop/turn.js";
@@ -17,7 +17,6 @@ import { createSpending } from "./loop/usage.js";
 import { createWindow } from "./loop/window.js";
 import { createPolicy } from "./policy/policy.js";
 import type { Policy } from "./policy-port.js";
-import type { Agent, AgentContext, Turn, Workspace } from "./port.js";
 import type { Model } from "./providers/model.js";
 import type { Tool } from "./tool.js";
 
@@ -37,6 +36,8 @@ export interface AgentOptions {
   readonly clock?: Clock;
   /** In [0, 1): spreads retries. */
   readonly random?: () => number;
+  /** Runs the tools of a turn so that a rejection nobody handles can be traced to it. @defaultValue just runs them */
+  readonly trace?: Trace;
 }
 
 /**
@@ -49,14 +50,16 @@ export function createAgent(options: AgentOptions): Agent {
     // Each call of a step listens, and so does what it starts: more listeners than Node takes for sane.
     setMaxListeners(0, own.signal);
     const cancel = (): void => own.abort(context.signal.reason);
+    const trace = (options.trace ?? untraced)(context.fail);
     const produce = async (outbox: Outbox<AgentEvent>): Promise<void> => {
       if (context.signal.aborted) cancel();
       else context.signal.addEventListener("abort", cancel, { once: true });
       try {
         await runTurn(outbox.push, own.signal, (progress) =>
-          openRun(options, turn, { ...context, signal: own.signal }, outbox, progress),
+          openRun(options, turn, { ...context, signal: own.signal }, { outbox, progress, trace }),
         );
       } finally {
+        trace.end();
         context.signal.removeEventListener("abort", cancel);
       }
     };
@@ -66,12 +69,13 @@ export function createAgent(options: AgentOptions): Agent {
 
 // --- internal ---
 
+const untraced: Trace = () => ({ run: (work) => work(), end() {} });
+
 async function openRun(
   options: AgentOptions,
   turn: Turn,
   context: AgentContext,
-  outbox: Outbox<AgentEvent>,
-  progress: Progress,
+  { outbox, progress, trace }: { outbox: Outbox<AgentEvent>; progress: Progress; trace: ReturnType<Trace> },
 ): Promise<Run> {
   const { tools = [], systemPrompt = "", spill } = options;
   const { workspace, signal, ask } = context;
@@ -95,8 +99,8 @@ async function openRun(
     policy,
     workspace,
     ask,
-    flags: context.flags ?? (() => turn.settings),
-    own: context.own ?? ((work) => work()),
+    flags: context.flags,
+    traced: trace.run,
     signal,
     emit: outbox.push,
     taken: outbox.taken,

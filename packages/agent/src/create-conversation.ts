@@ -1,7 +1,8 @@
 /** An agent with a memory and nobody else around it: turns taken one after the other, the history kept in memory. */
-import type { AgentEvent, Message, Metadata } from "@chimera/acp-schema/events";
+
+import type { Agent, Ask, EngineMemory, TurnSettings, Workspace } from "@chimera/acp-schema/agent";
+import type { AgentEvent, Json, Message, Metadata } from "@chimera/acp-schema/events";
 import { createParts, summedUp } from "@chimera/acp-schema/parts";
-import type { Agent, Ask, TurnSettings, Workspace } from "./port.js";
 
 export interface ConversationOptions {
   readonly workspace: Workspace;
@@ -32,12 +33,21 @@ export const defaultSettings: TurnSettings = {
   spentUsd: 0,
   allowedTools: null,
   mcpServers: [],
+  options: {},
 };
 
 export function createConversation(agent: Agent, options: ConversationOptions): Conversation {
   const { workspace, ask = nobody } = options;
   const sessionId = "conversation";
   const past = createPast(options.history ?? []);
+  let remembered: Json | null = null;
+  const memory: EngineMemory = {
+    recall: () => remembered,
+    async remember(state) {
+      remembered = state;
+    },
+    emit: past.hear,
+  };
   let spentUsd = options.settings?.spentUsd ?? 0;
 
   return {
@@ -49,8 +59,18 @@ export function createConversation(agent: Agent, options: ConversationOptions): 
       const [history, seen] = [past.messages(), past.seen()];
       const number = past.begin({ role: "user", text });
       const turn = { sessionId, number, prompt: { text }, history, seen, settings };
+      const fail = (error: Error) => {
+        throw error;
+      };
       try {
-        for await (const event of agent(turn, { ask, workspace, signal })) {
+        for await (const event of agent(turn, {
+          ask,
+          workspace,
+          signal,
+          flags: () => settings,
+          fail,
+          session: memory,
+        })) {
           if (event.type === "usage") spentUsd = event.metadata.total_usd;
           past.hear(event);
           yield event;

@@ -1,4 +1,15 @@
 /** `@chimera/agent`: a coding agent without a server around it. This file is the whole public surface of the root entry. */
+
+export type {
+  Agent,
+  AgentContext,
+  Ask,
+  ClientTerminal,
+  McpServer,
+  Turn,
+  TurnSettings,
+  Workspace,
+} from "@chimera/acp-schema/agent";
 export type { Bounds, BrokenBounds, Confine, Confinement, ConfineRequest, Refused } from "./confine-port.js";
 export { type AgentOptions, createAgent } from "./create-agent.js";
 export {
@@ -9,9 +20,9 @@ export {
 } from "./create-conversation.js";
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
 export { type Clock, systemClock } from "./loop/clock.js";
+export type { Trace } from "./loop/run.js";
 export { type Compact, type CompactRequest, summarise } from "./loop/summary.js";
 export type { AuditEntry, Policy, PolicyCall, PolicyContext, PolicyDecision } from "./policy-port.js";
-export type { Agent, AgentContext, Ask, ClientTerminal, McpServer, Turn, TurnSettings, Workspace } from "./port.js";
 export { anthropicFirst, type Chain, openaiFirst } from "./providers/chains.js";
 export { createModels, type ModelsOptions } from "./providers/models.js";
 export type { Env } from "./providers/table.js";

@@ -1,6 +1,7 @@
 /** A tool: what the model may call, what it touches, and how it runs. */
+
+import type { Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent, Location, ToolContent, ToolKind } from "@chimera/acp-schema/events";
-import type { Workspace } from "./port.js";
 
 /** A JSON Schema document, as the model and `GET /tools` see it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
 /** A workspace on the local disk, without an editor and without undo. */
+
+import type { Workspace } from "@chimera/acp-schema/agent";
 import { readCanonicalText, writeCanonical } from "./files/canonical-file.js";
-import type { Workspace } from "./port.js";
 
 /** The largest text file that is read whole. */
 export const MAX_TEXT_BYTES = 32 * 1024 * 1024;

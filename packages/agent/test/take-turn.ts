@@ -50,13 +50,13 @@ export function turnOf(request: TurnRequest): Turn {
     number,
     prompt: { text: prompt, ...(content ? { content } : {}) },
     history,
-    ...(seen && { seen }),
+    seen: seen ?? [],
     ...(compact && { compact }),
     settings: { ...settings, ...changed },
   };
 }
 
-export function contextOf({ context }: TurnRequest): AgentContext {
+export function contextOf({ context, settings: changed }: TurnRequest): AgentContext {
   return {
     ask: async () => ({ decision: "deny", by: "timeout" }),
     workspace: {
@@ -68,6 +68,11 @@ export function contextOf({ context }: TurnRequest): AgentContext {
       willRun: async () => async () => {},
     },
     signal: new AbortController().signal,
+    flags: () => ({ ...settings, ...changed }),
+    fail(error) {
+      throw error;
+    },
+    session: { recall: () => null, remember: async () => {}, emit() {} },
     ...context,
   };
 }

@@ -2,11 +2,19 @@
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
 import { createMemoryStore } from "@chimera/event-store";
-import { type Agent, createSessions, createSlashPalette, type Session, type Summary } from "@chimera/session";
+import {
+  type Agent,
+  createSessions,
+  createSlashPalette,
+  type Session,
+  type Sessions,
+  type Summary,
+} from "@chimera/session";
 import type { BridgedSession, BridgePeer, BridgeServer } from "../src/index.js";
 
 export interface Program {
   readonly session: Session;
+  readonly sessions: Sessions;
   readonly bridged: BridgedSession;
   serve(peer: BridgePeer): BridgeServer;
   close(): Promise<void>;
@@ -27,6 +35,7 @@ export async function startProgram(agent: Agent): Promise<Program> {
   const engine = { sessions, palette, models: () => [], agents: async () => [] };
   return {
     session,
+    sessions,
     bridged: {
       id: session.id,
       cwd: session.cwd,
@@ -38,7 +47,7 @@ export async function startProgram(agent: Agent): Promise<Program> {
         costUsd: 0.25,
         lastEventId: session.lastSeq,
       }),
-      attach: () => session.attach({ approves: true }),
+      attach: () => engine.sessions.attach(session.id, { approves: true }),
     },
     serve: (peer) =>
       serveAcp({

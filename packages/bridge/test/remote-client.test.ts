@@ -67,7 +67,7 @@ test("a receiver that dies with a question on its screen is asked again when it 
   await receiver.start();
   await program.session.idle();
   expect(asked).toBe(2);
-  expect(program.session.history.turns[0]?.result).toMatchObject({ output: "decided allow" });
+  expect(program.session.conversation.turns[0]?.result).toMatchObject({ output: "decided allow" });
 });
 
 test("lines from the remote that are not JSON-RPC are answered and do no harm", async () => {
@@ -83,9 +83,9 @@ test("lines from the remote that are not JSON-RPC are answered and do no harm", 
   ).resolves.toMatchObject({ sessionId: program.session.id });
 });
 
-async function recordsOf({ session }: Program) {
+async function recordsOf({ session, sessions }: Program) {
   const records: { type: string; origin?: string }[] = [];
-  const subscription = session.subscribe({ from: 0 }, (batch) => {
+  const subscription = sessions.logs.follow(session.id, { from: 0 }, (batch) => {
     for (const { event } of batch) records.push(event);
   });
   await until(() => records.length >= session.lastSeq);

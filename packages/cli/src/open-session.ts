@@ -29,8 +29,8 @@ export async function openSession(
   const id = choice.resume ?? (choice.last ? await lastSession(engine, cwd) : undefined);
   try {
     const session = id === undefined ? await sessions.create({ cwd, persist }) : await sessions.load(id);
-    if (model && session.settings.model !== model) session.setModel(model);
-    if (title?.trim()) session.setTitle(title.trim());
+    if (model && session.settings.model !== model) await session.set({ model });
+    if (title?.trim()) await session.setTitle(title.trim());
     return localClient(engine, session, approves);
   } catch (error) {
     const server = serverHolding(invocation, error);

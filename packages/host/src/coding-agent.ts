@@ -1,4 +1,5 @@
 /** The coding agent with this program's models, files and extensions. Its code, half of the program's, is loaded here. */
+import type { Trace } from "@chimera/agent";
 import type { CodingAgent } from "@chimera/agent/agents";
 import type { Config } from "./config/read-config.js";
 import type { StartedExtension } from "./extension.js";
@@ -10,9 +11,11 @@ export interface AgentSources {
   readonly env: NodeJS.ProcessEnv;
   readonly config: Config;
   readonly extensions: readonly StartedExtension[];
+  /** @defaultValue nothing is traced to the turn it was done for */
+  readonly trace?: Trace;
 }
 
-export async function openCodingAgent({ profile, env, config, extensions }: AgentSources): Promise<CodingAgent> {
+export async function openCodingAgent({ profile, env, config, extensions, trace }: AgentSources): Promise<CodingAgent> {
   const { paths, values } = config;
   const [{ createCodingAgent }, { createModels }] = await Promise.all([
     import("@chimera/agent/agents"),
@@ -27,6 +30,7 @@ export async function openCodingAgent({ profile, env, config, extensions }: Agen
     auditDirectory: paths.audit,
     outputsDirectory: paths.outputs,
     ...(await joinAgentParts(extensions)),
+    ...(trace && { trace }),
     ...(values.mcp !== null && { mcpFile: values.mcp }),
   });
 }

@@ -6,7 +6,7 @@ import { createAgentList } from "@chimera/agent/agents";
 import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
 import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import { createSessions, createSlashPalette, type OwnTurn, SessionError, type Summary } from "@chimera/session";
+import { createSessions, createSlashPalette, SessionError, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { type AgentSources, openCodingAgent } from "./coding-agent.js";
 import { holdSession } from "./hold-session.js";
@@ -17,8 +17,6 @@ import { createTurnAgent } from "./turn-agent.js";
 
 export interface EngineOptions extends AgentSources {
   readonly log: Log;
-  /** @defaultValue nothing is traced to the turn it was done for */
-  readonly owner?: OwnTurn;
 }
 
 export interface RunningEngine extends Engine {
@@ -62,7 +60,14 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     return acpServer({ profile, engine: async () => engine, extensions, cwd, forced: null, historyLimit, log });
   };
   const sessions = createSessions({
-    agent: projects.narrow(turns.agent),
+    agent: turns.agent,
+    async admit(asked) {
+      const wanted = asked.settings?.allowedTools;
+      if (wanted) requireTools(wanted, await permitted(), sessions.defaults.allowedTools);
+      return projects.admit(asked);
+    },
+    bound: projects.bound,
+    orders: Object.assign({}, ...extensions.map(({ orders }) => orders)),
     store,
     ephemeral,
     snapshots,
@@ -81,9 +86,9 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     permissionTimeout: values.permission_timeout,
     coalesce: values.coalesce,
     commands: palette,
-    ...(options.owner && { owner: options.owner }),
     onLoad: (session) => {
-      for (const extension of extensions) extension.onLoad?.(session, { acp });
+      const attach = () => sessions.attach(session.id, { approves: true });
+      for (const extension of extensions) extension.onLoad?.(session, { acp, attach });
     },
     onUnload: async (id) => {
       await Promise.all([turns.closeSession(id), ...extensions.map((extension) => extension.onUnload?.(id))]);
@@ -98,14 +103,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   /** What the person who started the program lets any session have: a session may ask for less of it. */
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
   const engine: RunningEngine = {
-    sessions: {
-      ...sessions,
-      async create(asked) {
-        const wanted = asked.settings?.allowedTools;
-        if (wanted) requireTools(wanted, await permitted(), sessions.defaults.allowedTools);
-        return sessions.create(await projects.settle(asked));
-      },
-    },
+    sessions,
     palette,
     models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
     agents: async (cwd) =>

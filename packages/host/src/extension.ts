@@ -4,7 +4,7 @@
  */
 import type { AcpServer, AcpServerOptions, Extension } from "@chimera/acp-server";
 import type { CodingAgentOptions } from "@chimera/agent/agents";
-import type { Session, Settings, SlashCommand } from "@chimera/session";
+import type { OptionOrders, OwnedSession, Settings, SlashCommand } from "@chimera/session";
 import type { FlagValues } from "./command/flag.js";
 import type { ResolvedConfig } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
@@ -33,6 +33,8 @@ export interface StartedExtension {
   readonly warnings?: readonly string[];
   /** Options that every session starts with. */
   readonly options?: Settings["options"];
+  /** The values of those options from the strictest on: a session that is loaded keeps the stricter of its log and of these. */
+  readonly orders?: OptionOrders;
   /** Directories that every session has besides its own. */
   readonly directories?: readonly string[];
   /** Its part in the protocol. */
@@ -40,9 +42,9 @@ export interface StartedExtension {
   readonly commands?: readonly SlashCommand[];
   /** Its part in the agent; what is heavy is loaded here, with the engine. */
   agent?(): Promise<AgentParts>;
-  /** Told of every session that comes into memory. */
-  onLoad?(session: Session, program: ServingProgram): void;
-  /** Told when one has left it, and waited for: what was started for it ends here. */
+  /** Called with every session that is loaded. */
+  onLoad?(session: OwnedSession, program: ServingProgram): void;
+  /** Called when one was unloaded, and waited for: what was started for it ends here. */
   onUnload?(sessionId: string): Promise<void>;
 }
 
@@ -50,6 +52,8 @@ export interface StartedExtension {
 export interface ServingProgram {
   /** How to serve ACP as this program does, on any two streams. */
   acp(): Promise<(peer: AcpPeer) => AcpServer>;
+  /** Adds an approver to the session, until it is detached. */
+  attach(): { detach(): void };
 }
 
 /** The other end of an ACP connection. */

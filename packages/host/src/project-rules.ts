@@ -1,12 +1,6 @@
 /** What the config file of a session's own directory says: a model for new sessions, and limits on every turn. */
-import {
-  type Agent,
-  type CreateOptions,
-  type Flags,
-  MODE_FLAGS,
-  SessionError,
-  type TurnSettings,
-} from "@chimera/session";
+import { type Flags, MODE_FLAGS } from "@chimera/acp-schema/conversation";
+import { type CreateOptions, SessionError, type TurnSettings } from "@chimera/session";
 import { isUsageError } from "./command/usage-error.js";
 import { type ConfigName, type ConfigValues, narrow } from "./config/keys.js";
 import type { Config } from "./config/read-config.js";
@@ -15,11 +9,11 @@ import type { Log } from "./log/log.js";
 
 export interface ProjectRules {
   /** Completes what a client asked for when it made a session; its own words win. */
-  settle(asked: CreateOptions): Promise<CreateOptions>;
+  admit(asked: CreateOptions): CreateOptions;
   /** The approval flags that a session in this directory opens with. A file that makes no sense leaves the least. */
   flags(cwd: string): Flags;
-  /** The agent, held to the limits of the project at every turn, whether the session was made or loaded. */
-  narrow(agent: Agent): Agent;
+  /** The settings of a turn within the limits of its project, whether the session was made or loaded. */
+  bound(settings: TurnSettings, cwd: string): TurnSettings;
 }
 
 export function createProjectRules(config: Config, log: Log): ProjectRules {
@@ -33,7 +27,7 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
     return resolved;
   };
   return {
-    async settle(asked) {
+    admit(asked) {
       const project = read(asked.cwd);
       const { model, save } = project.values;
       const isTheirs = settingOf(project, "model")?.layer === "project";
@@ -51,10 +45,7 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
         return MODE_FLAGS["read-only"];
       }
     },
-    narrow: (agent) => (turn, context) => {
-      const limits = limitsOf(read(context.workspace.cwd), turn.settings);
-      return agent({ ...turn, settings: { ...turn.settings, ...limits } }, context);
-    },
+    bound: (settings, cwd) => ({ ...settings, ...limitsOf(read(cwd), settings) }),
   };
 }
 

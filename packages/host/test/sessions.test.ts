@@ -50,7 +50,7 @@ async function ask(opened: Awaited<ReturnType<typeof open>>, cwd: string, text: 
   session.prompt({ text });
   await session.idle();
   const lines: string[] = [];
-  for await (const { line } of opened.engine.sessions.storeOf(session.id).read(session.id)) lines.push(String(line));
+  for await (const { line } of opened.engine.sessions.logs.read(session.id)) lines.push(String(line));
   return lines.join("");
 }
 
@@ -129,7 +129,7 @@ describe("sessions in this process", () => {
     for (let turn = 0; turn < 3; turn++) {
       session.prompt({ text: "list files" });
       await session.idle();
-      outcomes.push(session.history.turns[turn]?.result?.error);
+      outcomes.push(session.conversation.turns[turn]?.result?.error);
     }
     expect(outcomes).toEqual(["the first key is not there", "the last key is not there", null]);
   });
@@ -209,7 +209,7 @@ describe("a stopped server", () => {
     expect(commandsWith(marker)).toEqual([]);
     const opened = await open(home);
     const types: string[] = [];
-    for await (const { event } of opened.engine.sessions.storeOf(session_id).read(session_id)) types.push(event.type);
+    for await (const { event } of opened.engine.sessions.logs.read(session_id)) types.push(event.type);
     expect(types.at(-1)).toBe("cancelled");
   });
 });

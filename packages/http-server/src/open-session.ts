@@ -1,11 +1,11 @@
 /** Sessions as HTTP opens them: loaded when needed, and with somebody there to approve for as long as they live. */
-import { type CreateOptions, type Session, SessionError, type Sessions } from "@chimera/session";
+import { type CreateOptions, type OwnedSession, SessionError, type Sessions } from "@chimera/session";
 
 export interface OpenSession {
   /** The live session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
-  (id: string): Promise<Session>;
-  /** Somebody may always come to answer over HTTP, so a request is never denied for want of an approver. */
-  admit(session: Session): Session;
+  (id: string): Promise<OwnedSession>;
+  /** An answer may always come over HTTP, so a request is never denied because no approver is connected. */
+  admit(session: OwnedSession): OwnedSession;
   /** Throws `session_not_found` unless there is a session, live or stored, that was not torn down. */
   require(id: string): Promise<void>;
   /** The same, when a log is enough: that of a session torn down stays. */
@@ -14,7 +14,7 @@ export interface OpenSession {
 
 /** A session and the token that opens its routes, and no others. */
 export interface CreatedSession {
-  readonly session: Session;
+  readonly session: OwnedSession;
   readonly sessionToken: string;
 }
 
@@ -25,26 +25,23 @@ export interface CreatedSession {
 export type CreateSession = (options?: Partial<CreateOptions>) => Promise<CreatedSession>;
 
 export function createOpenSession(sessions: Sessions): OpenSession {
-  const approved = new WeakSet<Session>();
-  const admit = (session: Session) => {
-    if (!approved.has(session)) {
-      approved.add(session);
-      session.attach({ approves: true, absent: true });
-    }
+  const attached = new WeakSet<OwnedSession>();
+  const admit = (session: OwnedSession) => {
+    if (attached.has(session)) return session;
+    attached.add(session);
+    const { detach } = sessions.attach(session.id, { approves: true, absent: true });
+    void session.ended.then(detach);
     return session;
   };
   return Object.assign(async (id: string) => admit(await sessions.load(id)), {
     admit,
     async require(id: string) {
       if (sessions.find(id)) return;
-      const summary = await sessions
-        .storeOf(id)
-        .readSummary(id)
-        .catch(() => null);
+      const summary = await sessions.logs.readSummary(id).catch(() => null);
       if (!summary || summary.closed) throw notFound(id);
     },
     async requireLog(id: string) {
-      if (!sessions.find(id) && !(await sessions.storeOf(id).has(id))) throw notFound(id);
+      if (!sessions.find(id) && !(await sessions.logs.has(id))) throw notFound(id);
     },
   });
 }

@@ -255,19 +255,19 @@ test("what says that it is idle has the last record of its last turn", async () 
   const served = await serve();
   const { id } = await newSession(served);
   const session = served.sessions.find(id)!;
-  const store = served.sessions.storeOf(id);
+  const { logs } = served.sessions;
   // The turn ends between two questions to the store.
   const busy = {
     ...served.sessions,
-    storeOf: () => ({
-      ...store,
+    logs: {
+      ...logs,
       async lastSeq() {
-        const seq = await store.lastSeq(id);
+        const seq = await logs.lastSeq(id);
         session.cancel();
         await session.idle();
         return seq;
       },
-    }),
+    },
   } as unknown as Sessions;
   const asked = await serve({ sessions: busy });
   session.prompt({ text: "wait" });
@@ -347,16 +347,16 @@ test("an answer that cannot be finished is cut short: nothing of the failure is 
   const served = await serve();
   const { id } = await newSession(served);
   await runTurn(served, id, "say hello");
-  const store = served.sessions.storeOf(id);
+  const { logs } = served.sessions;
   const failing = {
     ...served.sessions,
-    storeOf: () => ({
-      ...store,
+    logs: {
+      ...logs,
       async *read() {
-        yield* store.read(id, { to: 2 });
+        yield* logs.read(id, { to: 2 });
         throw new Error("/secret/path is gone");
       },
-    }),
+    },
   } as unknown as Sessions;
   const broken = await serve({ sessions: failing });
   const request = `GET /sessions/${id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\n\r\n`;
@@ -371,18 +371,18 @@ test("an answer whose body nobody asked for reads no log", async () => {
   const served = await serve();
   const { id } = await newSession(served);
   await runTurn(served, id, `say ${"x".repeat(200_000)}`);
-  const store = served.sessions.storeOf(id);
+  const { logs } = served.sessions;
   let open = 0;
   const counting = {
     ...served.sessions,
-    storeOf: () => ({
-      ...store,
+    logs: {
+      ...logs,
       async *read() {
         open++;
-        yield* store.read(id);
+        yield* logs.read(id);
         open--;
       },
-    }),
+    },
   } as unknown as Sessions;
   const counted = await serve({ sessions: counting });
   const head = await counted.call("HEAD", `/sessions/${id}`);

@@ -337,8 +337,8 @@ test("a stream whose log cannot be read any more ends, and the server's log says
   const { served, id } = await finished();
   const { sessions, store } = served;
   const ended = () => Promise.reject(new Error("/secret/path is gone"));
-  const unreadable = { ...store, subscribe: () => ({ cursor: 0, ended: ended(), close() {} }) };
-  const broken = await serve({ sessions: { ...sessions, storeOf: () => unreadable } });
+  const unreadable = { ...sessions.logs, follow: () => ({ cursor: 0, ended: ended(), close() {} }) };
+  const broken = await serve({ sessions: { ...sessions, logs: unreadable } });
   const stream = await openStream(broken, `/sessions/${id}/events`);
   await stream.ended;
   expect(stream.raw()).toBe("");

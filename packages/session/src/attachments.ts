@@ -1,21 +1,28 @@
-/** Whoever is connected to a session: whom to ask, whose files and terminal to use, whom to tell. */
-import type { Attachment, SessionClient } from "./session.js";
+/** The clients connected to one session: they answer permissions, lend files, terminals and MCP servers. Kept while it is unloaded. */
+import type { McpServer } from "@chimera/acp-schema/agent";
+import type { SessionClient } from "./session.js";
 import type { ClientEffects } from "./workspace.js";
 
 export interface Attachments {
-  attach(client: SessionClient): Attachment;
+  attach(client: SessionClient): { detach(): void };
   /** How many can be asked for permissions. */
   approvers(): number;
-  /** Of the one that came last, of those that lend any and are still there. */
-  effects(): ClientEffects | undefined;
-  /** Whether one is there itself. */
-  readonly attended: boolean;
+  /** Effects of the newest connected client that offers any. */
+  newestEffects(): ClientEffects | undefined;
+  /** The servers that the newest client with any has handed over. */
+  mcpServers(): readonly McpServer[];
+  /** A client is attached that is there itself. */
+  readonly isAttended: boolean;
+  readonly isEmpty: boolean;
+  /** Tells every client of turns that the log did not take. */
   turnsLost(error: unknown, busy: ReadonlySet<number>): void;
+  /** Called when the last client that approves has left. */
+  onDeserted(listener: () => void): void;
 }
 
-/** @param onNobodyToAsk called when the last one that approves has left. */
-export function createAttachments(onNobodyToAsk: () => void): Attachments {
+export function createAttachments(): Attachments {
   const clients = new Set<SessionClient>();
+  let deserted = () => {};
   const approvers = () => [...clients].filter((client) => client.approves).length;
   return {
     approvers,
@@ -23,16 +30,23 @@ export function createAttachments(onNobodyToAsk: () => void): Attachments {
       clients.add(client);
       return {
         detach() {
-          if (clients.delete(client) && client.approves && approvers() === 0) onNobodyToAsk();
+          if (clients.delete(client) && client.approves && approvers() === 0) deserted();
         },
       };
     },
-    effects: () => [...clients].findLast((client) => client.effects && !client.effects.gone)?.effects,
-    get attended() {
+    newestEffects: () => [...clients].findLast((client) => client.effects && !client.effects.gone)?.effects,
+    mcpServers: () => [...clients].findLast((client) => client.mcpServers)?.mcpServers?.() ?? [],
+    get isAttended() {
       return [...clients].some((client) => !client.absent);
+    },
+    get isEmpty() {
+      return clients.size === 0;
     },
     turnsLost(error, busy) {
       for (const client of clients) client.onTurnsLost?.(error, busy);
+    },
+    onDeserted(listener) {
+      deserted = listener;
     },
   };
 }

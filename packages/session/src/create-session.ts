@@ -1,31 +1,32 @@
-/** Puts one session together: log, history, queue, permissions, settings and undo. */
+/** Builds one session from its parts, each from those before it: clients, queue, journal, permissions, settings, undo, prompts. */
+import type { Agent, EngineMemory, TurnSettings } from "@chimera/acp-schema/agent";
+import { type ChangedSettings, type Conversation, modeOf } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
-import type { Agent, McpServer } from "./agent-port.js";
-import { createAttachments } from "./attachments.js";
-import { SessionError } from "./errors.js";
-import type { History } from "./history.js";
-import { createJournal } from "./journal.js";
+import type { Attachments } from "./attachments.js";
+import { namedError, SessionError } from "./errors.js";
+import { createJournal, type Journal } from "./journal.js";
+import { NEVER_RAN } from "./last-record.js";
 import { limits } from "./limits.js";
-import { createLiveSettings } from "./live-settings.js";
-import { createPermissionBroker } from "./permissions.js";
-import type { OwnTurn } from "./run-turn.js";
-import type { ResolvedCommand, Session } from "./session.js";
-import { modeOf, type Settings } from "./settings.js";
-import { namedError } from "./storage-error.js";
+import { createPermissions, type Permissions } from "./permissions.js";
+import { acceptPrompt, type PromptDeps } from "./prompt.js";
+import { createRewind, type Direction, type Rewind, type RewindOptions } from "./rewind.js";
+import type { OwnedSession, ReadableSession, ResolvedCommand, Session } from "./session.js";
+import { changeEvent, type Settings, settingsOf } from "./settings.js";
 import { type Summary, type SummaryFacts, summarize } from "./summary.js";
-import { createTurnQueue } from "./turn-queue.js";
-import { createTurnRunner } from "./turn-runner.js";
-import { createRewind, type Direction, type Rewind, type RewindOptions } from "./undo.js";
-import type { Files } from "./workspace.js";
+import { createWorkQueue, type WorkQueue } from "./work-queue.js";
+import { composeWorkspace, type Files } from "./workspace.js";
 
 export interface SessionDeps {
   readonly agent: Agent;
   /** Slash commands answer in the agent's place; they may rewind although their own turn runs. */
   readonly resolveCommand: (session: Session, text: string, rewind: Rewind) => Promise<ResolvedCommand | undefined>;
+  /** Holds a turn to the limits of its project. */
+  readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
   readonly store: EventStore<SessionEvent, Summary>;
   readonly snapshots: SessionSnapshots | null;
+  readonly attachments: Attachments;
   readonly disk: Files;
   readonly clock: () => number;
   /** Monotonic milliseconds, for idleness. */
@@ -33,7 +34,6 @@ export interface SessionDeps {
   readonly newId: () => string;
   readonly permissionTimeout: number;
   readonly coalesce: boolean;
-  readonly owner: OwnTurn;
   readonly onSetting: (change: AgentEvent, sessionId: string) => void;
   readonly onError: (error: unknown, sessionId: string) => void;
 }
@@ -41,263 +41,350 @@ export interface SessionDeps {
 /** What a session starts with, made or loaded. */
 export interface SessionBirth extends Omit<SummaryFacts, "id" | "model"> {
   readonly writer: LogWriter<SessionEvent>;
-  readonly history: History;
-  readonly settings: Settings;
+  readonly conversation: Conversation;
+  /** What it was made with; its log says what was changed since. */
+  readonly made: Settings;
   readonly persistent: boolean;
-  readonly mcpServers: readonly McpServer[];
 }
 
-export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
-  const { writer, cwd, directories, createdAt } = birth;
-  const id = writer.id;
-  const onError = (error: unknown) => deps.onError(error, id);
-  let mcpServers = birth.mcpServers;
-  let touched = deps.monotonic();
-  let touchedAt = deps.clock();
-  let endedAt: number | null = null;
-  let closing: Promise<void> | null = null;
-  const attachments = createAttachments(() => broker.release("rule"));
-  let announceEnd = () => {};
-  const ended = new Promise<void>((resolve) => {
-    announceEnd = resolve;
-  });
+export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSession {
+  const parts = createParts(deps, birth);
+  const { journal, queue, writer } = parts;
+  const view = viewOf(parts);
+  const session: OwnedSession = Object.defineProperties(
+    { ...commandsOf(parts, view, () => session), ...lifeOf(parts) } as OwnedSession,
+    Object.getOwnPropertyDescriptors(view),
+  );
+  void journal.interrupted(new Error("the process ended before the turn did"));
+  try {
+    journal.endInterrupted(queue.busy());
+  } catch (error) {
+    // The next write that succeeds ends them.
+    deps.onError(error, writer.id);
+  }
+  return session;
+}
 
-  const touch = () => {
-    touched = deps.monotonic();
-    touchedAt = deps.clock();
-  };
+// --- internal ---
+
+/** What the faces of a session are made of. */
+interface Parts extends SessionDeps {
+  readonly birth: SessionBirth;
+  readonly writer: LogWriter<SessionEvent>;
+  readonly queue: WorkQueue;
+  readonly journal: Journal;
+  readonly permissions: Permissions;
+  readonly rewind: Rewind;
+  readonly settings: () => Settings;
+  readonly activity: Activity;
+  readonly summary: () => Summary;
+  readonly saveSummary: () => Promise<void>;
+  /** Records something that belongs to no turn, once turns that were cut short have ended. */
+  readonly change: (event: AgentEvent, origin?: string) => Promise<void>;
+  readonly life: { closing: Promise<void> | null; endedAt: number | null };
+}
+
+function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
+  const { writer } = birth;
+  const { attachments } = deps;
+  const onError = (error: unknown) => deps.onError(error, writer.id);
+  const activity = createActivity(deps);
+  const queue = createWorkQueue();
   const journal = createJournal({
     writer,
     store: deps.store,
-    history: birth.history,
+    conversation: birth.conversation,
     coalesce: deps.coalesce,
-    onRecords: touch,
-    onFault(error) {
-      onError(error);
-      queue.abort();
+    queue,
+    attachments,
+    onRecords() {
+      activity.touch();
+      settings();
     },
-    quiet: () => queue.quiet(),
-    onHealed(error) {
-      // A prompt that the log did not take never happened.
-      queue.forget((turn) => !journal.history.turns[turn]);
-      attachments.turnsLost(error, queue.busy());
-    },
+    onError,
   });
-  const { recorder } = journal;
-  const broker = createPermissionBroker({
-    recorder,
-    durable: (seq) => writer.durable(seq),
-    approvers: attachments.approvers,
+  const settings = createSettings(birth.made, () => journal.conversation.settings);
+  const permissions = createPermissions({
+    journal,
+    attachments,
     newId: () => `perm-${deps.newId()}`,
     timeoutSeconds: deps.permissionTimeout,
   });
-  const runTurn = createTurnRunner({
-    sessionId: id,
-    cwd,
-    directories,
-    agent: deps.agent,
-    resolve: (text) => deps.resolveCommand(session, text, rewind),
+  const change = (event: AgentEvent, origin?: string): Promise<void> => {
+    journal.endInterrupted(queue.busy());
+    return journal.accept(event, { turn: null, origin });
+  };
+  const life: Parts["life"] = { closing: null, endedAt: null };
+  const summary = () =>
+    summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation, life.endedAt);
+  return {
+    ...deps,
+    birth,
+    writer,
+    queue,
     journal,
-    written: () => writer.written(),
-    broker,
-    queue: () => queue,
-    settings: () => settings.now,
-    mcpServers: () => mcpServers,
-    snapshots: deps.snapshots,
-    disk: deps.disk,
-    effects: attachments.effects,
-    owner: deps.owner,
-    onError,
-  });
-  const queue = createTurnQueue({
-    async run(next, signal) {
-      await runTurn(next, signal);
-      endedAt = deps.clock();
-      void saveSummary();
-      await writer.durable();
+    permissions,
+    settings,
+    activity,
+    life,
+    change,
+    rewind: createRewind({ conversation: () => journal.conversation, snapshots: deps.snapshots, record: change }),
+    summary,
+    /** Not waited for by the next turn; the store keeps the order. */
+    async saveSummary() {
+      if (birth.persistent) await deps.store.writeSummary(writer.id, summary()).catch(onError);
     },
-    async recover(error) {
-      onError(error);
-      await journal.interrupted(error);
-      journal.settle(queue.busy());
-    },
-  });
-
-  const summary = () => summarize({ ...birth, id, model: settings.now.model }, journal.history, endedAt);
-  /** Not waited for by the next turn; the store keeps the order. */
-  const saveSummary = async () => {
-    if (birth.persistent) await deps.store.writeSummary(id, summary()).catch(onError);
   };
+}
 
-  /** A change outside a turn: a record like any other, so that every client sees it. */
-  const change = (event: AgentEvent, origin?: string) => {
-    requireOpen();
-    journal.settle(queue.busy());
-    void journal.accept(event, { turn: null, origin });
-  };
+interface Activity {
+  touch(): void;
+  readonly touchedAt: number;
+  readonly idleMs: number;
+}
 
-  const settings = createLiveSettings(birth.settings, (event, origin) => {
-    change(event, origin);
-    deps.onSetting(event, id);
-  });
-
-  function requireOpen(): void {
-    if (closing) throw new SessionError("session_closed", `session ${id} is closed; load it again`);
-  }
-
-  const rewind = createRewind({ history: () => journal.history, snapshots: deps.snapshots, record: change });
-  const rewindIdle = async (direction: Direction, options?: RewindOptions) => {
-    requireOpen();
-    if (session.state !== "idle") {
-      throw new SessionError("turn_running", `cannot ${direction} while a turn runs; cancel it or wait for it`);
-    }
-    await queue.quiet();
-    const report = await rewind(direction, options);
-    // The files are back: a client that hears so finds it in the log, too.
-    await writer.durable();
-    return report;
-  };
-
-  async function shut(by: "cancel" | "eviction"): Promise<void> {
-    const dropped = queue.stop();
-    broker.release(by);
-    await queue.idle();
-    try {
-      journal.settle(new Set());
-      for (const turn of dropped) recorder.write({ type: "cancelled", metadata: { output: "" } }, { turn });
-      await saveSummary();
-    } catch (error) {
-      // The next load ends what could not be ended here.
-      onError(error);
-    } finally {
-      await writer.close().finally(announceEnd);
-    }
-  }
-
-  const session: Session = {
-    id,
-    cwd,
-    directories,
-    createdAt,
-    persistent: birth.persistent,
-    ended,
-    snapshots: deps.snapshots,
-    get history() {
-      return journal.history;
+function createActivity({ clock, monotonic }: Pick<SessionDeps, "clock" | "monotonic">): Activity {
+  let touched = monotonic();
+  let touchedAt = clock();
+  return {
+    touch() {
+      touched = monotonic();
+      touchedAt = clock();
     },
     get touchedAt() {
       return touchedAt;
     },
     get idleMs() {
-      return deps.monotonic() - touched;
+      return monotonic() - touched;
+    },
+  };
+}
+
+/** The settings now. `options` is one object for the session's life, so that a running turn obeys a change from its next call on. */
+function createSettings(made: Settings, changed: () => ChangedSettings): () => Settings {
+  const options: Record<string, string | boolean> = {};
+  let seen: ChangedSettings | null = null;
+  let now: Settings;
+  return () => {
+    const current = changed();
+    if (current === seen) return now;
+    seen = current;
+    const settings = settingsOf(made, current);
+    for (const id of Object.keys(options)) delete options[id];
+    Object.assign(options, settings.options);
+    now = { ...settings, options };
+    return now;
+  };
+}
+
+function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "attended"> {
+  const { birth, writer, journal, queue, settings, activity, snapshots, summary } = parts;
+  return {
+    id: writer.id,
+    cwd: birth.cwd,
+    directories: birth.directories,
+    createdAt: birth.createdAt,
+    persistent: birth.persistent,
+    snapshots,
+    summary,
+    get conversation() {
+      return journal.conversation;
+    },
+    get touchedAt() {
+      return activity.touchedAt;
+    },
+    get idleMs() {
+      return activity.idleMs;
+    },
+    get attended() {
+      return parts.attachments.isAttended;
     },
     get state() {
       // A turn whose last record is out has ended for everybody, though it is still being made durable.
-      const { turns } = journal.history;
-      return [...queue.busy()].every((turn) => turns[turn]?.ended) ? "idle" : queue.state;
-    },
-    get attended() {
-      return attachments.attended;
+      const { turns } = journal.conversation;
+      if ([...queue.busy()].every((turn) => turns[turn]?.ended)) return "idle";
+      return queue.current?.cancelled ? "cancelled" : "running";
     },
     get queued() {
-      return queue.length;
+      return queue.waiting.length;
     },
     get settings() {
-      return settings.now;
+      return settings();
     },
     get mode() {
-      return modeOf(settings.now);
+      return modeOf(settings());
     },
     get title() {
-      return journal.history.facts.title;
+      return journal.conversation.facts.title;
     },
     get lastSeq() {
       return writer.lastSeq;
     },
     get openPermissions() {
-      return broker.open;
+      return journal.conversation.openPermissions;
     },
-    summary,
-    touch,
-    prompt({ text, content, origin }) {
+  };
+}
+
+type Commands = Omit<Session, keyof ReadableSession>;
+
+function commandsOf(parts: Parts, view: ReadableSession, session: () => Session): Commands {
+  const { writer, journal, queue, permissions, settings, activity, change } = parts;
+  const requireOpen = () => {
+    if (parts.life.closing) throw new SessionError("session_closed", `session ${view.id} is closed; load it again`);
+  };
+  const promptDeps = promptDepsOf(parts, session);
+  const rewindAlone = async (direction: Direction, options?: RewindOptions) => {
+    requireOpen();
+    if (view.state !== "idle")
+      throw new SessionError("turn_running", `cannot ${direction} while a turn runs; cancel it or wait for it`);
+    return queue.alone(() => parts.rewind(direction, options));
+  };
+  return {
+    prompt(input) {
       requireOpen();
-      if (queue.length >= limits.queuedPrompts) {
-        throw new SessionError("queue_full", `session ${id} already has ${queue.length} prompts waiting`);
+      return acceptPrompt(promptDeps, input);
+    },
+    cancel(turn = queue.current?.turn) {
+      activity.touch();
+      if (turn === undefined) return false;
+      if (queue.current?.turn === turn) {
+        if (!queue.cancel()) return false;
+        permissions.release("cancel");
+        return true;
       }
-      journal.settle(queue.busy());
-      const status = session.state === "idle" ? "running" : "queued";
-      const turn = journal.history.turns.length;
-      const messageId = `msg-${turn}`;
-      const metadata = { prompt: messageId, text, ...(content && { content: [...content] }) };
-      const durable = journal.accept({ type: "user_message", metadata }, { turn, origin });
-      queue.add({ turn, prompt: content ? { text, content } : { text }, origin });
-      return { turn, messageId, status, durable };
-    },
-    cancel() {
-      touch();
-      if (!queue.cancel()) return false;
-      broker.release("cancel");
-      return true;
-    },
-    cancelTurn(turn) {
-      if (queue.current === turn) return session.cancel();
       if (queue.forget((waiting) => waiting === turn).length === 0) return false;
-      recorder.write({ type: "cancelled", metadata: { output: "" } }, { turn });
+      journal.recorder.write(NEVER_RAN, { turn });
       return true;
     },
     answer(permissionId, decision, origin) {
-      touch();
-      return broker.answer(permissionId, decision, origin);
+      activity.touch();
+      return permissions.answer(permissionId, decision, origin);
     },
-    ...settings.setters,
-    setTitle(text, origin) {
+    async set(setting, origin) {
+      requireOpen();
+      const event = changeEvent(setting, settings());
+      const durable = change(event, origin);
+      parts.onSetting(event, view.id);
+      await durable;
+    },
+    async setTitle(text, origin) {
+      requireOpen();
       const title = text.replace(/\s+/g, " ").trim();
       if (title.length > limits.titleLength)
         throw new SessionError("invalid_setting", `a title has at most ${limits.titleLength} characters`);
-      change({ type: "title_changed", metadata: { title } }, origin);
+      const durable = change({ type: "title_changed", metadata: { title } }, origin);
       // Lists of other processes are made of summaries.
-      void saveSummary();
+      await Promise.all([durable, parts.saveSummary()]);
     },
-    useMcpServers(servers) {
-      mcpServers = servers;
+    async notify(level, text) {
+      requireOpen();
+      await change({ type: "notice", metadata: { level, text } });
     },
-    notify(level, text) {
-      change({ type: "notice", metadata: { level, text } });
+    async clear(origin) {
+      requireOpen();
+      await change({ type: "cleared", metadata: {} }, origin);
     },
-    clear(origin) {
-      change({ type: "cleared", metadata: {} }, origin);
-    },
-    markForked(from, at) {
-      change({ type: "forked", metadata: { from, at } });
-    },
-    undo: (options) => rewindIdle("undo", options),
-    redo: (options) => rewindIdle("redo", options),
-    attach(client) {
-      touch();
-      return attachments.attach(client);
-    },
-    subscribe(options, reader) {
-      touch();
-      return deps.store.subscribe(id, options, reader);
-    },
+    undo: (options) => rewindAlone("undo", options),
+    redo: (options) => rewindAlone("redo", options),
     async durable(seq) {
       await writer.durable(seq).catch((error) => {
         // A log that was closed has written all it was given.
-        if (!isStoreError(error) || error.code !== "closed") throw namedError(error, id);
+        if (!isStoreError(error) || error.code !== "closed") throw namedError(error, view.id);
       });
     },
     idle: queue.idle,
-    close(by) {
-      closing ??= shut(by);
-      return closing;
+  };
+}
+
+function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
+  const { writer, journal, queue, birth, attachments, snapshots, rewind, life } = parts;
+  const signal = () => queue.current?.signal;
+  return {
+    ...parts,
+    sessionId: writer.id,
+    mcpServers: attachments.mcpServers,
+    resolve: (text) => parts.resolveCommand(session(), text, rewind),
+    written: () => writer.written(),
+    async onEnded() {
+      life.endedAt = parts.clock();
+      void parts.saveSummary();
+      await writer.durable();
+    },
+    onError: (error) => parts.onError(error, writer.id),
+    memory: createMemory(journal, queue),
+    workspace: composeWorkspace({
+      cwd: birth.cwd,
+      directories: birth.directories,
+      disk: parts.disk,
+      client: attachments.newestEffects,
+      signal,
+      onClientLost() {
+        const text =
+          "the editor that answered for unsaved files is gone: files are read from and written to the disk now";
+        const place = { turn: queue.current?.turn ?? null };
+        journal.recorder.write({ type: "notice", metadata: { level: "warning", text } }, place);
+      },
+      watch: {
+        willWrite: async (path) => snapshots?.willWrite(path),
+        willRun: async () => (await snapshots?.willRun({ signal: signal() })) ?? (async () => {}),
+      },
+    }),
+  };
+}
+
+function createMemory(journal: Journal, queue: WorkQueue): EngineMemory {
+  return {
+    recall: () => journal.conversation.facts.memory,
+    async remember(state) {
+      const bytes = Buffer.byteLength(JSON.stringify(state) ?? "");
+      if (bytes > limits.memoryBytes)
+        throw new SessionError("invalid_setting", `an engine may remember ${limits.memoryBytes} bytes, not ${bytes}`);
+      await journal.accept({ type: "agent_session", metadata: { state } }, { turn: queue.current?.turn ?? null });
+    },
+    emit: (event) => journal.recorder.add(event, { turn: queue.current?.turn ?? null }),
+  };
+}
+
+type Life = Omit<OwnedSession, keyof Session | "idleMs" | "attended">;
+
+function lifeOf(parts: Parts): Life {
+  const { activity, life } = parts;
+  let announceEnd = () => {};
+  const ended = new Promise<void>((resolve) => {
+    announceEnd = resolve;
+  });
+  return {
+    touch: activity.touch,
+    record: async (event, origin) => parts.change(event, origin),
+    ended,
+    close(by, { reset } = { reset: false }) {
+      life.closing ??= shut(parts, by, reset).finally(announceEnd);
+      return life.closing;
     },
   };
+}
 
-  void journal.interrupted(new Error("the process ended before the turn did"));
+async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Promise<void> {
+  const { queue, permissions, journal, writer } = parts;
+  const dropped = queue.stop();
+  permissions.release(by);
+  await queue.idle();
   try {
-    journal.settle(new Set());
-  } catch {
-    // Still owed: the next write that succeeds ends them.
+    journal.endInterrupted(new Set());
+    for (const turn of dropped) journal.recorder.write(NEVER_RAN, { turn });
+    if (reset && isChanged(journal.conversation.settings))
+      journal.recorder.write({ type: "settings_reset", metadata: {} }, { turn: null });
+    await parts.saveSummary();
+  } catch (error) {
+    // The next load ends what could not be ended here.
+    parts.onError(error, writer.id);
+  } finally {
+    await writer.close();
   }
-  return session;
+}
+
+/** Flags or options differ from how the session was made. */
+function isChanged({ options, model: _model, agent: _agent, ...flags }: ChangedSettings): boolean {
+  return Object.keys(options).length > 0 || Object.keys(flags).length > 0;
 }

@@ -1,4 +1,6 @@
 /** Everything this package throws. Transports map the code to their own numbers. */
+import { isStoreError, type StoreErrorCode } from "@chimera/event-store";
+
 export type SessionErrorCode =
   | "session_not_found"
   | "session_claimed"
@@ -32,3 +34,24 @@ export class SessionError extends Error {
 export function isSessionError(error: unknown): error is SessionError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
+
+/** What a store throws, as the session's own error; other errors pass through. */
+export function namedError(error: unknown, sessionId: string): unknown {
+  if (!isStoreError(error)) return error;
+  const code = CODES[error.code] ?? "storage_failed";
+  const message = code === "session_not_found" ? `there is no session ${sessionId}` : error.message;
+  return new SessionError(code, message, { cause: error, sessionId });
+}
+
+// --- internal ---
+
+const CODES: Partial<Record<StoreErrorCode, SessionErrorCode>> = {
+  storage_full: "storage_full",
+  claimed: "session_claimed",
+  fenced: "session_claimed",
+  closed: "session_closed",
+  not_found: "session_not_found",
+  invalid_id: "session_not_found",
+  invalid_event: "invalid_setting",
+  too_large: "invalid_setting",
+};

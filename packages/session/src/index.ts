@@ -4,19 +4,27 @@ export type {
   AgentContext,
   Ask,
   ClientTerminal,
+  EngineMemory,
   McpServer,
   Turn,
   TurnSettings,
   Workspace,
-} from "./agent-port.js";
+} from "@chimera/acp-schema/agent";
 export { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
-export { createHistory, type Facts, type History, type TurnState, type Usage } from "./history.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { type ListedOptions, listedSessions } from "./listed.js";
-export { createOlderReader, OLDER_METADATA } from "./older-log.js";
-export type { OpenPermission } from "./permissions.js";
-export type { OwnTurn, TurnOwner } from "./run-turn.js";
-export type { Accepted, Attachment, PromptInput, Session, SessionClient, SessionState } from "./session.js";
+export { foldLog, type SessionLogs } from "./logs.js";
+export type { Rewind, RewindOptions, RewindReport } from "./rewind.js";
+export type {
+  Accepted,
+  OpenPermission,
+  OwnedSession,
+  PromptInput,
+  ReadableSession,
+  Session,
+  SessionClient,
+  SessionState,
+} from "./session.js";
 export {
   type CreateOptions,
   createSessions,
@@ -24,21 +32,7 @@ export {
   type Sessions,
   type SessionsDeps,
 } from "./sessions.js";
-export {
-  DEFAULT_SETTINGS,
-  FLAG_OPTIONS,
-  type FlagOption,
-  type Flags,
-  isFlagOption,
-  MODE_FLAGS,
-  MODES,
-  type Mode,
-  modeOf,
-  parseMode,
-  type Settings,
-} from "./settings.js";
+export { DEFAULT_SETTINGS, type OptionOrders, parseMode, type SettingChange, type Settings } from "./settings.js";
 export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
 export { readSummary, type Summary } from "./summary.js";
-export type { Rewind, RewindOptions, RewindReport } from "./undo.js";
-export { visibleRecords } from "./visible.js";
 export type { ClientEffects, Files } from "./workspace.js";

@@ -1,72 +1,75 @@
 /**
- * A session's own end of the log. The history is always the fold of what the log took: when a write fails, nothing more is
- * written until the log was read back, and what the failure left open is ended by the first write that succeeds.
+ * A session's own end of the log. The conversation is always the fold of what the log took: when a write fails, nothing more is
+ * written until the log was read again, and what the failure left unfinished is ended by the first write that succeeds.
  */
+import type { Conversation } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
-import { createHistory, type History } from "./history.js";
+import type { Attachments } from "./attachments.js";
+import { namedError } from "./errors.js";
+import { interruptedTurn } from "./last-record.js";
+import { foldLog } from "./logs.js";
 import { createRecorder, type Place, type Recorder } from "./recorder.js";
-import { repair } from "./repair.js";
-import { namedError } from "./storage-error.js";
 import type { Summary } from "./summary.js";
+import type { WorkQueue } from "./work-queue.js";
 
 export interface Journal {
-  readonly history: History;
+  readonly conversation: Conversation;
   readonly recorder: Recorder;
-  /** Writes what somebody asked for; resolves when it is on disk. Throws the session's own errors. */
+  /** Writes what a client asked for; resolves when it is durable. Throws the session's own errors. */
   accept(event: AgentEvent, place: Place): Promise<void>;
   /** Ends the turns that were cut short, but for the busy ones. Throws the session's own error while it cannot. */
-  settle(busy: ReadonlySet<number>): void;
-  /** Remembers that turns were cut short, and why; after an error of the store, resolves when the log was read back. */
+  endInterrupted(busy: ReadonlySet<number>): void;
+  /** Remembers that turns were cut short, and why; after an error of the store, resolves when the log was read again. */
   interrupted(cause: unknown): Promise<void>;
 }
 
-export function createJournal(deps: {
+export interface JournalDeps {
   readonly writer: LogWriter<SessionEvent>;
   readonly store: EventStore<SessionEvent, Summary>;
-  readonly history: History;
+  readonly conversation: Conversation;
   readonly coalesce: boolean;
-  readonly onRecords: () => void;
-  /** The log did not take a record: whatever writes has to stop. */
-  readonly onFault: (error: unknown) => void;
-  /** Resolves when nothing writes any more. */
-  readonly quiet: () => Promise<void>;
-  /** The log was read back; what it did not take is lost. */
-  readonly onHealed: (error: unknown) => void;
-}): Journal {
-  const { writer, store } = deps;
-  let history = deps.history;
-  /** Set from a failed write until the log was read back. */
-  let fault: { readonly error: unknown } | null = null;
-  let healing: Promise<void> | null = null;
-  /** Why turns are open that nobody works on. */
-  let owed: string | null = null;
+  readonly queue: WorkQueue;
+  readonly attachments: Attachments;
+  readonly onRecords: (records: readonly SessionEvent[]) => void;
+  readonly onError: (error: unknown) => void;
+}
 
-  const named = (error: unknown) => namedError(error, writer.id);
-  const onFault = (error: unknown) => {
-    if (fault || !isFault(error)) return;
-    fault = { error };
-    owed ??= messageOf(error);
-    deps.onFault(error);
-    void heal(error);
+export function createJournal(deps: JournalDeps): Journal {
+  const { writer, queue } = deps;
+  let conversation = deps.conversation;
+  /** Set from a failed write until the log was read again. */
+  let fault: { readonly error: unknown } | null = null;
+  let rereading: Promise<void> | null = null;
+  /** Why there are turns that nobody works on; null when there are none. */
+  let cause: string | null = null;
+
+  const reread = async (error: unknown): Promise<void> => {
+    await queue.quiet();
+    const read = await foldLog(deps.store, writer.id);
+    recorder.reset();
+    conversation = read;
+    fault = null;
+    // A prompt that the log did not take never happened.
+    queue.forget((turn) => !conversation.turns[turn]);
+    deps.attachments.turnsLost(namedError(error, writer.id), queue.busy());
   };
   const heal = (error: unknown): Promise<void> => {
-    healing ??= readBack()
-      .then(() => deps.onHealed(named(error)))
+    rereading ??= reread(error)
       // A log that cannot be read either: the next write tries again.
       .catch(() => {})
       .finally(() => {
-        healing = null;
+        rereading = null;
       });
-    return healing;
+    return rereading;
   };
-  const readBack = async () => {
-    await deps.quiet();
-    const read = createHistory();
-    for await (const { event } of store.read(writer.id, { onDamage: read.lost })) read.apply(event);
-    recorder.reset();
-    history = read;
-    fault = null;
+  const onFault = (error: unknown): void => {
+    if (fault || !isFault(error)) return;
+    fault = { error };
+    cause ??= messageOf(error);
+    deps.onError(error);
+    queue.abort();
+    void heal(error);
   };
   const recorder = createRecorder({
     writer,
@@ -78,50 +81,57 @@ export function createJournal(deps: {
       throw fault.error;
     },
     onRecords(records) {
-      deps.onRecords();
-      for (const record of records) history.apply(record);
+      for (const record of records) conversation.apply(record);
+      deps.onRecords(records);
     },
   });
-  /** Whoever does not wait for the disk learns of a failure from the fault. */
+  /** A caller that does not wait for the disk learns of a failure from the fault. */
   const durable = (seq?: number): Promise<void> => {
-    const waiting = writer.durable(seq);
-    waiting.catch(onFault);
+    const waiting = writer.durable(seq).catch((error) => {
+      onFault(error);
+      throw namedError(error, writer.id);
+    });
+    waiting.catch(() => {});
     return waiting;
+  };
+  const named = <T>(write: () => T): T => {
+    try {
+      return write();
+    } catch (error) {
+      throw namedError(error, writer.id);
+    }
   };
 
   return {
-    get history() {
-      return history;
+    get conversation() {
+      return conversation;
     },
     recorder,
-    accept(event, place) {
-      try {
-        return durable(recorder.write(event, place).seq);
-      } catch (error) {
-        throw named(error);
-      }
+    accept: (event, place) => named(() => durable(recorder.write(event, place).seq)),
+    endInterrupted(busy) {
+      const reason = cause;
+      if (reason === null) return;
+      named(() => {
+        for (const turn of conversation.turns) {
+          // A prompt the log never took leaves a hole.
+          if (!turn || turn.ended || busy.has(turn.number)) continue;
+          recorder.writeAll(interruptedTurn(conversation, turn, reason), { turn: turn.number });
+        }
+      });
+      cause = null;
+      void durable();
     },
-    settle(busy) {
-      if (owed === null) return;
-      try {
-        repair(history, recorder, owed, busy);
-        owed = null;
-        void durable();
-      } catch (error) {
-        throw named(error);
-      }
-    },
-    async interrupted(cause) {
-      owed = messageOf(cause);
-      if (isStoreError(cause)) onFault(cause);
-      await healing;
+    async interrupted(error) {
+      cause = messageOf(error);
+      if (isStoreError(error)) onFault(error);
+      await rereading;
     },
   };
 }
 
 // --- internal ---
 
-/** An event that is no event is its author's mistake and harms no other. */
+/** A malformed event is its author's mistake; it must not put the session into its fault state. */
 function isFault(error: unknown): boolean {
   return isStoreError(error) && error.code !== "invalid_event" && error.code !== "too_large";
 }

@@ -18,8 +18,10 @@ export const limits = {
   titleLength: 200,
   /** The longest name of a model; a script's is a path. */
   modelChars: 4096,
-  /** Evicted sessions of which it is known what clients had switched in them. */
-  evictedSettings: 4096,
+  /** What an engine may remember in a session. */
+  memoryBytes: 64 * 1024,
+  /** Evicted sessions that are remembered as such: their settings come back exactly. */
+  evictedSessions: 4096,
   /** How long a cancelled agent may take to unwind before its turn is ended without it. */
   unwindMs: 2000,
 } as const;

@@ -1,105 +1,92 @@
 /**
- * One broker for all transports: a request is a record that every attached client sees, the first answer wins, and nobody
- * there to answer means no.
+ * One broker for all transports: a request is a record that every attached client sees, the first answer wins, and without anybody to
+ * answer it is denied. Which requests are unresolved is in the conversation; here are only the promises that wait for them.
  */
+import type { Ask } from "@chimera/acp-schema/agent";
 import type { Decision, Metadata, ResolvedBy } from "@chimera/acp-schema/events";
 import { startTimer, type Timer } from "@chimera/acp-schema/timer";
-import type { Ask } from "./agent-port.js";
+import type { Attachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
-import type { Place, Recorder } from "./recorder.js";
+import type { Journal } from "./journal.js";
+import type { Place } from "./recorder.js";
 
-export interface PermissionBroker {
+export interface Permissions {
   ask(request: Parameters<Ask>[0], place: Place): ReturnType<Ask>;
-  /** Throws `permission_not_found` or `already_resolved`. Resolves when the answer is on disk and the tool may run. */
+  /** Throws `permission_not_found` or `already_resolved`. Resolves when the answer is durable and the tool may run. */
   answer(permissionId: string, decision: Decision, origin?: string): Promise<void>;
   /** Denies every request without an answer. */
   release(by: Exclude<ResolvedBy, "client">): void;
-  /** Requests nobody has answered yet, by id. */
-  readonly open: ReadonlyMap<string, OpenPermission>;
 }
 
-export type OpenPermission = Metadata<"permission_request">;
-
-export function createPermissionBroker(deps: {
-  readonly recorder: Recorder;
-  readonly durable: (seq: number) => Promise<void>;
-  readonly approvers: () => number;
+export function createPermissions(deps: {
+  readonly journal: Journal;
+  readonly attachments: Attachments;
   readonly newId: () => string;
-  /** Seconds to wait for an answer; 0 waits for ever. */
+  /** Seconds to wait for an answer; 0 sets no limit. */
   readonly timeoutSeconds: number;
-}): PermissionBroker {
-  type Answer = Awaited<ReturnType<Ask>>;
-  interface Pending {
-    readonly place: Place;
-    readonly request: OpenPermission;
-    readonly settle: (answer: Answer) => void;
-    readonly timer: Timer | undefined;
-  }
-  const open = new Map<string, Pending>();
+}): Permissions {
+  const { journal, attachments, timeoutSeconds } = deps;
+  const waiting = new Map<string, Waiting>();
+  /** Answered while the session is loaded: a late answer is told from one to a question that never was. */
   const answered = new Set<string>();
 
-  const resolve = async (id: string, pending: Pending, decision: Decision, by: ResolvedBy, origin?: string) => {
-    open.delete(id);
+  const resolve = async (id: string, decision: Decision, by: ResolvedBy, origin?: string): Promise<void> => {
+    const { place, settle, timer } = waiting.get(id)!;
+    waiting.delete(id);
     answered.add(id);
-    pending.timer?.stop();
-    const place = origin === undefined ? pending.place : { ...pending.place, origin };
+    timer?.stop();
+    const resolved = { type: "permission_resolved", metadata: { permission_id: id, decision, by } } as const;
     try {
-      const { seq } = deps.recorder.write(
-        { type: "permission_resolved", metadata: { permission_id: id, decision, by } },
-        place,
-      );
-      await deps.durable(seq);
-      pending.settle({ decision, by });
+      await journal.accept(resolved, origin === undefined ? place : { ...place, origin });
+      settle({ decision, by });
     } catch (error) {
       // An answer that could not be recorded must not let a tool run.
-      pending.settle({ decision: "deny", by: "rule" });
+      settle({ decision: "deny", by: "rule" });
       throw error;
     }
   };
+  const deny = (id: string, by: ResolvedBy): void => {
+    if (waiting.has(id)) resolve(id, "deny", by).catch(() => {});
+  };
+  const release: Permissions["release"] = (by) => {
+    for (const id of [...waiting.keys()]) deny(id, by);
+  };
+  attachments.onDeserted(() => release("rule"));
 
   return {
-    get open() {
-      return new Map([...open].map(([id, { request }]) => [id, request]));
-    },
+    release,
     ask: (request, place) =>
       new Promise((settle) => {
         const id = deps.newId();
-        const options = request.options ?? (["allow", "always", "deny", "never"] as const);
-        const metadata: OpenPermission = {
-          permission_id: id,
-          call_id: request.call_id,
-          tool: request.tool,
-          args: request.args,
-          risk: request.risk,
-          options: [...options],
-        };
         try {
-          deps.recorder.write({ type: "permission_request", metadata }, place);
+          journal.recorder.write({ type: "permission_request", metadata: questionOf(id, request) }, place);
         } catch {
           // A question that nobody can see is answered with no; the turn stops with the log's own error.
           settle({ decision: "deny", by: "rule" });
           return;
         }
-        const expire = (by: ResolvedBy) => {
-          const pending = open.get(id);
-          if (pending) resolve(id, pending, "deny", by).catch(() => {});
-        };
-        const { timeoutSeconds } = deps;
-        const timer = timeoutSeconds > 0 ? startTimer(timeoutSeconds * 1000, () => expire("timeout")) : undefined;
-        open.set(id, { place, request: metadata, settle, timer });
-        if (deps.approvers() === 0) expire("rule");
+        const timer = timeoutSeconds > 0 ? startTimer(timeoutSeconds * 1000, () => deny(id, "timeout")) : undefined;
+        waiting.set(id, { place, settle, timer });
+        if (attachments.approvers() === 0) deny(id, "rule");
       }),
-    async answer(permissionId, decision, origin) {
-      const pending = open.get(permissionId);
-      if (!pending) {
-        throw answered.has(permissionId)
-          ? new SessionError("already_resolved", `permission ${permissionId} was answered already`)
-          : new SessionError("permission_not_found", `there is no open permission ${permissionId}`);
-      }
-      await resolve(permissionId, pending, decision, "client", origin);
-    },
-    release(by) {
-      for (const [id, pending] of open) resolve(id, pending, "deny", by).catch(() => {});
+    async answer(id, decision, origin) {
+      if (waiting.has(id)) return resolve(id, decision, "client", origin);
+      throw answered.has(id)
+        ? new SessionError("already_resolved", `permission ${id} was answered already`)
+        : new SessionError("permission_not_found", `there is no open permission ${id}`);
     },
   };
+}
+
+// --- internal ---
+
+interface Waiting {
+  readonly place: Place;
+  readonly settle: (answer: Awaited<ReturnType<Ask>>) => void;
+  readonly timer: Timer | undefined;
+}
+
+function questionOf(id: string, request: Parameters<Ask>[0]): Metadata<"permission_request"> {
+  const { call_id, tool, args, risk, options = ["allow", "always", "deny", "never"] } = request;
+  return { permission_id: id, call_id, tool, args, risk, options: [...options] };
 }

@@ -1,6 +1,6 @@
 /**
- * The one road into the log. Gathers the text deltas of a tick, bounds what a tool may stream, and folds every record into
- * the session's history at the moment it gets its number.
+ * The one way into the log. Gathers the text deltas of a tick, bounds what a tool may stream, and hands every record on to be folded at
+ * the moment it gets its number.
  */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, LogWriter } from "@chimera/event-store";
@@ -24,11 +24,11 @@ export interface Place {
 
 export function createRecorder(deps: {
   readonly writer: LogWriter<SessionEvent>;
-  /** Told of what the log took, in order. */
+  /** Called with what the log took, in order. */
   readonly onRecords: (records: readonly SessionEvent[]) => void;
   /** Throws while nothing may be written. */
   readonly guard: () => void;
-  /** Told when the log did not take a record, before the error is thrown. */
+  /** Called when the log did not take a record, before the error is thrown. */
   readonly onFault: (error: unknown) => void;
   /** Joins the gathered deltas into as few records as they fit in. */
   readonly coalesce: boolean;
@@ -46,7 +46,7 @@ export function createRecorder(deps: {
       deps.onFault(error);
       throw error;
     }
-    // Not `entry.event`: it would be put together for every delta, and the number is no part of the history.
+    // Not `entry.event`: it would be put together for every delta, and the fold does not read the number.
     deps.onRecords(bodies);
     return entries;
   };
@@ -68,7 +68,7 @@ export function createRecorder(deps: {
       try {
         flush();
       } catch {
-        // Told already; the turn's next record meets the same error.
+        // Reported already; the turn's next record meets the same error.
       }
     });
   };

@@ -1,20 +1,28 @@
 /** All sessions of a process: made, loaded, listed, forked, unloaded when idle, deleted. */
-import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import type { Agent, TurnSettings } from "@chimera/acp-schema/agent";
+import { type Conversation, type Flags, foldConversation } from "@chimera/acp-schema/conversation";
+import { type AgentEvent, endsTurn, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
 import { createMemoryStore, makeSessionId } from "@chimera/event-store";
 import type { SnapshotStore } from "@chimera/snapshot-store";
-import type { Agent, McpServer } from "./agent-port.js";
-import { createSession, type SessionBirth, type SessionDeps } from "./create-session.js";
-import { SessionError } from "./errors.js";
-import { createHistory, type History } from "./history.js";
+import { createSession, type SessionBirth } from "./create-session.js";
+import { namedError, SessionError } from "./errors.js";
 import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
-import { createLiveSessions } from "./live-sessions.js";
-import type { OwnTurn, TurnOwner } from "./run-turn.js";
-import type { ResolvedCommand, Session } from "./session.js";
-import { DEFAULT_SETTINGS, type Flags, ownBounds, requireModelName, type Settings } from "./settings.js";
-import { namedError } from "./storage-error.js";
+import { createLoaded, type Loaded } from "./loaded.js";
+import { createCollected, createLogs, foldLog, type SessionLogs } from "./logs.js";
+import type { Rewind } from "./rewind.js";
+import type { OwnedSession, ResolvedCommand, Session, SessionClient } from "./session.js";
+import {
+  changesBetween,
+  DEFAULT_SETTINGS,
+  narrower,
+  type OptionOrders,
+  ownBounds,
+  requireModelName,
+  type Settings,
+  settingsOf,
+} from "./settings.js";
 import { readSummary, type Summary, summarize } from "./summary.js";
-import type { Rewind } from "./undo.js";
 import { type Files, plainFiles } from "./workspace.js";
 
 export interface CreateOptions {
@@ -23,7 +31,6 @@ export interface CreateOptions {
   readonly settings?: Partial<Settings>;
   /** False keeps the log in memory. @defaultValue true */
   readonly persist?: boolean;
-  readonly mcpServers?: readonly McpServer[];
 }
 
 export interface Sessions {
@@ -31,27 +38,30 @@ export interface Sessions {
   readonly defaults: Settings;
   /** Where sessions are kept, other programs' too. */
   readonly store: EventStore<SessionEvent, Summary>;
-  create(options: CreateOptions): Promise<Session>;
-  /** The live session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
-  load(id: string): Promise<Session>;
-  /** A live session, without touching it. */
-  find(id: string): Session | undefined;
-  /** Live sessions, newest touched first. */
-  live(): Session[];
-  /** Stored sessions that had a prompt, with the live ones' summaries up to date. */
+  readonly logs: SessionLogs;
+  create(options: CreateOptions): Promise<OwnedSession>;
+  /** The loaded session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
+  load(id: string): Promise<OwnedSession>;
+  /** The same, with its visible conversation up to the last record: undone turns left out, the deltas of a block joined. */
+  loadVisible(id: string): Promise<{ readonly session: OwnedSession; readonly visible: AsyncIterable<SessionRecord> }>;
+  /** A loaded session, without touching it. */
+  find(id: string): OwnedSession | undefined;
+  /** Loaded sessions, newest touched first. */
+  live(): OwnedSession[];
+  /** Stored sessions that had a prompt, with the loaded ones' summaries up to date. */
   list(options?: ListOptions): Promise<{ sessions: ListedSummary[]; next: string | null }>;
-  /** Copies the log up to the end of a turn (default: the last) into a new session. */
-  fork(id: string, options?: { turn?: number | undefined; mcpServers?: readonly McpServer[] }): Promise<Session>;
-  /** Cancels, unloads; the session stays loadable. */
+  /** Copies the log up to the end of a turn (default: the last) into a new session. Resolves when the copy is durable. */
+  fork(id: string, options?: { readonly turn?: number | undefined }): Promise<OwnedSession>;
+  /** Cancels, takes flags and options back to how it was made, unloads; the session stays loadable. */
   close(id: string): Promise<void>;
   /** Ends a session for good and forgets its snapshots; its log stays, as a record of what happened. `session_not_found`. */
   tearDown(id: string): Promise<void>;
   /** The log and the snapshots too. */
   delete(id: string): Promise<void>;
-  /** Calls the listener with each session that comes into memory from here on; the function returned ends that. */
-  onLoad(listener: (session: Session) => void): () => void;
-  /** The store a session's records are read from, live or not. */
-  storeOf(id: string): EventStore<SessionEvent, Summary>;
+  /** Adds a client to a session, for as long as it stays, loaded or not. */
+  attach(id: string, client: SessionClient): { detach(): void };
+  /** Calls the listener with each session that is loaded from now on; the function returned ends that. */
+  onLoad(listener: (session: OwnedSession) => void): () => void;
   /** Unloads what has been idle for the time to live. Called by every operation above; no sweeper needed. */
   evictIdle(): void;
   shutdown(): Promise<void>;
@@ -76,13 +86,19 @@ export interface SessionsDeps {
   readonly prefix: string;
   /** Completed by `DEFAULT_SETTINGS`. */
   readonly defaults: Pick<Settings, "model"> & Partial<Settings>;
-  /** The approval flags that a session in this directory opens with, made or loaded. @defaultValue those of `defaults` */
+  /** Completes or refuses every new session, however it is made: created, forked, or by a command. @defaultValue as asked */
+  readonly admit?: (asked: CreateOptions) => Promise<CreateOptions>;
+  /** Holds each turn to the limits of its project. @defaultValue none */
+  readonly bound?: (settings: TurnSettings, cwd: string) => TurnSettings;
+  /** The values of options from the strictest on: a loaded session keeps the stricter of log and start. @defaultValue none */
+  readonly orders?: OptionOrders;
+  /** The approval flags that a session in this directory starts with. @defaultValue those of `defaults` */
   readonly flags?: (cwd: string) => Flags;
   /** Directories that every new session has besides its own. @defaultValue none */
   readonly directories?: readonly string[];
   /** Seconds; null or 0 keeps sessions loaded. @defaultValue 3600 */
   readonly ttl?: number | null;
-  /** Seconds after which a permission that nobody answered is denied; 0 waits for ever. @defaultValue 0 */
+  /** Seconds after which a permission that nobody answered is denied; 0 sets no limit. @defaultValue 0 */
   readonly permissionTimeout?: number;
   /** Joins text deltas of one tick. @defaultValue true */
   readonly coalesce?: boolean;
@@ -90,14 +106,12 @@ export interface SessionsDeps {
   readonly commands?: {
     resolve(sessions: Sessions, session: Session, text: string, rewind: Rewind): Promise<ResolvedCommand | undefined>;
   };
-  /** @defaultValue nothing is traced to the turn it was done for */
-  readonly owner?: OwnTurn;
   readonly clock?: () => number;
   readonly monotonic?: () => number;
   readonly randomHex?: (bytes: number) => string;
-  /** Called when a session has come into memory: made, loaded or forked. */
-  readonly onLoad?: (session: Session) => void;
-  /** Called when a session has left memory: closed, evicted or deleted. What was started for it ends here. */
+  /** Called when a session was loaded: made, loaded or forked. */
+  readonly onLoad?: (session: OwnedSession) => void;
+  /** Called when a session was unloaded: closed, evicted or deleted. What was started for it ends here. */
   readonly onUnload?: (sessionId: string) => Promise<void>;
   /** Called with the record of a setting that a client changed: `model_changed`, `mode_changed` and the like. */
   readonly onSetting?: (change: AgentEvent, sessionId: string) => void;
@@ -106,17 +120,87 @@ export interface SessionsDeps {
 
 /** Throws `invalid_setting` for a time that is not a finite number of seconds of at least 0. */
 export function createSessions(deps: SessionsDeps): Sessions {
+  const house = createHouse(deps);
+  const { loaded, store } = house;
+  const sessions: Sessions = {
+    prefix: deps.prefix,
+    defaults: house.defaults,
+    store,
+    logs: createLogs(store, house.ephemeral, loaded),
+    find: loaded.find,
+    attach: (id, client) => loaded.attachments(id).attach(client),
+    onLoad: loaded.onLoad,
+    evictIdle: loaded.evictIdle,
+    shutdown: loaded.shutdown,
+    live: () => loaded.all().sort((a, b) => b.touchedAt - a.touchedAt),
+    async create(options) {
+      loaded.evictIdle();
+      const asked = (await deps.admit?.(options)) ?? options;
+      if (asked.settings?.model !== undefined) requireModelName(asked.settings.model);
+      const settings = { ...house.start(asked.cwd), ...asked.settings };
+      return born(house, { ...asked, settings }, foldConversation(), (target, id, summary) =>
+        target.create(id, summary),
+      );
+    },
+    async load(id) {
+      loaded.evictIdle();
+      const present = loaded.find(id);
+      present?.touch();
+      return present ?? loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id));
+    },
+    async loadVisible(id) {
+      const collected = createCollected();
+      const session =
+        loaded.find(id) ?? (await loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id, collected.take)));
+      session.touch();
+      return { session, visible: collected.visible(sessions.logs, session) };
+    },
+    async list(options) {
+      loaded.evictIdle();
+      const page = await store.list({ prefixes: [deps.prefix], order: "touched", ...options });
+      const rows = page.sessions.map(({ id, summary, touched }) => {
+        const session = loaded.find(id);
+        return { id, touched: session?.touchedAt ?? touched, summary: session?.summary() ?? readSummary(id, summary) };
+      });
+      return { sessions: rows.filter((row) => row.summary.prompt !== "" && !row.summary.closed), next: page.next };
+    },
+    fork: (id, { turn } = {}) => loaded.inLane(id, () => fork(house, id, turn)),
+    close: (id) => loaded.inLane(id, () => close(house, id)),
+    tearDown: (id) => loaded.inLane(id, () => tearDown(house, id)),
+    delete: (id) => loaded.inLane(id, () => remove(house, id)),
+  };
+  house.sessions = sessions;
+  return sessions;
+}
+
+// --- internal ---
+
+type Store = EventStore<SessionEvent, Summary>;
+
+/** What every operation on sessions needs. */
+interface House {
+  readonly deps: SessionsDeps;
+  readonly loaded: Loaded;
+  readonly store: Store;
+  readonly ephemeral: Store;
+  readonly defaults: Settings;
+  /** What a session in this directory starts with now. */
+  readonly start: (cwd: string) => Settings;
+  readonly clock: () => number;
+  readonly randomHex: (bytes: number) => string;
+  /** Makes a session of its birth, loaded from now on. */
+  open(store: Store, birth: SessionBirth): OwnedSession;
+  /** Set by `createSessions`, for commands. */
+  sessions: Sessions | null;
+}
+
+function createHouse(deps: SessionsDeps): House {
   const permissionTimeout = seconds("permissionTimeout", deps.permissionTimeout, 0);
   const ttl = deps.ttl === null ? 0 : seconds("ttl", deps.ttl, DEFAULT_SESSION_TTL);
-  const clock = deps.clock ?? Date.now;
-  const monotonic = deps.monotonic ?? (() => performance.now());
-  const randomHex = deps.randomHex ?? hex;
+  const { clock = Date.now, monotonic = () => performance.now(), randomHex = hex, onError = () => {} } = deps;
   const ephemeral = deps.ephemeral ?? createMemoryStore<SessionEvent, Summary>();
-  const disk = deps.disk ?? plainFiles;
   const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
-  const defaultsIn = (cwd: string): Settings => ({ ...defaults, ...deps.flags?.(cwd) });
-  const onError = deps.onError ?? (() => {});
-  const live = createLiveSessions({
+  const loaded = createLoaded({
     ttl,
     monotonic,
     onError,
@@ -127,203 +211,175 @@ export function createSessions(deps: SessionsDeps): Sessions {
       await deps.onUnload?.(id);
     },
   });
-  const loading = new Map<string, Promise<Session>>();
-  const loadListeners = new Set<(session: Session) => void>();
-
-  const depsOf = (store: EventStore<SessionEvent, Summary>, birth: Omit<SessionBirth, "history">): SessionDeps => ({
-    agent: deps.agent,
-    resolveCommand: async (session, text, rewind) => deps.commands?.resolve(sessions, session, text, rewind),
-    store,
-    snapshots: deps.snapshots?.session(birth.writer.id, { cwd: birth.cwd, directories: birth.directories }) ?? null,
-    disk,
-    clock,
-    monotonic,
-    newId: () => randomHex(4),
-    permissionTimeout,
-    coalesce: deps.coalesce ?? true,
-    owner: deps.owner ?? (() => UNTRACED),
-    onSetting: deps.onSetting ?? (() => {}),
-    onError,
-  });
-
-  const admit = (store: EventStore<SessionEvent, Summary>, birth: SessionBirth): Session => {
-    const session = createSession(depsOf(store, birth), birth);
-    live.add(session);
-    deps.onLoad?.(session);
-    for (const listener of loadListeners) listener(session);
-    return session;
-  };
-
-  async function bring(id: string): Promise<Session> {
-    await live.gone(id);
-    const naming = (error: unknown): never => {
-      throw namedError(error, id);
-    };
-    const stored = await deps.store.readSummary(id).catch(naming);
-    if (!stored || stored.closed) throw notFound(id);
-    const summary = readSummary(id, stored);
-    if (summary.cwd === "") throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
-    const writer = await deps.store.open(id).catch(naming);
-    try {
-      const history = createHistory();
-      for await (const { event } of deps.store.read(id, { onDamage: history.lost })) history.apply(event);
-      const opens = { ...defaultsIn(summary.cwd), ...live.switched(id) };
-      return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, opens) });
-    } catch (error) {
-      await writer.close().catch(() => {});
-      throw namedError(error, id);
-    }
-  }
-
-  async function born(
-    options: Required<Pick<CreateOptions, "cwd" | "directories" | "persist" | "mcpServers">> & {
-      settings: Settings;
-      parentId?: string;
-    },
-    open: (store: EventStore<SessionEvent, Summary>, id: string, summary: Summary) => Promise<LogWriter<SessionEvent>>,
-    history: History,
-  ): Promise<Session> {
-    const createdAt = clock();
-    const id = makeSessionId(deps.prefix, createdAt, randomHex(4));
-    const store = options.persist ? deps.store : ephemeral;
-    const { cwd, directories, settings, parentId, persist, mcpServers } = options;
-    const facts = {
-      program: deps.prefix,
-      cwd,
-      directories,
-      createdAt,
-      bounds: ownBounds(settings, defaults),
-      ...(parentId !== undefined && { parentId }),
-    };
-    const writer = await open(store, id, summarize({ ...facts, id, model: settings.model }, history, null));
-    return admit(store, { ...facts, writer, history, settings, persistent: persist, mcpServers });
-  }
-
-  const sessions: Sessions = {
-    prefix: deps.prefix,
-    defaults,
+  const house: House = {
+    deps,
+    loaded,
     store: deps.store,
-    find: live.find,
-    onLoad(listener) {
-      loadListeners.add(listener);
-      return () => void loadListeners.delete(listener);
-    },
-    live: () => live.all().sort((a, b) => b.touchedAt - a.touchedAt),
-    storeOf: (id) => (live.find(id)?.persistent === false ? ephemeral : deps.store),
-    async create(options) {
-      if (options.settings?.model !== undefined) requireModelName(options.settings.model);
-      sessions.evictIdle();
-      return born(
+    ephemeral,
+    defaults,
+    start: (cwd) => ({ ...defaults, ...deps.flags?.(cwd) }),
+    clock,
+    randomHex,
+    sessions: null,
+    open(store, birth) {
+      const { id } = birth.writer;
+      const session = createSession(
         {
-          cwd: options.cwd,
-          directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
-          persist: options.persist ?? true,
-          mcpServers: options.mcpServers ?? [],
-          settings: { ...defaultsIn(options.cwd), ...options.settings },
+          agent: deps.agent,
+          resolveCommand: async (one, text, rewind) => deps.commands?.resolve(house.sessions!, one, text, rewind),
+          bound: deps.bound ?? ((settings) => settings),
+          store,
+          snapshots: deps.snapshots?.session(id, { cwd: birth.cwd, directories: birth.directories }) ?? null,
+          attachments: loaded.attachments(id),
+          disk: deps.disk ?? plainFiles,
+          clock,
+          monotonic,
+          newId: () => randomHex(4),
+          permissionTimeout,
+          coalesce: deps.coalesce ?? true,
+          onSetting: deps.onSetting ?? (() => {}),
+          onError,
         },
-        (store, id, summary) => store.create(id, summary),
-        createHistory(),
+        birth,
       );
-    },
-    async load(id) {
-      sessions.evictIdle();
-      const present = live.find(id);
-      if (present) {
-        present.touch();
-        return present;
-      }
-      const pending = loading.get(id) ?? bring(id).finally(() => loading.delete(id));
-      loading.set(id, pending);
-      return pending;
-    },
-    async list(options) {
-      sessions.evictIdle();
-      const page = await deps.store.list({ prefixes: [deps.prefix], order: "touched", ...options });
-      const rows = page.sessions.map(({ id, summary, touched }) => {
-        const session = live.find(id);
-        return { id, touched: session?.touchedAt ?? touched, summary: session?.summary() ?? readSummary(id, summary) };
-      });
-      return { sessions: rows.filter((row) => row.summary.prompt !== "" && !row.summary.closed), next: page.next };
-    },
-    async fork(id, options = {}) {
-      const parent = await sessions.load(id);
-      const turn = options.turn ?? parent.history.turns.findLast((candidate) => candidate.ended)?.number;
-      if (turn === undefined || !parent.history.turns[turn]?.ended) {
-        throw new SessionError(
-          "nothing_to_fork",
-          `session ${id} has no finished turn${turn === undefined ? "" : ` ${turn}`}`,
-        );
-      }
-      const store = sessions.storeOf(id);
-      const history = createHistory();
-      let at = 0;
-      for await (const { event } of store.read(id, { onDamage: history.lost })) {
-        history.apply(event);
-        at = event.seq;
-        if (event.turn === turn && (event.type === "agent_result" || event.type === "cancelled")) break;
-      }
-      const child = await born(
-        {
-          cwd: parent.cwd,
-          directories: parent.directories,
-          persist: parent.persistent,
-          mcpServers: options.mcpServers ?? [],
-          settings: parent.settings,
-          parentId: id,
-        },
-        (target, childId, summary) => target.copy(id, childId, { upTo: at, summary }),
-        history,
-      );
-      child.markForked(id, at);
-      return child;
-    },
-    close: (id) => live.unload(id, "cancel"),
-    async tearDown(id) {
-      const store = sessions.storeOf(id);
-      const known = await store.readSummary(id).catch(() => null);
-      if (!known || known.closed) throw notFound(id);
-      await sessions.close(id);
-      const summary = await store.readSummary(id);
-      if (store === ephemeral) await store.delete(id);
-      else await store.writeSummary(id, { ...(summary ?? known), closed: true });
-      await deps.snapshots?.clear(id);
-    },
-    async delete(id) {
-      await Promise.all([live.unload(id, "cancel"), live.gone(id)]);
-      await ephemeral.delete(id);
-      await deps.store.delete(id);
-      await deps.snapshots?.clear(id);
-    },
-    evictIdle: live.evictIdle,
-    async shutdown() {
-      await Promise.allSettled(loading.values());
-      await live.unloadAll();
+      loaded.add(session);
+      deps.onLoad?.(session);
+      return session;
     },
   };
-  return sessions;
+  return house;
 }
 
-// --- internal ---
+/** Loads a stored session; `take` gets each record of its log. */
+async function bring(house: House, id: string, take?: (record: SessionRecord) => void): Promise<OwnedSession> {
+  const { store, deps } = house;
+  const naming = (error: unknown): never => {
+    throw namedError(error, id);
+  };
+  const stored = await store.readSummary(id).catch(naming);
+  if (!stored || stored.closed) throw notFound(id);
+  const summary = readSummary(id, stored);
+  if (summary.cwd === "") throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
+  const writer = await store.open(id).catch(naming);
+  try {
+    const conversation = await foldLog(store, id, take ? { take } : {});
+    const wasEvicted = house.loaded.wasEvicted(id);
+    const session = house.open(store, { writer, conversation, ...rememberedBirth(summary, house.start(summary.cwd)) });
+    // A restart must not widen what the program was started with, nor what a person narrowed.
+    if (!wasEvicted) change(session, narrower(session.settings, house.start(session.cwd), deps.orders ?? {}));
+    return session;
+  } catch (error) {
+    await writer.close().catch(() => {});
+    throw namedError(error, id);
+  }
+}
 
-const UNTRACED: TurnOwner = { run: (work) => work(), end() {} };
+/** Makes a session that was not there before. */
+async function born(
+  house: House,
+  options: CreateOptions & { readonly settings: Settings; readonly parentId?: string },
+  conversation: Conversation,
+  open: (store: Store, id: string, summary: Summary) => Promise<LogWriter<SessionEvent>>,
+): Promise<OwnedSession> {
+  const { deps, defaults, clock } = house;
+  const { cwd, settings: made, parentId, persist = true } = options;
+  const createdAt = clock();
+  const id = makeSessionId(deps.prefix, createdAt, house.randomHex(4));
+  const store = persist ? house.store : house.ephemeral;
+  const facts = {
+    program: deps.prefix,
+    cwd,
+    directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
+    createdAt,
+    bounds: ownBounds(made, defaults),
+    ...(parentId !== undefined && { parentId }),
+  };
+  const { model } = settingsOf(made, conversation.settings);
+  const writer = await open(store, id, summarize({ ...facts, id, model }, conversation, null));
+  return house.open(store, { ...facts, writer, conversation, made, persistent: persist });
+}
 
-/** What a stored session is born with again: model and agent from its log, its bounds, everything else from the defaults. */
-function rememberedBirth(
-  summary: Summary,
-  { facts }: History,
-  defaults: Settings,
-): Omit<SessionBirth, "writer" | "history"> {
+/** Runs in the parent's lane. */
+async function fork(house: House, id: string, asked: number | undefined): Promise<OwnedSession> {
+  const parent = house.loaded.find(id) ?? (await bring(house, id));
+  parent.touch();
+  const { turns } = parent.conversation;
+  const turn = asked ?? turns.findLast((candidate) => candidate.ended)?.number;
+  if (turn === undefined || !turns[turn]?.ended)
+    throw new SessionError(
+      "nothing_to_fork",
+      `session ${id} has no finished turn${turn === undefined ? "" : ` ${turn}`}`,
+    );
+  const store = parent.persistent ? house.store : house.ephemeral;
+  let at = 0;
+  const conversation = await foldLog(store, id, {
+    take: ({ seq }) => {
+      at = seq;
+    },
+    until: (record) => record.turn === turn && endsTurn(record.type),
+  });
+  const inherited = new Set(house.deps.directories ?? []);
+  const wanted: CreateOptions = {
+    cwd: parent.cwd,
+    directories: parent.directories.filter((directory) => !inherited.has(directory)),
+    persist: parent.persistent,
+    settings: parent.settings,
+  };
+  const admitted = (await house.deps.admit?.(wanted)) ?? wanted;
+  const settings = { ...parent.settings, ...admitted.settings };
+  const child = await born(house, { ...admitted, settings, parentId: id }, conversation, (target, childId, summary) =>
+    target.copy(id, childId, { upTo: at, summary }),
+  );
+  const durable = child.record({ type: "forked", metadata: { from: id, at } });
+  // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything.
+  change(child, settings);
+  await durable;
+  return child;
+}
+
+/** Records what differs. A log that cannot be written now says so at the next prompt. */
+function change(session: OwnedSession, settings: Settings): void {
+  for (const event of changesBetween(session.settings, settings)) session.record(event).catch(() => {});
+}
+
+/** Runs in the session's lane. An evicted session still has the settings that its clients gave it. */
+async function close(house: House, id: string): Promise<void> {
+  if (house.loaded.wasEvicted(id)) await bring(house, id);
+  await house.loaded.unload(id, "close");
+}
+
+/** Runs in the session's lane. */
+async function tearDown(house: House, id: string): Promise<void> {
+  const { loaded, ephemeral } = house;
+  const isPersistent = loaded.find(id)?.persistent ?? true;
+  const store = isPersistent ? house.store : ephemeral;
+  const known = await store.readSummary(id).catch(() => null);
+  if (!known || known.closed) throw notFound(id);
+  await loaded.unload(id, "close");
+  // A log in memory went with its session.
+  if (isPersistent) await store.writeSummary(id, { ...((await store.readSummary(id)) ?? known), closed: true });
+  await house.deps.snapshots?.clear(id);
+}
+
+/** Runs in the session's lane. */
+async function remove(house: House, id: string): Promise<void> {
+  await house.loaded.unload(id, "close");
+  await house.ephemeral.delete(id);
+  await house.store.delete(id);
+  await house.deps.snapshots?.clear(id);
+}
+
+/** What a stored session is loaded with: the start settings of now, within its own bounds; its log says what was changed. */
+function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, "writer" | "conversation"> {
   const { bounds = {} } = summary;
-  const model = facts.model ?? summary.model;
   return {
-    settings: { ...defaults, ...bounds, model, ...(facts.agent !== null && { agent: facts.agent }) },
+    made: { ...start, ...bounds, model: summary.model },
     bounds,
     program: summary.agent,
     cwd: summary.cwd,
     directories: summary.directories ?? [],
     createdAt: Date.parse(summary.started_at),
     persistent: true,
-    mcpServers: [],
     ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
   };
 }

@@ -1,17 +1,20 @@
 /**
- * What a client may change while a session lives. A mode is a name for the three flags; the flags are what the agent obeys.
+ * The settings of a session: what it was made with, under the changes that its log records. A mode is a name for the three flags; the
+ * flags are what the agent obeys.
  */
+import {
+  type ChangedSettings,
+  FLAG_OPTIONS,
+  type Flags,
+  isFlagOption,
+  MODE_FLAGS,
+  MODES,
+  type Mode,
+  modeOf,
+} from "@chimera/acp-schema/conversation";
+import type { AgentEvent } from "@chimera/acp-schema/events";
 import { SessionError } from "./errors.js";
 import { limits } from "./limits.js";
-
-export const MODES = ["auto", "review", "read-only"] as const;
-export type Mode = (typeof MODES)[number];
-
-export interface Flags {
-  readonly autoApproveWrites: boolean;
-  readonly autoApproveExecute: boolean;
-  readonly readOnly: boolean;
-}
 
 export interface Settings extends Flags {
   readonly model: string;
@@ -24,12 +27,16 @@ export interface Settings extends Flags {
   readonly options: Readonly<Record<string, string | boolean>>;
 }
 
-/** Setting a mode writes all three flags at once. */
-export const MODE_FLAGS: Readonly<Record<Mode, Flags>> = {
-  auto: { autoApproveWrites: true, autoApproveExecute: true, readOnly: false },
-  review: { autoApproveWrites: false, autoApproveExecute: false, readOnly: false },
-  "read-only": { autoApproveWrites: false, autoApproveExecute: false, readOnly: true },
-};
+/** One change by a client. `option` names a flag, as clients know it, or an option of an extension. */
+export type SettingChange =
+  | { readonly model: string }
+  | { readonly agent: string }
+  | { readonly mode: Mode }
+  | { readonly approval: string }
+  | { readonly option: string; readonly value: string | boolean };
+
+/** Option id -> its values, the strictest first. */
+export type OptionOrders = Readonly<Record<string, readonly string[]>>;
 
 /** What a session starts with where nobody says otherwise; only the model has to be named. */
 export const DEFAULT_SETTINGS: Omit<Settings, "model"> = {
@@ -41,7 +48,7 @@ export const DEFAULT_SETTINGS: Omit<Settings, "model"> = {
   options: {},
 };
 
-/** What keeps a session small: kept with it, so that one that comes back to life is not wider than it was made. */
+/** What keeps a session small: kept with it, so that a session that is loaded again is not wider than it was made. */
 export type Bounds = Pick<Settings, "maxSteps" | "maxCostUsd" | "allowedTools">;
 
 /** The bounds that differ from what every session has. */
@@ -54,18 +61,64 @@ export function ownBounds(settings: Settings, defaults: Settings): Partial<Bound
   };
 }
 
-/** The boolean config options by the name clients know them under. */
-export const FLAG_OPTIONS = {
-  auto_approve_writes: "autoApproveWrites",
-  auto_approve_execute: "autoApproveExecute",
-  read_only: "readOnly",
-} as const satisfies Record<string, keyof Flags>;
-export type FlagOption = keyof typeof FLAG_OPTIONS;
+/** What a session was made with, under what its log says was changed since. */
+export function settingsOf(made: Settings, changed: ChangedSettings): Settings {
+  return { ...made, ...changed, options: { ...made.options, ...changed.options } };
+}
 
-/** The mode a set of flags amounts to: read-only wins, auto needs both approvals, everything else is review. */
-export function modeOf(flags: Flags): Mode {
-  if (flags.readOnly) return "read-only";
-  return flags.autoApproveWrites && flags.autoApproveExecute ? "auto" : "review";
+/** The record of a change. Throws `invalid_setting`. */
+export function changeEvent(change: SettingChange, now: Settings): AgentEvent {
+  if ("model" in change) {
+    requireModelName(change.model);
+    return { type: "model_changed", metadata: { old: now.model, new: change.model } };
+  }
+  if ("mode" in change) return { type: "mode_changed", metadata: { old: modeOf(now), new: change.mode } };
+  if ("agent" in change) return { type: "config_changed", metadata: { id: "agent", value: change.agent } };
+  if ("approval" in change) {
+    const { approval: old = null } = now.options;
+    return { type: "approval_changed", metadata: { old: old === null ? null : String(old), new: change.approval } };
+  }
+  const { option: id, value } = change;
+  if (isFlagOption(id) && typeof value !== "boolean")
+    throw new SessionError("invalid_setting", `${id} is either true or false`);
+  return { type: "config_changed", metadata: { id, value } };
+}
+
+/**
+ * The narrower of what a log says and of what the program was started with, for a session that is loaded after a restart: a program that
+ * was started with less must not find more in an old log, and a crash must not widen what a person narrowed.
+ */
+export function narrower(logged: Settings, start: Settings, orders: OptionOrders): Settings {
+  const options = { ...logged.options };
+  for (const [option, order] of Object.entries(orders)) {
+    const [now, first] = [logged.options[option], start.options[option]];
+    if (typeof first === "string" && !isWithin(order, now, first)) options[option] = first;
+  }
+  const readOnly = logged.readOnly || start.readOnly;
+  return {
+    ...logged,
+    autoApproveWrites: !readOnly && logged.autoApproveWrites && start.autoApproveWrites,
+    autoApproveExecute: !readOnly && logged.autoApproveExecute && start.autoApproveExecute,
+    readOnly,
+    options,
+  };
+}
+
+/** The records that take settings from one state to another. */
+export function changesBetween(from: Settings, to: Settings): AgentEvent[] {
+  const changes: SettingChange[] = [];
+  if (from.model !== to.model) changes.push({ model: to.model });
+  if (from.agent !== to.agent) changes.push({ agent: to.agent });
+  const mode = modeOf(to);
+  const differing = Object.entries(FLAG_OPTIONS).filter(([, flag]) => from[flag] !== to[flag]);
+  if (modeOf(from) !== mode && Object.values(FLAG_OPTIONS).every((flag) => to[flag] === MODE_FLAGS[mode][flag]))
+    changes.push({ mode });
+  else changes.push(...differing.map(([option, flag]) => ({ option, value: to[flag] })));
+  for (const [option, value] of Object.entries(to.options)) {
+    if (from.options[option] === value) continue;
+    changes.push(option === "approval" ? { approval: String(value) } : { option, value });
+  }
+  return changes.map((change) => changeEvent(change, from));
 }
 
 export function parseMode(name: string): Mode {
@@ -74,12 +127,16 @@ export function parseMode(name: string): Mode {
   return mode;
 }
 
-/** A name goes into the summary, and so into every list. Who serves it is the agent's to find out. */
+/** A name goes into the summary, and so into every list. Which provider serves it, the agent finds out. */
 export function requireModelName(name: string): void {
   if (name.trim() !== "" && name.length <= limits.modelChars) return;
   throw new SessionError("invalid_setting", `a model's name has 1 to ${limits.modelChars} characters`);
 }
 
-export function isFlagOption(id: string): id is FlagOption {
-  return Object.hasOwn(FLAG_OPTIONS, id);
+// --- internal ---
+
+/** A value that the order does not know counts as wider than every other. */
+function isWithin(order: readonly string[], value: string | boolean | undefined, bound: string): boolean {
+  const at = order.indexOf(String(value));
+  return at >= 0 && at <= order.indexOf(bound);
 }

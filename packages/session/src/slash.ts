@@ -2,15 +2,16 @@
  * The built-in slash commands, the same on every transport: a row each. A command answers in the agent's place, as a turn
  * that takes no model step, so that its answer is read from the log like any other.
  */
+import { MODES } from "@chimera/acp-schema/conversation";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
 import { isSessionError } from "./errors.js";
 import { listedSessions } from "./listed.js";
+import type { Rewind } from "./rewind.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
-import { MODES, parseMode } from "./settings.js";
-import type { Rewind } from "./undo.js";
+import { parseMode } from "./settings.js";
 
 export interface SlashContext {
   readonly session: Session;
@@ -122,10 +123,10 @@ const BUILT_IN: readonly SlashCommand[] = [
     name: "model",
     description: "Show or switch the model",
     hint: "[name]",
-    run({ session, args }) {
+    async run({ session, args }) {
       if (!args) return `model: ${session.settings.model}`;
       const old = session.settings.model;
-      session.setModel(args);
+      await session.set({ model: args });
       return `model: ${old} -> ${args}`;
     },
   },
@@ -133,18 +134,18 @@ const BUILT_IN: readonly SlashCommand[] = [
     name: "mode",
     description: `Show or switch the mode (${MODES.join(", ")})`,
     hint: "[mode]",
-    run({ session, args }) {
+    async run({ session, args }) {
       if (!args) return `mode: ${session.mode}`;
       const old = session.mode;
-      session.setMode(parseMode(args));
+      await session.set({ mode: parseMode(args) });
       return `mode: ${old} -> ${session.mode}`;
     },
   },
   {
     name: "clear",
     description: "Start the conversation over; the log keeps everything",
-    run({ session }) {
-      session.clear();
+    async run({ session }) {
+      await session.clear();
       return "/clear: the model no longer sees what came before";
     },
   },
@@ -152,7 +153,7 @@ const BUILT_IN: readonly SlashCommand[] = [
     name: "cost",
     description: "Show tokens and cost so far",
     run({ session }) {
-      const usage = session.history.facts.usage;
+      const usage = session.conversation.facts.usage;
       if (!usage) return "no tokens used yet";
       const price = usage.priced ? `$${usage.total_usd.toFixed(4)}` : "price unknown";
       return `${usage.input} input, ${usage.output} output, ${usage.cache} cached tokens; ${price}`;

@@ -1,6 +1,8 @@
 /** `summary.json`: what lists and rollups read without opening a log. Rebuilt from the session at every turn end. */
+
+import type { Conversation } from "@chimera/acp-schema/conversation";
+import { startOf } from "@chimera/acp-schema/text";
 import { sessionPrefix, sessionTime } from "@chimera/event-store";
-import type { History } from "./history.js";
 import type { Bounds } from "./settings.js";
 
 export const SUMMARY_VERSION = 1;
@@ -48,8 +50,8 @@ export interface SummaryFacts {
   readonly parentId?: string;
 }
 
-export function summarize(facts: SummaryFacts, history: History, endedAt: number | null): Summary {
-  const { usage, lastResult, title, firstPrompt, steps, toolCalls } = history.facts;
+export function summarize(facts: SummaryFacts, conversation: Conversation, endedAt: number | null): Summary {
+  const { usage, lastResult, title, firstPrompt, steps, toolCalls } = conversation.facts;
   const input = usage?.input ?? 0;
   const output = usage?.output ?? 0;
   const cache = usage?.cache ?? 0;
@@ -66,7 +68,7 @@ export function summarize(facts: SummaryFacts, history: History, endedAt: number
     agent: facts.program,
     steps,
     tool_calls_total: toolCalls,
-    turns: history.turns.length,
+    turns: conversation.turns.length,
     success: lastResult?.success ?? false,
     cost_usd: usage?.total_usd ?? 0,
     total_tokens: input + output + cache,
@@ -135,3 +137,27 @@ export function readSummary(id: string, stored: object): Summary {
 export function isoSeconds(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
+
+/** A session's title: the first line of its first answer, without Markdown's marks, cut at a word. */
+export function titleFrom(answer: string): string | null {
+  const line = startOf(answer, SEARCHED_CHARS)
+    .split("\n")
+    .map((text) =>
+      text
+        .replace(/^[#>*\-\s`]+/, "")
+        .replace(/[*_`]+/g, "")
+        .trim(),
+    )
+    .find((text) => text.length > 0);
+  if (!line) return null;
+  if (line.length <= TITLE_CHARS) return line;
+  const cut = startOf(line, TITLE_CHARS);
+  const space = cut.lastIndexOf(" ");
+  return `${(space > TITLE_CHARS / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
+}
+
+// --- internal ---
+
+const TITLE_CHARS = 60;
+/** How much of an answer is looked through for its first line. */
+const SEARCHED_CHARS = 4096;

@@ -3,7 +3,7 @@
  * and command announced to the snapshots first.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import type { ClientTerminal, Workspace } from "./agent-port.js";
+import type { ClientTerminal, Workspace } from "@chimera/acp-schema/agent";
 
 /** Reads and writes of text files; the host passes the disk, a connection may offer its editor's buffers. */
 export interface Files {

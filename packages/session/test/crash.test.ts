@@ -59,7 +59,7 @@ describe("a session whose process was killed in a turn", () => {
     const { session, seenByModel } = await crashAndLoad();
     const { turn } = session.prompt({ text: "fourth" });
     await session.idle();
-    expect(session.history.turns[turn]?.result).toMatchObject({ success: true, output: "back again" });
+    expect(session.conversation.turns[turn]?.result).toMatchObject({ success: true, output: "back again" });
     expect(seenByModel()).toEqual([
       { role: "user", text: "first" },
       { role: "assistant", parts: [{ type: "text", text: "answer 0" }] },

@@ -42,7 +42,7 @@ export async function until(condition: () => boolean): Promise<void> {
 
 /** Waits until a turn of the session has said something. */
 export function untilHeard(session: Session): Promise<void> {
-  return until(() => session.history.count(new Set(["text_delta"])) > 0);
+  return until(() => session.conversation.count(new Set(["text_delta"])) > 0);
 }
 
 /** Says the text, and goes on until somebody cancels it. */
@@ -55,7 +55,7 @@ export function untilCancelled(text: string): Agent {
 
 export async function recordsOf(sessions: Sessions, id: string): Promise<SessionRecord[]> {
   const records: SessionRecord[] = [];
-  for await (const entry of sessions.storeOf(id).read(id)) records.push(entry.event);
+  for await (const entry of sessions.logs.read(id)) records.push(entry.event);
   return records;
 }
 

@@ -1,19 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { MODE_FLAGS, MODES, modeOf } from "@chimera/acp-schema/conversation";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import {
-  DEFAULT_SESSION_TTL,
-  type ListedOptions,
-  listedSessions,
-  MODE_FLAGS,
-  MODES,
-  modeOf,
-  parseMode,
-  type Summary,
-} from "../src/index.js";
+import { DEFAULT_SESSION_TTL, type ListedOptions, listedSessions, parseMode, type Summary } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf, untilCancelled, untilHeard } from "./fixture.js";
 
 function fileStore() {
@@ -30,7 +22,7 @@ test("a turn on disk is heard before it is ended, though all of it came at once"
   const sessions = makeSessions(speaking("Hello"), { store: fileStore() });
   const session = await sessions.create({ cwd: "/" });
   const heard: string[][] = [];
-  session.subscribe({ from: 0 }, (batch) => void heard.push(batch.map(({ type }) => type)));
+  sessions.logs.follow(session.id, { from: 0 }, (batch) => void heard.push(batch.map(({ type }) => type)));
   await runPrompt(sessions, session.id, "hi");
   expect(heard.map((batch) => batch.at(-1))).toEqual(["step_end", "agent_result"]);
 });
@@ -58,7 +50,7 @@ describe("the time to live", () => {
     sessions.evictIdle();
     expect(sessions.find(id)).toBeUndefined();
     const again = await sessions.load(id);
-    expect(again.history.messages(9)).toHaveLength(2);
+    expect(again.conversation.messages(9)).toHaveLength(2);
     expect(unloaded).toEqual([id]);
   });
 
@@ -96,8 +88,8 @@ describe("the time to live", () => {
       settings: { ...MODE_FLAGS.auto, options: { approval: "full" } },
     });
     const { id } = session;
-    session.setMode("read-only");
-    session.setOption("approval", "read-only");
+    await session.set({ mode: "read-only" });
+    await session.set({ option: "approval", value: "read-only" });
     pass(DEFAULT_SESSION_TTL + 1);
     sessions.evictIdle();
     const again = await sessions.load(id);
@@ -157,8 +149,8 @@ describe("a session", () => {
     await sessions.close(session.id);
     const ends = (await recordsOf(sessions, session.id)).filter((record) => record.type === "cancelled");
     expect(ends.map(({ turn, metadata }) => [turn, metadata])).toEqual([
-      [0, { output: "part" }],
-      [1, { output: "" }],
+      [0, { output: "part", steps: 0, cost: 0 }],
+      [1, { output: "", steps: 0, cost: 0 }],
     ]);
   });
 
@@ -167,13 +159,13 @@ describe("a session", () => {
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "one" });
     session.prompt({ text: "two" });
-    expect(session.cancelTurn(1)).toBe(true);
-    expect(session.cancelTurn(1)).toBe(false);
+    expect(session.cancel(1)).toBe(true);
+    expect(session.cancel(1)).toBe(false);
     expect([session.state, session.queued]).toEqual(["running", 0]);
     await untilHeard(session);
-    expect(session.cancelTurn(0)).toBe(true);
+    expect(session.cancel(0)).toBe(true);
     await session.idle();
-    expect(session.history.turns.map((turn) => turn.result?.cancelled)).toEqual([true, true]);
+    expect(session.conversation.turns.map((turn) => turn.result?.cancelled)).toEqual([true, true]);
   });
 
   test("is listed once it had a prompt, newest touched first, and gone when deleted", async () => {
@@ -215,10 +207,10 @@ describe("a session", () => {
   test("gives back model and agent at load, and takes mode and flags from the defaults again", async () => {
     const sessions = makeSessions(speaking("hello"));
     const session = await sessions.create({ cwd: "/" });
-    session.setModel("big");
-    session.setAgent("plan");
-    session.setMode("auto");
-    session.setTitle("Mine");
+    await session.set({ model: "big" });
+    await session.set({ agent: "plan" });
+    await session.set({ mode: "auto" });
+    await session.setTitle("Mine");
     await sessions.close(session.id);
     const again = await sessions.load(session.id);
     expect([again.settings.model, again.settings.agent, again.mode, again.title]).toEqual([
@@ -234,10 +226,10 @@ test("a title is one line of a bounded length, and in the stored summary without
   const store = fileStore();
   const sessions = makeSessions(speaking("hello"), { store });
   const session = await sessions.create({ cwd: "/" });
-  session.setTitle(" My\n title ");
+  await session.setTitle(" My\n title ");
   expect(session.title).toBe("My title");
   await expect.poll(async () => (await store.readSummary(session.id))?.title).toBe("My title");
-  expect(() => session.setTitle("x".repeat(201))).toThrow(expect.objectContaining({ code: "invalid_setting" }));
+  await expect(session.setTitle("x".repeat(201))).rejects.toEqual(expect.objectContaining({ code: "invalid_setting" }));
 });
 
 describe("settings", () => {
@@ -259,10 +251,10 @@ describe("settings", () => {
   test.each(MODES)("the mode %s writes all three flags, whatever they were", async (mode) => {
     const sessions = makeSessions(speaking(""));
     const session = await sessions.create({ cwd: "/" });
-    for (const option of ["auto_approve_writes", "auto_approve_execute", "read_only"] as const) {
-      session.setFlag(option, mode !== "auto");
+    for (const option of ["auto_approve_writes", "auto_approve_execute", "read_only"]) {
+      await session.set({ option, value: mode !== "auto" });
     }
-    session.setMode(mode);
+    await session.set({ mode });
     expect(session.settings).toMatchObject(MODE_FLAGS[mode]);
     expect(session.mode).toBe(mode);
   });
@@ -270,8 +262,8 @@ describe("settings", () => {
   test("a flag changes itself alone, and read-only wins over auto", async () => {
     const sessions = makeSessions(speaking(""));
     const session = await sessions.create({ cwd: "/" });
-    session.setMode("auto");
-    session.setFlag("read_only", true);
+    await session.set({ mode: "auto" });
+    await session.set({ option: "read_only", value: true });
     expect(session.settings).toMatchObject({ autoApproveWrites: true, autoApproveExecute: true, readOnly: true });
     expect(session.mode).toBe("read-only");
     expect(typesOf(await recordsOf(sessions, session.id))).toEqual(["mode_changed", "config_changed"]);
@@ -286,7 +278,7 @@ describe("settings", () => {
     const refused = expect.objectContaining({ code: "invalid_setting" });
     await expect(sessions.create({ cwd: "/", settings: { model: name } })).rejects.toEqual(refused);
     const session = await sessions.create({ cwd: "/" });
-    expect(() => session.setModel(name)).toThrow(refused);
+    await expect(session.set({ model: name })).rejects.toEqual(refused);
   });
 });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { AgentEvent, Message, SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore } from "@chimera/event-store";
 import { expect, onTestFinished, test } from "vitest";
-import { type Agent, type Summary, visibleRecords } from "../src/index.js";
+import type { Agent, Summary } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt } from "./fixture.js";
 
 const seal = (data: string) => ({ provider: "p", model: "m", data: { signature: data } });
@@ -86,8 +86,7 @@ test("what is loaded for clients holds no seal, and the log holds all of them", 
   const session = await sessions.create({ cwd: "/" });
   await runPrompt(sessions, session.id, "go");
   const shown = [];
-  const entries = sessions.storeOf(session.id).read(session.id);
-  for await (const record of visibleRecords(entries, session.history.hidden())) shown.push(record);
+  for await (const record of (await sessions.loadVisible(session.id)).visible) shown.push(record);
   expect(JSON.stringify(shown)).not.toContain("signature");
   expect(JSON.stringify(await recordsOf(sessions, session.id)).split("signature")).toHaveLength(4);
 });

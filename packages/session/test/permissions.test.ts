@@ -10,8 +10,8 @@ const asking: Agent = async function* (_turn, { ask }) {
 async function asked(deps: Partial<SessionsDeps> = {}) {
   const sessions = makeSessions(asking, deps);
   const session = await sessions.create({ cwd: "/" });
-  const clients = [1, 2].map(() => session.attach({ approves: true }));
-  session.attach({ approves: false });
+  const clients = [1, 2].map(() => sessions.attach(session.id, { approves: true }));
+  sessions.attach(session.id, { approves: false });
   session.prompt({ text: "go" });
   await until(() => session.openPermissions.size > 0);
   const [id] = session.openPermissions.keys();
@@ -25,7 +25,7 @@ test("the last client that approves leaves: what is open is denied", async () =>
   clients[1]?.detach();
   clients[1]?.detach();
   await session.idle();
-  expect(session.history.turns[0]?.result?.output).toBe("deny by rule");
+  expect(session.conversation.turns[0]?.result?.output).toBe("deny by rule");
 });
 
 test("two clients answer at once: the first counts, the second is told", async () => {
@@ -33,7 +33,7 @@ test("two clients answer at once: the first counts, the second is told", async (
   const answers = await Promise.allSettled([session.answer(id, "always", "phone"), session.answer(id, "deny")]);
   expect(answers.map((answer) => answer.status)).toEqual(["fulfilled", "rejected"]);
   await session.idle();
-  expect(session.history.turns[0]?.result?.output).toBe("always by client");
+  expect(session.conversation.turns[0]?.result?.output).toBe("always by client");
 });
 
 test("the request and its answer are records, with who answered", async () => {
@@ -60,7 +60,7 @@ test.each([30 * DAY_S, Number.MAX_VALUE])("a time-out of %d s waits", async (per
   expect([...session.openPermissions.keys()]).toEqual([id]);
   await session.answer(id, "allow");
   await session.idle();
-  expect(session.history.turns[0]?.result?.output).toBe("allow by client");
+  expect(session.conversation.turns[0]?.result?.output).toBe("allow by client");
 });
 
 const NOT_TIMES = [-1, Number.NaN, Number.POSITIVE_INFINITY, true, "5"] as number[];
@@ -75,5 +75,5 @@ test.each(NOT_TIMES)("a time-out of %s is refused where it is set, and so is a t
 test("closing the session denies, and the turn ends as cancelled", async () => {
   const { sessions, session } = await asked();
   await sessions.close(session.id);
-  expect(session.history.turns[0]?.result?.cancelled).toBe(true);
+  expect(session.conversation.turns[0]?.result?.cancelled).toBe(true);
 });

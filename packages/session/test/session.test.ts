@@ -1,6 +1,7 @@
-import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import { createMemoryStore } from "@chimera/event-store";
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../src/index.js";
+import type { Agent, Summary } from "../src/index.js";
 import { defaults, makeSessions, recordsOf, runPrompt, speaking, typesOf, until } from "./fixture.js";
 
 describe("a turn", () => {
@@ -94,7 +95,7 @@ describe("a turn", () => {
     ]);
     await session.idle();
     expect(order).toEqual(["a", "b", "c"]);
-    expect(session.history.turns.map((turn) => turn.result?.output)).toEqual(["A", "B", "C"]);
+    expect(session.conversation.turns.map((turn) => turn.result?.output)).toEqual(["A", "B", "C"]);
   });
 
   it("refuses the prompt that would overfill the queue", async () => {
@@ -123,15 +124,19 @@ describe("cancel", () => {
     expect(session.cancel()).toBe(false);
     await session.idle();
     const records = await recordsOf(sessions, session.id);
-    expect(records.find((record) => record.type === "cancelled")?.metadata).toEqual({ output: "part of one" });
-    expect(session.history.turns[1]?.result?.output).toBe("part of two");
+    expect(records.find((record) => record.type === "cancelled")?.metadata).toEqual({
+      output: "part of one",
+      steps: 0,
+      cost: 0,
+    });
+    expect(session.conversation.turns[1]?.result?.output).toBe("part of two");
   });
 
   it("leaves behind an agent that ignores it within two seconds", async () => {
     const sessions = makeSessions(hanging);
     const session = await sessions.create({ cwd: "/" });
     session.prompt({ text: "x" });
-    await until(() => session.history.turns[0]?.started === true);
+    await until(() => session.conversation.turns[0]?.started === true);
     session.cancel();
     expect(session.state).toBe("cancelled");
     await session.idle();
@@ -155,7 +160,7 @@ describe("permissions", () => {
   it("take the first answer and refuse the second", async () => {
     const sessions = makeSessions(asking);
     const session = await sessions.create({ cwd: "/" });
-    session.attach({ approves: true });
+    sessions.attach(session.id, { approves: true });
     session.prompt({ text: "go" });
     await until(() => session.openPermissions.size === 1);
     const [permission] = session.openPermissions.keys();
@@ -163,22 +168,22 @@ describe("permissions", () => {
     await expect(session.answer(permission!, "deny")).rejects.toMatchObject({ code: "already_resolved" });
     await expect(session.answer("perm-none", "deny")).rejects.toMatchObject({ code: "permission_not_found" });
     await session.idle();
-    expect(session.history.turns[0]?.result?.output).toBe("allow by client");
+    expect(session.conversation.turns[0]?.result?.output).toBe("allow by client");
   });
 
   it("time out as denied", async () => {
     const sessions = makeSessions(asking, { permissionTimeout: 0.02 });
     const session = await sessions.create({ cwd: "/" });
-    session.attach({ approves: true });
+    sessions.attach(session.id, { approves: true });
     session.prompt({ text: "go" });
     await session.idle();
-    expect(session.history.turns[0]?.result?.output).toBe("deny by timeout");
+    expect(session.conversation.turns[0]?.result?.output).toBe("deny by timeout");
   });
 
   it("are denied by a cancel", async () => {
     const sessions = makeSessions(asking);
     const session = await sessions.create({ cwd: "/" });
-    session.attach({ approves: true });
+    sessions.attach(session.id, { approves: true });
     session.prompt({ text: "go" });
     await until(() => session.openPermissions.size === 1);
     session.cancel();
@@ -216,11 +221,11 @@ describe("the end of a session", () => {
   });
 
   it("torn down while it was kept in memory only, leaves nothing", async () => {
-    const sessions = makeSessions(speaking("hi"));
+    const ephemeral = createMemoryStore<SessionEvent, Summary>();
+    const sessions = makeSessions(speaking("hi"), { ephemeral });
     const { id } = await sessions.create({ cwd: "/", persist: false });
-    const store = sessions.storeOf(id);
     await sessions.tearDown(id);
-    expect(await store.has(id)).toBe(false);
+    expect(await ephemeral.has(id)).toBe(false);
   });
 });
 
@@ -229,7 +234,7 @@ describe("the approval preset", () => {
     const seen: unknown[] = [];
     const agent: Agent = async function* ({ settings }) {
       seen.push(settings.options["approval"]);
-      session.setApproval("full", "console");
+      void session.set({ approval: "full" }, "console");
       seen.push(settings.options["approval"]);
       yield { type: "text_delta", metadata: { text: "ok" } } satisfies AgentEvent;
     };
@@ -250,7 +255,7 @@ describe("the approval preset", () => {
     const [one, two] = [await sessions.create({ cwd: "/" }), await sessions.create({ cwd: "/" })];
     await runPrompt(sessions, one.id, "hi");
     const child = await sessions.fork(one.id);
-    one.setApproval("full");
+    await one.set({ approval: "full" });
     expect([two, child].map(({ settings }) => settings.options["approval"])).toEqual(["auto", "auto"]);
   });
 });
@@ -265,7 +270,7 @@ describe("files that a client lends", () => {
   it("are the disk's again when it has gone, which is said once", async () => {
     const sessions = makeSessions(reading, { disk: { readText: async () => "saved", writeText: async () => {} } });
     const session = await sessions.create({ cwd: "/" });
-    const { detach } = session.attach({ approves: true, effects: { readText: async () => "unsaved" } });
+    const { detach } = sessions.attach(session.id, { approves: true, effects: { readText: async () => "unsaved" } });
     const before = await runPrompt(sessions, session.id, "one");
     detach();
     const after = await runPrompt(sessions, session.id, "two");

@@ -63,7 +63,7 @@ describe("a built-in command", () => {
       expect(output).toContain(`/${name}`);
     }
     expect(session.title).toBeNull();
-    expect(session.history.messages(9)).toEqual([]);
+    expect(session.conversation.messages(9)).toEqual([]);
   });
 
   test.each([
@@ -95,7 +95,7 @@ describe("a built-in command", () => {
     const { sessions, session } = await say("first");
     await runPrompt(sessions, session.id, "/clear");
     await runPrompt(sessions, session.id, "second");
-    expect(session.history.messages(9)).toEqual([
+    expect(session.conversation.messages(9)).toEqual([
       { role: "user", text: "second" },
       { role: "assistant", parts: [{ type: "text", text: "asked: second" }] },
     ]);
@@ -119,12 +119,12 @@ describe("a built-in command", () => {
     expect(asked).toEqual([["/compact the tests", "the tests", [0, 1], 4]]);
     const said = (history: readonly Message[]) =>
       history.map((each) => (each.role === "assistant" ? "reply" : "text" in each && each.text));
-    expect(said(session.history.messages(9))).toEqual(["in short", "second", "reply", "third", "reply"]);
-    expect(session.history.seen(9)).toEqual([1, 3]);
+    expect(said(session.conversation.messages(9))).toEqual(["in short", "second", "reply", "third", "reply"]);
+    expect(session.conversation.seen(9)).toEqual([1, 3]);
     await session.undo({ steps: 2 });
-    expect(said(session.history.messages(9))).toEqual(["first", "reply", "second", "reply"]);
+    expect(said(session.conversation.messages(9))).toEqual(["first", "reply", "second", "reply"]);
     await session.redo({ steps: 1 });
-    expect(said(session.history.messages(9))).toEqual(["in short", "second", "reply"]);
+    expect(said(session.conversation.messages(9))).toEqual(["in short", "second", "reply"]);
   });
 });
 

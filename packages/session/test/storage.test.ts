@@ -70,7 +70,7 @@ async function fillDuringTurn() {
   });
   const session = await sessions.create({ cwd: "/" });
   const lost: unknown[] = [];
-  session.attach({ approves: false, onTurnsLost: (error) => void lost.push(error) });
+  sessions.attach(session.id, { approves: false, onTurnsLost: (error) => void lost.push(error) });
   session.prompt({ text: "one" });
   await untilHeard(session);
   disk.full = true;
@@ -90,14 +90,14 @@ describe("a log that cannot be written", () => {
   test("leaves the history equal to what the log holds", async () => {
     const { session, records } = await fillDuringTurn();
     const written = (await records()).filter((record) => record.type === "text_delta").length;
-    expect(session.history.count(new Set(["text_delta"]))).toBe(written);
+    expect(session.conversation.count(new Set(["text_delta"]))).toBe(written);
   });
 
   test("refuses prompts and settings with the storage error while it lasts", async () => {
     const { session } = await fillDuringTurn();
     expect(() => session.prompt({ text: "two" })).toThrow(expect.objectContaining({ code: "storage_full" }));
     await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(() => session.setMode("auto")).toThrow(expect.objectContaining({ code: "storage_full" }));
+    await expect(session.set({ mode: "auto" })).rejects.toEqual(expect.objectContaining({ code: "storage_full" }));
   });
 
   test("has the turn ended by the first write that succeeds, before anything new", async () => {
@@ -109,7 +109,7 @@ describe("a log that cannot be written", () => {
     const after = (await records()).slice(before);
     expect(typesOf(after).slice(0, 5)).toEqual(["tool_result", "error", "turn_end", "agent_result", "user_message"]);
     expect(after[3]).toMatchObject({ turn: 0, metadata: { success: false, error: "no space left" } });
-    expect(session.history.turns[1]?.result).toMatchObject({ success: true, output: "well" });
+    expect(session.conversation.turns[1]?.result).toMatchObject({ success: true, output: "well" });
     const numbers = (await records()).map((record) => record.seq);
     expect(numbers).toEqual(numbers.map((_, index) => index + 1));
   });
@@ -119,7 +119,7 @@ describe("a log that cannot be written", () => {
     const sessions = makeSessions(talking, { store });
     const session = await sessions.create({ cwd: "/" });
     const busy: ReadonlySet<number>[] = [];
-    session.attach({ approves: false, onTurnsLost: (_, still) => void busy.push(still) });
+    sessions.attach(session.id, { approves: false, onTurnsLost: (_, still) => void busy.push(still) });
     session.prompt({ text: "one" });
     await untilHeard(session);
     disk.full = true;
@@ -133,7 +133,7 @@ describe("a log that cannot be written", () => {
     disk.full = false;
     expect(session.queued).toBe(0);
     expect(busy.at(-1)?.size).toBe(0);
-    expect(session.history.turns).toHaveLength(1);
+    expect(session.conversation.turns).toHaveLength(1);
   });
 });
 
@@ -173,7 +173,7 @@ describe("a permission that cannot be recorded", () => {
       { store },
     );
     const session = await sessions.create({ cwd: "/" });
-    session.attach({ approves: true });
+    sessions.attach(session.id, { approves: true });
     session.prompt({ text: "go" });
     await session.idle();
     expect(answer).toEqual({ decision: "deny", by: expect.any(String) });
@@ -207,7 +207,7 @@ test("a real disk that fills up ends the turn, and room made on it lets the sess
   const sessions = makeSessions(writing, { store });
   const session: Session = await sessions.create({ cwd: "/" });
   const lost = new Promise<unknown>((resolve) => {
-    session.attach({ approves: false, onTurnsLost: resolve });
+    sessions.attach(session.id, { approves: false, onTurnsLost: resolve });
   });
   session.prompt({ text: "fill it" });
   expect(await lost).toMatchObject({ code: "storage_full" });
@@ -215,8 +215,8 @@ test("a real disk that fills up ends the turn, and room made on it lets the sess
   rmSync(join(root, "filler"));
   const { turn } = session.prompt({ text: "again" });
   await session.idle();
-  expect(session.history.turns[0]?.result).toMatchObject({ success: false });
-  expect(session.history.turns[turn]?.result).toMatchObject({ success: true });
+  expect(session.conversation.turns[0]?.result).toMatchObject({ success: false });
+  expect(session.conversation.turns[turn]?.result).toMatchObject({ success: true });
   const records = await recordsOf(sessions, session.id);
   expect(records.map((record) => record.seq)).toEqual(records.map((_, index) => index + 1));
   await sessions.shutdown();

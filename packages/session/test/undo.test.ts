@@ -70,9 +70,9 @@ describe("undo", () => {
       conflicts: [],
       message: "/undo: rewound 1 turn, 1 file restored (1 remaining)",
     });
-    expect([file("0.txt"), file("1.txt"), said(session.history)]).toEqual(["one", null, ["one"]]);
+    expect([file("0.txt"), file("1.txt"), said(session.conversation)]).toEqual(["one", null, ["one"]]);
     expect((await session.redo()).message).toBe("/redo: replayed 1 turn, 1 file restored (0 remaining)");
-    expect([file("0.txt"), file("1.txt"), said(session.history)]).toEqual(["one", "two", ["one", "two"]]);
+    expect([file("0.txt"), file("1.txt"), said(session.conversation)]).toEqual(["one", "two", ["one", "two"]]);
   });
 
   test("says which file it left alone, and why", async () => {
@@ -108,7 +108,7 @@ describe("undo", () => {
     await session.undo();
     await runPrompt(sessions, session.id, "instead");
     expect((await session.redo()).turns).toBe(0);
-    expect([file("0.txt"), file("1.txt"), said(session.history)]).toEqual([null, "instead", ["instead"]]);
+    expect([file("0.txt"), file("1.txt"), said(session.conversation)]).toEqual([null, "instead", ["instead"]]);
   });
 
   test("survives a restart, in both directions", async () => {
@@ -117,11 +117,11 @@ describe("undo", () => {
     await session.undo();
     await stop();
     const again = await start().sessions.load(session.id);
-    expect(said(again.history)).toEqual(["one"]);
+    expect(said(again.conversation)).toEqual(["one"]);
     expect((await again.redo()).turns).toBe(1);
-    expect([file("1.txt"), said(again.history)]).toEqual(["two", ["one", "two"]]);
+    expect([file("1.txt"), said(again.conversation)]).toEqual(["two", ["one", "two"]]);
     await again.undo({ steps: 2 });
-    expect([file("0.txt"), said(again.history)]).toEqual([null, []]);
+    expect([file("0.txt"), said(again.conversation)]).toEqual([null, []]);
   });
 
   test("keeps a file that somebody changed since, unless it is forced", async () => {
@@ -150,11 +150,11 @@ describe("undo", () => {
     await runPrompt(sessions, session.id, "both one");
     await runPrompt(sessions, session.id, "both two");
     session.prompt({ text: "stop" });
-    await until(() => session.history.turns[2]?.started === true);
+    await until(() => session.conversation.turns[2]?.started === true);
     session.cancel();
     await session.idle();
     await session.undo();
-    expect([file("shared.txt"), said(session.history)]).toEqual(["both one", ["both one"]]);
+    expect([file("shared.txt"), said(session.conversation)]).toEqual(["both one", ["both one"]]);
   });
 
   test("is refused while a turn runs, and is not one of the turns itself", async () => {
@@ -181,7 +181,7 @@ describe("a fork", () => {
     expect(copied.slice(0, -1)).toEqual(parent.slice(0, copied.length - 1));
     expect(copied.at(-1)).toMatchObject({ type: "forked", metadata: { from: session.id, at: copied.length - 1 } });
     expect(child.summary()).toMatchObject({ parent_id: session.id });
-    expect(said(child.history)).toEqual(["one"]);
+    expect(said(child.conversation)).toEqual(["one"]);
   });
 
   test("goes its own way, and its undo leaves the parent's files alone", async () => {
@@ -189,20 +189,20 @@ describe("a fork", () => {
     await runPrompt(sessions, session.id, "one");
     const child = await sessions.fork(session.id);
     await runPrompt(sessions, child.id, "other");
-    expect(said(session.history)).toEqual(["one"]);
+    expect(said(session.conversation)).toEqual(["one"]);
     await child.undo({ steps: 2 });
-    expect([file("0.txt"), file("1.txt"), said(child.history)]).toEqual(["one", null, []]);
+    expect([file("0.txt"), file("1.txt"), said(child.conversation)]).toEqual(["one", null, []]);
   });
 
   test("keeps the parent's settings and leaves out what is not finished", async () => {
     const { sessions, session } = await open();
     await expect(sessions.fork(session.id)).rejects.toMatchObject({ code: "nothing_to_fork" });
     await runPrompt(sessions, session.id, "one");
-    session.setModel("another");
-    session.setMode("auto");
+    session.set({ model: "another" });
+    session.set({ mode: "auto" });
     session.prompt({ text: "stop" });
     const child = await sessions.fork(session.id);
-    expect([child.settings.model, child.mode, said(child.history)]).toEqual(["another", "auto", ["one"]]);
+    expect([child.settings.model, child.mode, said(child.conversation)]).toEqual(["another", "auto", ["one"]]);
     await expect(sessions.fork(session.id, { turn: 7 })).rejects.toMatchObject({ code: "nothing_to_fork" });
     session.cancel();
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Agent, visibleRecords } from "../src/index.js";
+import type { Agent } from "../src/index.js";
 import { makeSessions, runPrompt, typesOf, untilHeard } from "./fixture.js";
 
 /** Thinks and speaks in two words each, calls a tool between. */
@@ -19,8 +19,7 @@ async function visible(run: (say: (text: string) => Promise<unknown>) => Promise
   const session = await sessions.create({ cwd: "/" });
   await run((text) => runPrompt(sessions, session.id, text));
   const records = [];
-  const entries = sessions.storeOf(session.id).read(session.id);
-  for await (const record of visibleRecords(entries, session.history.hidden())) records.push(record);
+  for await (const record of (await sessions.loadVisible(session.id)).visible) records.push(record);
   return { records, session };
 }
 
@@ -78,8 +77,7 @@ test("what was streamed comes once, also when the next prompt came in the middle
   goOn();
   await session.idle();
   const texts = [];
-  const entries = sessions.storeOf(session.id).read(session.id);
-  for await (const record of visibleRecords(entries, session.history.hidden()))
+  for await (const record of (await sessions.loadVisible(session.id)).visible)
     if (record.type === "text_delta") texts.push([record.turn, record.metadata.text]);
   expect(texts).toEqual([
     [0, "said"],

@@ -9,7 +9,7 @@ export interface Approvals {
   within(options: Settings["options"] | undefined, cwd: string): ApprovalPreset;
   of(session: Session): ApprovalPreset;
   /** Takes effect at the next call, in a running turn too; throws `invalid_setting` for more than the project allows. */
-  switch(session: Session, preset: ApprovalPreset, origin?: string): { old: ApprovalPreset; new: ApprovalPreset };
+  switch(session: Session, preset: ApprovalPreset, origin?: string): Promise<Record<"old" | "new", ApprovalPreset>>;
 }
 
 export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "approval">): Approvals {
@@ -21,7 +21,7 @@ export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "appr
   return {
     within,
     of,
-    switch(session, preset, origin) {
+    async switch(session, preset, origin) {
       const old = of(session);
       const limit = limitIn(session.cwd) ?? preset;
       if (stricter(PRESET_NAMES, preset, limit) !== preset) {
@@ -30,8 +30,8 @@ export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "appr
       }
       const warning = WARNINGS[preset];
       if (old !== preset) {
-        session.setApproval(preset, origin);
-        if (warning) session.notify("warning", warning);
+        await session.set({ approval: preset }, origin);
+        if (warning) await session.notify("warning", warning);
       }
       return { old, new: preset };
     },

@@ -32,10 +32,9 @@ export function createBridges({ remote, boundsOf, report, onExit }: BridgesDeps)
     // Loaded with the first session: a start that only answers `initialize` does not carry it.
     const [{ createBridge }, serve] = await Promise.all([import("@chimera/bridge"), program.acp()]);
     const facts = () => ({ ...factsOf(session), ...boundsOf(session) });
-    const attach = () => session.attach({ approves: true });
     entry.bridge = createBridge({
       ...remote,
-      session: { id: session.id, cwd: session.cwd, facts, attach },
+      session: { id: session.id, cwd: session.cwd, facts, attach: program.attach },
       serve,
       log: report,
     });
@@ -67,7 +66,7 @@ function factsOf(session: Session): Omit<SessionFacts, "sandbox" | "approval"> {
   return {
     model: session.settings.model,
     mode: session.mode,
-    costUsd: session.history.facts.usage?.total_usd ?? 0,
+    costUsd: session.conversation.facts.usage?.total_usd ?? 0,
     lastEventId: session.lastSeq,
   };
 }

@@ -18,6 +18,7 @@ export const approvalExtension: ProgramExtension = {
     return {
       warnings: warning ? [warning] : [],
       options: { approval: preset },
+      orders: { approval: PRESET_NAMES },
       protocol: {
         name: "approval",
         capabilities: { approval: true },
@@ -28,7 +29,9 @@ export const approvalExtension: ProgramExtension = {
             description: "How much runs without asking",
             choices,
             current: approvals.of,
-            set: (session, value, origin) => void approvals.switch(session, value as ApprovalPreset, origin),
+            async set(session, value, origin) {
+              await approvals.switch(session, value as ApprovalPreset, origin);
+            },
           },
         ],
         methods: (connection) =>
@@ -41,9 +44,9 @@ export const approvalExtension: ProgramExtension = {
           name: "approval",
           description: "Show or switch the approval preset",
           hint: `[${PRESET_NAMES.join(" | ")}]`,
-          run({ session, args }) {
+          async run({ session, args }) {
             if (!args) return `approval: ${approvals.of(session)}`;
-            const { old, new: now } = approvals.switch(session, parsePreset(args));
+            const { old, new: now } = await approvals.switch(session, parsePreset(args));
             return [`approval: ${old} -> ${now}`, WARNINGS[now]].filter(Boolean).join("\n");
           },
         },

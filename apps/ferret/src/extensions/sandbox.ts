@@ -37,7 +37,7 @@ export const sandboxExtension: ProgramExtension = {
             description: "What commands and tools can reach; changing it takes a restart",
             choices,
             current: ({ cwd }) => modeIn(cwd),
-            set: (session, requested) => {
+            async set(session, requested) {
               if (requested !== modeIn(session.cwd))
                 throw new SessionError("invalid_setting", restart(session, requested));
             },

@@ -142,7 +142,11 @@ export const metadata = {
   commands_changed: v.object({
     commands: v.array(v.object({ name: text, description: text, hint: v.optional(text) })),
   }),
+  /** A client closed the session: flags and options are as it was made, model and agent stay. */
+  settings_reset: v.object({}),
   title_changed: v.object({ title: text }),
+  /** What the engine keeps in the session beyond a turn. No client sees `state`. */
+  agent_session: v.object({ state: v.unknown() as unknown as v.GenericSchema<unknown, Json> }),
   notice: v.object({ level: v.picklist(["info", "warning", "error"]), text }),
   /**
    * The summary stands for everything before turn `from_turn`. With `from_call` also for that turn's replies before the one that
@@ -163,7 +167,7 @@ export const metadata = {
     success: v.boolean(),
     error: v.nullable(text),
   }),
-  cancelled: v.object({ output: text }),
+  cancelled: v.object({ output: text, steps: v.optional(count), cost: v.optional(v.number()) }),
 } as const;
 
 export type RecordType = keyof typeof metadata;

@@ -1,20 +1,21 @@
 /** The rows of the native dialects. ferret's are otter's with its extensions' merged in. */
 import { resolve } from "node:path";
+import type { Conversation, Mark } from "@chimera/acp-schema/conversation";
 import type { Decision } from "@chimera/acp-schema/events";
 import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
 import { ErrorCode, type Methods, RpcError } from "@chimera/ndjson-rpc";
-import { listedSessions, type PromptInput } from "@chimera/session";
+import { foldLog, isSessionError, listedSessions, type OwnedSession, type PromptInput } from "@chimera/session";
 import type { Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
 import type { NativeProjection } from "../project/native.js";
 import { promptInput } from "../prompt-content.js";
 import { rowsOf } from "../rows.js";
-import { createConnectionSessions } from "./connection-sessions.js";
 import { newestEvents } from "./newest-events.js";
 import { replayNative } from "./resume.js";
+import { type NativeView, nativeView } from "./view.js";
 
 /** This list has no pages: its answer is one frame. */
 const MOST_LISTED = 1000;
@@ -23,8 +24,30 @@ const MOST_LISTED = 1000;
 const SHAPES = { ...otterMethods, "permission/respond": ferretMethods["permission/respond"] };
 
 export function nativeMethods(context: DialectContext, projection: NativeProjection, historyLimit: number): Methods {
-  const { connection, open } = context;
-  const own = createConnectionSessions(context, projection);
+  const { connection, sessions: own } = context;
+  const { types } = projection;
+  /** Updates of a session, from its last record or from after a place, for as long as it is open here. */
+  const show = (engine: Engine, session: OwnedSession, at?: Mark): void => {
+    const { seq, id: shown } = at ?? { seq: session.lastSeq, id: session.conversation.count(types) };
+    own.show(engine, session.id, { from: seq, view: () => nativeView(session.id, projection, shown) });
+  };
+  const find = async (id: string) => {
+    const engine = await context.engine();
+    return { engine, session: await engine.sessions.load(id) };
+  };
+  const open = async (id: string) => {
+    const { engine, session } = await find(id);
+    show(engine, session);
+    return { engine, session };
+  };
+  /** The session as its log says, when another process holds it: any process may read. */
+  const findHeld = async (engine: Engine, id: string, error: unknown): Promise<Held> => {
+    if (!isSessionError(error) || error.code !== "session_claimed") throw error;
+    const { logs } = engine.sessions;
+    const summary = await logs.readSummary(id);
+    const conversation = await foldLog(logs, id, { keep: "state" });
+    return { id, cwd: summary?.cwd ?? "", model: summary?.model ?? "", conversation, lastSeq: await logs.lastSeq(id) };
+  };
 
   const requireAgent = async (engine: Engine, cwd: string, name: string) => {
     const agents = (await engine.agents(cwd)).map((agent) => agent.id);
@@ -34,7 +57,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
   /** Native permission ids are answered without naming the session. */
   const respond = async (permissionId: string, decision: Decision, sessionId?: string): Promise<{ ok: true }> => {
     const engine = await context.engine();
-    const candidates = sessionId === undefined ? engine.sessions.live() : [(await own.find(sessionId)).session];
+    const candidates = sessionId === undefined ? engine.sessions.live() : [(await find(sessionId)).session];
     const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
     if (!session) throw new RpcError(ErrorCode.invalidParams, `no open permission ${permissionId}`, { permissionId });
     await session.answer(permissionId, decision, context.origin);
@@ -49,13 +72,23 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       if (mode !== undefined) await requireAgent(engine, directory, mode);
       const settings = { ...(model !== undefined && { model }), ...(mode !== undefined && { agent: mode }) };
       const session = await engine.sessions.create({ cwd: directory, settings });
-      own.show(session);
+      show(engine, session);
       return { sessionId: session.id, cwd: directory };
     },
     "session/load": async ({ sessionId }) => {
-      const { session } = await own.open(sessionId);
+      const engine = await context.engine();
+      const session = await engine.sessions.load(sessionId).catch((error) => findHeld(engine, sessionId, error));
+      const lastEventId = session.conversation.count(types);
+      if (isHeld(session)) {
+        const { cwd, model, conversation, lastSeq: from } = session;
+        const isRunning = conversation.turns.some((turn) => turn && !turn.ended);
+        const state = isRunning ? ("running" as const) : ("idle" as const);
+        own.show(engine, sessionId, { from, view: () => nativeView(sessionId, projection, lastEventId), isHeld: true });
+        const { agent = engine.sessions.defaults.agent } = conversation.settings;
+        return { sessionId, cwd, agent, model: conversation.settings.model ?? model, state, lastEventId };
+      }
+      show(engine, session);
       const { agent, model } = session.settings;
-      const lastEventId = session.history.count(projection.types);
       return { sessionId, cwd: session.cwd, agent, model, state: session.state, lastEventId };
     },
     "session/list": async () => {
@@ -73,53 +106,64 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       };
     },
     "session/get": async ({ sessionId }) => {
-      const { engine, session } = await own.find(sessionId);
+      const { engine, session } = await find(sessionId);
       // All as of one moment; the log may go on while it is read.
       const { state, lastSeq: event_count } = session;
       const summary = { ...session.summary() };
-      const step_count = session.history.facts.steps;
-      const { events, truncated } = await newestEvents(engine.sessions.storeOf(sessionId), sessionId, event_count);
+      const step_count = session.conversation.facts.steps;
+      const { events, truncated } = await newestEvents(engine.sessions.logs, sessionId, event_count);
       return { sessionId, session_id: sessionId, summary, events, state, step_count, event_count, truncated };
     },
     "session/message": (params, request) =>
-      open.prompt(params.sessionId, request, async () => {
-        const { session } = await own.open(params.sessionId);
+      own.prompt(params.sessionId, request, async () => {
+        const { session } = await open(params.sessionId);
         return { session, input: messageInput(params) };
       }),
     "session/turn": ({ sessionId, prompt: text }, request) =>
-      open.prompt(sessionId, request, async () => {
-        const { session } = await own.open(sessionId);
-        own.useTurnNotifications(session);
+      own.prompt(sessionId, request, async () => {
+        const { session } = await open(sessionId);
+        (own.view(sessionId) as NativeView | undefined)?.useTurnNotifications();
         return { session, input: { text } };
       }),
     "session/cancel": async ({ sessionId }) => {
-      await open.arrived(sessionId);
-      const { session } = await own.find(sessionId);
+      await own.arrived(sessionId);
+      const { session } = await find(sessionId);
       return { sessionId, cancelled: session.cancel() };
     },
     "session/setMode": async ({ sessionId, mode }) => {
-      const { engine, session } = await own.open(sessionId);
+      const { engine, session } = await open(sessionId);
       await requireAgent(engine, session.cwd, mode);
-      session.setAgent(mode, context.origin);
+      await session.set({ agent: mode }, context.origin);
       return { sessionId, mode };
     },
     "session/setModel": async ({ sessionId, model }) => {
-      (await own.open(sessionId)).session.setModel(model, context.origin);
+      await (await open(sessionId)).session.set({ model }, context.origin);
       return { sessionId, model };
     },
     "session/fork": async ({ sessionId, turn }) => {
-      const { engine } = await own.find(sessionId);
+      const { engine } = await find(sessionId);
       const child = await engine.sessions.fork(sessionId, { turn });
-      own.show(child);
+      show(engine, child);
       return { sessionId: child.id, parentId: sessionId };
     },
-    "session/resume": async (params) => {
-      const { engine, session } = await own.find(params.sessionId);
-      const head = session.lastSeq;
-      const since = parseCursor(params.sinceEventId);
-      const store = engine.sessions.storeOf(session.id);
-      const reply = await replayNative({ connection, store, session, projection, since, historyLimit, head });
-      own.show(session, { seq: head, shown: reply.lastEventId });
+    "session/resume": async ({ sessionId, sinceEventId }) => {
+      const engine = await context.engine();
+      const { logs, load } = engine.sessions;
+      const session = await load(sessionId).catch((error) => findHeld(engine, sessionId, error));
+      const { lastSeq: seq, conversation } = session;
+      const since = parseCursor(sinceEventId);
+      const reply = await replayNative({
+        connection,
+        logs,
+        id: sessionId,
+        conversation,
+        head: seq,
+        projection,
+        since,
+        historyLimit,
+      });
+      const view = () => nativeView(sessionId, projection, reply.lastEventId);
+      own.show(engine, sessionId, { from: seq, view, isHeld: isHeld(session) });
       return reply;
     },
     "permission/respond": (answer) =>
@@ -136,6 +180,19 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
 }
 
 // --- internal ---
+
+/** What is known of a session that another process holds. */
+interface Held {
+  readonly id: string;
+  readonly cwd: string;
+  readonly model: string;
+  readonly conversation: Conversation;
+  readonly lastSeq: number;
+}
+
+function isHeld(session: Held | OwnedSession): session is Held {
+  return !("prompt" in session);
+}
 
 function messageInput(params: MessageRequest): PromptInput {
   if ("message" in params) return { text: params.message };

@@ -1,15 +1,15 @@
 /** A log in one frame: all of its events, or the newest that fit, with notices in the place of those that cannot be read. */
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss } from "@chimera/acp-schema/http";
-import type { Damage, Entry, EventStore } from "@chimera/event-store";
-import type { Summary } from "@chimera/session";
+import type { Damage, Entry } from "@chimera/event-store";
+import type { SessionLogs } from "@chimera/session";
 import { lossRecord } from "../project/loss.js";
 
 /** Of records. Half of the longest line that a client of this package takes. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 export async function newestEvents(
-  store: EventStore<SessionEvent, Summary>,
+  logs: SessionLogs,
   id: string,
   to: number,
 ): Promise<{ readonly events: (SessionRecord | Loss)[]; readonly truncated: boolean }> {
@@ -21,7 +21,7 @@ export async function newestEvents(
   const onDamage = (damage: Damage) => {
     if (damage.seq !== null) kept.push(damage);
   };
-  for await (const entry of store.read(id, { to, onDamage })) {
+  for await (const entry of logs.read(id, { to, onDamage })) {
     kept.push(entry);
     bytes += sizeOf(entry);
     // The newest is there whatever its size.

@@ -1,7 +1,6 @@
 /** One session as a native dialect shows it: counted updates, or bare records for clients of `session/turn`. */
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Damage } from "@chimera/event-store";
-import type { Session } from "@chimera/session";
 import { lossFrames } from "../project/loss.js";
 import type { NativeProjection } from "../project/native.js";
 import { stopReasonOf, turnFailure } from "../turn-outcome.js";
@@ -24,8 +23,8 @@ export interface NativeView extends SessionView {
 }
 
 /** `shown` is how many updates the client is past when the view begins. */
-export function nativeView(session: Session, projection: NativeProjection, shown: number): NativeView {
-  const head = frameHead(session.id);
+export function nativeView(id: string, projection: NativeProjection, shown: number): NativeView {
+  const head = frameHead(id);
   let eventId = shown;
   let turnClient = false;
 
@@ -40,7 +39,7 @@ export function nativeView(session: Session, projection: NativeProjection, shown
         // The record's own line is the payload; only the session's id joins it.
         return method
           ? [
-              `{"jsonrpc":"2.0","method":"${method}","params":{"sessionId":${JSON.stringify(session.id)},${entry.line.slice(1)}}`,
+              `{"jsonrpc":"2.0","method":"${method}","params":{"sessionId":${JSON.stringify(id)},${entry.line.slice(1)}}`,
             ]
           : [];
       }
@@ -48,13 +47,13 @@ export function nativeView(session: Session, projection: NativeProjection, shown
     },
     lost(damage) {
       eventId += notifying(damage, projection);
-      return lossFrames(session.id, damage, false);
+      return lossFrames(id, damage, false);
     },
-    answer(turn) {
-      const state = session.history.turns[turn];
+    answer({ conversation }, turn) {
+      const state = conversation.turns[turn];
       const stopReason = stopReasonOf(state);
       if (stopReason === "error") return { error: turnFailure(state) };
-      return { result: { sessionId: session.id, stopReason, output: state?.result?.output ?? "" } };
+      return { result: { sessionId: id, stopReason, output: state?.result?.output ?? "" } };
     },
   };
 }

@@ -1,19 +1,21 @@
 /** The rows of standard ACP v1. */
-import { agentMethods, InitializeRequest, McpServer } from "@chimera/acp-schema";
+import { agentMethods, type ClientCapabilities, InitializeRequest, McpServer } from "@chimera/acp-schema";
 import { parseCursor } from "@chimera/event-store";
 import { deferred, type Methods } from "@chimera/ndjson-rpc";
-import { parseMode } from "@chimera/session";
+import { parseMode, type Session } from "@chimera/session";
 import * as v from "valibot";
+import type { Choice, Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
 import { promptInput } from "../prompt-content.js";
 import { rowsOf } from "../rows.js";
-import { createConnectionSessions } from "./connection-sessions.js";
+import { createCommandList } from "./command-list.js";
 import { listSessions } from "./list.js";
 import { mcpServer } from "./mcp-servers.js";
 import { replayRaw, replayVisible } from "./replay.js";
-import { configOptions, setConfigOption } from "./settings.js";
+import { configOptions, modeState, type SettingsShown, setConfigOption } from "./settings.js";
 import { loadedServers, namedLinks, plainServers, tolerate, typedValue } from "./tolerated.js";
+import { standardView } from "./view.js";
 
 const Rewinding = v.object({
   sessionId: v.string(),
@@ -49,17 +51,31 @@ const SHAPES = {
 
 /** Built once per connection, for what its client said it can do. */
 export function standardMethods(context: DialectContext, hello: Record<string, unknown>): Methods {
-  const { connection, open, origin } = context;
+  const { connection, sessions: own, origin } = context;
   // The version was settled with the dialect, which may have been forced on a client that names none.
   const { clientCapabilities: capabilities } = v.parse(InitializeRequest, { ...hello, protocolVersion: 1 });
-  const own = createConnectionSessions(context, capabilities);
-
+  const shows = createShows(context, capabilities);
+  const commands = createCommandList(connection);
+  const open = async (id: string): Promise<Session> => {
+    const engine = await context.engine();
+    const session = await engine.sessions.load(id);
+    await shows.settings(engine, session);
+    show(engine, session, session.lastSeq);
+    return session;
+  };
+  /** Shows a session that the client just made or asked for, from after a record. */
+  const show = (engine: Engine, session: Session, from: number) => {
+    own.show(engine, session.id, { from, view: () => shows.view(engine, session) });
+    return shows.settingsOf(session);
+  };
   const rewind = async (
     direction: "undo" | "redo",
     { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
-  ) => {
-    const { session } = await own.open(sessionId);
-    return session[direction]({ steps, force, dryRun: dry_run, origin });
+  ) => (await open(sessionId))[direction]({ steps, force, dryRun: dry_run, origin });
+  const close = async (sessionId: string) => {
+    await own.close(sessionId);
+    commands.forget(sessionId);
+    shows.forget(sessionId);
   };
 
   return rowsOf(SHAPES, {
@@ -72,27 +88,26 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
         engine.sessions.create({ cwd, directories: additionalDirectories ?? [] }),
         engine.agents(cwd),
       ]);
-      own.lend(session, mcpServers.map(mcpServer));
-      const shown = own.shownWith(engine, session, agents);
-      own.show(session, shown, 0);
-      return { sessionId: session.id, ...own.settingsOf(session, shown) };
+      own.lend(session.id, mcpServers.map(mcpServer));
+      shows.set(engine, session, agents);
+      return { sessionId: session.id, ...show(engine, session, 0) };
     },
     "session/load": async ({ sessionId, mcpServers }, request): Promise<typeof deferred> => {
       const engine = await context.engine();
-      const session = await engine.sessions.load(sessionId);
-      own.lend(session, mcpServers.map(mcpServer));
-      const shown = await own.shownFor(engine, session);
+      const { session, visible } = await engine.sessions.loadVisible(sessionId);
       const head = session.lastSeq;
-      await replayVisible({ connection, sessions: engine.sessions, session, capabilities }, head);
+      own.lend(sessionId, mcpServers.map(mcpServer));
+      await shows.settings(engine, session, true);
+      await replayVisible({ connection, session, capabilities }, visible);
       // Live updates start after the reply, from where the replay ended.
-      request.reply(own.settingsOf(session, shown));
-      own.show(session, shown, head);
+      request.reply(shows.settingsOf(session));
+      show(engine, session, head);
       return deferred;
     },
     "session/resume": async ({ sessionId, mcpServers }) => {
-      const { session, shown } = await own.open(sessionId);
-      if (mcpServers) own.lend(session, mcpServers.map(mcpServer));
-      return own.settingsOf(session, shown);
+      const session = await open(sessionId);
+      if (mcpServers) own.lend(sessionId, mcpServers.map(mcpServer));
+      return shows.settingsOf(session);
     },
     "session/list": async ({ cwd, cursor }) => {
       const engine = await context.engine();
@@ -103,65 +118,93 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const index = _meta?.["chimera.dev/messageIndex"];
       const turn = typeof index === "number" && Number.isInteger(index) ? index : undefined;
       const child = await engine.sessions.fork(sessionId, { turn });
-      own.lend(child, (mcpServers ?? []).map(mcpServer));
-      const shown = await own.shownFor(engine, child);
-      own.show(child, shown);
-      return { sessionId: child.id, ...own.settingsOf(child, shown) };
+      own.lend(child.id, (mcpServers ?? []).map(mcpServer));
+      await shows.settings(engine, child);
+      return { sessionId: child.id, ...show(engine, child, child.lastSeq) };
     },
     "session/close": async ({ sessionId }) => {
-      await own.close(sessionId);
+      await close(sessionId);
       return {};
     },
     "session/delete": async ({ sessionId }) => {
-      const { sessions } = await own.close(sessionId);
-      await sessions.delete(sessionId);
+      await close(sessionId);
+      await (await context.engine()).sessions.delete(sessionId);
       return {};
     },
     "session/prompt": ({ sessionId, prompt }, request) =>
-      open.prompt(sessionId, request, async () => {
-        const { engine, session } = await own.open(sessionId);
-        const first = !own.commands.known(session.id);
-        const updates = own.commands.tell(engine, session);
+      own.prompt(sessionId, request, async () => {
+        const session = await open(sessionId);
+        const isFirst = !commands.known(sessionId);
+        const updates = commands.tell(await context.engine(), session);
         // Only the first prompt waits for them: looking whether they changed must not stand between a prompt and its first word.
-        if (first) await updates;
+        if (isFirst) await updates;
         return { session, input: promptInput(prompt), updates };
       }),
     "session/cancel": async ({ sessionId }) => {
-      await open.arrived(sessionId);
+      await own.arrived(sessionId);
       const { sessions } = await context.engine();
       sessions.find(sessionId)?.cancel();
       return {};
     },
     "session/set_mode": async ({ sessionId, modeId }) => {
-      const { session } = await own.open(sessionId);
-      session.setMode(parseMode(modeId), origin);
+      await (await open(sessionId)).set({ mode: parseMode(modeId) }, origin);
       return {};
     },
     "session/set_config_option": async (params) => {
-      const { engine, session } = await own.open(params.sessionId);
-      const shown = await own.shownFor(engine, session);
-      setConfigOption(session, shown, { id: params.configId, value: params.value, origin });
+      const session = await open(params.sessionId);
+      const shown = await shows.settings(await context.engine(), session, true);
+      await setConfigOption(session, shown, { id: params.configId, value: params.value, origin });
       return { configOptions: configOptions(session, shown) };
     },
     "session/set_model": async ({ sessionId, modelId }) => {
-      (await own.open(sessionId)).session.setModel(modelId, origin);
+      await (await open(sessionId)).set({ model: modelId }, origin);
       return {};
     },
     "session/set_title": async ({ sessionId, title }) => {
-      const { session } = await own.open(sessionId);
-      session.setTitle(title, origin);
+      const session = await open(sessionId);
+      await session.setTitle(title, origin);
       return { title: session.title ?? "" };
     },
     "_chimera.dev/session/replay": async ({ sessionId, sinceEventId }) => {
-      const { engine, session, shown } = await own.find(sessionId);
+      const engine = await context.engine();
+      const { sessions } = engine;
+      const session = await sessions.load(sessionId);
+      await shows.settings(engine, session);
       const to = session.lastSeq;
       const from = parseCursor(sinceEventId);
-      const replayed = await replayRaw({ connection, sessions: engine.sessions, session, capabilities }, { from, to });
+      const replayed = await replayRaw({ connection, sessions, session, capabilities }, { from, to });
       // Opened where the replay ended: a client that starts with this call sees every record once and in order.
-      own.show(session, shown, to);
+      show(engine, session, to);
       return { sessionId, replayed, lastEventId: to, truncated: false };
     },
     "_chimera.dev/session/undo": (params) => rewind("undo", params),
     "_chimera.dev/session/redo": (params) => rewind("redo", params),
   });
+}
+
+// --- internal ---
+
+/** How this connection's client sees settings, by session id: the choices change with the directory and over time. */
+function createShows(context: DialectContext, capabilities: ClientCapabilities) {
+  const { connection, origin, extensions } = context;
+  const booleans = capabilities.session?.configOptions?.boolean != null;
+  const known = new Map<string, SettingsShown>();
+  const set = (engine: Engine, { id }: Session, agents: readonly Choice[]): SettingsShown => {
+    const shown = { models: engine.models(), agents, extensions, booleans };
+    known.set(id, shown);
+    return shown;
+  };
+  return {
+    set,
+    /** Looks the choices up, unless they are known; `anew` always does. */
+    settings: async (engine: Engine, session: Session, anew = false): Promise<SettingsShown> =>
+      (!anew && known.get(session.id)) || set(engine, session, await engine.agents(session.cwd)),
+    settingsOf: (session: Session) => ({
+      modes: modeState(session),
+      configOptions: configOptions(session, known.get(session.id)!),
+    }),
+    view: ({ sessions }: Engine, session: Session) =>
+      standardView(session, { connection, capabilities, sessions, shown: () => known.get(session.id)!, origin }),
+    forget: (id: string) => void known.delete(id),
+  };
 }

@@ -21,7 +21,7 @@ const OPTIONS: Readonly<Record<Decision, PermissionOption>> = {
 
 export function createPermissionPrompts(
   connection: Connection,
-  session: Session,
+  session: { readonly id: string; find(): Session | undefined },
   origin: string | undefined,
 ): PermissionPrompts {
   const asked = new Map<string, AbortController>();
@@ -43,12 +43,16 @@ export function createPermissionPrompts(
       .catch((error) => (abort.signal.aborted || isGone(error) ? null : ("deny" as const)));
     asked.delete(permission_id);
     // Somebody may have answered in the meantime; the first answer counts.
-    if (decision) await session.answer(permission_id, decision, origin).catch(() => {});
+    if (decision)
+      await session
+        .find()
+        ?.answer(permission_id, decision, origin)
+        .catch(() => {});
   };
 
   /** The call as it was announced, so that a client shows the question under the same words. */
   function toolCallOf({ call_id, tool, args }: OpenPermission): object {
-    const call = session.history.openCalls.get(call_id);
+    const call = session.find()?.conversation.openCalls.get(call_id);
     const shown = call ? { title: call.title, kind: call.kind, locations: call.locations } : { title: tool };
     return { toolCallId: call_id, ...shown, status: "pending", rawInput: cutArgs(args) };
   }

@@ -1,8 +1,10 @@
 /** History as updates: all of it for `session/load`, everything after a cursor for `_chimera.dev/session/replay`. */
 import type { ClientCapabilities } from "@chimera/acp-schema";
+import { createUpgrade } from "@chimera/acp-schema/conversation";
+import type { SessionRecord } from "@chimera/acp-schema/events";
 import type { Damage } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
-import { createOlderReader, type Session, type Sessions, visibleRecords } from "@chimera/session";
+import type { Session, Sessions } from "@chimera/session";
 import { createFrames } from "./frames.js";
 
 export interface Replay {
@@ -12,15 +14,13 @@ export interface Replay {
   readonly capabilities: ClientCapabilities;
 }
 
-/** The visible conversation up to `to`, deltas joined. */
+/** The visible conversation, deltas joined. */
 export async function replayVisible(
-  { connection, sessions, session, capabilities }: Replay,
-  to: number,
+  { connection, session, capabilities }: Omit<Replay, "sessions">,
+  visible: AsyncIterable<SessionRecord>,
 ): Promise<void> {
   const frames = createFrames(session.id, capabilities);
-  const onDamage = (damage: Damage) => frames.lost(damage).forEach(connection.notifyEncoded);
-  const entries = sessions.storeOf(session.id).read(session.id, { to, onDamage });
-  for await (const record of visibleRecords(entries, session.history.hidden())) {
+  for await (const record of visible) {
     frames.of(record).forEach(connection.notifyEncoded);
     await connection.drained();
   }
@@ -33,10 +33,10 @@ export async function replayRaw(
 ): Promise<number> {
   const frames = createFrames(session.id, capabilities);
   const onDamage = (damage: Damage) => frames.lost(damage).forEach(connection.notifyEncoded);
-  const older = createOlderReader();
+  const upgrade = createUpgrade();
   let replayed = 0;
-  for await (const entry of sessions.storeOf(session.id).read(session.id, { ...range, onDamage })) {
-    const record = older(entry.event);
+  for await (const entry of sessions.logs.read(session.id, { ...range, onDamage })) {
+    const record = upgrade(entry.event);
     for (const line of record ? frames.of(record) : []) {
       connection.notifyEncoded(line);
       replayed++;

@@ -1,15 +1,8 @@
 /** A session's modes and config options as ACP shows them; always the complete list. */
 import type { SessionConfigOption, SessionModeState } from "@chimera/acp-schema";
+import { FLAG_OPTIONS, type FlagOption, isFlagOption, MODES, type Mode } from "@chimera/acp-schema/conversation";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
-import {
-  FLAG_OPTIONS,
-  type FlagOption,
-  isFlagOption,
-  MODES,
-  type Mode,
-  parseMode,
-  type Session,
-} from "@chimera/session";
+import { parseMode, type Session, type SettingChange } from "@chimera/session";
 import type { Choice } from "../context.js";
 import type { Extension } from "../extension.js";
 
@@ -56,35 +49,33 @@ export function configOptions(session: Session, shown: SettingsShown): SessionCo
   return options;
 }
 
-/** Applies one option; an unknown id or value is the client's fault. */
-export function setConfigOption(
+/** Applies one option; an unknown id or value is the client's fault. Resolves when the change is durable. */
+export async function setConfigOption(
   session: Session,
   shown: SettingsShown,
   { id, value, origin }: { readonly id: string; readonly value: string | boolean; readonly origin: string | undefined },
-): void {
-  if (isFlagOption(id)) {
-    if (typeof value !== "boolean") throw invalid(`${id} takes a boolean`);
-    session.setFlag(id, value, origin);
-    return;
-  }
-  if (typeof value !== "string") throw invalid(`${id} takes one of its options`);
-  const setters: Record<string, (value: string) => void> = {
-    model: (model) => session.setModel(model, origin),
-    mode: (mode) => session.setMode(parseMode(mode), origin),
-    agent: (agent) => session.setAgent(requireChoice(id, agent, shown.agents), origin),
-  };
+): Promise<void> {
   const extension = shown.extensions.flatMap((item) => item.options ?? []).find((option) => option.id === id);
-  if (extension) {
-    if (!extension.set) throw invalid(`${id} cannot be changed while the program runs`);
-    extension.set(session, requireChoice(id, value, extension.choices), origin);
-    return;
-  }
-  const set = Object.hasOwn(setters, id) ? setters[id] : undefined;
-  if (!set) throw invalid(`there is no config option ${id}`);
-  set(value);
+  if (extension && !extension.set) throw invalid(`${id} cannot be changed while the program runs`);
+  if (isFlagOption(id) && typeof value !== "boolean") throw invalid(`${id} takes a boolean`);
+  if (!isFlagOption(id) && typeof value !== "string") throw invalid(`${id} takes one of its options`);
+  if (extension?.set) return extension.set(session, requireChoice(id, String(value), extension.choices), origin);
+  const change = Object.hasOwn(CHANGES, id)
+    ? CHANGES[id]
+    : isFlagOption(id)
+      ? () => ({ option: id, value })
+      : undefined;
+  if (!change) throw invalid(`there is no config option ${id}`);
+  await session.set(change(String(value), shown), origin);
 }
 
 // --- internal ---
+
+const CHANGES: Readonly<Record<string, (value: string, shown: SettingsShown) => SettingChange>> = {
+  model: (model) => ({ model }),
+  mode: (mode) => ({ mode: parseMode(mode) }),
+  agent: (agent, { agents }) => ({ agent: requireChoice("agent", agent, agents) }),
+};
 
 function select(
   head: { id: string; name: string; description?: string; category?: string },

@@ -3,7 +3,7 @@ import type { ClientCapabilities, SessionUpdate } from "@chimera/acp-schema";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
-import type { Session } from "@chimera/session";
+import type { Session, Sessions } from "@chimera/session";
 import { stopReasonOf, turnFailure } from "../turn-outcome.js";
 import type { SessionView } from "../view.js";
 import { clientEffects } from "./client-effects.js";
@@ -19,15 +19,20 @@ const STOP_REASONS = new Set(["end_turn", "max_tokens", "max_turn_requests", "re
 export interface StandardViewDeps {
   readonly connection: Connection;
   readonly capabilities: ClientCapabilities;
-  readonly shown: SettingsShown;
+  readonly sessions: Sessions;
+  /** What a client is shown of the settings, as of now. */
+  readonly shown: () => SettingsShown;
   readonly origin: string | undefined;
 }
 
 export function standardView(session: Session, deps: StandardViewDeps): SessionView {
   const { connection, capabilities, shown } = deps;
-  const frames = createFrames(session.id, capabilities);
-  const prompts = createPermissionPrompts(connection, session, deps.origin);
-  const effects = clientEffects(connection, session.id, capabilities);
+  const { id } = session;
+  /** The session as it is loaded now; unloaded, it has nothing to ask. */
+  const loaded = () => deps.sessions.find(id);
+  const frames = createFrames(id, capabilities);
+  const prompts = createPermissionPrompts(connection, { id, find: loaded }, deps.origin);
+  const effects = clientEffects(connection, id, capabilities);
 
   for (const permission of session.openPermissions.values()) prompts.ask(permission);
 
@@ -46,11 +51,16 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
       const { type, metadata } = entry.event;
       if (type === "permission_resolved") prompts.withdraw(metadata.permission_id);
       if (type !== "permission_request") return;
-      const permission = session.openPermissions.get(metadata.permission_id);
+      const permission = loaded()?.openPermissions.get(metadata.permission_id);
       if (permission) prompts.ask(permission);
     },
-    answer(turn) {
-      const state = session.history.turns[turn];
+    reloaded(again) {
+      // Its start settings may have changed while it was unloaded.
+      const update = { sessionUpdate: "config_option_update", configOptions: configOptions(again, shown()) };
+      connection.notify("session/update", { sessionId: id, update });
+    },
+    answer({ conversation }, turn) {
+      const state = conversation.turns[turn];
       const stopReason = stopReasonOf(state);
       if (!STOP_REASONS.has(stopReason)) return { error: turnFailure(state) };
       const { input = 0, output = 0, cache = 0, reasoning = 0 } = state?.usage ?? {};
@@ -68,10 +78,11 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
 
   function updatesOf(entry: Entry<SessionEvent>): SessionUpdate[] {
     const updates = frames.updates(entry.event);
-    if (!CONFIG_RECORDS.has(entry.type)) return updates;
+    const now = CONFIG_RECORDS.has(entry.type) ? loaded() : undefined;
+    if (!now) return updates;
     // A flag may amount to another mode.
     if (entry.type === "config_changed")
-      updates.push({ sessionUpdate: "current_mode_update", currentModeId: session.mode });
-    return [...updates, { sessionUpdate: "config_option_update", configOptions: configOptions(session, shown) }];
+      updates.push({ sessionUpdate: "current_mode_update", currentModeId: now.mode });
+    return [...updates, { sessionUpdate: "config_option_update", configOptions: configOptions(now, shown()) }];
   }
 }

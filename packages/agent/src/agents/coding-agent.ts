@@ -2,6 +2,8 @@
  * The whole coding agent, put together: built-in and MCP tools, agent definitions, project instructions, permission rules,
  * memory and audit around the loop. For fewer parts, or others, use `createAgent`.
  */
+
+import type { Agent, AgentContext, Turn, TurnSettings } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Confine } from "../confine-port.js";
 import { type AgentOptions, createAgent } from "../create-agent.js";
@@ -12,7 +14,6 @@ import { createAudit } from "../policy/audit.js";
 import { type Classify, createPolicy } from "../policy/policy.js";
 import { createRemembered } from "../policy/remembered.js";
 import type { Policy } from "../policy-port.js";
-import type { Agent, AgentContext, Turn, TurnSettings } from "../port.js";
 import type { Tool } from "../tool.js";
 import { allowedTools } from "../tool-names.js";
 import { builtinTools } from "../tools/builtin-tools.js";
@@ -25,7 +26,8 @@ import { createOutputs } from "./outputs.js";
 import { createSurroundings } from "./surroundings.js";
 import { systemPrompt } from "./system-prompt.js";
 
-export interface CodingAgentOptions extends Pick<AgentOptions, "resolveModel" | "compact" | "clock" | "random"> {
+export interface CodingAgentOptions
+  extends Pick<AgentOptions, "resolveModel" | "compact" | "clock" | "random" | "trace"> {
   /** Where the user's own `.opencode` files are. */
   readonly home: string;
   /** The user's permission rules; a missing file is an empty one. */

@@ -1,7 +1,7 @@
 /** Tools whose results bring the instructions of the folders they touch: a model reads the rules of a place when it gets there. */
 import { realpathSync } from "node:fs";
+import type { Turn } from "@chimera/acp-schema/agent";
 import { startOf } from "@chimera/acp-schema/text";
-import type { Turn } from "../port.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { type Found, instructionText, loadInstructionsBelow, sourceMark } from "./instructions.js";
 

@@ -1,7 +1,7 @@
 /** Output too long for the model, each kept whole in a file of its own, by session. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Turn } from "../port.js";
+import type { Turn } from "@chimera/acp-schema/agent";
 
 export interface Outputs {
   directory(sessionId: string): string;

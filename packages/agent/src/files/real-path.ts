@@ -1,8 +1,8 @@
 /** From what a model calls a path to the one real path it means, and whether that lies in the workspace. */
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { Workspace } from "@chimera/acp-schema/agent";
 import { AgentError } from "../errors.js";
-import type { Workspace } from "../port.js";
 
 export type Roots = Pick<Workspace, "cwd" | "directories">;
 

@@ -92,7 +92,7 @@ async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void
     if (refusal) return failed(refusal.why, refusal.error);
     const { workspace, signal, spill } = run;
     const context = { callId: call.id, workspace, signal, permitted: touches, emit, ...(spill ? { spill } : {}) };
-    const running = run.own(async () => tool.run(input, context));
+    const running = run.traced(async () => tool.run(input, context));
     return await abortable(running, signal, GRACE_MS);
   } catch (error) {
     if (run.signal.aborted) return failed("The call was cancelled.", "cancelled");

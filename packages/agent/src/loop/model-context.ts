@@ -1,7 +1,8 @@
 /** The conversation a turn starts with, in a form that every provider accepts. */
+
+import type { Turn } from "@chimera/acp-schema/agent";
 import type { CallPart, Message, Part } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
-import type { Turn } from "../port.js";
 import type { Model, ModelMessage } from "../providers/model.js";
 import { questions } from "./limits.js";
 import type { ModelContext } from "./run.js";

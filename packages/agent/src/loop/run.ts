@@ -1,7 +1,8 @@
 /** What every part of a running turn shares. */
+
+import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "../policy-port.js";
-import type { AgentContext, Ask, Turn, Workspace } from "../port.js";
 import type { Model, ModelMessage } from "../providers/model.js";
 import type { CallIds } from "./call-ids.js";
 import type { Clock } from "./clock.js";
@@ -20,8 +21,9 @@ export interface Run {
   readonly policy: Policy;
   readonly workspace: Workspace;
   readonly ask: Ask;
-  readonly flags: NonNullable<AgentContext["flags"]>;
-  readonly own: NonNullable<AgentContext["own"]>;
+  readonly flags: AgentContext["flags"];
+  /** Runs a tool so that its stray rejections end this turn. */
+  readonly traced: ReturnType<Trace>["run"];
   readonly signal: AbortSignal;
   readonly emit: (event: AgentEvent) => void;
   readonly taken: () => Promise<void>;
@@ -56,3 +58,10 @@ export interface ModelContext {
   /** How many of the messages were in a request that the provider took. */
   accepted: number;
 }
+
+/** Called once per turn; `fail` ends that turn with an error. */
+export type Trace = (fail: (error: Error) => void) => {
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** The turn is over. */
+  end(): void;
+};

@@ -1,9 +1,9 @@
 /** Which MCP servers there are: the files of the user, of the project, and one named by hand. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { McpServer } from "@chimera/acp-schema/agent";
 import { readTextBeneath } from "../files/project-file.js";
 import { isJsonObject } from "../json.js";
-import type { McpServer } from "../port.js";
 
 /** A server as configured; the time limit is for connecting and for each call. */
 export type ConfiguredServer = McpServer & { readonly timeoutMs?: number };

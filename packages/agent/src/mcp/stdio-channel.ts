@@ -1,8 +1,8 @@
 /** An MCP server as a child process: one JSON message a line, in a process group that is ended with the channel. */
 import { StringDecoder } from "node:string_decoder";
+import type { McpServer } from "@chimera/acp-schema/agent";
 import type { Bounds } from "../confine-port.js";
 import { AgentError } from "../errors.js";
-import type { McpServer } from "../port.js";
 import { cleanEnvironment } from "../tools/environment.js";
 import { spawnGroup } from "../tools/process-group.js";
 import { type Channel, type ChannelEvents, deliver, MAX_MESSAGE } from "./channel.js";

@@ -1,9 +1,9 @@
 /** The decision itself: a pure function of a call and of everything that bears on it. */
 import { relative } from "node:path";
+import type { TurnSettings } from "@chimera/acp-schema/agent";
 import type { Risk } from "@chimera/acp-schema/events";
 import { isBeneath } from "../files/real-path.js";
 import type { PolicyCall, PolicyDecision } from "../policy-port.js";
-import type { TurnSettings } from "../port.js";
 import { commandAction, mightDodge } from "./command-rule.js";
 import { createMeter, type Meter } from "./glob.js";
 import { pathRisk, riskOf } from "./risk.js";

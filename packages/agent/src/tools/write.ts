@@ -1,7 +1,8 @@
 /** Write: a whole file, new or replaced. */
+
+import type { Workspace } from "@chimera/acp-schema/agent";
 import * as v from "valibot";
 import { isAgentError } from "../errors.js";
-import type { Workspace } from "../port.js";
 import { defineTool, describeFile, locate } from "./define.js";
 import { publishEdit } from "./publish-edit.js";
 

@@ -6,7 +6,8 @@ import type { SessionClient } from "./client.js";
 
 /** `approves`: whether somebody sits here who can be asked; without one, permissions are denied at once. */
 export function localClient(engine: RunningEngine, session: Session, approves: boolean): SessionClient {
-  const attachment = session.attach({ approves });
+  const { sessions } = engine;
+  const attachment = sessions.attach(session.id, { approves });
   return {
     id: session.id,
     cwd: session.cwd,
@@ -17,7 +18,7 @@ export function localClient(engine: RunningEngine, session: Session, approves: b
     persistent: session.persistent,
     head: session.lastSeq,
     async follow({ from, signal, onRecord, onNotice }) {
-      const subscription = session.subscribe({ from, signal }, (batch, { missing }) => {
+      const subscription = sessions.logs.follow(session.id, { from, signal }, (batch, { missing }) => {
         for (const { seq, last } of missing) onNotice(describeLoss(seq ?? 0, last ?? 0));
         for (const { event } of batch) onRecord(event);
       });

@@ -1,6 +1,6 @@
 /** What happened before somebody joined: the last turns that still count, and what is open. */
+import { foldConversation } from "@chimera/acp-schema/conversation";
 import type { SessionRecord } from "@chimera/acp-schema/events";
-import { createHistory } from "@chimera/session";
 
 /** Turns shown to somebody who joins. */
 const SHOWN = 3;
@@ -14,19 +14,19 @@ export interface Past {
 }
 
 export function createPast(): Past {
-  const history = createHistory();
+  const conversation = foldConversation({ keep: "state" });
   let kept: SessionRecord[] = [];
   return {
     add(record) {
-      history.apply(record);
+      conversation.apply(record);
       kept.push(record);
       if (record.type !== "user_message") return;
-      const oldest = history.turns.length - KEPT;
+      const oldest = conversation.turns.length - KEPT;
       if (oldest > 0) kept = kept.filter(({ turn }) => turn !== null && turn >= oldest);
     },
     end() {
-      const hidden = history.hidden();
-      const visible = history.turns.filter(({ number }) => !hidden.has(number));
+      const hidden = conversation.hidden();
+      const visible = conversation.turns.filter(({ number }) => !hidden.has(number));
       // A slash command asked no model, and is shown only among turns that did.
       const answered = visible.filter(({ steps, ended }) => steps > 0 || !ended);
       const first = answered.at(-SHOWN)?.number ?? 0;

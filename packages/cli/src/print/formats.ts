@@ -1,6 +1,6 @@
 /** What `-p` writes: the answer as text, as one JSON object, or every record of the turn as a line of JSON. */
 import type { SessionRecord } from "@chimera/acp-schema/events";
-import { withoutSeal } from "@chimera/acp-schema/parts";
+import { asShown } from "@chimera/acp-schema/parts";
 import { UsageError } from "@chimera/host";
 import type { Outcome } from "./outcome.js";
 
@@ -28,7 +28,7 @@ const FORMATS: Readonly<Record<string, OutputFormat>> = {
   },
   "stream-json": {
     record: (record) => {
-      const { type, turn, metadata } = withoutSeal(record);
+      const { type, turn, metadata } = asShown(record);
       return line({ type, turn, data: metadata });
     },
     result: (outcome, facts, turn) => line({ type: "result", turn, data: resultOf(outcome, facts) }),

@@ -1,7 +1,7 @@
 /** `sessions show`: a session's summary and its events. */
 import { join } from "node:path";
 import type { SessionRecord } from "@chimera/acp-schema/events";
-import { withoutSeal } from "@chimera/acp-schema/parts";
+import { asShown } from "@chimera/acp-schema/parts";
 import { type Damage, describeLoss } from "@chimera/event-store";
 import type { Invocation } from "@chimera/host";
 import { requireOperand } from "../actions.js";
@@ -22,7 +22,7 @@ export async function showSession(invocation: Invocation): Promise<number> {
   const path = join(paths.eventlog, id);
   if (isSet(flags, "json", "sessions")) {
     const events: SessionRecord[] = [];
-    for await (const { event } of store.read(id)) events.push(withoutSeal(event));
+    for await (const { event } of store.read(id)) events.push(asShown(event));
     printJson(invocation, { session_id: id, path, summary, events });
     return 0;
   }
@@ -36,7 +36,7 @@ export async function showSession(invocation: Invocation): Promise<number> {
   };
   for await (const { event } of store.read(id, { onDamage })) {
     count++;
-    if (count <= most) printLines(invocation, [eventLine(withoutSeal(event), style)]);
+    if (count <= most) printLines(invocation, [eventLine(asShown(event), style)]);
   }
   if (count > most) printLines(invocation, [style.dim(`… ${count - most} more events; --full shows them`)]);
   return 0;

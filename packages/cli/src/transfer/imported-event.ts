@@ -1,6 +1,7 @@
 /** An event from outside -> one of ours, or null. What is not understood must not get into a log that others fold. */
+
+import { upgradeMetadata } from "@chimera/acp-schema/conversation";
 import { type SessionEvent, type SessionRecord, SessionRecordSchema } from "@chimera/acp-schema/events";
-import { OLDER_METADATA } from "@chimera/session";
 
 export interface ImportedEvent {
   readonly event: SessionEvent;
@@ -18,12 +19,11 @@ export function createEventReader(): (value: unknown) => ImportedEvent | null {
     if (type === "user_message") turns++;
     const place = "turn" in value && type !== "user_message" ? turn : Math.max(0, turns - 1);
     if (place !== null && (typeof place !== "number" || place >= Math.max(1, turns))) return null;
-    const translate = !("turn" in value) && Object.hasOwn(OLDER_METADATA, type) ? OLDER_METADATA[type] : undefined;
     const candidate = {
       type,
       turn: place,
       ...(typeof origin === "string" && { origin }),
-      metadata: translate ? translate(metadata as Record<string, unknown>, turns - 1) : metadata,
+      metadata: "turn" in value ? metadata : upgradeMetadata(type, metadata as Record<string, unknown>, turns - 1),
     };
     const event = validated(candidate);
     const at = typeof ts === "string" ? Date.parse(ts) : Number.NaN;

@@ -1,5 +1,5 @@
 /** `serve`: ACP on stdio, HTTP on a port, or both on the same sessions, until the peer goes or a signal comes. */
-import type { OwnTurn } from "@chimera/session";
+import type { Trace } from "@chimera/agent";
 import type { Invocation } from "../command/command.js";
 import { isUsageError } from "../command/usage-error.js";
 import type { ConfigValues } from "../config/keys.js";
@@ -39,7 +39,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   for (const problem of config.problems) log.warn(problem);
   const extensions = await startExtensions(invocation, config, log);
   const owners = createTurnOwners();
-  const engine = lazyEngine(invocation, config, extensions, log, owners.own);
+  const engine = lazyEngine(invocation, config, extensions, log, owners.trace);
   const asked = untilEnd(process, log, owners);
   const ends = [asked];
   const transports: Close[] = [];
@@ -101,11 +101,11 @@ function lazyEngine(
   config: Config,
   extensions: readonly StartedExtension[],
   log: Log,
-  owner: OwnTurn,
+  trace: Trace,
 ): LazyEngine {
   const engine = whenWanted(async () => {
     const { createEngine } = await import("../engine.js");
-    return createEngine({ profile, env: process.env, config, extensions, log, owner });
+    return createEngine({ profile, env: process.env, config, extensions, log, trace });
   });
   return { get: engine.get, close: async () => (await engine.opened())?.close() };
 }

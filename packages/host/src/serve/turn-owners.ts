@@ -1,9 +1,9 @@
-/** Whose work it was that rejected where nobody listened: a turn's, or nobody's. */
+/** Finds the turn whose work rejected without a handler, so that the turn ends and not the process. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { OwnTurn } from "@chimera/session";
+import type { Trace } from "@chimera/agent";
 
 export interface TurnOwners {
-  readonly own: OwnTurn;
+  readonly trace: Trace;
   /** Ends the turn that owns what runs now; false when none does. */
   fail(error: Error): boolean;
 }
@@ -16,7 +16,7 @@ export function createTurnOwners(): TurnOwners {
   const storage = new AsyncLocalStorage<Owner>();
   let traced = 0;
   return {
-    own(fail) {
+    trace(fail) {
       const owner: Owner = { fail };
       let isTraced = false;
       return {

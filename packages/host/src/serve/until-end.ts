@@ -13,7 +13,7 @@ const EXIT_FAULT = 70;
 export function untilEnd(process: NodeJS.Process, log: Log, owners?: TurnOwners): Promise<number> {
   return new Promise((resolve) => {
     let asked = false;
-    for (const name of signalsFor(process)) {
+    for (const name of Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]) {
       process.on(name, () => {
         if (asked) {
           endChildren(process);
@@ -37,11 +37,4 @@ export function untilEnd(process: NodeJS.Process, log: Log, owners?: TurnOwners)
       log.error("a turn left a rejection to nobody, and is ended", { error });
     });
   });
-}
-
-// --- internal ---
-
-/** A handler for a hang-up would undo nohup, which is told by the terminal it replaced. */
-function signalsFor(process: NodeJS.Process): (keyof typeof NUMBERS)[] {
-  return process.stderr.isTTY === true ? ["SIGINT", "SIGTERM", "SIGHUP"] : ["SIGINT", "SIGTERM"];
 }

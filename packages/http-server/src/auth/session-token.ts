@@ -1,11 +1,11 @@
 /** Credentials scoped to one session: in memory only, as digests, gone with the session they belong to. */
 import { randomBytes } from "node:crypto";
-import type { Session } from "@chimera/session";
+import type { OwnedSession } from "@chimera/session";
 import { digest, sameDigest } from "./bearer.js";
 
 export interface SessionTokens {
   /** A new token for the session; the former one is void, and what was opened with it is cut. */
-  issue(session: Pick<Session, "id" | "ended">): string;
+  issue(session: Pick<OwnedSession, "id" | "ended">): string;
   /** The life of the token, when `presented` is the digest of that session's token. */
   check(id: string, presented: Buffer): AbortSignal | null;
   revoke(id: string): void;

@@ -15,19 +15,14 @@ export function agentRunRoutes({ deps }: Parts) {
   const { sessions } = deps;
 
   const requireRun = async (id: string): Promise<void> => {
-    const known =
-      sessions.find(id) ??
-      (await sessions
-        .storeOf(id)
-        .has(id)
-        .catch(() => false));
+    const known = sessions.find(id) ?? (await sessions.logs.has(id).catch(() => false));
     if (!known) throw new HttpError(404, "run_not_found", `there is no run ${id}`);
   };
 
   const readRun = async (id: string): Promise<Run> => {
     await requireRun(id);
     const fold = createRunFold(id, deps.name);
-    for await (const entry of sessions.storeOf(id).read(id)) {
+    for await (const entry of sessions.logs.read(id)) {
       if (entry.type !== "text_delta" && RUN_TYPES.has(entry.type)) fold.apply(entry.event);
     }
     if (!fold.run) throw new HttpError(404, "run_not_found", `there is no run ${id}`);
@@ -39,7 +34,7 @@ export function agentRunRoutes({ deps }: Parts) {
     const text = input.flatMap((message) => message.parts.map((part) => part.content)).join("\n");
     if (text.trim() === "") throw new HttpError(400, "missing_prompt", "input has no text");
     const session = await sessions.create({ cwd: deps.defaultCwd });
-    if (agent_name !== deps.name) session.setAgent(agent_name);
+    if (agent_name !== deps.name) await session.set({ agent: agent_name });
     await session.prompt({ text }).durable;
     return session;
   };

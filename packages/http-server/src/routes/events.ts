@@ -1,5 +1,6 @@
 /** The event streams of both families. */
 import { parseCursor } from "@chimera/event-store";
+import { isSessionError } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
 import { canonical, envelope, type Family } from "../stream/projection.js";
@@ -28,12 +29,8 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
    * without one is read as it is, and so is one that another process writes.
    */
   const endCutOff = async (id: string): Promise<void> => {
-    const store = sessions.storeOf(id);
-    const {
-      user_message: begun = 0,
-      agent_result = 0,
-      cancelled = 0,
-    } = await store.counts(id, await store.lastSeq(id));
+    const { logs } = sessions;
+    const { user_message: begun = 0, agent_result = 0, cancelled = 0 } = await logs.counts(id, await logs.lastSeq(id));
     if (begun > agent_result + cancelled) await sessions.load(id).catch(() => {});
   };
 
@@ -49,7 +46,11 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
       return stream(c, canonical);
     },
     "GET /session/{id}/events": async (c) => {
-      await openSession(pathPart(c, "id"));
+      const id = pathPart(c, "id");
+      // Any process may read a log, also while another one holds the session.
+      await openSession(id).catch(async (error) => {
+        if (!isSessionError(error) || error.code !== "session_claimed") throw error;
+      });
       return stream(c, envelope);
     },
   } satisfies Handlers;

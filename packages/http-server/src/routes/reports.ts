@@ -45,7 +45,7 @@ export function reportRoutes({ deps, clock }: Parts) {
       withReports(async ({ openTranscript, parseFormat, renderTranscript, contentType, TRANSCRIPT_CSP }) => {
         const format = parseFormat(c.req.query("format"));
         const id = pathPart(c, "id");
-        const source = await openTranscript(sessions.storeOf(id), id);
+        const source = await openTranscript(sessions.logs, id);
         return streamText(c, deps.log, renderTranscript(source, { format, secrets }), {
           "Content-Type": contentType(format),
           ...(format === "html" && { "Content-Security-Policy": TRANSCRIPT_CSP }),
@@ -59,7 +59,7 @@ export function reportRoutes({ deps, clock }: Parts) {
       }
       return withReports(async ({ openTranscript, share }) => {
         const id = pathPart(c, "id");
-        const shared = await share(await openTranscript(sessions.storeOf(id), id), {
+        const shared = await share(await openTranscript(sessions.logs, id), {
           sink,
           format,
           root: deps.sharesDirectory ?? "",

@@ -62,10 +62,10 @@ export function sessionRoutes(parts: Parts) {
       session?.touch();
       // Asked before the log is: what is idle here has its last record in what follows.
       const state = session?.state ?? "persisted";
-      const store = sessions.storeOf(id);
-      const summary = session?.summary() ?? (await store.readSummary(id));
+      const { logs } = sessions;
+      const summary = session?.summary() ?? (await logs.readSummary(id));
       if (!summary) throw new SessionError("session_not_found", `there is no session ${id}`);
-      const event_count = await store.lastSeq(id);
+      const event_count = await logs.lastSeq(id);
       const facts = {
         session_id: id,
         state,
@@ -83,8 +83,7 @@ export function sessionRoutes(parts: Parts) {
     "POST /sessions/{id}/title": async (c) => {
       const { title } = await readBody(c, "POST /sessions/{id}/title", { title: "missing_title" });
       const session = await openSession(pathPart(c, "id"));
-      session.setTitle(title);
-      await session.durable(session.lastSeq);
+      await session.setTitle(title);
       return c.json({ session_id: session.id, title: session.title ?? "" } satisfies TitleReply);
     },
 

@@ -1,7 +1,7 @@
 /** The two families of event stream: what a record looks like in each. Pure, one frame per record, the same ids in both. */
 import { endsTurn, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss, sessionStream } from "@chimera/acp-schema/http";
-import { withoutSeal } from "@chimera/acp-schema/parts";
+import { asShown, hasHidden } from "@chimera/acp-schema/parts";
 import { type Damage, describeLoss, type Entry } from "@chimera/event-store";
 import type { Session } from "@chimera/session";
 import type * as v from "valibot";
@@ -17,7 +17,7 @@ export interface Family {
 
 /** A record's line as it is in the log, but for what only the provider may see. */
 export function lineOf(entry: Entry<SessionEvent>): string {
-  return entry.type === "part_end" ? JSON.stringify(withoutSeal(entry.event)) : entry.line;
+  return hasHidden(entry.type) ? JSON.stringify(asShown(entry.event)) : entry.line;
 }
 
 /** `/sessions/{id}/events`: records as they are in the log. */
@@ -63,7 +63,7 @@ export function outcomeOf(batch: readonly Entry<SessionEvent>[]): Outcome | null
  */
 export function lostOutcome(missing: readonly Damage[], session: Session | undefined): Outcome | null {
   if (missing.length === 0) return null;
-  const { lastResult } = session?.history.facts ?? { lastResult: null };
+  const { lastResult } = session?.conversation.facts ?? { lastResult: null };
   if (lastResult) return { success: lastResult.success };
   return missing.some(({ types = {} }) => Object.keys(types).some(endsTurn)) ? { success: false } : null;
 }
@@ -89,11 +89,11 @@ function envelopeOf(record: SessionRecord): Envelope {
       return ["result", { message_id: message_id ?? "", output, steps, cost, success, cancelled: false }];
     }
     case "cancelled": {
-      const { output } = record.metadata;
-      return ["result", { message_id: message_id ?? "", output, steps: 0, cost: 0, success: false, cancelled: true }];
+      const { output, steps = 0, cost = 0 } = record.metadata;
+      return ["result", { message_id: message_id ?? "", output, steps, cost, success: false, cancelled: true }];
     }
     default: {
-      const { type, metadata, turn } = withoutSeal(record);
+      const { type, metadata, turn } = asShown(record);
       return ["loop_event", { message_id, type, data: metadata, turn, timestamp: Date.parse(record.ts) / 1000 }];
     }
   }

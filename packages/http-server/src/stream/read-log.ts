@@ -14,7 +14,7 @@ export async function* readLog(
   const onDamage = (damage: Damage) => {
     if (damage.seq !== null) losses.push(lossOf(damage));
   };
-  for await (const entry of sessions.storeOf(id).read(id, { onDamage, ...(to !== undefined && { to }) })) {
+  for await (const entry of sessions.logs.read(id, { onDamage, ...(to !== undefined && { to }) })) {
     if (losses.length > 0) {
       yield* losses;
       losses = [];

@@ -8,20 +8,28 @@ import { createRunFold, lossEvent, RUN_TYPES } from "../run.js";
 import { lossOf } from "./projection.js";
 import { openSink } from "./sink.js";
 
-export function streamRun(c: Context<AppEnv>, session: Session, deps: Pick<AppDeps, "name" | "log">): Response {
+export function streamRun(
+  c: Context<AppEnv>,
+  session: Session,
+  deps: Pick<AppDeps, "name" | "log" | "sessions">,
+): Response {
   const sink = openSink(c);
   const stop = new AbortController();
   const fold = createRunFold(session.id, deps.name);
-  const subscription = session.subscribe({ from: 0, signal: stop.signal }, async (batch, { missing }) => {
-    let text = missing.map((damage) => line(lossEvent(lossOf(damage)))).join("");
-    for (const entry of batch) {
-      const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
-      // The reader of a stream knows that it made the run.
-      if (event && event.type !== "run_created") text += line(event);
-    }
-    if (text !== "") await sink.write(Buffer.from(text));
-    if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
-  });
+  const subscription = deps.sessions.logs.follow(
+    session.id,
+    { from: 0, signal: stop.signal },
+    async (batch, { missing }) => {
+      let text = missing.map((damage) => line(lossEvent(lossOf(damage)))).join("");
+      for (const entry of batch) {
+        const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
+        // The reader of a stream knows that it made the run.
+        if (event && event.type !== "run_created") text += line(event);
+      }
+      if (text !== "") await sink.write(Buffer.from(text));
+      if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
+    },
+  );
   void sink.gone.then(() => stop.abort());
   void subscription.ended
     .catch((error: unknown) => deps.log?.("stream failed", { session: session.id, error: String(error) }))

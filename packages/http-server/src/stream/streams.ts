@@ -1,5 +1,5 @@
 /** Event streams of sessions: replay from a cursor, then live, from the log; each ends by one of a few causes, cleanly. */
-import type { Session, Sessions } from "@chimera/session";
+import type { OwnedSession, Sessions } from "@chimera/session";
 import type { AppDeps } from "../deps.js";
 import { LIMITS } from "../limits.js";
 import { type Batch, frame } from "./frame.js";
@@ -26,7 +26,7 @@ const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
 interface OpenStream {
   /** The live session it was opened on; null when it only reads a log. */
-  readonly session: Session | null;
+  readonly session: OwnedSession | null;
   /** Ends it at once. */
   cut(): void;
   /** Ends it when what is in the log has been delivered, within a moment. */
@@ -35,10 +35,10 @@ interface OpenStream {
 
 export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams {
   const open = new Map<string, Set<OpenStream>>();
-  const watched = new WeakSet<Session>();
+  const watched = new WeakSet<OwnedSession>();
 
   /** One watch per session, however many streams come and go. */
-  const watch = (session: Session) => {
+  const watch = (session: OwnedSession) => {
     if (watched.has(session)) return;
     watched.add(session);
     void session.ended.then(() => {
@@ -96,18 +96,16 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams 
         if (bytes.length > memory.length) memory = bytes;
         return sink.writeLent(bytes);
       };
-      const subscription = sessions
-        .storeOf(id)
-        .subscribe(id, { from, signal: stop.signal }, (batch, { live, missing }) => {
-          cursor = batch.at(-1)?.seq ?? missing.at(-1)?.last ?? cursor;
-          outcome = outcomeOf(batch) ?? lostOutcome(missing, sessions.find(id)) ?? outcome;
-          const losses = missing.map((damage) => family.lost(lossOf(damage))).join("");
-          const told = losses === "" ? undefined : sink.write(Buffer.from(losses));
-          const behind = told ? told.then(() => deliver(batch, live)) : deliver(batch, live);
-          if (!behind) return passed(live);
-          busy = true;
-          return behind.then(() => passed(live));
-        });
+      const subscription = sessions.logs.follow(id, { from, signal: stop.signal }, (batch, { live, missing }) => {
+        cursor = batch.at(-1)?.seq ?? missing.at(-1)?.last ?? cursor;
+        outcome = outcomeOf(batch) ?? lostOutcome(missing, sessions.find(id)) ?? outcome;
+        const losses = missing.map((damage) => family.lost(lossOf(damage))).join("");
+        const told = losses === "" ? undefined : sink.write(Buffer.from(losses));
+        const behind = told ? told.then(() => deliver(batch, live)) : deliver(batch, live);
+        if (!behind) return passed(live);
+        busy = true;
+        return behind.then(() => passed(live));
+      });
       const keepAlive = setInterval(() => {
         if (!busy) void sink.write(KEEP_ALIVE);
       }, LIMITS.keepAliveMs);

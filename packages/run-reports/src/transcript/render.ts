@@ -1,5 +1,5 @@
 import type { SessionRecord } from "@chimera/acp-schema/events";
-import { withoutSeal } from "@chimera/acp-schema/parts";
+import { asShown } from "@chimera/acp-schema/parts";
 import { ReportError } from "../errors.js";
 import { headingOf } from "./heading.js";
 import { renderHtml } from "./html.js";
@@ -49,7 +49,7 @@ export function renderTranscript(source: TranscriptSource, { format, secrets }: 
 async function* render(source: TranscriptSource, format: TranscriptFormat, redactor: Redactor): AsyncGenerator<string> {
   const giveWay = createPace();
   const summary = await redactor.largeValue(source.summary, giveWay);
-  const records = redactRecords(withoutSeals(source.events), redactor, giveWay);
+  const records = redactRecords(asShowns(source.events), redactor, giveWay);
   for await (const chunk of documentOf(format, source, summary, records)) {
     yield chunk;
     await giveWay();
@@ -72,6 +72,6 @@ function documentOf(
   }
 }
 
-async function* withoutSeals(records: AsyncIterable<SessionRecord>): AsyncGenerator<SessionRecord> {
-  for await (const record of records) yield withoutSeal(record);
+async function* asShowns(records: AsyncIterable<SessionRecord>): AsyncGenerator<SessionRecord> {
+  for await (const record of records) yield asShown(record);
 }

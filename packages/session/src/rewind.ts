@@ -1,7 +1,7 @@
 /** Undo and redo of turns: the conversation by a record, the files by the snapshots of the turns it names. */
+import type { Conversation, TurnView } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, FileOutcome } from "@chimera/acp-schema/events";
 import type { RestoreReport, SessionSnapshots } from "@chimera/snapshot-store";
-import type { History, TurnState } from "./history.js";
 
 export interface RewindOptions {
   /** How many turns. @defaultValue 1 */
@@ -27,13 +27,14 @@ export type Direction = "undo" | "redo";
 export type Rewind = (direction: Direction, options?: RewindOptions) => Promise<RewindReport>;
 
 export function createRewind(deps: {
-  readonly history: () => History;
+  readonly conversation: () => Conversation;
   readonly snapshots: SessionSnapshots | null;
-  readonly record: (event: AgentEvent, origin?: string) => void;
+  /** Resolves when the record is durable. */
+  readonly record: (event: AgentEvent, origin?: string) => Promise<void>;
 }): Rewind {
   return async (direction, options = {}) => {
-    const history = deps.history();
-    const available = direction === "undo" ? history.undoable() : history.redoable();
+    const conversation = deps.conversation();
+    const available = direction === "undo" ? conversation.undoable() : conversation.redoable();
     const steps = Math.min(Math.max(1, Math.trunc(options.steps ?? 1)), available.length);
     const remaining = available.length - steps;
     const taken = direction === "undo" ? available.slice(-steps) : available.slice(0, steps);
@@ -45,7 +46,7 @@ export function createRewind(deps: {
       conflicts: [...(restored?.conflicts ?? [])],
       remaining,
     };
-    if (!options.dryRun) deps.record({ type: direction, metadata: rewound }, options.origin);
+    if (!options.dryRun) await deps.record({ type: direction, metadata: rewound }, options.origin);
     return report(direction, rewound);
   };
 }
@@ -59,7 +60,7 @@ export function createRewind(deps: {
 async function restoreFiles(
   snapshots: SessionSnapshots,
   direction: Direction,
-  taken: readonly TurnState[],
+  taken: readonly TurnView[],
   { force = false, dryRun = false }: RewindOptions,
 ): Promise<RestoreReport | null> {
   const depth = (await snapshots.depth())[direction];

@@ -1,10 +1,18 @@
 /**
- * The agent port, as this package sees it: a turn comes in, agent events go out. The code that keeps the conversation (a session,
- * a script, a test) calls the agent through these shapes; they are structural, so the caller needs no import from here.
+ * `@chimera/acp-schema/agent`, the agent port: anything that takes a turn and yields agent events is an agent. A session stamps, numbers and stores what it
+ * yields. Sessions and agents both import these types and not each other.
  */
-import type { AgentEvent, Decision, Message, PromptBlock, ResolvedBy, Risk } from "@chimera/acp-schema/events";
+import type { Message } from "./events/message.js";
+import type { Decision, Json, PromptBlock, ResolvedBy, Risk } from "./events/metadata.js";
+import type { Flags } from "./events/modes.js";
+import type { AgentEvent } from "./events/record.js";
 
-/** Anything that takes a turn and yields agent events. */
+/**
+ * @example
+ * const echo: Agent = async function* (turn) {
+ *   yield { type: "text_delta", metadata: { text: `You said: ${turn.prompt.text}` } };
+ * };
+ */
 export type Agent = (turn: Turn, context: AgentContext) => AsyncIterable<AgentEvent>;
 
 /** Everything an agent needs to know about the turn it runs. */
@@ -15,20 +23,20 @@ export interface Turn {
   readonly prompt: { readonly text: string; readonly content?: readonly PromptBlock[] };
   /** The visible conversation before this prompt: undone turns left out, deltas joined. */
   readonly history: readonly Message[];
-  /** The numbers of the turns in `history`, each of which has one prompt there. @defaultValue not known */
-  readonly seen?: readonly number[];
+  /** The numbers of the turns in `history`, each of which has one prompt there: an agent sees from them that the past changed. */
+  readonly seen: readonly number[];
   readonly settings: TurnSettings;
-  /** Set when the turn is to make the history smaller and not to answer; `focus` is what the summary should dwell on. */
+  /**
+   * Set when the turn is to make the history smaller and not to answer: the agent yields a `compaction`. One that does not know it
+   * gets the prompt as it was typed.
+   */
   readonly compact?: { readonly focus: string };
 }
 
-export interface TurnSettings {
+export interface TurnSettings extends Flags {
   readonly model: string;
   /** The agent definition in use: build, plan, explore, review, general or a file's. */
   readonly agent: string;
-  readonly autoApproveWrites: boolean;
-  readonly autoApproveExecute: boolean;
-  readonly readOnly: boolean;
   /** Requests to the model in a turn; null: no limit, but a question now and then. */
   readonly maxSteps: number | null;
   readonly maxCostUsd: number | null;
@@ -37,7 +45,7 @@ export interface TurnSettings {
   readonly allowedTools: readonly string[] | null;
   readonly mcpServers: readonly McpServer[];
   /** What a program's extensions added, by option id: an approval preset, for one. */
-  readonly options?: Readonly<Record<string, string | boolean>>;
+  readonly options: Readonly<Record<string, string | boolean>>;
 }
 
 /** An MCP server handed over by a client; its environment and headers never reach the log. */
@@ -61,10 +69,21 @@ export interface AgentContext {
   readonly ask: Ask;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
-  /** What may be done without asking, as it stands at each call. @defaultValue as the turn's settings say */
-  readonly flags?: () => Pick<TurnSettings, "autoApproveWrites" | "autoApproveExecute" | "readOnly">;
-  /** Runs work, a tool's, whose rejections that nobody handles end this turn and not the process. @defaultValue just runs it */
-  readonly own?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** What may be done without asking, as it stands at each call. */
+  readonly flags: () => Flags;
+  /** Ends the turn with an error, from wherever it is found: a promise that nobody awaits, a child that died. */
+  readonly fail: (error: Error) => void;
+  readonly session: EngineMemory;
+}
+
+/** What an engine keeps in a session beyond a turn: one object from the session's loading to its unloading. */
+export interface EngineMemory {
+  /** What was remembered last, before a restart too; null when nothing was. */
+  recall(): Json | null;
+  /** Puts up to 64 KiB of JSON on record, where no client sees it. Resolves when it is durable. */
+  remember(state: Json): Promise<void>;
+  /** Records an event, also between turns. */
+  emit(event: AgentEvent): void;
 }
 
 /** The agent must have yielded the `tool_call` of `call_id`, and seen it taken, before it asks. */

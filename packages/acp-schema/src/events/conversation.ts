@@ -1,0 +1,129 @@
+/**
+ * The fold of a log: turns and their messages, which are undone, the settings, what is unresolved. A live session folds each record
+ * as it appends it, a loaded one folds its whole log, and both end with the same state, because nothing else keeps any.
+ */
+import {
+  addOlderTotals,
+  type ChangedSettings,
+  type Facts,
+  type Fold,
+  newFold,
+  redoable,
+  type TurnView,
+  take,
+  undoable,
+} from "./fold.js";
+import type { Message } from "./message.js";
+import type { Metadata } from "./metadata.js";
+import type { SessionEvent } from "./record.js";
+import { createUpgrade } from "./upgrade.js";
+
+export interface Conversation {
+  /** The next record, in the order of the log; its number is not read. */
+  apply(record: SessionEvent): void;
+  /** Records in their place that cannot be read: nothing is known of them but how many there are. */
+  lost(count: number): void;
+  /** Turns in order, undone ones too. */
+  readonly turns: readonly TurnView[];
+  readonly settings: ChangedSettings;
+  readonly facts: Readonly<Facts>;
+  readonly openCalls: ReadonlyMap<string, Metadata<"tool_call">>;
+  /** Permission requests without an answer, by id. */
+  readonly openPermissions: ReadonlyMap<string, Metadata<"permission_request">>;
+  /** What the model sees before the given turn. */
+  messages(before: number): Message[];
+  /** The turns that those messages are of, each of which has one prompt there. */
+  seen(before: number): number[];
+  /** Turns that undo can take back, oldest first. */
+  undoable(): TurnView[];
+  /** Turns that redo can bring back, in the order they ran. */
+  redoable(): TurnView[];
+  /** Turn numbers hidden from the visible conversation. */
+  hidden(): Set<number>;
+  /** How many records of the given types there are; each lost record counts as one. */
+  count(types: ReadonlySet<string>): number;
+  /** The newest place known at which at most `id` records of the given types have passed: where to read from for the next one. */
+  markBefore(types: ReadonlySet<string>, id: number): Mark;
+}
+
+/** A place in the log, and how many records of some types are up to it. */
+export interface Mark {
+  readonly seq: number;
+  readonly id: number;
+}
+
+/**
+ * @param options.keep `state` leaves out the messages of turns, for lists and counts. @defaultValue "model"
+ *
+ * @example
+ * const conversation = foldConversation();
+ * for (const record of records) conversation.apply(record);
+ * conversation.turns.at(-1)?.result?.output; // the last answer
+ */
+export function foldConversation(options: { readonly keep?: "state" | "model" } = {}): Conversation {
+  const fold = newFold(options.keep !== "state");
+  const upgrade = createUpgrade();
+  const { turns, counts, marks } = fold;
+  const pass = (type: string, count: number): void => {
+    counts.set(type, (counts.get(type) ?? 0) + count);
+    fold.seq += count;
+    if (fold.seq >= (marks.at(-1)?.seq ?? 0) + MARK_EVERY) marks.push({ seq: fold.seq, counts: new Map(counts) });
+  };
+  return {
+    turns,
+    facts: fold.facts,
+    openCalls: fold.openCalls,
+    openPermissions: fold.openPermissions,
+    get settings() {
+      return fold.settings;
+    },
+    lost: (count) => pass(LOST, count),
+    apply(logged) {
+      pass(logged.type, 1);
+      const record = upgrade(logged);
+      if (!record) return;
+      const turn = record.turn === null ? undefined : turns[record.turn];
+      take(fold, record, turn);
+      if (record !== logged && record.type === "agent_result") addOlderTotals(fold.facts, record.metadata);
+    },
+    undoable: () => undoable(fold),
+    redoable: () => redoable(fold),
+    hidden: () =>
+      new Set(turns.filter((turn) => turn.undone || turn.number < fold.cleared).map(({ number }) => number)),
+    messages(before) {
+      const { summary, kept } = visible(fold, before);
+      if (!summary) return kept.flatMap((turn) => turn.messages);
+      const { text, fromTurn, skipped } = summary;
+      const messages = kept.flatMap((turn) =>
+        turn.messages.filter((_, at) => at === 0 || at > (turn.number === fromTurn ? skipped : 0)),
+      );
+      return [{ role: "summary", text }, ...messages];
+    },
+    seen: (before) => visible(fold, before).kept.map((turn) => turn.number),
+    count: (types) => sum(counts, types),
+    markBefore(types, id) {
+      const mark = marks.findLast((one) => sum(one.counts, types) <= id);
+      return mark ? { seq: mark.seq, id: sum(mark.counts, types) } : { seq: 0, id: 0 };
+    },
+  };
+}
+
+// --- internal ---
+
+const MARK_EVERY = 4096;
+/** The type under which lost records are counted. */
+const LOST = "lost";
+
+/** The summary that counts before the given turn, and the turns that stay beside it. */
+function visible({ turns, summaries, cleared }: Fold, before: number) {
+  const summary = summaries.findLast(({ by }) => !by?.undone && (by?.number ?? 0) < before);
+  const from = Math.max(cleared, summary?.fromTurn ?? 0);
+  const kept = turns.filter(({ number, undone, steps }) => number < before && number >= from && !undone && steps > 0);
+  return { summary, kept };
+}
+
+function sum(counts: ReadonlyMap<string, number>, types: ReadonlySet<string>): number {
+  let total = counts.get(LOST) ?? 0;
+  for (const type of types) total += counts.get(type) ?? 0;
+  return total;
+}

@@ -1,0 +1,288 @@
+/** What each record type changes in the fold of a log. The state is one plain object; each handler is one rule. */
+import { createParts, type Parts, summedUp, textOf } from "../parts.js";
+import type { Message } from "./message.js";
+import type { Json, Metadata, RecordType, StopReason } from "./metadata.js";
+import { FLAG_OPTIONS, type Flags, isFlagOption, MODE_FLAGS, MODES } from "./modes.js";
+import type { SessionEvent } from "./record.js";
+
+export interface TurnView {
+  readonly number: number;
+  readonly prompt: { readonly text: string; readonly content?: readonly { readonly type: string }[] };
+  started: boolean;
+  ended: boolean;
+  undone: boolean;
+  /** Model steps taken; the model does not see a turn that took none (a slash command). */
+  steps: number;
+  /** It summed up what came before: it can be undone, though it may have taken no step. */
+  compacted: boolean;
+  stopReason: StopReason | null;
+  /** What the turn ended with; null until then. */
+  result: TurnResult | null;
+  /** The failure it reported, if any. */
+  failure: { readonly name: string; readonly message: string } | null;
+  /** Tokens of this turn alone. */
+  readonly usage: TurnUsage;
+  readonly messages: Message[];
+}
+
+export interface TurnResult {
+  readonly output: string;
+  readonly success: boolean;
+  readonly cancelled: boolean;
+  readonly error: string | null;
+  readonly steps: number;
+  readonly cost: number;
+}
+
+export type Usage = Metadata<"usage">;
+export type TurnUsage = Pick<Usage, "input" | "output" | "cache" | "reasoning">;
+
+/** What clients changed since the session was made or its settings were reset; what is missing is as it was then. */
+export interface ChangedSettings extends Partial<Flags> {
+  readonly model?: string;
+  readonly agent?: string;
+  readonly options: Readonly<Record<string, string | boolean>>;
+}
+
+/** The latest value of everything that is neither the conversation nor a setting. */
+export interface Facts {
+  title: string | null;
+  usage: Usage | null;
+  toolCalls: number;
+  steps: number;
+  lastResult: { readonly success: boolean; readonly error: string | null } | null;
+  firstPrompt: string | null;
+  /** What the engine remembered last. */
+  memory: Json | null;
+}
+
+export interface Fold {
+  readonly turns: TurnView[];
+  readonly facts: Facts;
+  settings: ChangedSettings;
+  readonly openCalls: Map<string, Metadata<"tool_call">>;
+  readonly openPermissions: Map<string, Metadata<"permission_request">>;
+  /** Null where messages are not kept. */
+  readonly reply: Parts | null;
+  cleared: number;
+  summaries: { text: string; fromTurn: number; skipped: number; by: TurnView | undefined }[];
+  readonly counts: Map<string, number>;
+  readonly marks: { readonly seq: number; readonly counts: ReadonlyMap<string, number> }[];
+  seq: number;
+}
+
+export function newFold(keepsMessages: boolean): Fold {
+  return {
+    turns: [],
+    facts: {
+      title: null,
+      usage: null,
+      toolCalls: 0,
+      steps: 0,
+      lastResult: null,
+      firstPrompt: null,
+      memory: null,
+    },
+    settings: { options: {} },
+    openCalls: new Map(),
+    openPermissions: new Map(),
+    reply: keepsMessages ? createParts() : null,
+    cleared: 0,
+    summaries: [],
+    counts: new Map(),
+    marks: [],
+    seq: 0,
+  };
+}
+
+/** Applies one record of today's names. */
+export function take(fold: Fold, record: SessionEvent, turn: TurnView | undefined): void {
+  (HANDLERS[record.type] as Handler<RecordType> | undefined)?.(fold, record.metadata, turn, record);
+}
+
+export function undoable({ turns, cleared }: Fold): TurnView[] {
+  return turns.filter((turn) => turn.number >= cleared && turn.ended && !turn.undone && hasEffect(turn));
+}
+
+export function redoable({ turns }: Fold): TurnView[] {
+  const last = turns.findLast((turn) => hasEffect(turn) && !turn.undone);
+  return turns.filter((turn) => turn.undone && hasEffect(turn) && turn.number > (last?.number ?? -1));
+}
+
+/** An older log says only in the result what the turn cost and called. */
+export function addOlderTotals(facts: Facts, { tool_calls_total, cost }: Metadata<"agent_result">): void {
+  facts.toolCalls += tool_calls_total;
+  const { total_usd, ...tokens } = facts.usage ?? NOTHING_USED;
+  facts.usage = { ...tokens, total_usd: total_usd + cost };
+}
+
+// --- internal ---
+
+type Handler<T extends RecordType> = (
+  fold: Fold,
+  metadata: Metadata<T>,
+  turn: TurnView | undefined,
+  record: SessionEvent,
+) => void;
+
+const addPart: Handler<"text_delta" | "thought_delta" | "part_end"> = ({ reply }, _metadata, _turn, record) =>
+  reply?.apply(record as Parameters<Parts["apply"]>[0]);
+
+/** Record type -> what it changes. Types that are missing here change nothing. */
+const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
+  user_message({ turns, facts }, { text, content }, _turn, record) {
+    const number = record.turn ?? turns.length;
+    facts.firstPrompt ??= text;
+    turns[number] = newTurn(number, content ? { text, content } : { text });
+  },
+  turn_start(_fold, _metadata, turn) {
+    if (turn) turn.started = true;
+  },
+  step_start({ facts }, _metadata, turn) {
+    facts.steps++;
+    if (turn) turn.steps++;
+  },
+  text_delta: addPart,
+  thought_delta: addPart,
+  part_end: addPart,
+  tool_call(fold, metadata, _turn, record) {
+    fold.facts.toolCalls++;
+    fold.openCalls.set(metadata.call_id, metadata);
+    addPart(fold, metadata as never, undefined, record);
+  },
+  tool_result(fold, { call_id, output, error, success }, turn) {
+    const call = fold.openCalls.get(call_id);
+    fold.openCalls.delete(call_id);
+    endReply(fold, turn);
+    // As the model read it while the turn ran: a provider may hold the conversation to every word it was sent.
+    if (call && turn && fold.reply)
+      turn.messages.push({ role: "tool", id: call_id, name: call.tool, output: output || error || "", success });
+  },
+  step_end: (fold, _metadata, turn) => endReply(fold, turn),
+  permission_request: ({ openPermissions }, metadata) => void openPermissions.set(metadata.permission_id, metadata),
+  permission_resolved: ({ openPermissions }, { permission_id }) => void openPermissions.delete(permission_id),
+  usage({ facts }, metadata, turn) {
+    if (turn) addTokens(turn.usage, metadata, facts.usage);
+    facts.usage = { ...metadata };
+  },
+  turn_end(_fold, { stop_reason }, turn) {
+    if (turn) turn.stopReason = stop_reason;
+  },
+  model_changed: (fold, { new: model }) => change(fold, { model }),
+  mode_changed(fold, { new: name }) {
+    const mode = MODES.find((one) => one === name);
+    if (mode) change(fold, MODE_FLAGS[mode]);
+  },
+  approval_changed: (fold, { new: preset }) => changeOption(fold, "approval", preset),
+  config_changed(fold, { id, value }) {
+    if (id === "agent") change(fold, { agent: String(value) });
+    else if (isFlagOption(id)) change(fold, { [FLAG_OPTIONS[id]]: value === true });
+    else changeOption(fold, id, value);
+  },
+  settings_reset(fold) {
+    const { model, agent } = fold.settings;
+    fold.settings = { options: {}, ...(model !== undefined && { model }), ...(agent !== undefined && { agent }) };
+  },
+  title_changed({ facts }, { title }) {
+    facts.title = title;
+  },
+  agent_session({ facts }, { state }) {
+    facts.memory = state;
+  },
+  error(_fold, { name, message }, turn) {
+    if (turn) turn.failure = { name, message };
+  },
+  compaction({ turns, summaries }, { summary: text, from_turn: fromTurn, from_call }, turn) {
+    const skipped = summedUp(turns[fromTurn]?.messages ?? [], from_call);
+    summaries.push({ text, fromTurn, skipped, by: turn });
+    if (turn) turn.compacted = true;
+  },
+  cleared(fold) {
+    fold.cleared = fold.turns.length;
+    fold.summaries = [];
+  },
+  undo(fold, { turns: count }) {
+    for (const turn of undoable(fold).slice(-count)) turn.undone = true;
+  },
+  redo(fold, { turns: count }) {
+    for (const turn of redoable(fold).slice(0, count)) turn.undone = false;
+  },
+  agent_result(fold, { output, success, error, steps, cost }, turn) {
+    // An agent from elsewhere may yield no steps; its result then says how many it took.
+    if (turn && turn.steps === 0) {
+      turn.steps = steps;
+      fold.facts.steps += steps;
+    }
+    fold.facts.lastResult = { success, error };
+    endTurn(fold, turn, { output, success, error, steps, cost, cancelled: false });
+  },
+  cancelled(fold, { output, steps, cost }, turn) {
+    fold.facts.lastResult = { success: false, error: "cancelled" };
+    const taken = { steps: steps ?? turn?.steps ?? 0, cost: cost ?? 0 };
+    endTurn(fold, turn, { output, success: false, cancelled: true, error: null, ...taken });
+  },
+};
+
+function newTurn(number: number, prompt: TurnView["prompt"]): TurnView {
+  return {
+    number,
+    prompt,
+    started: false,
+    ended: false,
+    undone: false,
+    steps: 0,
+    compacted: false,
+    stopReason: null,
+    result: null,
+    failure: null,
+    usage: { input: 0, output: 0, cache: 0, reasoning: 0 },
+    messages: [{ role: "user", ...prompt } as Message],
+  };
+}
+
+function change(fold: Fold, news: Partial<ChangedSettings>): void {
+  fold.settings = { ...fold.settings, ...news };
+}
+
+function changeOption(fold: Fold, id: string, value: string | boolean): void {
+  change(fold, { options: { ...fold.settings.options, [id]: value } });
+}
+
+function endReply({ reply }: Fold, turn: TurnView | undefined): void {
+  const parts = reply?.take() ?? [];
+  if (parts.length > 0) turn?.messages.push({ role: "assistant", parts });
+}
+
+function endTurn(fold: Fold, turn: TurnView | undefined, result: TurnResult): void {
+  endReply(fold, turn);
+  if (!turn) return;
+  const { output } = result;
+  const spoke = turn.messages.some((message) => message.role === "assistant" && textOf(message) !== "");
+  // What was never streamed was said all the same.
+  if (output !== "" && fold.reply && !spoke)
+    turn.messages.push({ role: "assistant", parts: [{ type: "text", text: output }] });
+  turn.result = result;
+  turn.ended = true;
+}
+
+function hasEffect({ steps, compacted }: TurnView): boolean {
+  return steps > 0 || compacted;
+}
+
+/** Usage records carry session totals; what a turn used is how far they moved while it ran. */
+function addTokens(turn: TurnUsage, now: Usage, before: Usage | null): void {
+  for (const key of ["input", "output", "cache", "reasoning"] as const) {
+    turn[key] += Math.max(0, now[key] - (before?.[key] ?? 0));
+  }
+}
+
+const NOTHING_USED: Usage = {
+  input: 0,
+  output: 0,
+  cache: 0,
+  reasoning: 0,
+  total_usd: 0,
+  priced: true,
+  used: 0,
+  size: 0,
+};

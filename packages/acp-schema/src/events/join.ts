@@ -1,0 +1,61 @@
+/**
+ * Records with the deltas of one block joined, as people read a conversation: one record per block under the number of its last
+ * delta, and an answer that was never streamed as a text before its result. Everything else stays as it was logged.
+ */
+import { asShown } from "../parts.js";
+import type { RecordOf, SessionRecord } from "./record.js";
+import { createUpgrade } from "./upgrade.js";
+
+/** A block longer than this comes as several records, so that no reader gets a frame of megabytes. */
+const BLOCK_CHARS = 128 * 1024;
+
+type Delta = RecordOf<"text_delta" | "thought_delta">;
+
+export interface Join {
+  /** Takes the next record of the log and returns the records that are complete with it. */
+  push(record: SessionRecord): readonly SessionRecord[];
+  /** Returns what is left when the log has been read. */
+  end(): readonly SessionRecord[];
+}
+
+/** One per log. */
+export function createJoin(): Join {
+  const upgrade = createUpgrade();
+  let block: Delta[] = [];
+  let size = 0;
+  /** The turn that spoke last. Not since the last prompt: the next one may come while a turn still speaks. */
+  let spoken: number | null = null;
+
+  const end = (): SessionRecord[] => {
+    const last = block.at(-1);
+    if (!last) return [];
+    const text = block.map((delta) => delta.metadata.text).join("");
+    block = [];
+    size = 0;
+    return [{ ...last, metadata: { text } }];
+  };
+  const grow = (delta: Delta): SessionRecord[] => {
+    const { length } = delta.metadata.text;
+    const open = block[0];
+    const isNew = open && (open.type !== delta.type || open.turn !== delta.turn || size + length > BLOCK_CHARS);
+    const complete = isNew ? end() : [];
+    block.push(delta);
+    size += length;
+    return complete;
+  };
+
+  return {
+    end,
+    push(logged) {
+      const record = upgrade(logged);
+      if (!record) return [];
+      if (record.type === "text_delta") spoken = record.turn;
+      if (record.type === "text_delta" || record.type === "thought_delta") return grow(record);
+      const complete = end();
+      if (record.type === "agent_result" && record.turn !== spoken && record.metadata.output !== "")
+        complete.push({ ...record, type: "text_delta", metadata: { text: record.metadata.output } });
+      complete.push(asShown(record));
+      return complete;
+    },
+  };
+}

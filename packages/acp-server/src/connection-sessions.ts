@@ -1,0 +1,231 @@
+/**
+ * The sessions that one connection shows, by id. Each is a reader of its log; a prompt is answered by that reader when it passes the
+ * last record of its turn, which is why every update comes before the reply and none after. A session that is unloaded stays shown: its
+ * reader sleeps until it is loaded again.
+ */
+import { endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
+import type { Damage, Entry, Subscription } from "@chimera/event-store";
+import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
+import type { McpServer, PromptInput, Session } from "@chimera/session";
+import type { Engine } from "./context.js";
+import type { SessionView } from "./view.js";
+
+export interface ConnectionSessions {
+  /**
+   * Shows a session's records after `from`; one that is shown already is left as it is. `isHeld`: another process has the session, so
+   * its log is watched.
+   */
+  show(engine: Engine, id: string, options: ShowOptions): void;
+  view(id: string): SessionView | undefined;
+  /** The MCP servers that the client hands over for a session. */
+  lend(id: string, servers: readonly McpServer[]): void;
+  /** Sends a prompt once its session is open; the request is answered when the turn has passed and `updates` have gone out. */
+  prompt(id: string, request: RequestContext, opening: () => Promise<OpenedPrompt>): Promise<typeof deferred>;
+  /** Resolves when the prompts sent so far have their place in the queue. A cancel that did not wait could overtake its prompt. */
+  arrived(id: string): Promise<void>;
+  /** Unloads a session; its last updates go out, then it is no longer shown. */
+  close(id: string): Promise<void>;
+  /** The connection is gone. */
+  closeAll(): void;
+}
+
+export interface ShowOptions {
+  readonly from: number;
+  readonly view: () => SessionView;
+  readonly isHeld?: boolean;
+}
+
+/** A prompt and the open session it is for. */
+export interface OpenedPrompt {
+  readonly session: Session;
+  readonly input: PromptInput;
+  readonly updates?: Promise<void>;
+}
+
+export interface ConnectionSessionsDeps {
+  readonly connection: () => Connection;
+  /** Set for a connection that speaks for others; several people may watch through it, so it is shown its own prompts too. */
+  readonly origin: string | undefined;
+  readonly engine: () => Promise<Engine>;
+  readonly onError: (error: unknown, sessionId: string) => void;
+}
+
+export function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessions {
+  const shown = new Map<string, Shown>();
+  const lent = new Map<string, readonly McpServer[]>();
+  /** Prompts whose session is still being opened, by its id. */
+  const arriving = new Map<string, Promise<unknown>>();
+  let stopListening: (() => void) | null = null;
+  let isGone = false;
+
+  const hide = (id: string): void => {
+    const one = shown.get(id);
+    if (!one) return;
+    shown.delete(id);
+    one.subscription?.close();
+    one.detach();
+    one.view.close?.();
+    for (const turn of [...one.pending.keys()]) settle(one, turn);
+  };
+
+  return {
+    show(engine, id, options) {
+      // The client may have left while its last call was under way.
+      if (isGone || shown.has(id)) return;
+      stopListening ??= engine.sessions.onLoad((session) => shown.get(session.id)?.view.reloaded?.(session));
+      shown.set(
+        id,
+        startShowing(deps, engine, id, options, () => lent.get(id) ?? []),
+      );
+    },
+    view: (id) => shown.get(id)?.view,
+    lend: (id, servers) => void lent.set(id, servers),
+    prompt(id, request, opening) {
+      const before = arriving.get(id);
+      const placing = opening().then(async (prompt): Promise<typeof deferred> => {
+        // Prompts run in the order they were sent, whichever of them was ready first.
+        if (before) await before;
+        return place(deps, shown.get(id), prompt, request);
+      });
+      const settled = Promise.allSettled([before, placing]);
+      arriving.set(id, settled);
+      void settled.then(() => arriving.get(id) === settled && arriving.delete(id));
+      return placing;
+    },
+    arrived: async (id) => void (await arriving.get(id)),
+    async close(id) {
+      await arriving.get(id);
+      const { sessions } = await deps.engine();
+      await sessions.close(id);
+      await withinFarewell([...(shown.get(id)?.pending.values() ?? [])].map(({ done }) => done));
+      hide(id);
+      lent.delete(id);
+    },
+    closeAll() {
+      isGone = true;
+      for (const id of [...shown.keys()]) hide(id);
+      stopListening?.();
+    },
+  };
+}
+
+// --- internal ---
+
+/** How long the last updates of a closed session may take to reach the client. */
+const FAREWELL_MS = 1000;
+
+interface Pending {
+  readonly session: Session;
+  readonly request: RequestContext;
+  /** What else has to go out before the answer. */
+  readonly updates: Promise<void>;
+  answered(): void;
+  readonly done: Promise<void>;
+}
+
+interface Shown {
+  readonly view: SessionView;
+  readonly pending: Map<number, Pending>;
+  readonly detach: () => void;
+  subscription: Subscription | null;
+}
+
+function startShowing(
+  deps: ConnectionSessionsDeps,
+  { sessions }: Engine,
+  id: string,
+  { from, view: makeView, isHeld = false }: ShowOptions,
+  mcpServers: () => readonly McpServer[],
+): Shown {
+  const view = makeView();
+  const pending = new Map<number, Pending>();
+  const { detach } = sessions.attach(id, {
+    approves: true,
+    ...(view.effects && { effects: view.effects }),
+    mcpServers,
+    onTurnsLost(error, busy) {
+      for (const turn of [...pending.keys()].filter((candidate) => !busy.has(candidate))) settle(one, turn, error);
+    },
+  });
+  const one: Shown = { view, pending, detach, subscription: null };
+  one.subscription = sessions.logs.follow(id, { from, sleeps: !isHeld }, (batch, { missing }) =>
+    deliver(deps, one, batch, missing),
+  );
+  one.subscription.ended.catch((error) => deps.onError(error, id));
+  return one;
+}
+
+async function deliver(
+  deps: ConnectionSessionsDeps,
+  one: Shown,
+  batch: readonly Entry<SessionEvent>[],
+  missing: readonly Damage[],
+): Promise<void> {
+  const connection = deps.connection();
+  for (const line of missing.flatMap(one.view.lost)) connection.notifyEncoded(line);
+  for (const entry of batch) {
+    const turn = promptTurn(entry);
+    const own = turn !== null && deps.origin === undefined && one.pending.has(turn);
+    for (const line of one.view.frames(entry, own)) connection.notifyEncoded(line);
+    one.view.after?.(entry);
+    const waiting = turn !== null && endsTurn(entry.type) ? one.pending.get(turn) : undefined;
+    if (!waiting || turn === null) continue;
+    // An answer promises that the turn is kept.
+    const failure = await Promise.all([waiting.session.durable(entry.seq), waiting.updates]).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    settle(one, turn, failure);
+  }
+  await connection.drained();
+}
+
+function settle({ pending, view }: Shown, turn: number, failure: unknown = null): void {
+  const waiting = pending.get(turn);
+  if (!waiting) return;
+  pending.delete(turn);
+  const answer = failure === null ? view.answer(waiting.session, turn) : { error: failure };
+  if ("result" in answer) waiting.request.reply(answer.result);
+  else waiting.request.fail(answer.error);
+  waiting.answered();
+}
+
+function place(
+  deps: ConnectionSessionsDeps,
+  one: Shown | undefined,
+  { session, input, updates = Promise.resolve() }: OpenedPrompt,
+  request: RequestContext,
+): typeof deferred {
+  if (!one) throw new Error(`session ${session.id} is not open on this connection`);
+  if (isWithdrawn(request.signal)) throw request.signal.reason;
+  const { turn } = session.prompt({ ...input, origin: deps.origin });
+  let answered = () => {};
+  const done = new Promise<void>((resolve) => {
+    answered = resolve;
+  });
+  const sent = updates.catch((error) => deps.onError(error, session.id));
+  one.pending.set(turn, { session, request, updates: sent, answered, done });
+  request.signal.addEventListener("abort", () => {
+    if (isWithdrawn(request.signal)) session.cancel(turn);
+  });
+  return deferred;
+}
+
+async function withinFarewell(work: readonly Promise<void>[]): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, FAREWELL_MS);
+  });
+  await Promise.race([Promise.all(work), late]);
+  clearTimeout(timer);
+}
+
+/** Only the records of a prompt's life are asked for their turn: a delta's line need not be decoded for it. */
+function promptTurn(entry: Entry<SessionEvent>): number | null {
+  return entry.type === "user_message" || endsTurn(entry.type) ? entry.event.turn : null;
+}
+
+/** The client took its prompt back. One that went away leaves the turn to the other clients. */
+function isWithdrawn({ reason }: AbortSignal): boolean {
+  return isConnectionError(reason) && reason.code === "aborted";
+}

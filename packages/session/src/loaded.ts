@@ -1,0 +1,140 @@
+/**
+ * The sessions in memory, and one lane per session id: loading, unloading, forking and deleting a session take turns, so that none of
+ * them finds it half there.
+ */
+import { type Attachments, createAttachments } from "./attachments.js";
+import { limits } from "./limits.js";
+import type { OwnedSession } from "./session.js";
+
+export interface Loaded {
+  find(id: string): OwnedSession | undefined;
+  all(): OwnedSession[];
+  add(session: OwnedSession): void;
+  /** Runs work when nothing else of the same id is under way. */
+  inLane<T>(id: string, work: () => Promise<T>): Promise<T>;
+  /** Takes a session out of memory; the log stays. Called in its lane. Resolves when its log is released. */
+  unload(id: string, how: Unloading): Promise<void>;
+  /** Unloads sessions that have been idle for the time to live. */
+  evictIdle(): void;
+  /** True for a session that was evicted by this process, and so comes back exactly as it was. */
+  wasEvicted(id: string): boolean;
+  /** The clients of a session, loaded or not. */
+  attachments(id: string): Attachments;
+  shutdown(): Promise<void>;
+  onLoad(listener: (session: OwnedSession) => void): () => void;
+  /** Calls back when the session of this id is loaded or was unloaded; the function returned ends that. */
+  watch(id: string, watcher: Watcher): () => void;
+}
+
+export interface Watcher {
+  loaded(): void;
+  /** @param lastSeq the number of its last record. */
+  unloaded(lastSeq: number): void;
+}
+
+export type Unloading = "close" | "eviction" | "shutdown";
+
+export function createLoaded(deps: {
+  /** Seconds; 0 keeps sessions loaded. */
+  readonly ttl: number;
+  readonly monotonic: () => number;
+  /** Lets go of what was kept for a session that has closed. */
+  readonly release: (session: OwnedSession) => Promise<void>;
+  readonly onError: (error: unknown, sessionId: string) => void;
+}): Loaded {
+  const { ttl, monotonic } = deps;
+  const sessions = new Map<string, OwnedSession>();
+  const lanes = new Map<string, Promise<unknown>>();
+  const evicted = new Set<string>();
+  const clients = createClients();
+  const listeners = new Set<(session: OwnedSession) => void>();
+  const watchers = new Map<string, Set<Watcher>>();
+  let nextEviction = 0;
+
+  const inLane = <T>(id: string, work: () => Promise<T>): Promise<T> => {
+    const before = lanes.get(id);
+    const done = before ? before.then(work, work) : work();
+    const settled = done.then(
+      () => {},
+      () => {},
+    );
+    lanes.set(id, settled);
+    void settled.then(() => lanes.get(id) === settled && lanes.delete(id));
+    return done;
+  };
+  const unload = async (id: string, how: Unloading): Promise<void> => {
+    const session = sessions.get(id);
+    if (how === "eviction" && session) remember(evicted, id);
+    else evicted.delete(id);
+    if (!session) return;
+    sessions.delete(id);
+    await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
+    clients.sweep(id);
+    for (const watcher of watchers.get(id) ?? []) watcher.unloaded(session.lastSeq);
+    await deps.release(session);
+  };
+
+  return {
+    find: (id) => sessions.get(id),
+    all: () => [...sessions.values()],
+    inLane,
+    unload,
+    attachments: clients.of,
+    wasEvicted: (id) => evicted.has(id),
+    onLoad(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    watch(id, watcher) {
+      const watching = watchers.get(id) ?? new Set();
+      watchers.set(id, watching.add(watcher));
+      return () => {
+        if (watching.delete(watcher) && watching.size === 0) watchers.delete(id);
+      };
+    },
+    add(session) {
+      sessions.set(session.id, session);
+      evicted.delete(session.id);
+      for (const watcher of watchers.get(session.id) ?? []) watcher.loaded();
+      for (const listener of listeners) listener(session);
+    },
+    evictIdle() {
+      const now = monotonic();
+      if (!ttl || now < nextEviction) return;
+      // Every operation asks; looking at each session every time would cost more the more there are.
+      nextEviction = now + Math.min(1000, ttl * 100);
+      for (const { id, idleMs, state, attended } of sessions.values()) {
+        if (idleMs < ttl * 1000 || (state !== "idle" && attended)) continue;
+        inLane(id, () => unload(id, "eviction")).catch((error) => deps.onError(error, id));
+      }
+    },
+    async shutdown() {
+      await Promise.allSettled(lanes.values());
+      await Promise.allSettled([...sessions.keys()].map((id) => inLane(id, () => unload(id, "shutdown"))));
+    },
+  };
+}
+
+// --- internal ---
+
+/** The clients of sessions by id: an editor stays attached to a session that is unloaded. */
+function createClients(): { of(id: string): Attachments; sweep(id: string): void } {
+  const byId = new Map<string, Attachments>();
+  return {
+    of(id) {
+      const known = byId.get(id) ?? createAttachments();
+      byId.set(id, known);
+      return known;
+    },
+    sweep(id) {
+      if (byId.get(id)?.isEmpty) byId.delete(id);
+    },
+  };
+}
+
+/** Keeps the newest ids only. */
+function remember(ids: Set<string>, id: string): void {
+  ids.add(id);
+  const [oldest] = ids;
+  if (ids.size > limits.evictedSessions && oldest !== undefined) ids.delete(oldest);
+}

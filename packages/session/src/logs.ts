@@ -1,0 +1,156 @@
+/** Reading logs by session id: loaded, stored or held by another process, every log is read the same way. */
+import { type Conversation, createJoin, foldConversation } from "@chimera/acp-schema/conversation";
+import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { EventStore, Reader, SubscribeOptions, Subscription } from "@chimera/event-store";
+import type { Loaded } from "./loaded.js";
+import type { ReadableSession } from "./session.js";
+import type { Summary } from "./summary.js";
+
+type Store = EventStore<SessionEvent, Summary>;
+
+export interface SessionLogs extends Pick<Store, "read" | "has" | "lastSeq" | "readSummary" | "counts"> {
+  /** Replays from a cursor, then goes on as the log grows. */
+  follow(id: string, options: FollowOptions, reader: Reader<SessionEvent>): Subscription;
+}
+
+export interface FollowOptions extends SubscribeOptions {
+  /** Does not watch the log while the session is unloaded: for a reader whose session only this process writes. */
+  readonly sleeps?: boolean;
+}
+
+/** @param memory holds the logs of sessions that are not persistent. */
+export function createLogs(store: Store, memory: Store, loaded: Pick<Loaded, "find" | "watch">): SessionLogs {
+  const of = (id: string) => (loaded.find(id)?.persistent === false ? memory : store);
+  return {
+    read: (id, range) => of(id).read(id, range),
+    has: (id) => of(id).has(id),
+    lastSeq: (id) => of(id).lastSeq(id),
+    readSummary: (id) => of(id).readSummary(id),
+    counts: (id, upTo) => of(id).counts(id, upTo),
+    follow: (id, { sleeps = false, ...options }, reader) =>
+      sleeps ? followLoaded(of(id), id, options, reader, loaded) : of(id).subscribe(id, options, reader),
+  };
+}
+
+/** Folds a log as far as it goes, or up to the record that `until` names; `take` gets each record that is folded. */
+export async function foldLog(
+  store: Pick<Store, "read">,
+  id: string,
+  options: {
+    readonly keep?: "state" | "model";
+    readonly take?: (record: SessionRecord) => void;
+    readonly until?: (record: SessionRecord) => boolean;
+  } = {},
+): Promise<Conversation> {
+  const conversation = foldConversation(options.keep ? { keep: options.keep } : {});
+  const onDamage = ({ seq, last }: { readonly seq: number | null; readonly last: number | null }) => {
+    if (seq !== null) conversation.lost((last ?? seq) - seq + 1);
+  };
+  for await (const { event } of store.read(id, { onDamage })) {
+    conversation.apply(event);
+    options.take?.(event);
+    if (options.until?.(event)) break;
+  }
+  return conversation;
+}
+
+/** The records of a log as it was folded, joined as people read them: `session/load` then needs no second reading. */
+export interface Collected {
+  take(record: SessionRecord): void;
+  /** The visible conversation up to the last record of now; what was not collected is read. */
+  visible(logs: SessionLogs, session: ReadableSession): AsyncIterable<SessionRecord>;
+}
+
+export function createCollected(): Collected {
+  let join = createJoin();
+  let items: SessionRecord[] = [];
+  let seq = 0;
+  let chars = 0;
+  return {
+    take(record) {
+      if (chars > MOST_CHARS) return;
+      seq = record.seq;
+      const complete = join.push(record);
+      items.push(...complete);
+      for (const { metadata } of complete)
+        chars += "text" in metadata ? metadata.text.length : JSON.stringify(metadata).length;
+      if (chars <= MOST_CHARS) return;
+      // Too much to hold: it is read again when it is shown.
+      join = createJoin();
+      items = [];
+      seq = 0;
+    },
+    async *visible(logs, { id, conversation, lastSeq }) {
+      const hidden = conversation.hidden();
+      const isVisible = ({ turn }: SessionRecord) => turn === null || !hidden.has(turn);
+      yield* items.filter(isVisible);
+      for await (const { event } of logs.read(id, { from: seq, to: lastSeq }))
+        yield* join.push(event).filter(isVisible);
+      yield* join.end().filter(isVisible);
+    },
+  };
+}
+
+// --- internal ---
+
+/** Follows a log while its session is loaded. Unloaded, it delivers what is left and sleeps; loaded again, it goes on after that. */
+function followLoaded(
+  store: Store,
+  id: string,
+  { from, signal }: SubscribeOptions,
+  reader: Reader<SessionEvent>,
+  loaded: Pick<Loaded, "find" | "watch">,
+): Subscription {
+  let inner: Subscription | null = null;
+  let cursor = from;
+  /** The last record of an unloaded session; null while it is loaded. */
+  let last: number | null = null;
+  let end: (failure?: unknown) => void = () => {};
+  const ended = new Promise<void>((resolve, reject) => {
+    end = (failure) => (failure === undefined ? resolve() : reject(failure));
+  });
+  const rest = () => {
+    if (last === null || !inner || inner.cursor < last) return;
+    cursor = inner.cursor;
+    const sleeping = inner;
+    inner = null;
+    sleeping.close();
+  };
+  const wake = () => {
+    const awake = store.subscribe(id, { from: cursor, ...(signal && { signal }) }, async (batch, position) => {
+      await reader(batch, position);
+      // The cursor moves when this returns.
+      if (last !== null) setImmediate(rest);
+    });
+    inner = awake;
+    awake.ended.then(
+      () => inner === awake && end(),
+      (error) => inner === awake && end(error),
+    );
+  };
+  const unwatch = loaded.watch(id, {
+    loaded() {
+      last = null;
+      if (!inner) wake();
+    },
+    unloaded(lastSeq) {
+      last = lastSeq;
+      rest();
+    },
+  });
+  signal?.addEventListener("abort", () => end(), { once: true });
+  wake();
+  void ended.then(unwatch, unwatch);
+  return {
+    get cursor() {
+      return inner?.cursor ?? (cursor === "live" ? 0 : cursor);
+    },
+    ended,
+    close() {
+      inner?.close();
+      end();
+    },
+  };
+}
+
+const MOST_CHARS = 32 * 1024 * 1024;

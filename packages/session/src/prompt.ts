@@ -1,0 +1,189 @@
+/**
+ * A prompt's way, in order: accept, wait, start, hear, settle, end. It is accepted when the log has it, waits for the turns before it,
+ * starts with `turn_start`, is heard while its agent yields events, settles what is left over, and ends with one last record.
+ */
+import type { Agent, EngineMemory, McpServer, Turn, TurnSettings, Workspace } from "@chimera/acp-schema/agent";
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { SessionSnapshots } from "@chimera/snapshot-store";
+import { SessionError } from "./errors.js";
+import type { Journal } from "./journal.js";
+import { resultsForOpenCalls } from "./last-record.js";
+import { limits } from "./limits.js";
+import type { Permissions } from "./permissions.js";
+import type { Place } from "./recorder.js";
+import type { Accepted, PromptInput, ResolvedCommand } from "./session.js";
+import type { Settings } from "./settings.js";
+import { titleFrom } from "./summary.js";
+import { type Heard, hear, type TurnRun } from "./turn-run.js";
+import type { WorkQueue } from "./work-queue.js";
+
+export interface PromptDeps {
+  readonly sessionId: string;
+  readonly agent: Agent;
+  readonly journal: Journal;
+  readonly queue: WorkQueue;
+  readonly permissions: Permissions;
+  readonly snapshots: SessionSnapshots | null;
+  readonly workspace: Workspace;
+  readonly memory: EngineMemory;
+  readonly settings: () => Settings;
+  readonly mcpServers: () => readonly McpServer[];
+  /** Holds a turn to the limits of its project. */
+  readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
+  /** Undefined when the text is not a command. */
+  readonly resolve: (text: string) => Promise<ResolvedCommand | undefined>;
+  /** Resolves when the log holds what it was given so far, and its readers have it. */
+  readonly written: () => Promise<void>;
+  /** The turn's last record is in the log; resolves when it is durable. */
+  readonly onEnded: () => Promise<void>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Puts a prompt into the log and its turn into the queue. Throws `queue_full` or the error that keeps the log from being written. */
+export function acceptPrompt(deps: PromptDeps, { text, content, origin }: PromptInput): Accepted {
+  const { queue, journal } = deps;
+  if (queue.waiting.length >= limits.queuedPrompts)
+    throw new SessionError(
+      "queue_full",
+      `session ${deps.sessionId} already has ${queue.waiting.length} prompts waiting`,
+    );
+  journal.endInterrupted(queue.busy());
+  const { turns } = journal.conversation;
+  const number = turns.length;
+  const status = [...queue.busy()].every((turn) => turns[turn]?.ended) ? "running" : "queued";
+  const messageId = `msg-${number}`;
+  const metadata = { prompt: messageId, text, ...(content && { content: [...content] }) };
+  const durable = journal.accept({ type: "user_message", metadata }, { turn: number, origin });
+  const prompt = content ? { text, content } : { text };
+  queue.add({
+    turn: number,
+    run: (signal) => runPrompt(deps, { prompt, place: { turn: number, origin } }, signal),
+    recover: (error) => recover(deps, error),
+  });
+  return { turn: number, messageId, status, durable };
+}
+
+// --- internal ---
+
+interface AcceptedPrompt {
+  readonly prompt: Turn["prompt"];
+  readonly place: Place & { readonly turn: number };
+}
+
+async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: AbortSignal): Promise<void> {
+  deps.journal.endInterrupted(deps.queue.busy());
+  const command = await commandOf(deps, accepted.prompt.text);
+  const answering = command && "agent" in command ? command.agent : null;
+  const run = startTurn(deps, accepted, signal, answering === null);
+  run.record({ type: "turn_start", metadata: { prompt: `msg-${run.number}` } });
+  const heard = await hear(run, answering ?? boundAgent(deps), turnOf(deps, accepted, command), {
+    workspace: deps.workspace,
+    signal,
+    session: deps.memory,
+    flags: deps.settings,
+    ask: (request) => deps.permissions.ask(request, accepted.place),
+  });
+  await endTurn(run, heard);
+  await deps.onEnded();
+}
+
+/** Ends a turn that could not be carried to its last record; while the log cannot be written, the next write that succeeds does. */
+async function recover({ journal, queue, onError }: PromptDeps, error: unknown): Promise<void> {
+  onError(error);
+  await journal.interrupted(error);
+  try {
+    journal.endInterrupted(queue.busy());
+  } catch {
+    // The journal keeps the cause.
+  }
+}
+
+function startTurn(
+  { journal, queue, permissions, snapshots, written, onError }: PromptDeps,
+  { place }: AcceptedPrompt,
+  signal: AbortSignal,
+  keepsFiles: boolean,
+): TurnRun {
+  const { recorder } = journal;
+  if (keepsFiles) snapshots?.beginTurn(place.turn);
+  /** When the snapshot fails, the turn cannot be undone, but it ends as it would have. */
+  const keepSnapshot = async (): Promise<void> => {
+    try {
+      await snapshots?.endTurn();
+    } catch (error) {
+      onError(error);
+      const text = `what this turn changed cannot be undone: ${error instanceof Error ? error.message : String(error)}`;
+      recorder.write({ type: "notice", metadata: { level: "warning", text } }, place);
+    }
+  };
+  return {
+    number: place.turn,
+    signal,
+    conversation: journal.conversation,
+    record: (event) => recorder.add(event, place),
+    recordAll: (events) => recorder.writeAll(events, place),
+    abort: queue.abort,
+    async settle() {
+      permissions.release("cancel");
+      try {
+        // What was said goes out before the work of ending the turn.
+        await written();
+      } finally {
+        // Also when the log cannot be written: the files are changed.
+        if (keepsFiles) await keepSnapshot();
+      }
+    },
+  };
+}
+
+async function endTurn(run: TurnRun, { ending, isEnded, stopReason, opening }: Heard): Promise<void> {
+  const { conversation } = run;
+  const reason = ending.type === "cancelled" ? "cancelled" : "the tool did not finish";
+  const unfinished = resultsForOpenCalls(conversation, reason);
+  if (unfinished.length > 0) run.recordAll(unfinished);
+  await run.settle();
+  const title = conversation.facts.title === null && opening !== null ? titleFrom(opening) : null;
+  const last: AgentEvent[] = [
+    ...(title === null ? [] : [{ type: "title_changed", metadata: { title } } as const]),
+    ...(isEnded ? [] : [{ type: "turn_end", metadata: { stop_reason: stopReason } } as const]),
+    ending,
+  ];
+  run.recordAll(last);
+}
+
+function turnOf(deps: PromptDeps, { prompt, place }: AcceptedPrompt, command: ResolvedCommand | undefined): Turn {
+  const { conversation } = deps.journal;
+  const settings = {
+    ...deps.settings(),
+    mcpServers: deps.mcpServers(),
+    spentUsd: conversation.facts.usage?.total_usd ?? 0,
+  };
+  return {
+    sessionId: deps.sessionId,
+    number: place.turn,
+    prompt: command && "prompt" in command ? { ...prompt, text: command.prompt } : prompt,
+    history: conversation.messages(place.turn),
+    seen: conversation.seen(place.turn),
+    settings,
+    ...(command && "compact" in command && { compact: command.compact }),
+  };
+}
+
+/** The agent, held to the limits of the project. A project whose limits cannot be read fails the turn. */
+function boundAgent({ agent, bound, workspace }: PromptDeps): Agent {
+  return (turn, context) => agent({ ...turn, settings: bound(turn.settings, workspace.cwd) }, context);
+}
+
+/** A command that cannot be carried out is a turn that ends with the reason. */
+async function commandOf({ resolve }: PromptDeps, text: string): Promise<ResolvedCommand | undefined> {
+  if (!text.startsWith("/")) return undefined;
+  try {
+    return await resolve(text);
+  } catch (error) {
+    return {
+      agent: () => {
+        throw error;
+      },
+    };
+  }
+}
