@@ -2,8 +2,8 @@
  * The sessions one connection has open. Each is a reader of the log; a prompt is answered by that reader when it passes the
  * last record of its turn, which is why every update comes before the reply and none after.
  */
-import { endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
-import type { Damage, Entry, Subscription } from "@chimera/event-store";
+import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import type { Entry, LogEntry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
 import type { Attachment, PromptInput, Session, Sessions } from "@chimera/session";
 import type { SessionView, ViewOf } from "./view.js";
@@ -86,17 +86,13 @@ export function createOpenSessions(deps: {
     waiting.answered();
   };
 
-  const deliver = async (
-    open: Opened,
-    batch: readonly Entry<SessionEvent>[],
-    missing: readonly Damage[],
-  ): Promise<void> => {
+  const deliver = async (open: Opened, batch: readonly LogEntry<SessionEvent>[]): Promise<void> => {
     const connection = deps.connection();
-    for (const line of missing.flatMap(open.view.lost)) connection.notifyEncoded(line);
     for (const entry of batch) {
-      const turn = promptTurn(entry);
+      const turn = isLost(entry) ? null : promptTurn(entry);
       const own = turn !== null && deps.origin === undefined && open.pending.has(turn);
       for (const line of open.view.frames(entry, own)) connection.notifyEncoded(line);
+      if (isLost(entry)) continue;
       open.view.after?.(entry);
       if (turn === null || !endsTurn(entry.type)) continue;
       const waiting = open.pending.get(turn);
@@ -159,7 +155,7 @@ export function createOpenSessions(deps: {
       });
       const open: Opened = { session, view, attachment, pending, subscription: null };
       opened.set(session.id, open);
-      open.subscription = session.subscribe({ from }, (batch, { missing }) => deliver(open, batch, missing));
+      open.subscription = session.subscribe({ from }, (batch) => deliver(open, batch));
       open.subscription.ended.catch((error) => deps.onError(error, session.id));
       void session.ended.then(() => {
         const isOver = pending.size === 0 && (open.subscription?.cursor ?? 0) >= session.lastSeq;

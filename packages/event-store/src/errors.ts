@@ -4,7 +4,6 @@ import type { Holder } from "./file/identity.js";
 export type StoreErrorCode =
   | "not_found"
   | "exists"
-  | "conflict"
   | "fenced"
   | "claimed"
   | "closed"

@@ -9,7 +9,7 @@ import { createLiveLogs } from "./file/live-logs.js";
 import { createLogFiles } from "./file/log-files.js";
 import { createLogWriter, type FileLogWriter } from "./file/log-writer.js";
 import { createOpenFiles } from "./file/open-files.js";
-import { countTypes, replayOf } from "./file/replay-log.js";
+import { replayOf } from "./file/replay-log.js";
 import { createSegmentLog, type SegmentLog } from "./file/segment-log.js";
 import { isSessionDirectory, makeSessionDirectory, removeSessionDirectory } from "./file/session-directory.js";
 import { createSessionIndex } from "./file/session-index.js";
@@ -19,10 +19,11 @@ import { pageOf, type RowSource } from "./list.js";
 import { refused } from "./live/broadcast.js";
 import { createTick } from "./live/tick.js";
 import { withChecksum } from "./record/encode.js";
+import { lastOf } from "./record/entry.js";
 import { createStamp } from "./record/stamp.js";
 import { readEntries } from "./replay.js";
 import { assertStorableId } from "./session-id.js";
-import type { Damage, Durability, EventBody, EventStore, LogWriter } from "./types.js";
+import type { Durability, EventBody, EventStore, LogWriter } from "./types.js";
 
 export interface FileStoreOptions {
   /** The data directory; sessions go to its `eventlog`, heartbeats to its `run`. Created on first use. */
@@ -31,13 +32,13 @@ export interface FileStoreOptions {
   readonly durability?: Durability;
   /** @defaultValue Date.now */
   readonly clock?: () => number;
-  /** Told of a torn tail or damaged records found when a session is opened for writing. */
-  readonly onDamage?: (id: string, damage: Damage) => void;
+  /** Called when a session that is opened for writing ends in a record that a crash cut off; `where` names the file and the byte. */
+  readonly onTornTail?: (id: string, where: string) => void;
 }
 
 /** Sessions as directories of append-only segments. Other processes may read and follow them, and claim them when free. */
 export function createFileStore<E extends EventBody, S extends object>(options: FileStoreOptions): EventStore<E, S> {
-  const { durability = "turn", clock: now = Date.now, onDamage } = options;
+  const { durability = "turn", clock: now = Date.now, onTornTail } = options;
   const root = resolve(options.root);
   const eventlog = join(root, "eventlog");
   const heartbeat = createHeartbeat(join(root, "run"));
@@ -116,8 +117,6 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
   };
 
   const store: EventStore<E, S> = {
-    capabilities: { durable: true, crossProcess: true, rollup: true },
-
     async create(id, summary) {
       const { held, directory, unsynced } = makeSession(id, summary);
       return openWriter(id, held, continueLog(directory, held, EMPTY_LOG), "", unsynced);
@@ -127,7 +126,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       const directory = existing(id);
       const held = take(directory);
       try {
-        const end = openFiles.withRoom(() => inspectLog(directory, (damage) => onDamage?.(id, damage)));
+        const end = openFiles.withRoom(() => inspectLog(directory, (where) => onTornTail?.(id, where)));
         const segments = continueLog(directory, held, end);
         // Whoever did not release may still write: a segment of our own makes that invisible.
         if (held.isTakeover) segments.start();
@@ -150,21 +149,19 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       const segments = continueLog(directory, held, EMPTY_LOG);
       try {
         let lastTs = "";
-        let isWhole = true;
-        const onDamage = ({ types = {} }: Damage): void => {
-          segments.lose(types);
-          isWhole = false;
-        };
-        await replayOf<E>(filesOf(source))({ from: 0, to: upTo, onDamage }, (batch) => {
-          const lines = batch.map((entry) => withChecksum(entry));
+        let reached = 0;
+        await replayOf<E>(filesOf(source))({ from: 0, to: upTo }, (batch) => {
+          reached = lastOf(batch[batch.length - 1]!);
+          const lines = batch.flatMap((entry) => ("line" in entry ? withChecksum(entry) : []));
+          if (lines.length === 0) return;
           const bytes = Buffer.from(lines.map((entry) => `${entry.line}\n`).join(""));
           if (segments.write(lines, bytes) < lines.length) {
             throw new StoreError("storage_full", `session ${to}: short write, the disk is full`);
           }
-          lastTs = batch[batch.length - 1]?.event.ts ?? lastTs;
+          lastTs = lines[lines.length - 1]!.event.ts;
         });
-        // What is missing has no line in the copy: the next header says what it was.
-        if (!isWhole) segments.roll();
+        // Lost records have no line in the copy. Between records the gap says so; at the end only the next segment can.
+        if (reached > segments.writtenSeq) segments.skipTo(reached);
         return openWriter(to, held, segments, lastTs, unsynced);
       } catch (error) {
         // While it is open, a file that is gone still takes its room on a disk that may be full.
@@ -175,7 +172,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       }
     },
 
-    read(id, { from = 0, to = Number.MAX_SAFE_INTEGER, onDamage: report } = {}) {
+    read(id, { from = 0, to = Number.MAX_SAFE_INTEGER } = {}) {
       return readEntries<E>(
         () => {
           const replay = replayOf<E>(filesOf(existing(id)));
@@ -188,7 +185,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
             await replay(range, take);
           };
         },
-        { from, to, onDamage: report },
+        { from, to },
       );
     },
 
@@ -199,10 +196,6 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       } catch (error) {
         return refused(storageError(error, `cannot read session ${id}`));
       }
-    },
-
-    async counts(id, upTo) {
-      return countTypes(filesOf(existing(id)), upTo);
     },
 
     async lastSeq(id) {
@@ -237,7 +230,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
           return touched === null ? null : latest(id, touched);
         },
         row(id) {
-          const row = index.row(id, refreshed, listOptions.onDamage);
+          const row = index.row(id, refreshed, listOptions.onUnreadable);
           return row === null ? null : { ...row, touched: latest(id, row.touched) };
         },
       };

@@ -5,11 +5,10 @@ import { type Broadcast, createBroadcast, refused } from "./live/broadcast.js";
 import { createTick, type Tick } from "./live/tick.js";
 import { createWindowBudget, type WindowBudget } from "./live/window.js";
 import { batches } from "./record/batches.js";
-import { type Counts, countType, createCounts } from "./record/counts.js";
 import { encodeBatch } from "./record/encode.js";
 import { createStamp } from "./record/stamp.js";
 import { assertStorableId } from "./session-id.js";
-import type { Damage, Entry, EventBody, EventStore, LogWriter, Subscription, TypeCounts } from "./types.js";
+import type { Entry, EventBody, EventStore, LogEntry, LogWriter, Subscription } from "./types.js";
 
 export interface MemoryStoreOptions {
   /** @defaultValue Date.now */
@@ -23,19 +22,16 @@ interface MemoryLog<E extends EventBody, S> {
   entries: Entry<E>[];
   dropped: number;
   bytes: number;
-  /** Counts of the forgotten entries. */
-  readonly droppedCounts: Counts;
   readonly broadcast: Broadcast<E>;
   unpublished: Entry<E>[];
   summary: S;
   touched: number;
-  fence: number;
   writer: { closed: boolean } | null;
 }
 
 /**
  * The same log in memory: for tests and for sessions that must leave nothing behind. A session that outgrows its bound
- * forgets its oldest entries; whoever comes too late for them is told so, with the reason `truncated`.
+ * forgets its oldest entries; a reader who comes too late for them gets them as lost, with the reason `truncated`.
  */
 export function createMemoryStore<E extends EventBody, S extends object>(
   options: MemoryStoreOptions = {},
@@ -54,12 +50,11 @@ export function createMemoryStore<E extends EventBody, S extends object>(
   };
 
   return {
-    capabilities: { durable: false, crossProcess: false, rollup: true },
     async create(id, summary) {
       if (closed) throw new StoreError("closed", "the store is closed");
       assertStorableId(id);
       if (logs.has(id)) throw new StoreError("exists", `session ${id} exists`);
-      const log = createLog<E, S>(id, structuredClone(summary), now(), budget);
+      const log = createLog<E, S>(structuredClone(summary), now(), budget);
       logs.set(id, log);
       return openWriter(id, log, { now, tick, maxSessionBytes });
     },
@@ -73,11 +68,10 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       assertStorableId(to);
       if (logs.has(to)) throw new StoreError("exists", `session ${to} exists`);
       const entries = source.entries.filter((entry) => entry.seq <= upTo);
-      const log = createLog<E, S>(to, structuredClone(summary), now(), budget, {
+      const log = createLog<E, S>(structuredClone(summary), now(), budget, {
         entries,
         dropped: Math.min(source.dropped, upTo),
         bytes: entries.reduce((sum, entry) => sum + entry.line.length, 0),
-        droppedCounts: createCounts(source.droppedCounts),
       });
       logs.set(to, log);
       return openWriter(to, log, { now, tick, maxSessionBytes });
@@ -85,14 +79,8 @@ export function createMemoryStore<E extends EventBody, S extends object>(
     async has(id) {
       return logs.has(id);
     },
-    async *read(id, { from = 0, to = Number.POSITIVE_INFINITY, onDamage } = {}) {
-      const log = find(id);
-      const last = Math.min(to, log.dropped + log.entries.length);
-      if (from < Math.min(to, log.dropped)) onDamage?.(forgotten(id, { from, to }, log));
-      for (let seq = Math.max(from, log.dropped) + 1; seq <= last; seq++) {
-        const entry = log.entries[seq - 1 - log.dropped];
-        if (entry !== undefined) yield entry;
-      }
+    async *read(id, { from = 0, to = Number.POSITIVE_INFINITY } = {}) {
+      yield* entriesIn(find(id), from, to);
     },
     subscribe(id, subscribeOptions, reader): Subscription {
       try {
@@ -100,9 +88,6 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       } catch (error) {
         return refused(error);
       }
-    },
-    async counts(id, upTo) {
-      return countUpTo(find(id), upTo);
     },
     async lastSeq(id) {
       const log = find(id);
@@ -147,40 +132,33 @@ export function createMemoryStore<E extends EventBody, S extends object>(
 
 // --- internal ---
 
-type Contents<E extends EventBody> = Pick<MemoryLog<E, unknown>, "entries" | "dropped" | "bytes" | "droppedCounts">;
+type Contents<E extends EventBody> = Pick<MemoryLog<E, unknown>, "entries" | "dropped" | "bytes">;
 
-/** The report of entries in a range that a session no longer keeps. */
-function forgotten(
-  id: string,
-  { from, to }: { readonly from: number; readonly to: number },
-  { dropped, droppedCounts }: Pick<Contents<EventBody>, "dropped" | "droppedCounts">,
-): Damage {
-  const types = from === 0 && dropped <= to ? createCounts(droppedCounts) : {};
-  return { seq: from + 1, last: Math.min(dropped, to), where: `memory:${id}`, reason: "truncated", types };
+/** What there is of a range now: first what the session no longer keeps. */
+function entriesIn<E extends EventBody>({ entries, dropped }: Contents<E>, from: number, to: number): LogEntry<E>[] {
+  const kept: LogEntry<E>[] = entries.slice(Math.max(0, from - dropped), Math.max(0, to - dropped));
+  const last = Math.min(dropped, to);
+  return from < last ? [{ type: "lost", seq: from + 1, last, reason: "truncated" }, ...kept] : kept;
 }
 
 function createLog<E extends EventBody, S>(
-  id: string,
   summary: S,
   touched: number,
   budget: WindowBudget,
-  contents: Contents<E> = { entries: [], dropped: 0, bytes: 0, droppedCounts: createCounts() },
+  contents: Contents<E> = { entries: [], dropped: 0, bytes: 0 },
 ): MemoryLog<E, S> {
   const log: MemoryLog<E, S> = {
     ...contents,
     unpublished: [],
     summary,
     touched,
-    fence: 0,
     writer: null,
     broadcast: createBroadcast<E>({
       budget,
       head: contents.dropped + contents.entries.length,
       lastSeq: () => log.dropped + log.entries.length,
-      async source({ from, to, onDamage, isOver }, take) {
-        if (from < log.dropped) onDamage?.(forgotten(id, { from, to }, log));
-        const entries = log.entries.slice(Math.max(0, from - log.dropped), Math.max(0, to - log.dropped));
-        for (const batch of batches(entries)) {
+      async source({ from, to, isOver }, take) {
+        for (const batch of batches(entriesIn(log, from, to))) {
           if (isOver?.()) return;
           await take(batch);
         }
@@ -197,7 +175,6 @@ function openWriter<E extends EventBody, S>(
 ): LogWriter<E> {
   const state = { closed: false };
   const stamp = createStamp(deps.now, log.entries[log.entries.length - 1]?.event.ts);
-  const fence = ++log.fence;
   log.writer = state;
   const last = (): number => log.dropped + log.entries.length;
   const publish = (): void => {
@@ -207,21 +184,11 @@ function openWriter<E extends EventBody, S>(
   };
   return {
     id,
-    fence,
     get lastSeq() {
       return last();
     },
-    get writtenSeq() {
-      return last();
-    },
-    get durableSeq() {
-      return last();
-    },
-    append(events, { expectedSeq } = {}) {
+    append(events) {
       if (state.closed) throw new StoreError("closed", `session ${id} is closed`);
-      if (expectedSeq !== undefined && expectedSeq !== last()) {
-        throw new StoreError("conflict", `expected ${expectedSeq} as the last number of ${id}, it is ${last()}`);
-      }
       const batch = encodeBatch(events, last(), stamp);
       log.touched = deps.now();
       for (const entry of batch) {
@@ -251,19 +218,9 @@ function forgetOldest<E extends EventBody, S>(log: MemoryLog<E, S>, maxBytes: nu
   while (log.bytes > floor && count < log.entries.length - 1) {
     const entry = log.entries[count++]!;
     log.bytes -= entry.line.length;
-    countType(log.droppedCounts, entry.type);
   }
   if (count > 0) {
     log.entries = log.entries.slice(count);
     log.dropped += count;
   }
-}
-
-function countUpTo<E extends EventBody, S>(log: MemoryLog<E, S>, upTo: number): TypeCounts {
-  const counts = createCounts(log.droppedCounts);
-  for (const entry of log.entries) {
-    if (entry.seq > upTo) break;
-    countType(counts, entry.type);
-  }
-  return counts;
 }

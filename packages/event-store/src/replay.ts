@@ -1,11 +1,9 @@
-import type { Damage, Entry, EventBody } from "./types.js";
+import type { EventBody, LogEntry } from "./types.js";
 
 export interface ReplayRange {
   readonly from: number;
   readonly to: number;
-  /** Told between the batches before and behind it. */
-  readonly onDamage?: ((damage: Damage) => void) | undefined;
-  /** True when nobody wants the rest: from then on nothing is handed over, and nothing told. */
+  /** True when nobody wants the rest: from then on nothing is handed over. */
   readonly isOver?: () => boolean;
 }
 
@@ -15,21 +13,21 @@ export interface ReplayRange {
  */
 export type Replay<E extends EventBody> = (
   range: ReplayRange,
-  take: (batch: readonly Entry<E>[]) => void | Promise<void>,
+  take: (batch: readonly LogEntry<E>[]) => void | Promise<void>,
 ) => Promise<void>;
 
 /** A replay's entries as they are asked for. Written out, since an async generator costs several times as much per entry. */
 export function readEntries<E extends EventBody>(
   open: () => Replay<E>,
   range: Omit<ReplayRange, "isOver">,
-): AsyncIterable<Entry<E>> {
+): AsyncIterable<LogEntry<E>> {
   return {
     [Symbol.asyncIterator]() {
-      let source: AsyncIterator<readonly Entry<E>[]> | null = null;
-      let batch: readonly Entry<E>[] = [];
+      let source: AsyncIterator<readonly LogEntry<E>[]> | null = null;
+      let batch: readonly LogEntry<E>[] = [];
       let at = 0;
-      let fetching: Promise<IteratorResult<Entry<E>>> | null = null;
-      const fetchNext = async (): Promise<IteratorResult<Entry<E>>> => {
+      let fetching: Promise<IteratorResult<LogEntry<E>>> | null = null;
+      const fetchNext = async (): Promise<IteratorResult<LogEntry<E>>> => {
         source ??= pullBatches(open(), range);
         const result = await source.next();
         if (result.done === true) return { done: true, value: undefined };
@@ -37,7 +35,7 @@ export function readEntries<E extends EventBody>(
         at = 1;
         return { done: false, value: batch[0]! };
       };
-      const next = (): Promise<IteratorResult<Entry<E>>> => {
+      const next = (): Promise<IteratorResult<LogEntry<E>>> => {
         // Who does not wait for one entry before asking for the next still gets them in order.
         if (fetching !== null) return fetching.then(next, next);
         if (at < batch.length) return Promise.resolve({ done: false, value: batch[at++]! });
@@ -63,11 +61,11 @@ export function readEntries<E extends EventBody>(
 async function* pullBatches<E extends EventBody>(
   replay: Replay<E>,
   range: Omit<ReplayRange, "isOver">,
-): AsyncGenerator<readonly Entry<E>[]> {
+): AsyncGenerator<readonly LogEntry<E>[]> {
   let isOver = false;
   let goOn = (): void => {};
-  let arrive!: (batch: readonly Entry<E>[] | null) => void;
-  let arrived = new Promise<readonly Entry<E>[] | null>((resolve) => {
+  let arrive!: (batch: readonly LogEntry<E>[] | null) => void;
+  let arrived = new Promise<readonly LogEntry<E>[] | null>((resolve) => {
     arrive = resolve;
   });
   const ended = replay({ ...range, isOver: () => isOver }, (batch) => {

@@ -3,9 +3,15 @@
  * as it appends it; a loaded one folds the whole log; both end with the same state, because this is the only place it comes
  * from.
  */
-import type { Message, Metadata, SessionEvent, StopReason } from "@chimera/acp-schema/events";
+import {
+  type Lost,
+  lostCount,
+  type Message,
+  type Metadata,
+  type SessionEvent,
+  type StopReason,
+} from "@chimera/acp-schema/events";
 import { createParts, summedUp, textOf } from "@chimera/acp-schema/parts";
-import type { Damage } from "@chimera/event-store";
 import { createOlderReader } from "./older-log.js";
 
 export interface TurnState {
@@ -53,8 +59,8 @@ export interface Usage {
 export interface History {
   /** The next record, in the order of the log; its number is not asked for. */
   apply(record: SessionEvent): void;
-  /** Records that cannot be read back: nothing is known of them but of which types they were. */
-  lost(records: Pick<Damage, "types">): void;
+  /** Records that cannot be read back: nothing is known of them but how many they were. */
+  lost(records: Lost): void;
   /** Turns in order, undone ones too. */
   readonly turns: readonly TurnState[];
   /** What the model sees before the given turn. */
@@ -67,7 +73,10 @@ export interface History {
   redoable(): TurnState[];
   /** Turn numbers hidden from `session/load`. */
   hidden(): Set<number>;
-  /** How many records of the given types there are, lost ones too: what a dialect's event ids are counted from. */
+  /**
+   * How many records of the given types there are: what a dialect's event ids are counted from. Each lost record counts as one of
+   * them, because an id that is too high repeats a record for a client that resumes, and one that is too low skips one.
+   */
   count(types: ReadonlySet<string>): number;
   readonly openCalls: ReadonlyMap<string, Metadata<"tool_call">>;
   readonly openPermissions: ReadonlySet<string>;
@@ -104,6 +113,7 @@ export function createHistory(): History {
   let summaries: { text: string; fromTurn: number; skipped: number; by: TurnState | undefined }[] = [];
   const reply = createParts();
   const counts = new Map<string, number>();
+  let lostRecords = 0;
   const older = createOlderReader();
 
   const turnOf = (record: SessionEvent): TurnState | undefined =>
@@ -144,12 +154,12 @@ export function createHistory(): History {
     },
     seen: (before) => visible(before).kept.map((turn) => turn.number),
     count(types) {
-      let sum = 0;
+      let sum = lostRecords;
       for (const type of types) sum += counts.get(type) ?? 0;
       return sum;
     },
-    lost({ types = {} }) {
-      for (const [type, count] of Object.entries(types)) counts.set(type, (counts.get(type) ?? 0) + count);
+    lost(records) {
+      lostRecords += lostCount(records);
     },
     apply(logged) {
       counts.set(logged.type, (counts.get(logged.type) ?? 0) + 1);

@@ -2,7 +2,7 @@
  * A session's own end of the log. The history is always the fold of what the log took: when a write fails, nothing more is
  * written until the log was read back, and what the failure left open is ended by the first write that succeeds.
  */
-import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import { type AgentEvent, isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import { createHistory, type History } from "./history.js";
 import { createRecorder, type Place, type Recorder } from "./recorder.js";
@@ -63,7 +63,7 @@ export function createJournal(deps: {
   const readBack = async () => {
     await deps.quiet();
     const read = createHistory();
-    for await (const { event } of store.read(writer.id, { onDamage: read.lost })) read.apply(event);
+    for await (const entry of store.read(writer.id)) isLost(entry) ? read.lost(entry) : read.apply(entry.event);
     recorder.reset();
     history = read;
     fault = null;

@@ -1,5 +1,5 @@
 /** All sessions of a process: made, loaded, listed, forked, unloaded when idle, deleted. */
-import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import { type AgentEvent, isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
 import { createMemoryStore, makeSessionId } from "@chimera/event-store";
 import type { SnapshotStore } from "@chimera/snapshot-store";
@@ -166,7 +166,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const writer = await deps.store.open(id).catch(naming);
     try {
       const history = createHistory();
-      for await (const { event } of deps.store.read(id, { onDamage: history.lost })) history.apply(event);
+      for await (const entry of deps.store.read(id)) isLost(entry) ? history.lost(entry) : history.apply(entry.event);
       const opens = { ...defaultsIn(summary.cwd), ...live.switched(id) };
       return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, opens) });
     } catch (error) {
@@ -257,7 +257,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const store = sessions.storeOf(id);
       const history = createHistory();
       let at = 0;
-      for await (const { event } of store.read(id, { onDamage: history.lost })) {
+      for await (const entry of store.read(id)) {
+        if (isLost(entry)) {
+          history.lost(entry);
+          continue;
+        }
+        const { event } = entry;
         history.apply(event);
         at = event.seq;
         if (event.turn === turn && (event.type === "agent_result" || event.type === "cancelled")) break;

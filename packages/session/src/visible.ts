@@ -2,9 +2,9 @@
  * The visible conversation as records: what `session/load` replays. Undone and cleared turns are left out, the deltas of one
  * block are one record again, and an answer that was never streamed comes with its result; everything else is as it was logged.
  */
-import type { RecordOf, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { isLost, type Lost, type RecordOf, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import { withoutSeal } from "@chimera/acp-schema/parts";
-import type { Entry } from "@chimera/event-store";
+import type { LogEntry } from "@chimera/event-store";
 import { createOlderReader } from "./older-log.js";
 
 /** A block longer than this comes as several records, so that no reader gets a frame of megabytes. */
@@ -13,15 +13,20 @@ const BLOCK_CHARS = 128 * 1024;
 type Delta = RecordOf<"text_delta" | "thought_delta">;
 
 export async function* visibleRecords(
-  entries: AsyncIterable<Entry<SessionEvent>>,
+  entries: AsyncIterable<LogEntry<SessionEvent>>,
   hidden: ReadonlySet<number>,
-): AsyncIterable<SessionRecord> {
+): AsyncIterable<SessionRecord | Lost> {
   let block: Delta[] = [];
   let size = 0;
   /** The turn that spoke last. Not since the last prompt: the next one may come while a turn still speaks. */
   let spoken: number | null = null;
   const older = createOlderReader();
   for await (const entry of entries) {
+    // Lost records do not end a block: the deltas around them are one text.
+    if (isLost(entry)) {
+      yield entry;
+      continue;
+    }
     const event = older(entry.event);
     if (!event || (event.turn !== null && hidden.has(event.turn))) continue;
     if (event.type === "text_delta") spoken = event.turn;

@@ -1,11 +1,11 @@
 /** `session/resume`: the updates after a cursor, as far back as the history of the dialect reaches. */
-import type { SessionEvent } from "@chimera/acp-schema/events";
-import type { Damage, EventStore } from "@chimera/event-store";
+import { isLost, lostCount, type SessionEvent } from "@chimera/acp-schema/events";
+import type { EventStore } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
 import { createOlderReader, type Session, type Summary } from "@chimera/session";
-import { lossFrames } from "../project/loss.js";
+import { lostFrame } from "../project/lost.js";
 import type { NativeProjection } from "../project/native.js";
-import { frameHead, nativeFrame, notifying } from "./view.js";
+import { frameHead, nativeFrame } from "./view.js";
 
 export interface ResumeReply {
   readonly sessionId: string;
@@ -32,15 +32,14 @@ export async function replayNative(options: {
   const older = createOlderReader();
   let eventId = 0;
   let replayed = 0;
-  const onDamage = (damage: Damage) => {
-    const lost = notifying(damage, projection);
-    eventId += lost;
-    // The client had them before they were lost, or, of those that notified nobody, is past their place.
-    if (lost > 0 ? eventId <= from : eventId < from) return;
-    for (const line of lossFrames(session.id, damage, false)) connection.notifyEncoded(line);
-  };
-  for await (const entry of store.read(session.id, { to: head, onDamage })) {
+  for await (const entry of store.read(session.id, { to: head })) {
     if (from >= lastEventId) break;
+    if (isLost(entry)) {
+      eventId += lostCount(entry);
+      // A client that is past them had them before they were lost.
+      if (eventId > from) connection.notifyEncoded(lostFrame(session.id, entry, false));
+      continue;
+    }
     if (!projection.types.has(entry.type)) continue;
     eventId++;
     if (eventId <= from) continue;

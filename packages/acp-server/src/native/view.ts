@@ -1,8 +1,7 @@
 /** One session as a native dialect shows it: counted updates, or bare records for clients of `session/turn`. */
-import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
-import type { Damage } from "@chimera/event-store";
+import { isLost, lostCount, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Session } from "@chimera/session";
-import { lossFrames } from "../project/loss.js";
+import { lostFrame } from "../project/lost.js";
 import type { NativeProjection } from "../project/native.js";
 import { stopReasonOf, turnFailure } from "../turn-outcome.js";
 import type { SessionView } from "../view.js";
@@ -34,6 +33,10 @@ export function nativeView(session: Session, projection: NativeProjection, shown
       turnClient = true;
     },
     frames(entry) {
+      if (isLost(entry)) {
+        eventId += lostCount(entry);
+        return [lostFrame(session.id, entry, false)];
+      }
       if (projection.types.has(entry.type)) eventId++;
       if (turnClient && entry.type !== "permission_request") {
         const method = TURN_METHODS[entry.type as SessionEvent["type"]];
@@ -46,10 +49,6 @@ export function nativeView(session: Session, projection: NativeProjection, shown
       }
       return projection.types.has(entry.type) ? [nativeFrame(head, eventId, projection, entry.event)] : [];
     },
-    lost(damage) {
-      eventId += notifying(damage, projection);
-      return lossFrames(session.id, damage, false);
-    },
     answer(turn) {
       const state = session.history.turns[turn];
       const stopReason = stopReasonOf(state);
@@ -57,13 +56,6 @@ export function nativeView(session: Session, projection: NativeProjection, shown
       return { result: { sessionId: session.id, stopReason, output: state?.result?.output ?? "" } };
     },
   };
-}
-
-/** How many updates the client was sent of records that are lost: their ids are not given to others. */
-export function notifying({ types = {} }: Damage, projection: NativeProjection): number {
-  let count = 0;
-  for (const type of projection.types) count += Object.hasOwn(types, type) ? (types[type] ?? 0) : 0;
-  return count;
 }
 
 export function frameHead(sessionId: string): string {

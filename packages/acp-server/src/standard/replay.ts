@@ -1,6 +1,6 @@
 /** History as updates: all of it for `session/load`, everything after a cursor for `_chimera.dev/session/replay`. */
 import type { ClientCapabilities } from "@chimera/acp-schema";
-import type { Damage } from "@chimera/event-store";
+import { isLost } from "@chimera/acp-schema/events";
 import type { Connection } from "@chimera/ndjson-rpc";
 import { createOlderReader, type Session, type Sessions, visibleRecords } from "@chimera/session";
 import { createFrames } from "./frames.js";
@@ -18,10 +18,10 @@ export async function replayVisible(
   to: number,
 ): Promise<void> {
   const frames = createFrames(session.id, capabilities);
-  const onDamage = (damage: Damage) => frames.lost(damage).forEach(connection.notifyEncoded);
-  const entries = sessions.storeOf(session.id).read(session.id, { to, onDamage });
+  const entries = sessions.storeOf(session.id).read(session.id, { to });
   for await (const record of visibleRecords(entries, session.history.hidden())) {
-    frames.of(record).forEach(connection.notifyEncoded);
+    if (isLost(record)) connection.notifyEncoded(frames.lost(record));
+    else frames.of(record).forEach(connection.notifyEncoded);
     await connection.drained();
   }
 }
@@ -32,10 +32,13 @@ export async function replayRaw(
   range: { readonly from: number; readonly to: number },
 ): Promise<number> {
   const frames = createFrames(session.id, capabilities);
-  const onDamage = (damage: Damage) => frames.lost(damage).forEach(connection.notifyEncoded);
   const older = createOlderReader();
   let replayed = 0;
-  for await (const entry of sessions.storeOf(session.id).read(session.id, { ...range, onDamage })) {
+  for await (const entry of sessions.storeOf(session.id).read(session.id, range)) {
+    if (isLost(entry)) {
+      connection.notifyEncoded(frames.lost(entry));
+      continue;
+    }
     const record = older(entry.event);
     for (const line of record ? frames.of(record) : []) {
       connection.notifyEncoded(line);

@@ -2,7 +2,7 @@ import { closeSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import type { Damage } from "../types.js";
+import type { EventBody, LogEntry } from "../types.js";
 import { type EventFile, listEventFiles } from "./event-files.js";
 import { createSegmentParser } from "./parse-segment.js";
 import { openRegular } from "./regular-file.js";
@@ -28,7 +28,6 @@ export interface Chain {
   readonly fence: number;
   /** A segment was made and has no content yet. */
   readonly hasUnborn: boolean;
-  readonly damage: readonly Damage[];
 }
 
 interface Candidate {
@@ -51,7 +50,6 @@ export function loadChain(directory: string): Chain {
     );
   }
   const candidates: Candidate[] = [];
-  const damage: Damage[] = [];
   let hasUnborn = false;
   for (const name of found) {
     const first = segmentFirst(name)!;
@@ -61,11 +59,8 @@ export function loadChain(directory: string): Chain {
       hasUnborn = true;
       continue;
     }
-    if (header === null) {
-      damage.push({ seq: null, last: null, where: `${name}@0`, reason: "the segment header is damaged" });
-      // Only a record inside shows that the number in its name is more than a name.
-      if (!holdsRecord(path, name, first)) continue;
-    }
+    // Only a record inside shows that the number in the name of a segment with a damaged header is more than a name.
+    if (header === null && !holdsRecord(path, first)) continue;
     candidates.push({ name, first, header });
   }
   candidates.sort((a, b) => a.first - b.first || fenceOf(a) - fenceOf(b));
@@ -77,13 +72,12 @@ export function loadChain(directory: string): Chain {
     segments,
     fence,
     hasUnborn,
-    damage,
   };
 }
 
 // --- internal ---
 
-/** A header is mostly short; one that counts very many types is not. */
+/** A header is mostly short; those of version 0.1 count the records of each type, of which there may be very many. */
 const HEADER_BYTES = [1024, 64 * 1024];
 
 function fenceOf(candidate: Candidate): number {
@@ -124,14 +118,15 @@ function link(candidates: readonly Candidate[], highest: number): ChainSegment[]
   return chain.reverse();
 }
 
-function holdsRecord(path: string, name: string, first: number): boolean {
-  const parser = createSegmentParser({ name, first });
+function holdsRecord(path: string, first: number): boolean {
+  const parser = createSegmentParser({ first, offset: 0 });
+  const isRecord = (entry: LogEntry<EventBody>): boolean => "line" in entry;
   let found = false;
   scanSegment(path, parser, null, (entries) => {
-    found = entries.length > 0;
+    found = entries.some(isRecord);
     return found;
   });
-  return found || parser.finishLog().entries.length > 0;
+  return found || parser.finishLog().entries.some(isRecord);
 }
 
 /** `unborn`: nothing was written yet, or it is no file at all, so the segment does not exist. */
@@ -143,7 +138,7 @@ function readHeader(path: string): SegmentHeader | null | "unborn" {
     for (const want of HEADER_BYTES) {
       const bytes = Buffer.allocUnsafe(want);
       const end = bytes.subarray(0, readSync(file.fd, bytes, 0, want, 0)).indexOf(10);
-      if (end >= 0) return parseHeader(bytes.toString("utf8", 0, end));
+      if (end >= 0) return parseHeader(bytes.toString("utf8", 0, bytes[end - 1] === 13 ? end - 1 : end));
     }
     return null;
   } finally {

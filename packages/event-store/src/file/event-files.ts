@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../limits.js";
 import { parsedEntry } from "../record/entry.js";
-import type { Damage, Entry, EventBody, Stored } from "../types.js";
+import type { EventBody, LogEntry, Stored } from "../types.js";
 import { readRegular } from "./regular-file.js";
 
 /** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs are such directories; they are read, not written. */
@@ -29,23 +29,32 @@ export function listEventFiles(names: readonly string[]): EventFile[] {
 
 /**
  * Reads event files, both bodies in use: `{id, type, metadata, ts}` and `{idx, event_id, type, timestamp, metadata}`. The
- * second one's time stamp is not wall time, so the file's own is taken. Gaps and unreadable files come as damage in their place.
+ * second one's time stamp is not wall time, so the file's own is taken. Gaps and unreadable files come as lost in their place.
  */
 export function* readEventFiles<E extends EventBody>(
   directory: string,
   files: readonly EventFile[],
   range: { readonly from: number; readonly to: number },
-): Generator<Entry<E> | Damage> {
+): Generator<LogEntry<E>> {
   let expected = range.from + 1;
   for (const file of files) {
     if (file.seq <= range.from) continue;
     if (file.seq > range.to) return;
-    if (expected < file.seq) yield { seq: expected, last: file.seq - 1, where: file.name, reason: "missing" };
+    if (expected < file.seq) yield { type: "lost", seq: expected, last: file.seq - 1, reason: "missing" };
     expected = file.seq + 1;
     const event = readEventFile<E>(join(directory, file.name), file);
-    if (event === null) yield { seq: file.seq, last: file.seq, where: file.name, reason: "damaged" };
+    if (event === null) yield { type: "lost", seq: file.seq, last: file.seq, reason: "damaged" };
     else yield parsedEntry(event);
   }
+}
+
+/** The time of the last event that can be read; empty when there is none. */
+export function lastEventTime(directory: string, files: readonly EventFile[]): string {
+  for (const file of [...files].reverse()) {
+    const event = readEventFile(join(directory, file.name), file);
+    if (event !== null) return event.ts;
+  }
+  return "";
 }
 
 // --- internal ---

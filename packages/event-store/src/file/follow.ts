@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../limits.js";
-import type { Entry, EventBody } from "../types.js";
+import type { Entry, EventBody, LogEntry } from "../types.js";
 import { type Chain, type ChainSegment, loadChain } from "./chain.js";
 import { createDirectoryView } from "./directory-view.js";
 import { inspectLog } from "./inspect.js";
@@ -25,7 +25,7 @@ export function openTail<E extends EventBody>(directory: string): Tail<E> {
   );
   let segment: ChainSegment | undefined = chain.segments[chain.segments.length - 1];
   let parser: SegmentParser<E> | null =
-    segment === undefined ? null : parserFor(segment.name, end.lastSeq + 1, end.prev!.bytes);
+    segment === undefined ? null : createSegmentParser<E>({ first: end.lastSeq + 1, offset: end.prev!.bytes });
 
   const next = (): ChainSegment | undefined => {
     if (segment === undefined) return chain.segments[0];
@@ -36,10 +36,10 @@ export function openTail<E extends EventBody>(directory: string): Tail<E> {
     return chain.segments[at + 1];
   };
 
-  /** False when there was nothing to take. */
-  const take = (entries: Entry<E>[] | null, out: Entry<E>[]): boolean => {
+  /** False when there was nothing to take. Lost records leave a gap: whoever meets it reads them from the log. */
+  const take = (entries: LogEntry<E>[] | null, out: Entry<E>[]): boolean => {
     for (const entry of entries ?? []) {
-      if (entry.seq <= lastSeq) continue;
+      if ("last" in entry || entry.seq <= lastSeq) continue;
       lastSeq = entry.seq;
       out.push(entry);
     }
@@ -62,7 +62,7 @@ export function openTail<E extends EventBody>(directory: string): Tail<E> {
         }
         if (following === undefined) return found;
         segment = following;
-        parser = parserFor(following.name, following.first, 0);
+        parser = createSegmentParser<E>({ first: following.first, offset: 0 });
       }
     },
   };
@@ -70,16 +70,12 @@ export function openTail<E extends EventBody>(directory: string): Tail<E> {
 
 // --- internal ---
 
-function parserFor<E extends EventBody>(name: string, first: number, offset: number): SegmentParser<E> {
-  return createSegmentParser<E>({ name, first, offset });
-}
-
 /** Reads the lines that were added to a segment, about 1 MiB or one line at most; null when there is no whole one. */
 function readOn<E extends EventBody>(
   directory: string,
   segment: ChainSegment,
   parser: SegmentParser<E>,
-): Entry<E>[] | null {
+): LogEntry<E>[] | null {
   const path = join(directory, segment.name);
   const size = (segment.limit ?? statSync(path).size) - parser.offset;
   if (size <= 0) return null;

@@ -1,7 +1,7 @@
 import { closeSync, readSync, writeFileSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { LIMITS } from "../limits.js";
-import { hex8 } from "../record/crc32.js";
+import { hex8 } from "../record/line.js";
 import { replaceFileSync } from "./atomic-file.js";
 import { lendChunk, takeChunkBack } from "./read-chunk.js";
 import { openRegular } from "./regular-file.js";

@@ -3,11 +3,12 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { StoreError, storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import type { Damage, Entry, EventBody } from "../types.js";
+import type { EventBody, LogEntry } from "../types.js";
 import { type Chain, type ChainSegment, loadChain } from "./chain.js";
 import { type EventFile, readEventFiles } from "./event-files.js";
 import type { OpenFiles } from "./open-files.js";
-import { type Page, type PagedSegment, type Place, readPages } from "./page.js";
+import { type Page, type PagedSegment, readPages } from "./page.js";
+import type { Place } from "./parse-segment.js";
 import { lendChunk, takeChunkBack } from "./read-chunk.js";
 import { openRegular } from "./regular-file.js";
 
@@ -19,7 +20,7 @@ export interface LogFiles {
   events<E extends EventBody>(
     files: readonly EventFile[],
     range: { readonly from: number; readonly to: number },
-  ): Iterable<Entry<E> | Damage>;
+  ): Iterable<LogEntry<E>>;
   /** Reads a segment page by page. `next` is the one after it. */
   open<E extends EventBody>(segment: ChainSegment, next: ChainSegment | null): SegmentReader<E>;
 }
@@ -73,7 +74,6 @@ export function createLogFiles(openFiles: OpenFiles): (directory: string) => Log
           openFiles.pin(descriptor);
           const chunk = lendChunk();
           const segment: PagedSegment = {
-            name,
             next: next?.first ?? null,
             async read(memory, offset) {
               const want = Math.min(memory.length, (limit ?? Number.POSITIVE_INFINITY) - offset);

@@ -34,6 +34,7 @@ export interface LogWriterDeps<E extends EventBody> {
 export interface FileLogWriter<E extends EventBody> extends LogWriter<E> {
   abandon(): void;
   readonly claim: Claim;
+  readonly writtenSeq: number;
 }
 
 const DONE = Promise.resolve();
@@ -217,7 +218,6 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
 
   return {
     id,
-    fence: claim.fence,
     claim,
     get lastSeq() {
       return lastSeq;
@@ -225,17 +225,11 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     get writtenSeq() {
       return segments.writtenSeq;
     },
-    get durableSeq() {
-      return segments.durableSeq;
-    },
-    append(events, { expectedSeq } = {}) {
+    append(events) {
       guard();
       if (failure !== null && !failure.told) {
         failure.told = true;
         throw failure.error;
-      }
-      if (expectedSeq !== undefined && expectedSeq !== lastSeq) {
-        throw new StoreError("conflict", `expected ${expectedSeq} as the last number of ${id}, it is ${lastSeq}`);
       }
       const batch = encodeBatch(events, lastSeq, stamp);
       enqueue(batch);

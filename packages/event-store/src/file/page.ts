@@ -1,24 +1,15 @@
 import { LIMITS } from "../limits.js";
-import type { Damage, Entry, EventBody } from "../types.js";
-import { createSegmentParser, type SegmentParser } from "./parse-segment.js";
-
-/** Where a page begins: between two records. */
-export interface Place {
-  readonly offset: number;
-  /** The number of the record that comes next. */
-  readonly first: number;
-}
+import type { EventBody, LogEntry } from "../types.js";
+import { createSegmentParser, type Place, type SegmentParser } from "./parse-segment.js";
 
 /** About 64 KiB of a segment's records, read without knowing what came before them. */
 export interface Page<E extends EventBody> {
-  readonly entries: readonly Entry<E>[];
-  readonly damage: readonly Damage[];
+  readonly entries: readonly LogEntry<E>[];
   /** Null at the end of the segment. */
   readonly next: Place | null;
 }
 
 export interface PagedSegment {
-  readonly name: string;
   /** The first number of the segment after it; null when it is the last one. */
   readonly next: number | null;
   /** Fills memory with the bytes at an offset. Returns fewer only at the end. */
@@ -73,14 +64,11 @@ async function readLongPage<E extends EventBody>(
 interface OpenPage<E extends EventBody> {
   readonly segment: PagedSegment;
   readonly parser: SegmentParser<E>;
-  entries: readonly Entry<E>[];
-  readonly damage: readonly Damage[];
+  entries: readonly LogEntry<E>[];
 }
 
 function openPage<E extends EventBody>(segment: PagedSegment, place: Place): OpenPage<E> {
-  const damage: Damage[] = [];
-  const parser = createSegmentParser<E>({ ...place, name: segment.name, onDamage: (one) => damage.push(one) });
-  return { segment, parser, entries: [], damage };
+  return { segment, parser: createSegmentParser<E>(place), entries: [] };
 }
 
 /**
@@ -88,13 +76,13 @@ function openPage<E extends EventBody>(segment: PagedSegment, place: Place): Ope
  * unreadable, so that the next one can be read by itself.
  */
 function takePiece<E extends EventBody>(open: OpenPage<E>, piece: Buffer): Page<E> | null {
-  const { segment, parser, damage } = open;
+  const { segment, parser } = open;
   const isEnd = piece.length === 0;
-  const rest = (): Entry<E>[] =>
+  const rest = (): LogEntry<E>[] =>
     segment.next === null ? parser.finishLog().entries : parser.finishBefore(segment.next);
   const found = isEnd ? rest() : parser.push(piece);
   open.entries = open.entries.length === 0 ? found : open.entries.concat(found);
-  if (isEnd) return { entries: open.entries, damage, next: null };
+  if (isEnd) return { entries: open.entries, next: null };
   if (open.entries.length === 0 || !parser.isSound) return null;
-  return { entries: open.entries, damage, next: { offset: parser.lineStart, first: parser.expected } };
+  return { entries: open.entries, next: { offset: parser.lineStart, first: parser.expected } };
 }

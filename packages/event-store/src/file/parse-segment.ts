@@ -1,37 +1,34 @@
 import { isAscii } from "node:buffer";
 import { LIMITS } from "../limits.js";
-import { type Counts, countType, createCounts } from "../record/counts.js";
 import { ReplayedEntry } from "../record/entry.js";
-import { verifiedSeq } from "../record/line.js";
-import type { Damage, Entry, EventBody } from "../types.js";
+import { claimedSeq, verifiedSeq } from "../record/line.js";
+import type { EventBody, LogEntry } from "../types.js";
 import { isSoundHeader } from "./segment.js";
 
-/** Turns the bytes of one segment into entries, and what is not a record into reports. */
+/** Turns the bytes of one segment into entries. Records that cannot be read become a `Lost` once the next number is known. */
 export interface SegmentParser<E extends EventBody> {
   /** The number the next record must have. */
   readonly expected: number;
-  /** Bytes up to the end of the last record, or of a damaged one whose place is kept. */
+  /** Bytes up to the end of the last record, or of a damaged one that keeps its number. */
   readonly validBytes: number;
   /** Bytes taken so far, an unfinished line included. */
   readonly offset: number;
   /** Where the unfinished line begins. */
   readonly lineStart: number;
-  /** False while it is still open what the lines before this one were. */
+  /** False while lines were unreadable and no record came after them. */
   readonly isSound: boolean;
-  push(bytes: Buffer): Entry<E>[];
-  /** The segment ends here and the next one starts with `next`: every number that did not come is damaged. */
-  finishBefore(next: number): Entry<E>[];
+  push(bytes: Buffer): LogEntry<E>[];
+  /** The segment ends here and the next one starts with `next`: every number that did not come is lost. */
+  finishBefore(next: number): LogEntry<E>[];
   /** The log ends here. Returns a last record without its line break; `torn` tells whether anything else was left over. */
-  finishLog(): { entries: Entry<E>[]; torn: boolean };
+  finishLog(): { entries: LogEntry<E>[]; torn: boolean };
 }
 
-export interface SegmentParserOptions {
-  readonly name: string;
-  /** The number of the first record to come. */
+/** Where a parser begins. */
+export interface Place {
+  readonly offset: number;
+  /** The number of the record that comes next. */
   readonly first: number;
-  /** Where in the file the first chunk starts. @defaultValue 0 */
-  readonly offset?: number;
-  readonly onDamage?: ((damage: Damage) => void) | undefined;
 }
 
 interface Chunk {
@@ -43,105 +40,70 @@ interface Chunk {
   text: string | null | undefined;
 }
 
-/** Unreadable lines since the last record: of the first of them, those that look like the records that come next. */
-interface BadLines {
-  readonly at: number;
-  /** How many numbers they stand for. */
-  places: number;
-  /** Where the last of those ends, and whether it ends like a record. */
+/** Lines since the last record that are not records. */
+interface Unreadable {
+  lines: number;
+  /**
+   * The highest number that one of them still says. Each line stands for one record at most, so no line can claim a number
+   * further on than there are lines.
+   */
+  last: number;
+  /** Where the line with that number ends. */
   end: number;
-  endsRecord: boolean;
-  /** A line came that stands for no number; what is behind it does not count. */
-  isOver: boolean;
-  /** The types that can still be read in them. */
-  readonly types: Counts;
 }
 
 const LF = 10;
-/** Enough of a line to see which record it was, and of which type. */
-const HEAD_BYTES = 128;
-/** Where the type stands behind the digits of the checksum. */
-const TYPE = /^.{8}","type":"([^"\\]+)"/s;
-const RECORD_START = '{"seq":';
-const RECORD_END = 'Z"}';
-/** No whole record has fewer bytes. */
-const SHORTEST_RECORD = 40;
-/** How often the bytes of one unreadable line are gone through in search of records, at most. */
-const SALVAGE_PASSES = 8;
+const CR = 13;
 
-export function createSegmentParser<E extends EventBody>(options: SegmentParserOptions): SegmentParser<E> {
-  const { name, onDamage } = options;
-  let expected = options.first;
-  let offset = options.offset ?? 0;
-  let validBytes = offset;
+export function createSegmentParser<E extends EventBody>({ first, offset: start }: Place): SegmentParser<E> {
+  let expected = first;
+  let offset = start;
+  let validBytes = start;
   let carry: Buffer[] = [];
   let carryBytes = 0;
   /** Set while an unfinished line is longer than any record: it is passed over up to its line break. */
   let overlong = false;
-  let bad: BadLines | null = null;
+  let unreadable: Unreadable | null = null;
 
-  /** Reports the numbers from `expected` up to `next`, or unreadable bytes that stand for no number. */
-  const settleBad = (next: number, at: number): void => {
-    const where = `${name}@${bad?.at ?? at}`;
+  /** The numbers from `expected` up to `next` did not come. */
+  const skipTo = (next: number, entries: LogEntry<E>[]): void => {
     if (next > expected) {
-      // Lines that stand for more numbers than are missing were none of the log's.
-      const types = bad !== null && bad.places <= next - expected ? bad.types : {};
-      onDamage?.({ seq: expected, last: next - 1, where, reason: "damaged", types });
+      const reason = unreadable === null ? "missing" : "damaged";
+      entries.push({ type: "lost", seq: expected, last: next - 1, reason });
+      expected = next;
     }
-    if (next <= expected && bad !== null)
-      onDamage?.({ seq: null, last: null, where, reason: "unreadable bytes between records" });
-    bad = null;
-    expected = next;
+    unreadable = null;
   };
 
-  const accept = (chunk: Chunk, start: number, end: number, at: number, entries: Entry<E>[]): boolean => {
+  const accept = (chunk: Chunk, start: number, end: number, entries: LogEntry<E>[]): boolean => {
     const seq = verifiedSeq(chunk.bytes, start, end);
     if (seq < expected) return false;
-    if (seq > expected || bad !== null) settleBad(seq, at);
+    if (seq > expected || unreadable !== null) skipTo(seq, entries);
     expected = seq + 1;
     entries.push(new ReplayedEntry<E>(seq, textOf(chunk, start, end)));
     return true;
   };
 
-  /** Takes one line. `at` is its place in the file. */
-  const take = (chunk: Chunk, start: number, end: number, at: number, entries: Entry<E>[]): void => {
-    const { bytes } = chunk;
-    if (accept(chunk, start, end, at, entries)) {
-      validBytes = at + (end - start) + 1;
-      return;
-    }
-    if (at === 0 && isSoundHeader(bytes.toString("utf8", start, end))) {
-      validBytes = end - start + 1;
-      return;
-    }
-    if (end - start >= SHORTEST_RECORD && salvage(chunk, start, end, at, entries) > 0) {
-      validBytes = at + (end - start) + 1;
-      return;
-    }
-    bad ??= { at, places: 0, end: at, endsRecord: true, isOver: false, types: createCounts() };
-    if (!bad.isOver) passOver(bad, expected, bytes.subarray(start, end), at + (end - start) + 1);
+  const passOver = (): Unreadable => {
+    unreadable ??= { lines: 0, last: expected - 1, end: validBytes };
+    unreadable.lines++;
+    return unreadable;
   };
 
-  /**
-   * A damaged line break glues a record to the next one, or leaves a byte behind the last one: finds the whole ones inside,
-   * and returns how far they reach.
-   */
-  const salvage = (chunk: Chunk, start: number, end: number, at: number, entries: Entry<E>[]): number => {
-    const starts = recordStarts(chunk.bytes, start, end);
-    const ends = [...starts.slice(1).map((next) => next - 1), end, end - 1];
-    let reach = 0;
-    let budget = SALVAGE_PASSES * (end - start);
-    for (const from of starts) {
-      if (from - start < reach) continue;
-      for (const to of ends) {
-        if (to <= from || budget < 0) continue;
-        budget -= to - from;
-        if (!accept(chunk, from, to, at + (from - start), entries)) continue;
-        reach = to - start;
-        break;
-      }
+  /** Takes one line. `at` is its place in the file. An editor may have ended it with CR LF. */
+  const take = (chunk: Chunk, start: number, lineEnd: number, at: number, entries: LogEntry<E>[]): void => {
+    const { bytes } = chunk;
+    const after = at + (lineEnd - start) + 1;
+    const end = bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
+    if (accept(chunk, start, end, entries) || (at === 0 && isSoundHeader(bytes.toString("utf8", start, end)))) {
+      validBytes = after;
+      return;
     }
-    return reach;
+    const passed = passOver();
+    const seq = claimedSeq(bytes, start, end);
+    if (seq <= passed.last || seq >= expected + passed.lines) return;
+    passed.last = seq;
+    passed.end = after;
   };
 
   const dropCarried = (): void => {
@@ -162,8 +124,7 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
     carryBytes += rest.length;
     if (carryBytes <= LIMITS.recordBytes * 4) return;
     overlong = true;
-    bad ??= { at: offset - carryBytes, places: 0, end: offset, endsRecord: true, isOver: true, types: createCounts() };
-    bad.isOver = true;
+    passOver();
     dropCarried();
   };
 
@@ -181,10 +142,10 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       return offset - carryBytes;
     },
     get isSound() {
-      return bad === null && !overlong;
+      return unreadable === null;
     },
     push(bytes) {
-      const entries: Entry<E>[] = [];
+      const entries: LogEntry<E>[] = [];
       const base = offset;
       offset += bytes.length;
       const chunk: Chunk = { bytes, text: undefined };
@@ -204,36 +165,28 @@ export function createSegmentParser<E extends EventBody>(options: SegmentParserO
       return entries;
     },
     finishBefore(next) {
-      const entries: Entry<E>[] = [];
+      const entries: LogEntry<E>[] = [];
       const at = offset - carryBytes;
       if (carryBytes > 0) {
         const line = takeCarried();
         take(line, 0, line.bytes.length, at, entries);
       }
-      if (expected < next || bad !== null) settleBad(Math.max(next, expected), at);
+      skipTo(next, entries);
       return entries;
     },
     finishLog() {
-      const entries: Entry<E>[] = [];
-      let torn = false;
+      const entries: LogEntry<E>[] = [];
       if (carryBytes > 0) {
-        const at = offset - carryBytes;
         const line = takeCarried();
-        if (accept(line, 0, line.bytes.length, at, entries)) validBytes = offset;
-        else {
-          torn = true;
-          const reach = salvage(line, 0, line.bytes.length, at, entries);
-          if (reach > 0) validBytes = at + reach;
-        }
+        if (accept(line, 0, line.bytes.length, entries)) validBytes = offset;
       }
-      // A damaged line that is the next record was acknowledged once: its number is not given out again.
-      if (bad?.isOver) torn = true;
-      if (bad !== null && bad.places > 0) {
-        validBytes = bad.end;
-        settleBad(expected + bad.places, offset);
+      // A whole line that still says the next number was acknowledged once: its number is not given out again.
+      if (unreadable !== null && unreadable.last >= expected) {
+        validBytes = unreadable.end;
+        skipTo(unreadable.last + 1, entries);
       }
-      bad = null;
-      return { entries, torn };
+      unreadable = null;
+      return { entries, torn: offset > validBytes };
     },
   };
 }
@@ -244,40 +197,4 @@ function textOf(chunk: Chunk, start: number, end: number): string {
   const { bytes } = chunk;
   if (chunk.text === undefined) chunk.text = isAscii(bytes) ? bytes.toString("latin1") : null;
   return chunk.text === null ? bytes.toString("utf8", start, end) : chunk.text.slice(start, end);
-}
-
-/** At most 64 places where a record may start inside a line. */
-function recordStarts(bytes: Buffer, start: number, end: number): number[] {
-  const starts: number[] = [];
-  const line = bytes.subarray(start, end);
-  for (let at = line.indexOf(RECORD_START); at >= 0 && starts.length < 64; at = line.indexOf(RECORD_START, at + 1)) {
-    starts.push(start + at);
-  }
-  return starts;
-}
-
-/** Takes one more unreadable line, which ends at `end`, into account. */
-function passOver(bad: BadLines, expected: number, line: Buffer, end: number): void {
-  const head = line.toString("latin1", 0, HEAD_BYTES);
-  const endsRecord = line.toString("latin1", Math.max(0, line.length - RECORD_END.length)) === RECORD_END;
-  const start = `${RECORD_START}${expected + bad.places},"id":"evt-`;
-  if (isNearly(head, start)) {
-    bad.places++;
-    const type = TYPE.exec(head.slice(start.length))?.[1];
-    if (type !== undefined) countType(bad.types, type);
-  }
-  // A flipped bit that looks like a line break makes two lines of one record.
-  else if (bad.places === 0 || bad.endsRecord || !endsRecord) {
-    bad.isOver = true;
-    return;
-  }
-  bad.end = end;
-  bad.endsRecord = endsRecord;
-}
-
-/** True when a text starts as it should, but for one damaged character. */
-function isNearly(text: string, start: string): boolean {
-  let differences = text.length < start.length ? 2 : 0;
-  for (let i = 0; i < start.length && differences < 2; i++) if (text[i] !== start[i]) differences++;
-  return differences < 2;
 }

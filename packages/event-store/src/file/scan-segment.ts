@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from "node:fs";
-import type { Entry, EventBody } from "../types.js";
+import type { EventBody, LogEntry } from "../types.js";
 import type { SegmentParser } from "./parse-segment.js";
 import { lendChunk, takeChunkBack } from "./read-chunk.js";
 
@@ -8,7 +8,7 @@ export function scanSegment<E extends EventBody>(
   path: string,
   parser: SegmentParser<E>,
   limit: number | null,
-  take: (entries: readonly Entry<E>[]) => boolean,
+  take: (entries: readonly LogEntry<E>[]) => boolean,
 ): void {
   const fd = openSync(path, "r");
   const chunk = lendChunk();

@@ -1,5 +1,4 @@
 import { LIMITS } from "../limits.js";
-import { addCounts, type Counts, countType, createCounts } from "../record/counts.js";
 import type { Entry, EventBody } from "../types.js";
 import type { LogEnd } from "./inspect.js";
 import type { OpenFiles } from "./open-files.js";
@@ -8,7 +7,6 @@ import { createSegmentFile, type SegmentFile } from "./segment-file.js";
 /** A place in the log at which it could be continued. */
 interface Place {
   readonly seq: number;
-  readonly counts: Counts;
   readonly prev: { readonly name: string; readonly bytes: number } | null;
 }
 
@@ -27,10 +25,8 @@ export interface SegmentLog {
   start(): void;
   /** Writes the entries' lines and returns how many of them are now written: fewer on a full disk. Throws on errors. */
   write(entries: readonly Entry<EventBody>[], lines: Buffer): number;
-  /** Counts records that are lost: their numbers stay free. */
-  lose(types: Readonly<Counts>): void;
-  /** The next write starts a segment, whose header tells the counts so far. */
-  roll(): void;
+  /** Starts a segment behind numbers that are lost: they are not given out again. */
+  skipTo(seq: number): void;
   /** What the next sync has to cover. Throws when that must be written anew first, and cannot be. */
   syncPoint(): SyncPoint;
   synced(point: SyncPoint): void;
@@ -50,13 +46,12 @@ export function createSegmentLog(options: {
 }): SegmentLog {
   const { directory, fence, end, openFiles } = options;
   let writtenSeq = end.lastSeq;
-  const counts = createCounts(end.counts);
   /** Where the next segment continues, while none is open. */
   let prev = end.prev;
   let current: SegmentFile | null = null;
   /** Full segments that no sync has covered yet. */
   let closed: SegmentFile[] = [];
-  let durable: Place = { seq: writtenSeq, counts: createCounts(counts), prev };
+  let durable: Place = { seq: writtenSeq, prev };
   let distrusted = false;
   let rewrites = 0;
   let hasNewFile = false;
@@ -70,7 +65,7 @@ export function createSegmentLog(options: {
 
   const open = (): SegmentFile => {
     if (current === null) {
-      current = createSegmentFile(directory, writtenSeq + 1, { fence, rewrites, prev, counts }, openFiles);
+      current = createSegmentFile(directory, writtenSeq + 1, { fence, rewrites, prev }, openFiles);
       hasNewFile = true;
     }
     return current;
@@ -86,7 +81,7 @@ export function createSegmentLog(options: {
   /** Writes everything since the last good sync once more, into a segment of its own. */
   const rewrite = (): void => {
     const bytes = unsyncedBytes();
-    const header = { fence, rewrites: ++rewrites, prev: durable.prev, counts: durable.counts };
+    const header = { fence, rewrites: ++rewrites, prev: durable.prev };
     const file = createSegmentFile(directory, durable.seq + 1, header, openFiles);
     try {
       const { written, wanted } = file.write(bytes);
@@ -104,7 +99,6 @@ export function createSegmentLog(options: {
   };
 
   const advance = (entries: readonly Entry<EventBody>[]): void => {
-    for (const entry of entries) countType(counts, entry.type);
     writtenSeq = entries[entries.length - 1]?.seq ?? writtenSeq;
   };
 
@@ -149,13 +143,15 @@ export function createSegmentLog(options: {
       if (file.size >= LIMITS.segmentBytes) roll();
       return entries.length;
     },
-    lose: (types) => addCounts(counts, types),
-    roll,
+    skipTo(seq) {
+      roll();
+      writtenSeq = seq;
+      open();
+    },
     syncPoint() {
       if (distrusted) rewrite();
       const point: SyncPoint = {
         seq: writtenSeq,
-        counts: createCounts(counts),
         prev: current === null ? prev : { name: current.name, bytes: current.size },
         files: openSegments(),
         hasNewFile,

@@ -1,13 +1,13 @@
 import { crc32 } from "node:zlib";
 import { StoreError } from "../errors.js";
-import { hex8 } from "../record/crc32.js";
+import { hex8 } from "../record/line.js";
 
 /** The only segment format this package writes. A reader of another major refuses instead of guessing. */
 const MAJOR = 1;
 
 /**
  * The first line of a segment. `prev` names the segment before it and how much of that is valid, so what a superseded writer
- * adds later is ignored. `counts` are the records of each type before this segment.
+ * adds later is ignored.
  */
 export interface SegmentHeader {
   readonly fence: number;
@@ -17,7 +17,6 @@ export interface SegmentHeader {
    */
   readonly rewrites?: number;
   readonly prev: { readonly name: string; readonly bytes: number } | null;
-  readonly counts: Readonly<Record<string, number>>;
 }
 
 const NAME = /^event-(\d{6,16})-[0-9a-f]{8}\.ndjson$/;
@@ -37,8 +36,10 @@ export function segmentFirst(name: string): number | null {
 
 /** The header line, with its own checksum in the last key. */
 export function formatHeader(header: SegmentHeader): string {
-  const { fence, rewrites, prev, counts } = header;
-  const head = JSON.stringify({ segment: MAJOR, fence, rewrites: rewrites || undefined, prev, counts }).slice(0, -1);
+  const { fence, rewrites, prev } = header;
+  // Version 0.1 takes a header without `counts` for a damaged one.
+  const fields = { segment: MAJOR, fence, rewrites: rewrites || undefined, prev, counts: {} };
+  const head = JSON.stringify(fields).slice(0, -1);
   const line = `${head},"check":"${ZEROS}"}`;
   return `${line.slice(0, -CHECK_TAIL)}${hex8(crc32(line))}"}`;
 }
@@ -55,25 +56,22 @@ export function isSoundHeader(line: string): boolean {
  * `unsupported_format` when a newer release wrote it.
  */
 export function parseHeader(line: string): SegmentHeader | null {
-  // A lost line break glues the first record to the header.
-  const glued = line.lastIndexOf('{"seq":');
-  const text = [line, glued > 0 ? line.slice(0, glued - 1) : ""].find(isSoundHeader);
-  const header = parseObject(text ?? line);
+  const isSound = isSoundHeader(line);
+  const header = parseObject(line);
   const major = header?.["segment"];
   // A damaged digit must not look like a newer release: one that has no checksum of our kind is all we believe.
-  if (Number.isSafeInteger(major) && Number(major) > MAJOR && (text !== undefined || !("check" in header!))) {
+  if (Number.isSafeInteger(major) && Number(major) > MAJOR && (isSound || !("check" in header!))) {
     throw new StoreError("unsupported_format", `segment format ${major} is newer than this release reads (${MAJOR})`);
   }
-  return text !== undefined && isHeader(header) ? header : null;
+  return isSound && isHeader(header) ? header : null;
 }
 
 // --- internal ---
 
 function isHeader(value: unknown): value is SegmentHeader {
-  const { fence, rewrites = 0, prev, counts } = (value ?? {}) as Partial<SegmentHeader>;
+  const { fence, rewrites = 0, prev } = (value ?? {}) as Partial<SegmentHeader>;
   if (prev === undefined || (prev !== null && typeof prev.name !== "string")) return false;
-  if (typeof counts !== "object" || counts === null) return false;
-  return [fence, rewrites, prev?.bytes ?? 0, ...Object.values(counts)].every(isCount);
+  return [fence, rewrites, prev?.bytes ?? 0].every(isCount);
 }
 
 function isCount(value: unknown): boolean {

@@ -18,6 +18,7 @@ export async function writeEventFiles<E extends EventBody, S extends object>(
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
     for await (const entry of store.read(id)) {
+      if ("last" in entry) continue;
       const { seq, ...body } = entry.event;
       const name = `event-${String(seq).padStart(6, "0")}-${lineId(entry.line).slice(4)}.json`;
       await writeFile(join(directory, name), `${JSON.stringify(body, null, 2)}\n`, { mode: 0o600 });

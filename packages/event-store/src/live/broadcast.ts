@@ -1,6 +1,7 @@
 import { parseCursor } from "../cursor.js";
+import { lastOf } from "../record/entry.js";
 import type { Replay } from "../replay.js";
-import type { Damage, Entry, EventBody, Position, Reader, SubscribeOptions, Subscription } from "../types.js";
+import type { Entry, EventBody, LogEntry, Position, Reader, SubscribeOptions, Subscription } from "../types.js";
 import { createWindow, type WindowBudget } from "./window.js";
 
 /** One log's readers in this process. Each is a cursor: pushed to while it keeps up, re-reading when it did not. */
@@ -21,8 +22,6 @@ interface Follower<E extends EventBody> {
   cursor: number;
   busy: boolean;
   closed: boolean;
-  /** What it is to be told with its next batch. */
-  missing: Damage[];
   readonly reader: Reader<E>;
   finish(reason?: unknown): void;
 }
@@ -38,8 +37,8 @@ export interface BroadcastOptions<E extends EventBody> {
   readonly onIdle?: () => void;
 }
 
-const LIVE: Position = { live: true, missing: [] };
-const BEHIND: Position = { live: false, missing: [] };
+const LIVE: Position = { live: true };
+const BEHIND: Position = { live: false };
 
 export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E>): Broadcast<E> {
   const { source, onIdle } = options;
@@ -48,13 +47,9 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
   let head = options.head;
 
   /** Hands a batch over. Returns a promise only when the reader asked to wait. */
-  const give = (follower: Follower<E>, batch: readonly Entry<E>[]): void | Promise<void> => {
-    const last = batch[batch.length - 1]?.seq ?? follower.cursor;
-    follower.cursor = last;
-    if (follower.missing.length === 0) return follower.reader(batch, last >= head ? LIVE : BEHIND);
-    const { missing } = follower;
-    follower.missing = [];
-    return follower.reader(batch, { live: last >= head, missing });
+  const give = (follower: Follower<E>, batch: readonly LogEntry<E>[]): void | Promise<void> => {
+    follower.cursor = lastOf(batch[batch.length - 1]!);
+    return follower.reader(batch, follower.cursor >= head ? LIVE : BEHIND);
   };
 
   /** By itself, so that nothing of it is held while the reader is waited for. False when it is further behind. */
@@ -65,9 +60,6 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
 
   const catchUp = async (follower: Follower<E>): Promise<void> => {
     const isOver = (): boolean => follower.closed;
-    const onDamage = (damage: Damage): void => {
-      if (damage.seq !== null) follower.missing.push(damage);
-    };
     while (!follower.closed && follower.cursor < head) {
       const recent = giveRecent(follower);
       if (recent !== null) {
@@ -75,11 +67,11 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
         continue;
       }
       const target = head;
-      await source({ from: follower.cursor, to: target, onDamage, isOver }, (batch) => give(follower, batch));
+      await source({ from: follower.cursor, to: target, isOver }, (batch) => give(follower, batch));
       // What the store could not give back is not waited for.
-      if (!follower.closed) follower.cursor = Math.max(follower.cursor, target);
+      if (follower.closed || follower.cursor >= target) continue;
+      await give(follower, [{ type: "lost", seq: follower.cursor + 1, last: target, reason: "missing" }]);
     }
-    if (!follower.closed && follower.missing.length > 0) await give(follower, []);
   };
 
   const settle = (follower: Follower<E>, work: Promise<void>): void => {
@@ -129,7 +121,7 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
     },
     publish(batch) {
       const last = batch[batch.length - 1]!.seq;
-      // A record is missing inside: reading it from the store tells of it.
+      // Records are lost inside: readers find them in the store.
       if (last - batch[0]!.seq >= batch.length) return advance(last);
       head = last;
       let behind = false;
@@ -154,7 +146,6 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
         cursor: 0,
         busy: true,
         closed: false,
-        missing: [],
         reader,
         finish(reason) {
           if (follower.closed) return;

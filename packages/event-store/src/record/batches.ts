@@ -1,23 +1,20 @@
 import { LIMITS } from "../limits.js";
-import type { Damage, Entry, EventBody } from "../types.js";
+import type { EventBody, LogEntry } from "../types.js";
 
-/** Groups entries into batches of about 64 KiB. Damage among them is reported in its place: between two batches. */
-export function* batches<E extends EventBody>(
-  items: Iterable<Entry<E> | Damage>,
-  report?: (damage: Damage) => void,
-): Generator<readonly Entry<E>[]> {
-  let batch: Entry<E>[] = [];
+/** About what one lost run takes. */
+const LOST_BYTES = 64;
+
+/** Groups entries into batches of about 64 KiB. */
+export function* batches<E extends EventBody>(entries: Iterable<LogEntry<E>>): Generator<readonly LogEntry<E>[]> {
+  let batch: LogEntry<E>[] = [];
   let bytes = 0;
-  for (const item of items) {
-    if ("line" in item) {
-      batch.push(item);
-      bytes += item.line.length;
-      if (bytes < LIMITS.pageBytes) continue;
-    }
-    if (batch.length > 0) yield batch;
+  for (const entry of entries) {
+    batch.push(entry);
+    bytes += "line" in entry ? entry.line.length : LOST_BYTES;
+    if (bytes < LIMITS.pageBytes) continue;
+    yield batch;
     batch = [];
     bytes = 0;
-    if (!("line" in item)) report?.(item);
   }
   if (batch.length > 0) yield batch;
 }

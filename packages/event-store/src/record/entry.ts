@@ -1,10 +1,9 @@
-import type { Entry, EventBody, Stored } from "../types.js";
-import { hex8 } from "./crc32.js";
-import { lineChecksum, lineHead, lineId, lineTs, lineType } from "./line.js";
+import type { Entry, EventBody, LogEntry, Stored } from "../types.js";
+import { hex8, lineChecksum, lineHead, lineId, lineTs, lineType } from "./line.js";
 
 /**
- * An entry appended by this process. Its line is put together when somebody asks for it; its checksum is told by whoever
- * writes the line to disk, and computed here only for those who ask sooner.
+ * An entry appended by this process. Its line is put together when somebody asks for it; the file store sets its
+ * checksum when it encodes the bytes, and this entry computes it only for a reader who asks sooner.
  *
  * A class, here and below: streams and replays make entries by the hundred thousand, and an object with a prototype of ours
  * costs six times as much otherwise.
@@ -67,6 +66,11 @@ export class ReplayedEntry<E extends EventBody> implements Entry<E> {
 /** An entry of another layout, already parsed. */
 export function parsedEntry<E extends EventBody>(event: Stored<E>): Entry<E> {
   return { seq: event.seq, type: event.type, line: JSON.stringify(event), event };
+}
+
+/** The last number that an entry stands for. */
+export function lastOf(entry: LogEntry<EventBody>): number {
+  return "last" in entry ? entry.last : entry.seq;
 }
 
 // --- internal ---

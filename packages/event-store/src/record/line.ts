@@ -1,5 +1,4 @@
 import { crc32 } from "node:zlib";
-import { crcOfBytes } from "./crc32.js";
 
 /**
  * The text of a record, in memory, on disk and on the wire:
@@ -36,15 +35,20 @@ export function lineChecksum(seq: number, tail: string): number {
 
 /** Puts its checksum into the blank line at `start..end`, and returns it. */
 export function sealLine(bytes: Buffer, start: number, end: number, seq: number): number {
-  const checksum = crcOfBytes(bytes, start, end);
+  const checksum = crc32(bytes.subarray(start, end));
   let at = start + SEQ.length + ID.length + 8;
   for (let rest = seq; rest > 0; rest = Math.floor(rest / 10)) at++;
   for (let digits = checksum; digits > 0; digits >>>= 4) bytes[--at] = HEX_DIGITS[digits & 15]!;
   return checksum;
 }
 
-/** The number a line carries when its checksum holds, else 0. Bytes `start..end` hold the line without its line feed. */
-export function verifiedSeq(bytes: Buffer, start: number, end: number): number {
+/** Eight lower-case hexadecimal digits. */
+export function hex8(value: number): string {
+  return HEX[value >>> 24]! + HEX[(value >>> 16) & 255]! + HEX[(value >>> 8) & 255]! + HEX[value & 255]!;
+}
+
+/** The number a line claims to have: 0 when it does not begin like a record. */
+export function claimedSeq(bytes: Buffer, start: number, end: number): number {
   let at = start + SEQ.length;
   let seq = 0;
   for (; at < end; at++) {
@@ -52,16 +56,28 @@ export function verifiedSeq(bytes: Buffer, start: number, end: number): number {
     if (digit < 0 || digit > 9) break;
     seq = seq * 10 + digit;
   }
+  return startsWith(bytes, start, SEQ) && bytes[at] === COMMA ? seq : 0;
+}
+
+/** The number a line carries when its checksum holds, else 0. Bytes `start..end` hold the line without its line feed. */
+export function verifiedSeq(bytes: Buffer, start: number, end: number): number {
+  const seq = claimedSeq(bytes, start, end);
+  if (seq === 0) return 0;
+  let at = start + SEQ.length;
+  while (bytes[at] !== COMMA) at++;
   const id = at + ID.length;
-  if (seq === 0 || id + 8 > end || !startsWith(bytes, start, SEQ) || !startsWith(bytes, at, ID)) return 0;
+  if (id + 8 > end || !startsWith(bytes, at, ID)) return 0;
   let claimed = 0;
   for (let i = id; i < id + 8; i++) {
     const value = HEX_VALUES[bytes[i]!]!;
     if (value < 0) return 0;
     claimed = claimed * 16 + value;
   }
-  const before = crcOfBytes(BLANK_ID, 0, BLANK_ID.length, crcOfBytes(bytes, start, id));
-  return crcOfBytes(bytes, id + 8, end, before) === claimed ? seq : 0;
+  // The digits are blanked in place and put back, so that one native call covers the line: the call is what costs.
+  for (let i = id; i < id + 8; i++) bytes[i] = ZERO;
+  const checksum = crc32(bytes.subarray(start, end));
+  for (let i = id + 7, rest = claimed; i >= id; i--, rest >>>= 4) bytes[i] = HEX_DIGITS[rest & 15]!;
+  return checksum === claimed ? seq : 0;
 }
 
 /** The record id inside a line. */
@@ -89,7 +105,9 @@ export function lineType(line: string): string {
 
 // --- internal ---
 
-const BLANK_ID = Buffer.from(ZEROS);
+const COMMA = 44;
+const ZERO = 48;
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const HEX_DIGITS = Buffer.from("0123456789abcdef");
 /** The value of each lower-case hexadecimal digit by its character code, -1 for everything else. */
 const HEX_VALUES = Int8Array.from({ length: 256 }, (_, code) => HEX_DIGITS.indexOf(code));

@@ -1,4 +1,5 @@
 /** The event streams of both families. */
+import { endsTurn, isLost, lostCount } from "@chimera/acp-schema/events";
 import { parseCursor } from "@chimera/event-store";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
@@ -25,16 +26,16 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
 
   /**
    * A turn that a crash cut off gets its last record when its session is loaded, and whoever reads on waits for that. A log
-   * without one is read as it is, and so is one that another process writes.
+   * without one is read as it is, and so is one that another process writes. A lost record may have been a turn's last one.
    */
   const endCutOff = async (id: string): Promise<void> => {
-    const store = sessions.storeOf(id);
-    const {
-      user_message: begun = 0,
-      agent_result = 0,
-      cancelled = 0,
-    } = await store.counts(id, await store.lastSeq(id));
-    if (begun > agent_result + cancelled) await sessions.load(id).catch(() => {});
+    let unended = 0;
+    for await (const entry of sessions.storeOf(id).read(id)) {
+      if (entry.type === "user_message") unended++;
+      else if (isLost(entry)) unended = Math.max(0, unended - lostCount(entry));
+      else if (endsTurn(entry.type)) unended = Math.max(0, unended - 1);
+    }
+    if (unended > 0) await sessions.load(id).catch(() => {});
   };
 
   return {

@@ -4,18 +4,17 @@ import type { RunEvent } from "@chimera/acp-schema/http";
 import type { Session } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppDeps, AppEnv } from "../deps.js";
-import { createRunFold, lossEvent, RUN_TYPES } from "../run.js";
-import { lossOf } from "./projection.js";
+import { createRunFold } from "../run.js";
 import { openSink } from "./sink.js";
 
 export function streamRun(c: Context<AppEnv>, session: Session, deps: Pick<AppDeps, "name" | "log">): Response {
   const sink = openSink(c);
   const stop = new AbortController();
   const fold = createRunFold(session.id, deps.name);
-  const subscription = session.subscribe({ from: 0, signal: stop.signal }, async (batch, { missing }) => {
-    let text = missing.map((damage) => line(lossEvent(lossOf(damage)))).join("");
+  const subscription = session.subscribe({ from: 0, signal: stop.signal }, async (batch) => {
+    let text = "";
     for (const entry of batch) {
-      const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
+      const event = fold.apply(entry);
       // The reader of a stream knows that it made the run.
       if (event && event.type !== "run_created") text += line(event);
     }
