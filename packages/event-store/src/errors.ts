@@ -1,4 +1,4 @@
-import type { Holder } from "./file/identity.js";
+import type { Holder } from "./claim/identity.js";
 
 /** Everything this package throws. */
 export type StoreErrorCode =

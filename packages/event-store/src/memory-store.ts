@@ -1,12 +1,11 @@
+import { type Broadcast, createBroadcast, refused } from "./backend/broadcast.js";
+import { createStamp, encodeBatch } from "./backend/encode.js";
+import { batches } from "./backend/replay.js";
+import { createWindowBudget, type WindowBudget } from "./backend/window.js";
 import { StoreError } from "./errors.js";
 import { LIMITS } from "./limits.js";
 import { pageOf, type RowSource } from "./list.js";
-import { type Broadcast, createBroadcast, refused } from "./live/broadcast.js";
 import { createTick, type Tick } from "./live/tick.js";
-import { createWindowBudget, type WindowBudget } from "./live/window.js";
-import { batches } from "./record/batches.js";
-import { encodeBatch } from "./record/encode.js";
-import { createStamp } from "./record/stamp.js";
 import { assertStorableId } from "./session-id.js";
 import type { Entry, EventBody, EventStore, LogEntry, LogWriter, Subscription } from "./types.js";
 

@@ -1,8 +1,11 @@
 import { statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parsedEntry } from "../backend/entry.js";
+import { lineId } from "../backend/line.js";
+import { storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { parsedEntry } from "../record/entry.js";
-import type { EventBody, LogEntry, Stored } from "../types.js";
+import type { EventBody, EventStore, LogEntry, Stored } from "../types.js";
 import { readRegular } from "./regular-file.js";
 
 /** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs are such directories; they are read, not written. */
@@ -55,6 +58,36 @@ export function lastEventTime(directory: string, files: readonly EventFile[]): s
     if (event !== null) return event.ts;
   }
   return "";
+}
+
+/**
+ * Writes a session in the layout of one file per event: `event-NNNNNN-<8 hex>.json`, counted from 1, with
+ * `{id, type, metadata, ts}` bodies, and `summary.json`. The directory is created; existing files are replaced. Returns the
+ * number of events.
+ */
+export async function writeEventFiles<E extends EventBody, S extends object>(
+  store: EventStore<E, S>,
+  id: string,
+  directory: string,
+): Promise<number> {
+  let count = 0;
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    for await (const entry of store.read(id)) {
+      if ("last" in entry) continue;
+      const { seq, ...body } = entry.event;
+      const name = `event-${String(seq).padStart(6, "0")}-${lineId(entry.line).slice(4)}.json`;
+      await writeFile(join(directory, name), `${JSON.stringify(body, null, 2)}\n`, { mode: 0o600 });
+      count++;
+    }
+    const summary = await store.readSummary(id);
+    if (summary !== null) {
+      await writeFile(join(directory, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`, { mode: 0o600 });
+    }
+  } catch (error) {
+    throw storageError(error, `cannot export session ${id}`);
+  }
+  return count;
 }
 
 // --- internal ---

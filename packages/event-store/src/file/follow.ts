@@ -2,10 +2,10 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../limits.js";
 import type { Entry, EventBody, LogEntry } from "../types.js";
-import { type Chain, type ChainSegment, loadChain } from "./chain.js";
 import { createDirectoryView } from "./directory-view.js";
-import { inspectLog } from "./inspect.js";
-import { createSegmentParser, type SegmentParser } from "./parse-segment.js";
+import { type Chain, type ChainSegment, loadChain } from "./segment/chain.js";
+import { inspectLog } from "./segment/log-end.js";
+import { createSegmentParser, type SegmentParser } from "./segment/parse.js";
 
 /** The moving end of a log that another process writes. */
 export interface Tail<E extends EventBody> {

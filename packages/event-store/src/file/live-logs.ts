@@ -1,11 +1,11 @@
+import { type Broadcast, createBroadcast } from "../backend/broadcast.js";
+import type { FileLogWriter } from "../backend/log-writer.js";
+import { createWindowBudget } from "../backend/window.js";
 import { LIMITS } from "../limits.js";
-import { type Broadcast, createBroadcast } from "../live/broadcast.js";
-import { createWindowBudget } from "../live/window.js";
 import type { EventBody } from "../types.js";
 import { openTail, type Tail } from "./follow.js";
-import type { LogFiles } from "./log-files.js";
-import type { FileLogWriter } from "./log-writer.js";
-import { replayOf } from "./replay-log.js";
+import type { LogFiles } from "./segment/log-files.js";
+import { replayOf } from "./segment/replay-log.js";
 
 /** A log that somebody in this process reads live or writes. */
 export interface LiveLog<E extends EventBody> {

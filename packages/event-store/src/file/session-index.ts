@@ -4,10 +4,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../limits.js";
 import { isStorableId } from "../session-id.js";
 import type { ListedSession } from "../types.js";
-import { loadChain } from "./chain.js";
 import { createDirectoryView } from "./directory-view.js";
 import { readIndexFile, writeIndexFile } from "./index-file.js";
 import { readRegular } from "./regular-file.js";
+import { loadChain } from "./segment/chain.js";
 import { asSummary, parseSummary } from "./summaries.js";
 
 /**

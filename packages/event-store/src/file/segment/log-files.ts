@@ -1,16 +1,15 @@
 import { read } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { StoreError, storageError } from "../errors.js";
-import { LIMITS } from "../limits.js";
-import type { EventBody, LogEntry } from "../types.js";
+import { StoreError, storageError } from "../../errors.js";
+import { LIMITS } from "../../limits.js";
+import type { EventBody, LogEntry } from "../../types.js";
+import { type EventFile, readEventFiles } from "../event-files.js";
+import type { OpenFiles } from "../open-files.js";
+import { lendChunk, openRegular, takeChunkBack } from "../regular-file.js";
 import { type Chain, type ChainSegment, loadChain } from "./chain.js";
-import { type EventFile, readEventFiles } from "./event-files.js";
-import type { OpenFiles } from "./open-files.js";
 import { type Page, type PagedSegment, readPages } from "./page.js";
-import type { Place } from "./parse-segment.js";
-import { lendChunk, takeChunkBack } from "./read-chunk.js";
-import { openRegular } from "./regular-file.js";
+import type { Place } from "./parse.js";
 
 /** The files of one log, for replays. Whatever cannot be read throws a StoreError that names the session. */
 export interface LogFiles {

@@ -1,13 +1,13 @@
 import { closeSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "../errors.js";
-import { LIMITS } from "../limits.js";
-import type { EventBody, LogEntry } from "../types.js";
-import { type EventFile, listEventFiles } from "./event-files.js";
-import { createSegmentParser } from "./parse-segment.js";
-import { openRegular } from "./regular-file.js";
-import { scanSegment } from "./scan-segment.js";
-import { parseHeader, type SegmentHeader, segmentFirst } from "./segment.js";
+import { StoreError } from "../../errors.js";
+import { LIMITS } from "../../limits.js";
+import type { EventBody, LogEntry } from "../../types.js";
+import { type EventFile, listEventFiles } from "../event-files.js";
+import { openRegular } from "../regular-file.js";
+import { parseHeader, type SegmentHeader, segmentFirst } from "./header.js";
+import { scanSegment } from "./page.js";
+import { createSegmentParser } from "./parse.js";
 
 /** One segment that belongs to the log. */
 export interface ChainSegment {

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { batches } from "../record/batches.js";
-import { lastOf } from "../record/entry.js";
-import type { Replay, ReplayRange } from "../replay.js";
-import type { EventBody, LogEntry } from "../types.js";
+import { lastOf } from "../../backend/entry.js";
+import { batches, type Replay, type ReplayRange } from "../../backend/replay.js";
+import type { EventBody, LogEntry } from "../../types.js";
 import type { ChainSegment } from "./chain.js";
 import type { LogFiles } from "./log-files.js";
 

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { lineTs } from "../record/line.js";
-import type { EventBody, LogEntry } from "../types.js";
+import { lineTs } from "../../backend/line.js";
+import type { EventBody, LogEntry } from "../../types.js";
+import { lastEventTime } from "../event-files.js";
 import { type Chain, type ChainSegment, loadChain } from "./chain.js";
-import { lastEventTime } from "./event-files.js";
-import { createSegmentParser, type SegmentParser } from "./parse-segment.js";
-import { scanSegment } from "./scan-segment.js";
+import { scanSegment } from "./page.js";
+import { createSegmentParser, type SegmentParser } from "./parse.js";
 
 /** The end of a log as a writer or a follower needs it. */
 export interface LogEnd {

@@ -1,7 +1,7 @@
 import { parseCursor } from "../cursor.js";
-import { lastOf } from "../record/entry.js";
-import type { Replay } from "../replay.js";
 import type { Entry, EventBody, LogEntry, Position, Reader, SubscribeOptions, Subscription } from "../types.js";
+import { lastOf } from "./entry.js";
+import type { Replay } from "./replay.js";
 import { createWindow, type WindowBudget } from "./window.js";
 
 /** One log's readers in this process. Each is a cursor: pushed to while it keeps up, re-reading when it did not. */

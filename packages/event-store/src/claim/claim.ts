@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { linkSync, lstatSync, readdirSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { StoreError, storageError } from "../errors.js";
+import { readRegular } from "../file/regular-file.js";
 import type { Heartbeat } from "./heartbeat.js";
 import { type Holder, isProvenDead } from "./identity.js";
-import { readRegular } from "./regular-file.js";
 
 /** An exclusive hold on a path, by generations: `path.1`, `path.2`, … of which the highest counts. */
 export interface Claim {

@@ -1,7 +1,7 @@
-import { LIMITS } from "../limits.js";
-import type { Entry, EventBody } from "../types.js";
-import type { LogEnd } from "./inspect.js";
-import type { OpenFiles } from "./open-files.js";
+import { LIMITS } from "../../limits.js";
+import type { Entry, EventBody } from "../../types.js";
+import type { OpenFiles } from "../open-files.js";
+import type { LogEnd } from "./log-end.js";
 import { createSegmentFile, type SegmentFile } from "./segment-file.js";
 
 /** A place in the log at which it could be continued. */

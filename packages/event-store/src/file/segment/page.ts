@@ -1,6 +1,8 @@
-import { LIMITS } from "../limits.js";
-import type { EventBody, LogEntry } from "../types.js";
-import { createSegmentParser, type Place, type SegmentParser } from "./parse-segment.js";
+import { closeSync, openSync, readSync } from "node:fs";
+import { LIMITS } from "../../limits.js";
+import type { EventBody, LogEntry } from "../../types.js";
+import { lendChunk, takeChunkBack } from "../regular-file.js";
+import { createSegmentParser, type Place, type SegmentParser } from "./parse.js";
 
 /** About 64 KiB of a segment's records, read without knowing what came before them. */
 export interface Page<E extends EventBody> {
@@ -28,6 +30,27 @@ export async function readPages<E extends EventBody>(
   const bytes = await segment.read(memory, place.offset);
   const pages = cutPages<E>(segment, place, bytes, bytes.length < memory.length);
   return pages.length > 0 ? pages : [await readLongPage<E>(segment, place, memory)];
+}
+
+/** Reads a segment's first `limit` bytes through a parser, without giving way to others, until `take` says that it has enough. */
+export function scanSegment<E extends EventBody>(
+  path: string,
+  parser: SegmentParser<E>,
+  limit: number | null,
+  take: (entries: readonly LogEntry<E>[]) => boolean,
+): void {
+  const fd = openSync(path, "r");
+  const chunk = lendChunk();
+  try {
+    for (;;) {
+      const want = Math.min(chunk.length, (limit ?? Number.POSITIVE_INFINITY) - parser.offset);
+      const read = want > 0 ? readSync(fd, chunk, 0, want, parser.offset) : 0;
+      if (read === 0 || take(parser.push(chunk.subarray(0, read)))) return;
+    }
+  } finally {
+    takeChunkBack(chunk);
+    closeSync(fd);
+  }
 }
 
 // --- internal ---

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
-import { StoreError } from "../errors.js";
-import { hex8 } from "../record/line.js";
+import { hex8 } from "../../backend/line.js";
+import { StoreError } from "../../errors.js";
 
 /** The only segment format this package writes. A reader of another major refuses instead of guessing. */
 const MAJOR = 1;

@@ -1,16 +1,16 @@
+import type { Claim } from "../claim/claim.js";
+import type { Heartbeat } from "../claim/heartbeat.js";
 import { StoreError, storageError } from "../errors.js";
+import type { OpenFiles } from "../file/open-files.js";
+import type { SegmentFile } from "../file/segment/segment-file.js";
+import type { SegmentLog } from "../file/segment/segment-log.js";
+import type { DiskSync } from "../file/sync.js";
 import { LIMITS } from "../limits.js";
 import type { Tick } from "../live/tick.js";
-import { createWaiters, type Waiters } from "../live/waiters.js";
-import { encodeBatch, encodeLines } from "../record/encode.js";
-import type { AppendedEntry } from "../record/entry.js";
 import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
-import type { Claim } from "./claim.js";
-import type { Heartbeat } from "./heartbeat.js";
-import type { OpenFiles } from "./open-files.js";
-import type { SegmentFile } from "./segment-file.js";
-import type { SegmentLog } from "./segment-log.js";
-import type { DiskSync } from "./sync.js";
+import { encodeBatch, encodeLines } from "./encode.js";
+import type { AppendedEntry } from "./entry.js";
+import { createWaiters, type Waiters } from "./waiters.js";
 
 export interface LogWriterDeps<E extends EventBody> {
   readonly id: string;

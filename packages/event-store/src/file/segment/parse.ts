@@ -1,9 +1,9 @@
 import { isAscii } from "node:buffer";
-import { LIMITS } from "../limits.js";
-import { ReplayedEntry } from "../record/entry.js";
-import { claimedSeq, verifiedSeq } from "../record/line.js";
-import type { EventBody, LogEntry } from "../types.js";
-import { isSoundHeader } from "./segment.js";
+import { ReplayedEntry } from "../../backend/entry.js";
+import { claimedSeq, verifiedSeq } from "../../backend/line.js";
+import { LIMITS } from "../../limits.js";
+import type { EventBody, LogEntry } from "../../types.js";
+import { isSoundHeader } from "./header.js";
 
 /** Turns the bytes of one segment into entries. Records that cannot be read become a `Lost` once the next number is known. */
 export interface SegmentParser<E extends EventBody> {

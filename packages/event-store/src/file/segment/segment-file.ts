@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { ftruncateSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "../errors.js";
-import type { OpenFiles } from "./open-files.js";
-import { formatHeader, type SegmentHeader, segmentName } from "./segment.js";
+import { StoreError } from "../../errors.js";
+import type { OpenFiles } from "../open-files.js";
+import { formatHeader, type SegmentHeader, segmentName } from "./header.js";
 
 /** A segment that this process writes. */
 export interface SegmentFile {

@@ -1,4 +1,5 @@
-import type { EventBody, LogEntry } from "./types.js";
+import { LIMITS } from "../limits.js";
+import type { EventBody, LogEntry } from "../types.js";
 
 export interface ReplayRange {
   readonly from: number;
@@ -56,7 +57,25 @@ export function readEntries<E extends EventBody>(
   };
 }
 
+/** Groups entries into batches of about 64 KiB. */
+export function* batches<E extends EventBody>(entries: Iterable<LogEntry<E>>): Generator<readonly LogEntry<E>[]> {
+  let batch: LogEntry<E>[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    batch.push(entry);
+    bytes += "line" in entry ? entry.line.length : LOST_BYTES;
+    if (bytes < LIMITS.pageBytes) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
 // --- internal ---
+
+/** About what one lost run takes. */
+const LOST_BYTES = 64;
 
 async function* pullBatches<E extends EventBody>(
   replay: Replay<E>,
