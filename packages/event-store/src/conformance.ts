@@ -11,6 +11,7 @@ export type {
   SuiteStore,
   SuiteSummary,
 } from "./conformance/bench.js";
+export { createExampleBackend, createExampleTable, type ExampleTable } from "./conformance/example-store.js";
 
 /** Every case, for runners that want to list them. */
 export const conformanceCases: readonly ConformanceCase[] = [...appendCases, ...replayCases, ...lifeCycleCases];

@@ -1,8 +1,5 @@
 /** `@chimera/event-store`: an append-only, numbered, crash-proof event log per session. */
 
-export { type Claim, claim, claimHolder } from "./claim/claim.js";
-export { createHeartbeat, type Heartbeat } from "./claim/heartbeat.js";
-export type { Holder } from "./claim/identity.js";
 export { PAST_THE_END, parseCursor } from "./cursor.js";
 export { isStoreError, StoreError, type StoreErrorCode } from "./errors.js";
 export { writeEventFiles } from "./file/event-files.js";

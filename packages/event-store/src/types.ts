@@ -46,6 +46,8 @@ export interface LogWriter<E extends EventBody> {
   readonly id: string;
   /** The last number handed out; 0 for an empty log. */
   readonly lastSeq: number;
+  /** Aborted once another process is found to have taken over: whoever works for this session stops before it touches a file. */
+  readonly lost: AbortSignal;
   /**
    * Numbers the events at once and queues them for the write at the end of this tick; readers get them after it. Returns the
    * entries. Throws StoreError `fenced`, `closed`, or the error of an earlier failed write (`storage_full`, `io`) until one succeeds.

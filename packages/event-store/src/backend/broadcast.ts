@@ -6,12 +6,10 @@ import { createWindow, type WindowBudget } from "./window.js";
 
 /** One log's readers in this process. Each is a cursor: pushed to while it keeps up, re-reading when it did not. */
 export interface Broadcast<E extends EventBody> {
-  /** The last number readers may see. */
-  readonly head: number;
   readonly readers: number;
   /** Moves the head over a batch that is in the store already, and hands it to every reader that waits for it. */
   publish(batch: readonly Entry<E>[]): void;
-  /** Moves the head without entries at hand: readers fetch them. */
+  /** Moves the head without entries at hand: readers fetch them. They begin when the head is known. */
   advance(head: number): void;
   subscribe(options: SubscribeOptions, reader: Reader<E>): Subscription;
   /** Ends every reader: normally, or with the reason. */
@@ -30,13 +28,13 @@ export interface BroadcastOptions<E extends EventBody> {
   readonly budget: WindowBudget;
   /** Where readers that are behind get their entries from. */
   readonly source: Replay<E>;
-  readonly head: number;
   /** The last number given out, which may be ahead of what readers may see already. */
   readonly lastSeq: () => number;
   /** Called when the last reader left. */
   readonly onIdle?: () => void;
 }
 
+const UNKNOWN = -1;
 const LIVE: Position = { live: true };
 const BEHIND: Position = { live: false };
 
@@ -44,7 +42,12 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
   const { source, onIdle } = options;
   const followers = new Set<Follower<E>>();
   const window = createWindow<E>(options.budget);
-  let head = options.head;
+  /** The last number readers may see; -1 until that is known. */
+  let head = UNKNOWN;
+  let nowKnown = (): void => {};
+  const known = new Promise<void>((resolve) => {
+    nowKnown = resolve;
+  });
 
   /** Hands a batch over. Returns a promise only when the reader asked to wait. */
   const give = (follower: Follower<E>, batch: readonly LogEntry<E>[]): void | Promise<void> => {
@@ -99,28 +102,28 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
     return true;
   };
 
-  const advance = (known: number): void => {
-    if (known <= head) return;
-    head = known;
+  const advance = (written: number): void => {
+    if (written <= head) return;
+    head = written;
+    nowKnown();
     window.clear();
     for (const follower of followers) if (!follower.busy) settle(follower, catchUp(follower));
   };
 
   const begin = async (follower: Follower<E>, from: number | "live"): Promise<void> => {
+    if (head === UNKNOWN) await known;
     // Past the end means live only, not "silent until the log has grown that far".
     follower.cursor = from === "live" ? head : Math.min(parseCursor(from), Math.max(head, options.lastSeq()));
     await catchUp(follower);
   };
 
   return {
-    get head() {
-      return head;
-    },
     get readers() {
       return followers.size;
     },
     publish(batch) {
       const last = batch[batch.length - 1]!.seq;
+      if (head === UNKNOWN) return advance(last);
       // Records are lost inside: readers find them in the store.
       if (last - batch[0]!.seq >= batch.length) return advance(last);
       head = last;

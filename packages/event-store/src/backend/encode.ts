@@ -19,12 +19,15 @@ export function encodeBatch<E extends EventBody>(
   return entries;
 }
 
-/** The lines of entries as bytes, each with its checksum, which the entry is told. They hold until the next call. */
-export function encodeLines(entries: readonly AppendedEntry<EventBody>[]): Buffer {
+/**
+ * The lines of entries as bytes, for a backend that keeps bytes. An appended entry gets its checksum here, from the bytes: nobody
+ * computes it a second time. They hold until the next call.
+ */
+export function encodeLines(entries: readonly Entry<EventBody>[]): Buffer {
   let text = "";
   const ends: number[] = [];
   for (const entry of entries) {
-    text += `${blankLine(entry.seq, entry.tail)}\n`;
+    text += `${entry instanceof AppendedEntry ? blankLine(entry.seq, entry.tail) : entry.line}\n`;
     ends.push(text.length - 1);
   }
   const bytes = toBytes(text);
@@ -34,7 +37,7 @@ export function encodeLines(entries: readonly AppendedEntry<EventBody>[]): Buffe
   for (let i = 0; i < entries.length; i++) {
     const entry = entries[i]!;
     const end = isPlain ? ends[i]! : bytes.indexOf(LF, start);
-    entry.checksum = sealLine(bytes, start, end, entry.seq);
+    if (entry instanceof AppendedEntry) entry.checksum = sealLine(bytes, start, end, entry.seq);
     start = end + 1;
   }
   return bytes;

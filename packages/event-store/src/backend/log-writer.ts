@@ -1,59 +1,72 @@
-import type { Claim } from "../claim/claim.js";
-import type { Heartbeat } from "../claim/heartbeat.js";
 import { StoreError, storageError } from "../errors.js";
-import type { OpenFiles } from "../file/open-files.js";
-import type { SegmentFile } from "../file/segment/segment-file.js";
-import type { SegmentLog } from "../file/segment/segment-log.js";
-import type { DiskSync } from "../file/sync.js";
 import { LIMITS } from "../limits.js";
-import type { Tick } from "../live/tick.js";
 import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
-import { encodeBatch, encodeLines } from "./encode.js";
+import type { Held } from "./backend.js";
+import { createStamp, encodeBatch } from "./encode.js";
 import type { AppendedEntry } from "./entry.js";
 import { createWaiters, type Waiters } from "./waiters.js";
 
 export interface LogWriterDeps<E extends EventBody> {
   readonly id: string;
-  readonly claim: Claim;
-  readonly heartbeat: Heartbeat;
-  readonly segments: SegmentLog;
+  readonly held: Held;
   readonly durability: Durability;
-  readonly stamp: () => string;
+  readonly clock: () => number;
   readonly tick: Tick;
-  readonly openFiles: OpenFiles;
-  readonly disk: DiskSync;
-  /** Paths beside the segments that the next sync has to cover: a new session's summary and directories. */
-  readonly unsynced: string[];
-  readonly directory: string;
   /** Hands written entries to the readers. */
   readonly publish: (batch: readonly Entry<E>[]) => void;
   readonly onClose: () => void;
 }
 
 /** A writer that the store can also end without writing: when the session is deleted under it. */
-export interface FileLogWriter<E extends EventBody> extends LogWriter<E> {
-  abandon(): void;
-  readonly claim: Claim;
+export interface HeldWriter<E extends EventBody> extends LogWriter<E> {
   readonly writtenSeq: number;
+  /** Ends it without a last write and without the release of its hold. */
+  abandon(): void;
+}
+
+/** Runs each scheduled job once at the end of the current turn of the event loop, in the order they asked first. */
+export interface Tick {
+  schedule(job: () => void): void;
+}
+
+/** One `setImmediate` serves every session that wrote in this turn. */
+export function createTick(): Tick {
+  let jobs = new Set<() => void>();
+  const run = (): void => {
+    const due = jobs;
+    jobs = new Set();
+    for (const job of due) job();
+  };
+  return {
+    schedule(job) {
+      if (jobs.size === 0) setImmediate(run);
+      jobs.add(job);
+    },
+  };
 }
 
 const DONE = Promise.resolve();
 
 /**
  * The write path. Entries queue up during a tick, go out in one write at its end, and only then to the readers: what anybody
- * saw survives the process. Only the sync to disk is asynchronous.
+ * saw survives the process. While a write or a sync is under way, entries gather for the next one.
  */
-export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): FileLogWriter<E> {
-  const { id, claim, heartbeat, segments, durability, stamp, tick, openFiles, disk, publish } = deps;
-  let lastSeq = segments.writtenSeq;
+export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): HeldWriter<E> {
+  const { id, held, tick, publish } = deps;
+  // Where a write is durable at once, there is nothing to wait for after it.
+  const durability = held.sync === undefined ? "none" : deps.durability;
+  const stamp = createStamp(deps.clock, held.lastTs);
+  let { lastSeq, durableSeq } = held;
+  let writtenSeq = lastSeq;
   let queue: AppendedEntry<E>[] = [];
   /** Characters in the queue, about. */
   let queued = 0;
   let undelivered: Entry<E>[] = [];
+  let writing: Promise<void> | null = null;
   let syncing: Promise<void> | null = null;
   let state: "open" | "fenced" | "closing" | "closed" = "open";
-  /** The last write's error. `told` once a caller got it; from then on appends try again. */
-  let failure: { readonly error: StoreError; told: boolean } | null = null;
+  /** The last write's error. Once a caller has received it (`reported`), append tries again. */
+  let failure: { readonly error: StoreError; reported: boolean } | null = null;
   const writtenWaiters = createWaiters();
   const durableWaiters = createWaiters();
 
@@ -65,44 +78,54 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
   };
 
   const fail = (error: StoreError): void => {
-    if (error.code === "fenced") state = "fenced";
+    if (error.code === "fenced" && state === "open") state = "fenced";
     // Nobody has seen the numbers that were not written, so they are given out again.
-    lastSeq = segments.writtenSeq;
-    const heard = writtenWaiters.failAbove(lastSeq, error);
-    const heardToo = durableWaiters.failAbove(lastSeq, error);
-    failure = { error, told: heard || heardToo };
+    queue = [];
+    queued = 0;
+    lastSeq = writtenSeq;
+    const writeHeard = writtenWaiters.failAbove(lastSeq, error);
+    const syncHeard = durableWaiters.failAbove(lastSeq, error);
+    failure = { error, reported: writeHeard || syncHeard };
   };
 
-  let lapses = heartbeat.lapses();
-  const assertHeld = (): void => {
-    const now = heartbeat.lapses();
-    if (now === lapses) return;
-    if (!claim.isHeld()) throw fencedError();
-    lapses = now;
+  const finishWrite = (batch: readonly Entry<E>[], count: number, cause?: unknown): void => {
+    if (count > 0) {
+      const done = count === batch.length ? batch : batch.slice(0, count);
+      writtenSeq = done[count - 1]!.seq;
+      undelivered = undelivered.length === 0 ? (done as Entry<E>[]) : undelivered.concat(done);
+      writtenWaiters.reached(writtenSeq);
+      failure = null;
+    }
+    if (count === batch.length) return;
+    const full = new StoreError("storage_full", `session ${id}: short write, the disk is full`);
+    fail(cause === undefined ? full : storageError(cause, `session ${id} cannot be written`));
   };
 
   const flush = (): void => {
-    if (queue.length === 0) return;
+    if (queue.length === 0 || writing !== null) return;
     const batch = queue;
     queue = [];
     queued = 0;
-    let written = 0;
-    let error: StoreError | null = null;
+    let count: number | Promise<number>;
     try {
-      assertHeld();
-      written = segments.write(batch, encodeLines(batch));
-      if (written < batch.length)
-        error = new StoreError("storage_full", `session ${id}: short write, the disk is full`);
+      count = held.write(batch);
     } catch (cause) {
-      error = storageError(cause, `session ${id} cannot be written`);
+      finishWrite(batch, 0, cause);
+      return;
     }
-    if (written > 0) {
-      const done = written === batch.length ? batch : batch.slice(0, written);
-      undelivered = undelivered.length === 0 ? done : undelivered.concat(done);
-      writtenWaiters.reached(segments.writtenSeq);
-      failure = null;
+    if (typeof count === "number") {
+      finishWrite(batch, count);
+      return;
     }
-    if (error !== null) fail(error);
+    writing = count
+      .then(
+        (written) => finishWrite(batch, written),
+        (cause: unknown) => finishWrite(batch, 0, cause),
+      )
+      .then(() => {
+        writing = null;
+        endOfTick();
+      });
   };
 
   const deliver = (): void => {
@@ -110,59 +133,37 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     let batch = undelivered;
     undelivered = [];
     if (durability === "event") {
-      undelivered = batch.filter((entry) => entry.seq > segments.durableSeq);
-      batch = batch.filter((entry) => entry.seq <= segments.durableSeq);
+      undelivered = batch.filter((entry) => entry.seq > durableSeq);
+      batch = batch.filter((entry) => entry.seq <= durableSeq);
     }
     if (batch.length > 0) publish(batch);
   };
 
-  const runSync = async (): Promise<void> => {
-    durableWaiters.seal();
-    const point = segments.syncPoint();
-    const paths = deps.unsynced.splice(0);
-    if (point.hasNewFile && !paths.includes(deps.directory)) paths.push(deps.directory);
-    // At once: calls that wait for the disk together are done together.
-    const results = await Promise.allSettled([...point.files.map(syncFile), ...paths.map((path) => disk.path(path))]);
-    const failed = results.find((result) => result.status === "rejected");
-    if (failed !== undefined) {
-      deps.unsynced.push(...paths);
-      throw failed.reason;
-    }
-    segments.synced(point);
-  };
-
-  const syncFile = (file: SegmentFile): Promise<void> => {
-    let pinned = false;
-    const acquire = (): number => {
-      const fd = file.fd();
-      openFiles.pin(file.key);
-      pinned = true;
-      return fd;
-    };
-    return disk.data(acquire).finally(() => pinned && openFiles.unpin(file.key));
-  };
-
   const startSync = (): void => {
-    if (syncing !== null || state === "closed") return;
-    syncing = runSync()
+    if (syncing !== null || state === "closed" || held.sync === undefined) return;
+    durableWaiters.seal();
+    syncing = held
+      .sync()
       .then(
-        () => durableWaiters.reached(segments.durableSeq),
+        (seq) => {
+          durableSeq = seq;
+          durableWaiters.reached(seq);
+        },
         (cause: unknown) => {
-          segments.distrust();
-          durableWaiters.failAbove(segments.durableSeq, storageError(cause, `session ${id} cannot be synced`));
+          durableWaiters.failAbove(durableSeq, storageError(cause, `session ${id} cannot be synced`));
         },
       )
       .then(() => {
         syncing = null;
         deliver();
-        if (durableWaiters.anyUpTo(segments.writtenSeq)) startSync();
+        if (durableWaiters.anyUpTo(writtenSeq)) startSync();
       });
   };
 
   const endOfTick = (): void => {
     flush();
     deliver();
-    if (durableWaiters.anyUpTo(segments.writtenSeq) || (durability === "event" && undelivered.length > 0)) startSync();
+    if (durableWaiters.anyUpTo(writtenSeq) || (durability === "event" && undelivered.length > 0)) startSync();
   };
 
   const enqueue = (batch: readonly AppendedEntry<E>[]): void => {
@@ -179,32 +180,43 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     tick.schedule(endOfTick);
   };
 
+  const onLost = (): void => {
+    if (state === "open") fail(fencedError());
+  };
+  held.lost.addEventListener("abort", onLost, { once: true });
+
   const abandon = (): void => {
     if (state === "closed") return;
     state = "closed";
+    held.lost.removeEventListener("abort", onLost);
     writtenWaiters.failAbove(-1, closedError());
     durableWaiters.failAbove(-1, closedError());
-    segments.close();
-    deps.onClose();
   };
 
   /** Resolves once everything written is as durable as the level asks for before it may be shown. */
   const drain = async (): Promise<void> => {
     endOfTick();
-    while (syncing !== null) await syncing;
+    for (let work = writing ?? syncing; work !== null; work = writing ?? syncing) await work;
   };
 
-  /** Throws the error of a write that failed since, unless its caller knows of it and asks for what was written before. */
-  const reportFailure = (seq: number): void => {
-    if (failure === null || queue.length > 0 || (failure.told && seq <= segments.writtenSeq)) return;
-    failure.told = true;
+  /** Something is written or will be, so the last failure may be over. */
+  const isTrying = (): boolean => queue.length > 0 || writing !== null;
+
+  /** Throws a failure that no caller has received. */
+  const reportFailure = (): void => {
+    if (failure === null || failure.reported) return;
+    failure.reported = true;
     throw failure.error;
   };
 
   /** Not an async function: every append of a stream may come by here. */
   const waitFor = (seq: number, done: number, waiters: Waiters): Promise<void> => {
     try {
-      reportFailure(seq);
+      // A caller who knows of the failure may still ask for what was written before it.
+      if (failure !== null && !isTrying() && (!failure.reported || seq > writtenSeq)) {
+        failure.reported = true;
+        throw failure.error;
+      }
       if (seq <= done) return DONE;
       guard();
     } catch (error) {
@@ -214,45 +226,38 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): Fi
     return waiters.wait(seq, seq > lastSeq);
   };
 
-  const written = (seq = lastSeq): Promise<void> => waitFor(seq, segments.writtenSeq, writtenWaiters);
+  const written = (seq = lastSeq): Promise<void> => waitFor(seq, writtenSeq, writtenWaiters);
 
   return {
     id,
-    claim,
+    lost: held.lost,
     get lastSeq() {
       return lastSeq;
     },
     get writtenSeq() {
-      return segments.writtenSeq;
+      return writtenSeq;
     },
     append(events) {
       guard();
-      if (failure !== null && !failure.told) {
-        failure.told = true;
-        throw failure.error;
-      }
+      reportFailure();
       const batch = encodeBatch(events, lastSeq, stamp);
       enqueue(batch);
-      const failed = failure as { error: StoreError; told: boolean } | null;
-      if (failed !== null) {
-        failed.told = true;
-        throw failed.error;
-      }
+      if (!isTrying()) reportFailure();
       return batch;
     },
     written,
     durable(seq = lastSeq) {
       if (durability === "none") return written(seq);
-      return waitFor(seq, segments.durableSeq, durableWaiters);
+      return waitFor(seq, durableSeq, durableWaiters);
     },
     async close() {
       if (state === "closed" || state === "closing") return;
       state = state === "fenced" ? "fenced" : "closing";
       await drain();
-      const unheard = failure as { error: StoreError; told: boolean } | null;
       abandon();
-      claim.release();
-      if (unheard !== null && !unheard.told) throw unheard.error;
+      await held.release();
+      deps.onClose();
+      reportFailure();
     },
     abandon,
   };

@@ -15,6 +15,8 @@ export interface Heartbeat {
    * else, so lateness itself would go unnoticed.
    */
   lapses(): number;
+  /** Calls `check` after each beat that came late, until the returned function is called. */
+  onLate(check: () => void): () => void;
   /** True when the given holder's beat was seen unchanged for 30 s of our own clock. The first look only starts it. */
   hasStopped(instance: string): boolean;
   stop(): void;
@@ -35,10 +37,12 @@ export function createHeartbeat(directory: string, instance?: string): Heartbeat
   let timer: NodeJS.Timeout | null = null;
   let lastBeat = Number.NEGATIVE_INFINITY;
   let lapses = 0;
+  const checks = new Set<() => void>();
 
   const isLate = (): boolean => performance.now() - lastBeat > LIMITS.heartbeatLateMs;
 
   const beat = (): void => {
+    const late = timer !== null && isLate();
     if (isLate()) lapses++;
     try {
       touch(ownFile());
@@ -46,6 +50,7 @@ export function createHeartbeat(directory: string, instance?: string): Heartbeat
     } catch {
       // A beat that cannot be written makes this process late, which is what others see too.
     }
+    if (late) for (const check of [...checks]) check();
   };
 
   return {
@@ -63,6 +68,10 @@ export function createHeartbeat(directory: string, instance?: string): Heartbeat
     lapses() {
       if (isLate()) lapses++;
       return lapses;
+    },
+    onLate(check) {
+      checks.add(check);
+      return () => checks.delete(check);
     },
     hasStopped(other) {
       const mark = markOf(fileOf(directory, other));

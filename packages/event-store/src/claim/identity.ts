@@ -14,14 +14,8 @@ export interface Holder {
 
 /** Describes this process under the given name. */
 export function describeSelf(instance: string): Holder {
-  return {
-    instance,
-    pid: process.pid,
-    start: startTime(process.pid) ?? null,
-    boot: attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
-    pidns: attempt(() => readlinkSync("/proc/self/ns/pid")),
-    host: hostname(),
-  };
+  const start = startTicks(process.pid) ?? null;
+  return { instance, pid: process.pid, start, boot: bootId(), pidns: pidNamespace(), host: hostname() };
 }
 
 /** True when the holder certainly runs no more. False means only that it cannot be proven from here. */
@@ -29,16 +23,17 @@ export function isProvenDead(holder: Holder, self: Holder): boolean {
   if (holder.boot !== null && self.boot !== null) {
     if (holder.boot !== self.boot) return holder.host === self.host;
     if (holder.pidns === null || holder.pidns !== self.pidns) return false;
-    const start = startTime(holder.pid);
+    const start = startTicks(holder.pid);
     return start === undefined || (holder.start !== null && start !== holder.start);
   }
   return holder.host === self.host && !exists(holder.pid);
 }
 
-// --- internal ---
-
-/** Undefined when there is no such process, or only its unreaped remains; null when the platform does not tell. */
-function startTime(pid: number): string | null | undefined {
+/**
+ * When a process started, in clock ticks since boot. Undefined when there is no such process, or only its unreaped remains; null
+ * when the platform does not tell.
+ */
+export function startTicks(pid: number): string | null | undefined {
   let stat: string;
   try {
     stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -50,7 +45,7 @@ function startTime(pid: number): string | null | undefined {
   return fields[0] === "Z" || fields[0] === "X" ? undefined : (fields[19] ?? null);
 }
 
-function exists(pid: number): boolean {
+export function exists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -58,6 +53,16 @@ function exists(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }
+
+export function bootId(): string | null {
+  return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
+}
+
+export function pidNamespace(): string | null {
+  return attempt(() => readlinkSync("/proc/self/ns/pid"));
+}
+
+// --- internal ---
 
 function attempt(read: () => string): string | null {
   try {

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { Watcher } from "../backend/backend.js";
 import { LIMITS } from "../limits.js";
 import type { Entry, EventBody, LogEntry } from "../types.js";
 import { createDirectoryView } from "./directory-view.js";
@@ -7,14 +8,62 @@ import { type Chain, type ChainSegment, loadChain } from "./segment/chain.js";
 import { inspectLog } from "./segment/log-end.js";
 import { createSegmentParser, type SegmentParser } from "./segment/parse.js";
 
+/** About 8 MiB of a log that grew faster than it was looked at; the rest waits, so that others get their turn. */
+const POLLS_PER_LOOK = 8;
+/** The time between two looks is at least so many times what the last one took. */
+const PACE = 4;
+
+/** Follows the logs that other processes write, all of them with one timer. The returned function begins with one, and its own ends it. */
+export function createFollowing<E extends EventBody>(): (directory: string, watcher: Watcher<E>) => () => void {
+  const followed = new Map<Tail<E>, Watcher<E>>();
+  let timer: NodeJS.Timeout | null = null;
+
+  const look = (): void => {
+    const started = performance.now();
+    timer = null;
+    for (const [tail, watcher] of [...followed]) {
+      try {
+        for (let round = 0; round < POLLS_PER_LOOK && followed.has(tail); round++) {
+          const found = tail.poll();
+          if (found.length === 0) break;
+          watcher.publish(found);
+        }
+      } catch (error) {
+        // A deleted session ends its readers; anything else may pass, as a lack of descriptors does.
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") watcher.end();
+      }
+    }
+    // Directories that take long to look at take a part of the time, not all of it.
+    if (followed.size > 0) lookAfter(Math.max(LIMITS.followMs, PACE * (performance.now() - started)));
+  };
+  const lookAfter = (ms: number): void => {
+    timer ??= setTimeout(look, ms);
+  };
+
+  return (directory, watcher) => {
+    const tail = openTail<E>(directory);
+    followed.set(tail, watcher);
+    lookAfter(LIMITS.followMs);
+    watcher.advance(tail.lastSeq);
+    return () => {
+      followed.delete(tail);
+      if (followed.size > 0 || timer === null) return;
+      clearTimeout(timer);
+      timer = null;
+    };
+  };
+}
+
+// --- internal ---
+
 /** The moving end of a log that another process writes. */
-export interface Tail<E extends EventBody> {
+interface Tail<E extends EventBody> {
   readonly lastSeq: number;
   /** The entries written since the last look, at most about 1 MiB of them. Throws ENOENT when the session was deleted. */
   poll(): Entry<E>[];
 }
 
-export function openTail<E extends EventBody>(directory: string): Tail<E> {
+function openTail<E extends EventBody>(directory: string): Tail<E> {
   const end = inspectLog(directory);
   let lastSeq = end.lastSeq;
   let chain: Chain = end.chain;
@@ -67,8 +116,6 @@ export function openTail<E extends EventBody>(directory: string): Tail<E> {
     },
   };
 }
-
-// --- internal ---
 
 /** Reads the lines that were added to a segment, about 1 MiB or one line at most; null when there is no whole one. */
 function readOn<E extends EventBody>(

@@ -67,5 +67,6 @@ function scan(directory: string, segment: ChainSegment): { parser: SegmentParser
 
 function timeIn(entries: readonly LogEntry<EventBody>[]): string {
   const last = entries.findLast((entry) => "line" in entry);
-  return last === undefined ? "" : lineTs(last.line);
+  // A text of its own: a piece of the line would hold on to all that was read with it.
+  return last === undefined ? "" : Buffer.from(lineTs(last.line)).toString();
 }

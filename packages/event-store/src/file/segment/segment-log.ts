@@ -1,3 +1,4 @@
+import { encodeLines } from "../../backend/encode.js";
 import { LIMITS } from "../../limits.js";
 import type { Entry, EventBody } from "../../types.js";
 import type { OpenFiles } from "../open-files.js";
@@ -24,9 +25,7 @@ export interface SegmentLog {
   /** Starts a segment now, which cuts off whoever wrote before. */
   start(): void;
   /** Writes the entries' lines and returns how many of them are now written: fewer on a full disk. Throws on errors. */
-  write(entries: readonly Entry<EventBody>[], lines: Buffer): number;
-  /** Starts a segment behind numbers that are lost: they are not given out again. */
-  skipTo(seq: number): void;
+  write(entries: readonly Entry<EventBody>[]): number;
   /** What the next sync has to cover. Throws when that must be written anew first, and cannot be. */
   syncPoint(): SyncPoint;
   synced(point: SyncPoint): void;
@@ -121,13 +120,14 @@ export function createSegmentLog(options: {
     start() {
       open();
     },
-    write(entries, lines) {
+    write(entries) {
+      if (entries.length === 0) return 0;
       if (distrusted) rewrite();
       const file = open();
       const start = file.size;
       let result: { written: number; wanted: number };
       try {
-        result = file.write(lines);
+        result = file.write(encodeLines(entries));
       } catch (error) {
         cutTo(file, start);
         if ((error as NodeJS.ErrnoException).code !== "ENOSPC") roll();
@@ -142,11 +142,6 @@ export function createSegmentLog(options: {
       advance(entries);
       if (file.size >= LIMITS.segmentBytes) roll();
       return entries.length;
-    },
-    skipTo(seq) {
-      roll();
-      writtenSeq = seq;
-      open();
     },
     syncPoint() {
       if (distrusted) rewrite();

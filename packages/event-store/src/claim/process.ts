@@ -1,8 +1,7 @@
 /** Which process a pid means: numbers are given out again, so a process is its number and the time it started. */
 import { execFileSync } from "node:child_process";
-import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, uptime } from "node:os";
-import type { Holder } from "@chimera/event-store";
+import { bootId, exists, type Holder, pidNamespace, startTicks } from "./identity.js";
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -48,17 +47,9 @@ const TICKS_PER_SECOND = 100;
 const PLATFORMS: Partial<Record<NodeJS.Platform, Identify>> = { linux: viaProc, win32: viaPowerShell };
 
 function viaProc(pid: number): ProcessIdentity | null {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  } catch {
-    return exists(pid) ? { pid, start: null, startedAt: null } : null;
-  }
-  // The command's name may hold spaces and parentheses; the fields after it do not.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state, start] = [fields[0], fields[19]];
-  if (state === "Z" || state === "X") return null;
-  if (start === undefined) return { pid, start: null, startedAt: null };
+  const start = startTicks(pid);
+  if (start === undefined) return null;
+  if (start === null) return { pid, start, startedAt: null };
   return { pid, start, startedAt: Date.now() / 1000 - uptime() + Number(start) / TICKS_PER_SECOND };
 }
 
@@ -84,29 +75,4 @@ function fromDate(pid: number, read: () => string): ProcessIdentity {
 function output(file: string, args: readonly string[]): string {
   const env = { ...process.env, LC_ALL: "C" };
   return execFileSync(file, args, { encoding: "utf8", timeout: 5000, stdio: ["ignore", "pipe", "ignore"], env }).trim();
-}
-
-function exists(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
-  }
-}
-
-function bootId(): string | null {
-  return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
-}
-
-function pidNamespace(): string | null {
-  return attempt(() => readlinkSync("/proc/self/ns/pid"));
-}
-
-function attempt(read: () => string): string | null {
-  try {
-    return read();
-  } catch {
-    return null;
-  }
 }
