@@ -88,6 +88,7 @@ test("to a person, who follows the session, looks at it or exports it", async ()
   for (const args of [
     ["attach", server.address, id],
     ["sessions", "show", id, "--full"],
+    ["sessions", "show", id, "--json"],
     ["export", id],
     ["export", id, "--layout", "files"],
     ["export", id, "md"],
@@ -145,7 +146,11 @@ test.each(["otter", "ferret"] as const)("in the native dialect of %s, without an
     { jsonrpc: "2.0", method: "_chimera.dev/session/notice", params: { sessionId: id, level: "error", text: TEXT } },
   ]);
   const ids = frames.flatMap(({ method, params }) => (method === "session/update" ? params.eventId : []));
-  expect(ids).toEqual(Array.from({ length: result.lastEventId }, (_, i) => i + 1));
+  // Each lost record counts as one that had an id: an id is never given to two records.
+  const missed = result.lastEventId - ids.length;
+  expect(missed).toBe(2);
+  const before = ids.findIndex((id, at) => id > at + 1);
+  expect(ids).toEqual(ids.map((_, at) => (at < before ? at + 1 : at + 1 + missed)));
   expect(said((await resume(result.lastEventId)).frames)).toEqual([]);
   peer.program.child.stdin.end();
   await once(peer.program.child, "close");

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import { anthropicFirst, createAgent, createModels, type Tool } from "@chimera/agent";
 import { localWorkspace } from "@chimera/agent/tools";
 import { createFileStore } from "@chimera/event-store";
@@ -70,7 +70,8 @@ export async function openModelSession(options: ModelSessionOptions): Promise<Mo
         const { turn } = session.prompt({ text });
         await session.idle();
         const records: SessionRecord[] = [];
-        for await (const { event } of store.read(id)) if (event.turn === turn) records.push(event);
+        for await (const entry of store.read(id))
+          if (!isLost(entry) && entry.event.turn === turn) records.push(entry.event);
         return records;
       } finally {
         await sessions.shutdown();

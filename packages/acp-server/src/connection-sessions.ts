@@ -3,8 +3,8 @@
  * last record of its turn, which is why every update comes before the reply and none after. A session that is unloaded stays shown: its
  * reader sleeps until it is loaded again.
  */
-import { endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
-import type { Damage, Entry, Subscription } from "@chimera/event-store";
+import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import type { Entry, LogEntry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
 import type { McpServer, PromptInput, Session } from "@chimera/session";
 import type { Engine } from "./context.js";
@@ -148,9 +148,7 @@ function startShowing(
     },
   });
   const one: Shown = { view, pending, detach, subscription: null };
-  one.subscription = sessions.logs.follow(id, { from, sleeps: !isHeld }, (batch, { missing }) =>
-    deliver(deps, one, batch, missing),
-  );
+  one.subscription = sessions.logs.follow(id, { from, sleeps: !isHeld }, (batch) => deliver(deps, one, batch));
   one.subscription.ended.catch((error) => deps.onError(error, id));
   return one;
 }
@@ -158,15 +156,14 @@ function startShowing(
 async function deliver(
   deps: ConnectionSessionsDeps,
   one: Shown,
-  batch: readonly Entry<SessionEvent>[],
-  missing: readonly Damage[],
+  batch: readonly LogEntry<SessionEvent>[],
 ): Promise<void> {
   const connection = deps.connection();
-  for (const line of missing.flatMap(one.view.lost)) connection.notifyEncoded(line);
   for (const entry of batch) {
-    const turn = promptTurn(entry);
+    const turn = isLost(entry) ? null : promptTurn(entry);
     const own = turn !== null && deps.origin === undefined && one.pending.has(turn);
     for (const line of one.view.frames(entry, own)) connection.notifyEncoded(line);
+    if (isLost(entry)) continue;
     one.view.after?.(entry);
     const waiting = turn !== null && endsTurn(entry.type) ? one.pending.get(turn) : undefined;
     if (!waiting || turn === null) continue;

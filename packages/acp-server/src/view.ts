@@ -1,13 +1,11 @@
 /** One session as a dialect shows it: frames for its records, and what ends a prompt. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
-import type { Damage, Entry } from "@chimera/event-store";
+import type { Entry, LogEntry } from "@chimera/event-store";
 import type { ClientEffects, Session } from "@chimera/session";
 
 export interface SessionView {
-  /** Encoded lines for one record, in order. `own` tells that this connection sent the turn's prompt. */
-  frames(entry: Entry<SessionEvent>, own: boolean): readonly string[];
-  /** Encoded lines in place of records that cannot be read. */
-  lost(damage: Damage): readonly string[];
+  /** Encoded lines for one entry, in order. `own` tells that this connection sent the turn's prompt. */
+  frames(entry: LogEntry<SessionEvent>, own: boolean): readonly string[];
   /** The answer to the prompt of a turn, read when its last record passes. */
   answer(session: Session, turn: number): { readonly result: object } | { readonly error: Error };
   /** Called with each record after its frames went out: permissions are asked and withdrawn here. */

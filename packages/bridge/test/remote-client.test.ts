@@ -1,3 +1,4 @@
+import { isLost } from "@chimera/acp-schema/events";
 import { expect, test } from "vitest";
 import { asking, type Program, startProgram } from "./program.js";
 import { receive, run } from "./running.js";
@@ -86,7 +87,7 @@ test("lines from the remote that are not JSON-RPC are answered and do no harm", 
 async function recordsOf({ session, sessions }: Program) {
   const records: { type: string; origin?: string }[] = [];
   const subscription = sessions.logs.follow(session.id, { from: 0 }, (batch) => {
-    for (const { event } of batch) records.push(event);
+    for (const entry of batch) if (!isLost(entry)) records.push(entry.event);
   });
   await until(() => records.length >= session.lastSeq);
   subscription.close();

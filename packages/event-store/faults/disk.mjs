@@ -82,7 +82,7 @@ async function fillAndFree(at, problem) {
   other.append([big(0)]);
   await other.durable();
   const read = [];
-  for await (const entry of store.read(id, { onDamage: (one) => problem(JSON.stringify(one)) })) read.push(entry.seq);
+  for await (const entry of store.read(id)) "last" in entry ? problem(JSON.stringify(entry)) : read.push(entry.seq);
   if (read.length < acked) problem(`${acked} acknowledged, ${read.length} readable while full`);
   rmSync(join(at, "filler"), { force: true });
   const [first] = writer.append([{ type: "recovered" }]);

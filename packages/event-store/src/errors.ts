@@ -1,10 +1,9 @@
-import type { Holder } from "./file/identity.js";
+import type { Holder } from "./claim/identity.js";
 
 /** Everything this package throws. */
 export type StoreErrorCode =
   | "not_found"
   | "exists"
-  | "conflict"
   | "fenced"
   | "claimed"
   | "closed"

@@ -22,16 +22,21 @@ export interface Entry<E extends EventBody> {
   readonly event: Stored<E>;
 }
 
-/** Something that could not be read back. The places of lost records are kept, so that numbers never shift. */
-export interface Damage {
-  /** The first record it cost, and the last one of those in a row; both null when it cost none. */
-  readonly seq: number | null;
-  readonly last: number | null;
-  readonly where: string;
-  readonly reason: string;
-  /** Of which types those records were, as far as what is left of the log tells. */
-  readonly types?: TypeCounts;
+/**
+ * Records in a row that cannot be given back, in the place they had in the log, so that numbers never shift. It is not a record: it
+ * has no id and no time, and a log never stores one.
+ */
+export interface Lost {
+  readonly type: "lost";
+  /** The number of the first of them. */
+  readonly seq: number;
+  readonly last: number;
+  /** `damaged`: unreadable where they were written. `missing`: their file is gone. `truncated`: a bounded log forgot them. */
+  readonly reason: "damaged" | "missing" | "truncated";
 }
+
+/** What a reader of a log receives: a record, or a {@link Lost}, which is the one that has a `last`. */
+export type LogEntry<E extends EventBody> = Entry<E> | Lost;
 
 /** `turn`: acknowledgements wait for the disk. `event`: every delivery does. `none`: nothing does. */
 export type Durability = "turn" | "event" | "none";
@@ -39,17 +44,15 @@ export type Durability = "turn" | "event" | "none";
 /** The single writer of one session, fenced: a newer writer's existence makes every call fail with `fenced`. */
 export interface LogWriter<E extends EventBody> {
   readonly id: string;
-  readonly fence: number;
   /** The last number handed out; 0 for an empty log. */
   readonly lastSeq: number;
-  readonly writtenSeq: number;
-  readonly durableSeq: number;
+  /** Aborted once another process is found to have taken over: whoever works for this session stops before it touches a file. */
+  readonly lost: AbortSignal;
   /**
-   * Numbers the events at once and queues them for the write at the end of this tick; readers get them after it.
-   * `expectedSeq`, when given, must equal `lastSeq`. Returns the entries. Throws StoreError `conflict`, `fenced`, `closed`,
-   * or the error of an earlier failed write (`storage_full`, `io`) until one succeeds.
+   * Numbers the events at once and queues them for the write at the end of this tick; readers get them after it. Returns the
+   * entries. Throws StoreError `fenced`, `closed`, or the error of an earlier failed write (`storage_full`, `io`) until one succeeds.
    */
-  append(events: readonly E[], options?: { expectedSeq?: number }): readonly Entry<E>[];
+  append(events: readonly E[]): readonly Entry<E>[];
   /** Resolves when everything up to `seq` (default: all appended) is written, and so survives the process. */
   written(seq?: number): Promise<void>;
   /** Resolves when everything up to `seq` is on disk, and so survives the machine. At durability `none`: when written. */
@@ -57,12 +60,6 @@ export interface LogWriter<E extends EventBody> {
   /** Writes what is queued and releases the claim. The session can be opened again, here or elsewhere. */
   close(): Promise<void>;
 }
-
-/**
- * How many records of each type precede a place in the log, lost ones included as far as is known: what makes dialect event ids a
- * pure function of it.
- */
-export type TypeCounts = Readonly<Record<string, number>>;
 
 /** A reader's position and its flow control. A reader is a cursor: pushed to while it keeps up, re-reading when it did not. */
 export interface Subscription {
@@ -77,18 +74,13 @@ export interface Subscription {
 export interface Position {
   /** The batch reached the head of the log. */
   readonly live: boolean;
-  /**
-   * The records right before the batch that this reader will never get: damaged ones, and those a bounded log forgot before the
-   * reader came to them (reason `truncated`). Mostly empty; each run is told once.
-   */
-  readonly missing: readonly Damage[];
 }
 
 /**
  * Receives entries in order, in batches (one per tick when live). A returned promise is back-pressure: the next batch waits
- * for it. A batch is empty when the log ends in lost records.
+ * for it.
  */
-export type Reader<E extends EventBody> = (batch: readonly Entry<E>[], position: Position) => void | Promise<void>;
+export type Reader<E extends EventBody> = (batch: readonly LogEntry<E>[], position: Position) => void | Promise<void>;
 
 export interface SubscribeOptions {
   /** Deliver entries with `seq` greater than this. `"live"` starts at the head. */
@@ -106,8 +98,8 @@ export interface ListOptions {
   readonly limit?: number;
   /** An opaque cursor from a former page. */
   readonly after?: string;
-  /** Told of sessions that are left out because their summary cannot be read. */
-  readonly onDamage?: (damage: Damage) => void;
+  /** Called with each session that is left out because its summary cannot be read. */
+  readonly onUnreadable?: (id: string) => void;
 }
 
 export interface ListedSession<S> {
@@ -117,18 +109,8 @@ export interface ListedSession<S> {
   readonly touched: number;
 }
 
-export interface StoreCapabilities {
-  /** Survives the process. */
-  readonly durable: boolean;
-  /** Other processes may follow and claim the same sessions. */
-  readonly crossProcess: boolean;
-  /** Summaries can be rolled up without opening each session. */
-  readonly rollup: boolean;
-}
-
 /** Any backend. `@chimera/event-store/conformance` proves one. */
 export interface EventStore<E extends EventBody, S extends object> {
-  readonly capabilities: StoreCapabilities;
   /** Creates the session with its summary and opens it for writing. StoreError `exists` when it is there. */
   create(id: string, summary: S): Promise<LogWriter<E>>;
   /** Claims an existing session for writing. StoreError `not_found`, or `claimed` with the holder. */
@@ -136,15 +118,10 @@ export interface EventStore<E extends EventBody, S extends object> {
   has(id: string): Promise<boolean>;
   /** Creates `to` with the records of `from` up to `upTo`, verbatim (numbers, ids and times kept), and opens it for writing. */
   copy(from: string, to: string, options: { upTo: number; summary: S }): Promise<LogWriter<E>>;
-  /** Entries with from < seq <= to, in order, in bounded memory. Damage is reported between the entries before and behind it. */
-  read(
-    id: string,
-    range?: { from?: number; to?: number; onDamage?: (damage: Damage) => void },
-  ): AsyncIterable<Entry<E>>;
+  /** Entries with from < seq <= to, in order, in bounded memory. */
+  read(id: string, range?: { from?: number; to?: number }): AsyncIterable<LogEntry<E>>;
   /** Replay, then live, with no gap and no duplicate. Works without the claim and, where supported, across processes. */
   subscribe(id: string, options: SubscribeOptions, reader: Reader<E>): Subscription;
-  /** Per-type counts of all records with `seq` at or below the given one. */
-  counts(id: string, upTo: number): Promise<TypeCounts>;
   /** The number of the last record. */
   lastSeq(id: string): Promise<number>;
   readSummary(id: string): Promise<S | null>;

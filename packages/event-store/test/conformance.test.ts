@@ -2,7 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "vitest";
-import { describeEventStore, type SuiteEvent, type SuiteSummary } from "../src/conformance.js";
+import { createStore } from "../src/backend/index.js";
+import {
+  createExampleBackend,
+  createExampleTable,
+  describeEventStore,
+  type SuiteEvent,
+  type SuiteSummary,
+} from "../src/conformance.js";
 import { createFileStore, createMemoryStore, type Durability } from "../src/index.js";
 
 describeEventStore(
@@ -12,6 +19,19 @@ describeEventStore(
     async open() {
       const store = createMemoryStore<SuiteEvent, SuiteSummary>();
       return { store, close: () => store.close() };
+    },
+  },
+);
+
+describeEventStore(
+  { describe, it },
+  {
+    name: "the example of a backend",
+    async open() {
+      const table = createExampleTable<SuiteSummary>();
+      const store = createStore(createExampleBackend<SuiteEvent, SuiteSummary>(table));
+      const second = createStore(createExampleBackend<SuiteEvent, SuiteSummary>(table));
+      return { store, second, close: () => Promise.all([store.close(), second.close()]).then(() => {}) };
     },
   },
 );

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createFileStore, type Damage, type EventBody, type EventStore } from "../src/index.js";
+import { createFileStore, type EventBody, type EventStore, type Lost } from "../src/index.js";
+import { readLog } from "./read-log.js";
 
 interface Note extends EventBody {
   readonly text: string;
@@ -15,12 +16,12 @@ let root: string;
 let store: EventStore<Note, object>;
 let segment: string;
 let sound: Buffer;
-let reports: Damage[];
+let torn: string[];
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), "damage-"));
-  reports = [];
-  store = createFileStore<Note, object>({ root, onDamage: (_id, damage) => reports.push(damage) });
+  torn = [];
+  store = createFileStore<Note, object>({ root, onTornTail: (_id, where) => torn.push(where) });
   const writer = await store.create(ID, {});
   for (let i = 1; i <= RECORDS; i++) writer.append([{ type: "note", text: `n ${i} é "q"` }]);
   await writer.close();
@@ -33,16 +34,13 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-async function readBack(): Promise<{ seqs: number[]; damage: Damage[] }> {
-  const seqs: number[] = [];
-  const damage: Damage[] = [];
-  for await (const entry of store.read(ID, { onDamage: (one) => damage.push(one) })) {
-    expect(entry.event.text).toBe(`n ${entry.seq} é "q"`);
-    seqs.push(entry.seq);
-  }
-  return { seqs, damage };
+async function readBack(): Promise<{ seqs: number[]; lost: Lost[] }> {
+  const { records, lost } = await readLog(store, ID);
+  for (const entry of records) expect(entry.event.text).toBe(`n ${entry.seq} é "q"`);
+  return { seqs: records.map((entry) => entry.seq), lost };
 }
 
+const damaged = (seq: number, last = seq): Lost => ({ type: "lost", seq, last, reason: "damaged" });
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, i) => i + 1);
 
 /** Where each line break is; the first one ends the header. */
@@ -54,40 +52,29 @@ describe("a damaged line break", () => {
   for (const [which, record] of [
     ["the first", 1],
     ["a middle", 5],
-    ["the last", RECORDS],
   ] as const) {
-    it(`of ${which} record costs nothing, whichever bit it is`, async () => {
+    it(`of ${which} record costs the two records that it joins, and no other`, async () => {
       const at = lineBreaks()[record]!;
       for (let bit = 0; bit < 8; bit++) {
         const bytes = Buffer.from(sound);
         bytes[at]! ^= 1 << bit;
         await writeFile(segment, bytes);
-        expect(await readBack(), `bit ${bit}`).toEqual({ seqs: upTo(RECORDS), damage: [] });
+        const seqs = upTo(RECORDS).filter((seq) => seq !== record && seq !== record + 1);
+        expect(await readBack(), `bit ${bit}`).toEqual({ seqs, lost: [damaged(record, record + 1)] });
         expect(await store.lastSeq(ID), `bit ${bit}`).toBe(RECORDS);
       }
     });
   }
 
-  it("of the last record is reported as a torn tail when the log is continued, behind that record", async () => {
+  it("of the last record is a torn tail: reported when the log is continued, which it is under that number", async () => {
     const bytes = Buffer.from(sound);
     bytes[bytes.length - 1] = 0;
     await writeFile(segment, bytes);
     const writer = await store.open(ID);
-    expect(reports).toEqual([
-      { seq: null, last: null, where: expect.stringContaining(".ndjson@"), reason: "the log ended in a torn record" },
-    ]);
-    expect(writer.append([{ type: "note", text: `n ${RECORDS + 1} é "q"` }])[0]!.seq).toBe(RECORDS + 1);
+    expect(torn).toEqual([expect.stringContaining(".ndjson@")]);
+    expect(writer.append([{ type: "note", text: `n ${RECORDS} é "q"` }])[0]!.seq).toBe(RECORDS);
     await writer.close();
-    expect(await readBack()).toEqual({ seqs: upTo(RECORDS + 1), damage: [] });
-  });
-
-  it("followed by a torn record keeps the whole one", async () => {
-    const breaks = lineBreaks();
-    const bytes = Buffer.from(sound.subarray(0, breaks[RECORDS]! - 4));
-    bytes[breaks[RECORDS - 1]!] = 0;
-    await writeFile(segment, bytes);
-    expect((await readBack()).seqs).toEqual(upTo(RECORDS - 1));
-    expect(await store.lastSeq(ID)).toBe(RECORDS - 1);
+    expect(await readBack()).toEqual({ seqs: upTo(RECORDS), lost: [] });
   });
 
   it("of every line, made CR LF by an editor, costs nothing", async () => {
@@ -114,59 +101,57 @@ describe("a segment that was written anew after a failed sync", () => {
 });
 
 describe("a damaged record", () => {
-  it("is the only one missing, and the only one reported, wherever the bit is", async () => {
+  it("is the only one missing, and stands as lost in its place, wherever the bit is", async () => {
     const breaks = lineBreaks();
     for (const record of [1, 5, RECORDS]) {
-      for (let at = breaks[record - 1]! + 1; at < breaks[record]!; at++) {
+      // A last line that no longer says its number is a torn tail.
+      const head = record === RECORDS ? `{"seq":${RECORDS},`.length : 0;
+      for (let at = breaks[record - 1]! + 1 + head; at < breaks[record]!; at++) {
         const bytes = Buffer.from(sound);
         bytes[at]! ^= 1 << (at % 8);
         await writeFile(segment, bytes);
-        const { seqs, damage } = await readBack();
-        expect(seqs, `byte ${at}`).toEqual(upTo(RECORDS).filter((seq) => seq !== record));
-        expect(
-          damage.map((one) => one.seq),
-          `byte ${at}`,
-        ).toEqual([record]);
+        const seqs = upTo(RECORDS).filter((seq) => seq !== record);
+        expect(await readBack(), `byte ${at}`).toEqual({ seqs, lost: [damaged(record)] });
       }
     }
   });
 
-  it("is counted as what it was, wherever the bit is, once a segment behind it says how many there were", async () => {
+  it("at the end of a log keeps its number: whoever continues does not give it out again", async () => {
+    await damageRecords(RECORDS - 1, RECORDS);
+    expect(await store.lastSeq(ID)).toBe(RECORDS);
     const writer = await store.open(ID);
-    writer.append([{ type: "last", text: "" }]);
+    expect(torn).toEqual([]);
+    writer.append([{ type: "note", text: `n ${RECORDS + 1} é "q"` }]);
     await writer.close();
-    const breaks = lineBreaks();
-    for (let at = breaks[4]! + 1; at < breaks[5]!; at++) {
-      const bytes = Buffer.from(sound);
-      bytes[at]! ^= 1 << (at % 8);
-      bytes[breaks[7]! - 3]! ^= 1;
-      await writeFile(segment, bytes);
-      const lost: Damage[] = [];
-      for await (const _ of store.read(ID, { onDamage: (one) => lost.push(one) }));
-      expect(
-        lost.map(({ seq, types }) => ({ seq, types })),
-        `byte ${at}`,
-      ).toEqual([5, 7].map((seq) => ({ seq, types: { note: 1 } })));
-      expect(await store.counts(ID, 8), `byte ${at}`).toEqual({ note: 8 });
-    }
+    expect(await readBack()).toEqual({
+      seqs: upTo(RECORDS + 1).filter((seq) => seq !== RECORDS - 1 && seq !== RECORDS),
+      lost: [damaged(RECORDS - 1, RECORDS)],
+    });
   });
 
-  it("at the end of a log is counted as what its line still says, also by whoever continues", async () => {
-    await damageRecords(4, 5);
-    expect(await store.counts(ID, RECORDS)).toEqual({ note: RECORDS });
-    const writer = await store.open(ID);
-    writer.append([{ type: "last", text: "" }]);
-    await writer.close();
-    await damageRecords();
-    expect(await store.counts(ID, RECORDS + 1)).toEqual({ note: RECORDS, last: 1 });
+  it("cannot claim a number further on than there are lines", async () => {
+    await writeFile(segment, Buffer.concat([sound, Buffer.from('{"seq":4000000000,"id":"evt-00000000"}\n')]));
+    expect(await store.lastSeq(ID)).toBe(RECORDS);
+    expect(await readBack()).toEqual({ seqs: upTo(RECORDS), lost: [] });
   });
+
+  it("at the end of a copied log keeps its number in the copy", async () => {
+    await damageRecords(RECORDS);
+    const copyId = ID.replace("aaaa", "bbbb");
+    const copy = await store.copy(ID, copyId, { upTo: RECORDS, summary: {} });
+    expect(copy.append([{ type: "note", text: "next" }])[0]!.seq).toBe(RECORDS + 1);
+    await copy.close();
+    const { records, lost } = await readLog(store, copyId);
+    expect(records.map((entry) => entry.seq)).toEqual([...upTo(RECORDS - 1), RECORDS + 1]);
+    expect(lost).toEqual([{ ...damaged(RECORDS), reason: "missing" }]);
+  });
+
+  const shown = (entry: { seq: number } | Lost) => ("last" in entry ? [entry.seq, entry.last] : entry.seq);
 
   /** What a reader is told, in order: a number for a record, a pair for a run it will never get. */
   function follow(from: number, by = store): (number | number[])[] {
     const told: (number | number[])[] = [];
-    by.subscribe(ID, { from }, (batch, { missing }) => {
-      told.push(...missing.map((one) => [one.seq!, one.last!]), ...batch.map((entry) => entry.seq));
-    });
+    by.subscribe(ID, { from }, (batch) => void told.push(...batch.map(shown)));
     return told;
   }
 
@@ -182,21 +167,9 @@ describe("a damaged record", () => {
     const all = [[1, 1], 2, 3, [4, 5], ...tail];
     const [fromStart, fromInside, fromBehind] = [follow(0), follow(4), follow(5)];
     await expect.poll(() => [fromStart, fromInside, fromBehind]).toEqual([all, [[5, 5], ...tail], tail]);
-    const told: (number | (number | null)[])[] = [];
-    const onDamage = (one: Damage): void => void told.push([one.seq, one.last]);
-    for await (const entry of store.read(ID, { onDamage })) told.push(entry.seq);
+    const told: (number | number[])[] = [];
+    for await (const entry of store.read(ID)) told.push(shown(entry));
     expect(told).toEqual(all);
-  });
-
-  it("keeps nobody who leaves before it, and is not told to them", async () => {
-    await damageRecords(4);
-    const told: Damage[] = [];
-    const leave = async (): Promise<number | undefined> => {
-      for await (const entry of store.read(ID, { onDamage: (one) => told.push(one) })) return entry.seq;
-      return undefined;
-    };
-    expect(await leave()).toBe(1);
-    expect(told).toEqual([]);
   });
 
   it("is told live, too, to a follower that finds it among what another process wrote", async () => {
@@ -216,11 +189,8 @@ describe("a damaged record", () => {
     writer.append([{ type: "note", text: `n ${RECORDS + 1} é "q"` }]);
     await writer.close();
     await rm(segment);
-    const { seqs, damage } = await readBack();
-    expect(seqs).toEqual([RECORDS + 1]);
-    expect(damage).toEqual([
-      { seq: 1, last: RECORDS, where: expect.any(String), reason: "missing", types: { note: RECORDS } },
-    ]);
+    const lost = [{ type: "lost", seq: 1, last: RECORDS, reason: "missing" }];
+    expect(await readBack()).toEqual({ seqs: [RECORDS + 1], lost });
     expect(await store.lastSeq(ID)).toBe(RECORDS + 1);
   });
 

@@ -40,7 +40,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   const store = createFileStore<SessionEvent, Summary>({
     root: paths.root,
     durability: values.durability,
-    onDamage: (session, { where, reason }) => log.warn("damaged record skipped", { session, where, reason }),
+    onTornTail: (session, where) => log.warn("the log ended in a torn record", { session, where }),
   });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createSnapshotStore({ root: paths.snapshots });

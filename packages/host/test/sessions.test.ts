@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { isLost } from "@chimera/acp-schema/events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Config, openEngine, type Profile } from "../src/index.js";
 import { freePort, makeHome, startServer } from "./program.js";
@@ -50,7 +51,8 @@ async function ask(opened: Awaited<ReturnType<typeof open>>, cwd: string, text: 
   session.prompt({ text });
   await session.idle();
   const lines: string[] = [];
-  for await (const { line } of opened.engine.sessions.logs.read(session.id)) lines.push(String(line));
+  for await (const entry of opened.engine.sessions.logs.read(session.id))
+    lines.push(JSON.stringify(isLost(entry) ? entry : entry.event));
   return lines.join("");
 }
 
@@ -209,7 +211,7 @@ describe("a stopped server", () => {
     expect(commandsWith(marker)).toEqual([]);
     const opened = await open(home);
     const types: string[] = [];
-    for await (const { event } of opened.engine.sessions.logs.read(session_id)) types.push(event.type);
+    for await (const { type } of opened.engine.sessions.logs.read(session_id)) types.push(type);
     expect(types.at(-1)).toBe("cancelled");
   });
 });

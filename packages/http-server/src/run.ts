@@ -1,12 +1,23 @@
 /** A run is a session seen from its last prompt: the fold of its records into a run, and the events it went through. */
-import type { SessionRecord } from "@chimera/acp-schema/events";
-import type { Loss, Run, RunEvent } from "@chimera/acp-schema/http";
+import { isLost, lostNotice, type SessionEvent } from "@chimera/acp-schema/events";
+import type { Run, RunEvent } from "@chimera/acp-schema/http";
+import type { LogEntry } from "@chimera/event-store";
+
+/** Record types a run is folded from; the rest need not even be decoded. */
+const RUN_TYPES: ReadonlySet<string> = new Set([
+  "config_changed",
+  "user_message",
+  "turn_start",
+  "text_delta",
+  "agent_result",
+  "cancelled",
+]);
 
 export interface RunFold {
   /** The run as of the records seen; null before the first prompt. */
   readonly run: Run | null;
-  /** Takes the next record. Returns what a client of the run is told of it, if anything. */
-  apply(record: SessionRecord): RunEvent | null;
+  /** Takes the next entry. Returns what a client of the run is shown of it, if anything. */
+  apply(entry: LogEntry<SessionEvent>): RunEvent | null;
 }
 
 export function createRunFold(id: string, program: string): RunFold {
@@ -25,7 +36,11 @@ export function createRunFold(id: string, program: string): RunFold {
     get run() {
       return run;
     },
-    apply(record) {
+    apply(entry) {
+      // The run API has an event for whatever it does not name.
+      if (isLost(entry)) return { type: "generic", generic: lostNotice(entry) };
+      if (!RUN_TYPES.has(entry.type)) return null;
+      const record = entry.event;
       switch (record.type) {
         case "config_changed":
           if (record.metadata.id === "agent") agent_name = String(record.metadata.value);
@@ -63,21 +78,6 @@ export function createRunFold(id: string, program: string): RunFold {
     },
   };
 }
-
-/** Records that cannot be read: the run API has an event for whatever it does not name. */
-export function lossEvent(loss: Loss): RunEvent {
-  return { type: "generic", generic: loss };
-}
-
-/** Record types a run is folded from; the rest need not even be decoded. */
-export const RUN_TYPES: ReadonlySet<string> = new Set([
-  "config_changed",
-  "user_message",
-  "turn_start",
-  "text_delta",
-  "agent_result",
-  "cancelled",
-]);
 
 // --- internal ---
 

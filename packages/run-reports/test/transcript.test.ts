@@ -266,7 +266,8 @@ describe("the story", () => {
 
   it.each(["md", "html", "json"] as const)("says in %s where records are missing", async (format) => {
     const [first, , third] = recordsOf([prompt("a"), prompt("b"), prompt("c")]);
-    const source = { id: ID, summary: {}, count: 5, events: stream([first!, third!]) };
+    const lost = (seq: number, last: number) => ({ type: "lost", seq, last, reason: "damaged" }) as const;
+    const source = { id: ID, summary: {}, count: 5, events: stream([first!, lost(2, 2), third!, lost(4, 5)]) };
     const text = await render(source, { format });
     const notes = text.match(/records? [^<"\n]* cannot be read/g);
     expect(notes).toEqual(["record 2 cannot be read", "records 4 to 5 cannot be read"]);

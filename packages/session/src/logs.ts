@@ -1,6 +1,6 @@
 /** Reading logs by session id: loaded, stored or held by another process, every log is read the same way. */
 import { type Conversation, createJoin, foldConversation } from "@chimera/acp-schema/conversation";
-import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { EventStore, Reader, SubscribeOptions, Subscription } from "@chimera/event-store";
 import type { Loaded } from "./loaded.js";
 import type { ReadableSession } from "./session.js";
@@ -8,7 +8,7 @@ import type { Summary } from "./summary.js";
 
 type Store = EventStore<SessionEvent, Summary>;
 
-export interface SessionLogs extends Pick<Store, "read" | "has" | "lastSeq" | "readSummary" | "counts"> {
+export interface SessionLogs extends Pick<Store, "read" | "has" | "lastSeq" | "readSummary"> {
   /** Replays from a cursor, then goes on as the log grows. */
   follow(id: string, options: FollowOptions, reader: Reader<SessionEvent>): Subscription;
 }
@@ -26,67 +26,65 @@ export function createLogs(store: Store, memory: Store, loaded: Pick<Loaded, "fi
     has: (id) => of(id).has(id),
     lastSeq: (id) => of(id).lastSeq(id),
     readSummary: (id) => of(id).readSummary(id),
-    counts: (id, upTo) => of(id).counts(id, upTo),
     follow: (id, { sleeps = false, ...options }, reader) =>
       sleeps ? followLoaded(of(id), id, options, reader, loaded) : of(id).subscribe(id, options, reader),
   };
 }
 
-/** Folds a log as far as it goes, or up to the record that `until` names; `take` gets each record that is folded. */
+/** Folds a log as far as it goes, or up to the record that `until` names; `take` gets each entry that is folded. */
 export async function foldLog(
   store: Pick<Store, "read">,
   id: string,
   options: {
     readonly keep?: "state" | "model";
-    readonly take?: (record: SessionRecord) => void;
+    readonly take?: (entry: SessionRecord | Lost) => void;
     readonly until?: (record: SessionRecord) => boolean;
   } = {},
 ): Promise<Conversation> {
   const conversation = foldConversation(options.keep ? { keep: options.keep } : {});
-  const onDamage = ({ seq, last }: { readonly seq: number | null; readonly last: number | null }) => {
-    if (seq !== null) conversation.lost((last ?? seq) - seq + 1);
-  };
-  for await (const { event } of store.read(id, { onDamage })) {
+  for await (const entry of store.read(id)) {
+    const event = isLost(entry) ? entry : entry.event;
     conversation.apply(event);
     options.take?.(event);
-    if (options.until?.(event)) break;
+    if (!isLost(event) && options.until?.(event)) break;
   }
   return conversation;
 }
 
 /** The records of a log as it was folded, joined as people read them: `session/load` then needs no second reading. */
 export interface Collected {
-  take(record: SessionRecord): void;
+  take(entry: SessionRecord | Lost): void;
   /** The visible conversation up to the last record of now; what was not collected is read. */
-  visible(logs: SessionLogs, session: ReadableSession): AsyncIterable<SessionRecord>;
+  visible(logs: SessionLogs, session: ReadableSession): AsyncIterable<SessionRecord | Lost>;
 }
 
 export function createCollected(): Collected {
   let join = createJoin();
-  let items: SessionRecord[] = [];
+  let items: (SessionRecord | Lost)[] = [];
   let seq = 0;
   let chars = 0;
   return {
-    take(record) {
+    take(entry) {
       if (chars > MOST_CHARS) return;
-      seq = record.seq;
-      const complete = join.push(record);
+      seq = isLost(entry) ? entry.last : entry.seq;
+      const complete = join.push(entry);
       items.push(...complete);
-      for (const { metadata } of complete)
-        chars += "text" in metadata ? metadata.text.length : JSON.stringify(metadata).length;
+      for (const item of complete) if (!isLost(item)) chars += sizeOf(item.metadata);
       if (chars <= MOST_CHARS) return;
       // Too much to hold: it is read again when it is shown.
       join = createJoin();
       items = [];
       seq = 0;
     },
-    async *visible(logs, { id, conversation, lastSeq }) {
+    visible(logs, { id, conversation, lastSeq }) {
       const hidden = conversation.hidden();
-      const isVisible = ({ turn }: SessionRecord) => turn === null || !hidden.has(turn);
-      yield* items.filter(isVisible);
-      for await (const { event } of logs.read(id, { from: seq, to: lastSeq }))
-        yield* join.push(event).filter(isVisible);
-      yield* join.end().filter(isVisible);
+      const isVisible = (item: SessionRecord | Lost) => isLost(item) || item.turn === null || !hidden.has(item.turn);
+      return (async function* () {
+        yield* items.filter(isVisible);
+        for await (const entry of logs.read(id, { from: seq, to: lastSeq }))
+          yield* join.push(isLost(entry) ? entry : entry.event).filter(isVisible);
+        yield* join.end().filter(isVisible);
+      })();
     },
   };
 }
@@ -154,3 +152,10 @@ function followLoaded(
 }
 
 const MOST_CHARS = 32 * 1024 * 1024;
+
+/** The texts of a record, nearly all of its size; what else there is counts as a little. */
+function sizeOf(metadata: object): number {
+  let size = 64;
+  for (const value of Object.values(metadata)) size += typeof value === "string" ? value.length : 64;
+  return size;
+}

@@ -1,7 +1,14 @@
 /** All sessions of a process: made, loaded, listed, forked, unloaded when idle, deleted. */
 import type { Agent, TurnSettings } from "@chimera/acp-schema/agent";
 import { type Conversation, type Flags, foldConversation } from "@chimera/acp-schema/conversation";
-import { type AgentEvent, endsTurn, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import {
+  type AgentEvent,
+  endsTurn,
+  isLost,
+  type Lost,
+  type SessionEvent,
+  type SessionRecord,
+} from "@chimera/acp-schema/events";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
 import { createMemoryStore, makeSessionId } from "@chimera/event-store";
 import type { SnapshotStore } from "@chimera/snapshot-store";
@@ -42,8 +49,8 @@ export interface Sessions {
   create(options: CreateOptions): Promise<OwnedSession>;
   /** The loaded session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
   load(id: string): Promise<OwnedSession>;
-  /** The same, with its visible conversation up to the last record: undone turns left out, the deltas of a block joined. */
-  loadVisible(id: string): Promise<{ readonly session: OwnedSession; readonly visible: AsyncIterable<SessionRecord> }>;
+  /** The same, with its visible conversation up to `head`: undone turns left out, the deltas of a block joined. */
+  loadVisible(id: string): Promise<LoadedVisible>;
   /** A loaded session, without touching it. */
   find(id: string): OwnedSession | undefined;
   /** Loaded sessions, newest touched first. */
@@ -65,6 +72,13 @@ export interface Sessions {
   /** Unloads what has been idle for the time to live. Called by every operation above; no sweeper needed. */
   evictIdle(): void;
   shutdown(): Promise<void>;
+}
+
+export interface LoadedVisible {
+  readonly session: OwnedSession;
+  /** The number of the last record it shows. */
+  readonly head: number;
+  readonly visible: AsyncIterable<SessionRecord | Lost>;
 }
 
 export interface ListedSummary {
@@ -153,7 +167,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const session =
         loaded.find(id) ?? (await loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id, collected.take)));
       session.touch();
-      return { session, visible: collected.visible(sessions.logs, session) };
+      return { session, head: session.lastSeq, visible: collected.visible(sessions.logs, session) };
     },
     async list(options) {
       loaded.evictIdle();
@@ -250,8 +264,8 @@ function createHouse(deps: SessionsDeps): House {
   return house;
 }
 
-/** Loads a stored session; `take` gets each record of its log. */
-async function bring(house: House, id: string, take?: (record: SessionRecord) => void): Promise<OwnedSession> {
+/** Loads a stored session; `take` gets each entry of its log. */
+async function bring(house: House, id: string, take?: (entry: SessionRecord | Lost) => void): Promise<OwnedSession> {
   const { store, deps } = house;
   const naming = (error: unknown): never => {
     throw namedError(error, id);
@@ -313,8 +327,8 @@ async function fork(house: House, id: string, asked: number | undefined): Promis
   const store = parent.persistent ? house.store : house.ephemeral;
   let at = 0;
   const conversation = await foldLog(store, id, {
-    take: ({ seq }) => {
-      at = seq;
+    take: (entry) => {
+      if (!isLost(entry)) at = entry.seq;
     },
     until: (record) => record.turn === turn && endsTurn(record.type),
   });

@@ -1,5 +1,5 @@
 /** A session engine over a memory store, with agents written on the spot. */
-import type { AgentEvent, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { type AgentEvent, isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import { createMemoryStore } from "@chimera/event-store";
 import { vi } from "vitest";
 import {
@@ -55,11 +55,11 @@ export function untilCancelled(text: string): Agent {
 
 export async function recordsOf(sessions: Sessions, id: string): Promise<SessionRecord[]> {
   const records: SessionRecord[] = [];
-  for await (const entry of sessions.logs.read(id)) records.push(entry.event);
+  for await (const entry of sessions.logs.read(id)) if (!isLost(entry)) records.push(entry.event);
   return records;
 }
 
-export function typesOf(records: readonly SessionRecord[]): string[] {
+export function typesOf(records: readonly { readonly type: string }[]): string[] {
   return records.map((record) => record.type);
 }
 

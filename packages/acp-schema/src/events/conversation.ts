@@ -13,16 +13,15 @@ import {
   take,
   undoable,
 } from "./fold.js";
+import { isLost, type Lost, lostCount } from "./lost.js";
 import type { Message } from "./message.js";
 import type { Metadata } from "./metadata.js";
 import type { SessionEvent } from "./record.js";
 import { createUpgrade } from "./upgrade.js";
 
 export interface Conversation {
-  /** The next record, in the order of the log; its number is not read. */
-  apply(record: SessionEvent): void;
-  /** Records in their place that cannot be read: nothing is known of them but how many there are. */
-  lost(count: number): void;
+  /** The next entry, in the order of the log; a record's number is not read. Of lost records only their count is known. */
+  apply(entry: SessionEvent | Lost): void;
   /** Turns in order, undone ones too. */
   readonly turns: readonly TurnView[];
   readonly settings: ChangedSettings;
@@ -77,8 +76,8 @@ export function foldConversation(options: { readonly keep?: "state" | "model" } 
     get settings() {
       return fold.settings;
     },
-    lost: (count) => pass(LOST, count),
     apply(logged) {
+      if (isLost(logged)) return pass(LOST, lostCount(logged));
       pass(logged.type, 1);
       const record = upgrade(logged);
       if (!record) return;

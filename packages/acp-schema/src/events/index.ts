@@ -1,4 +1,5 @@
 /** `@chimera/acp-schema/events`: the records of a session's log. Imports no dialect. */
+export { describeLost, isLost, type Lost, lostCount, lostNotice } from "./lost.js";
 export type { CallPart, Message, Part, ReasoningPart, TextPart } from "./message.js";
 export {
   Decision,

@@ -3,6 +3,7 @@
  * delta, and an answer that was never streamed as a text before its result. Everything else stays as it was logged.
  */
 import { asShown } from "../parts.js";
+import { isLost, type Lost } from "./lost.js";
 import type { RecordOf, SessionRecord } from "./record.js";
 import { createUpgrade } from "./upgrade.js";
 
@@ -12,8 +13,8 @@ const BLOCK_CHARS = 128 * 1024;
 type Delta = RecordOf<"text_delta" | "thought_delta">;
 
 export interface Join {
-  /** Takes the next record of the log and returns the records that are complete with it. */
-  push(record: SessionRecord): readonly SessionRecord[];
+  /** Takes the next entry of the log and returns what is complete with it. */
+  push(entry: SessionRecord | Lost): readonly (SessionRecord | Lost)[];
   /** Returns what is left when the log has been read. */
   end(): readonly SessionRecord[];
 }
@@ -47,6 +48,8 @@ export function createJoin(): Join {
   return {
     end,
     push(logged) {
+      // Lost records do not end a block: the deltas around them are one text.
+      if (isLost(logged)) return [logged];
       const record = upgrade(logged);
       if (!record) return [];
       if (record.type === "text_delta") spoken = record.turn;

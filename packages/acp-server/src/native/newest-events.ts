@@ -1,9 +1,8 @@
 /** A log in one frame: all of its events, or the newest that fit, with notices in the place of those that cannot be read. */
-import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { isLost, lostNotice, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss } from "@chimera/acp-schema/http";
-import type { Damage, Entry } from "@chimera/event-store";
+import type { LogEntry } from "@chimera/event-store";
 import type { SessionLogs } from "@chimera/session";
-import { lossRecord } from "../project/loss.js";
 
 /** Of records. Half of the longest line that a client of this package takes. */
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -13,15 +12,12 @@ export async function newestEvents(
   id: string,
   to: number,
 ): Promise<{ readonly events: (SessionRecord | Loss)[]; readonly truncated: boolean }> {
-  let kept: (Entry<SessionEvent> | Damage)[] = [];
+  let kept: LogEntry<SessionEvent>[] = [];
   let bytes = 0;
   /** How many of `kept` do not fit any more. Taken away by the many: an array is not moved for each. */
   let gone = 0;
   let truncated = false;
-  const onDamage = (damage: Damage) => {
-    if (damage.seq !== null) kept.push(damage);
-  };
-  for await (const entry of logs.read(id, { to, onDamage })) {
+  for await (const entry of logs.read(id, { to })) {
     kept.push(entry);
     bytes += sizeOf(entry);
     // The newest is there whatever its size.
@@ -33,12 +29,12 @@ export async function newestEvents(
     kept = kept.slice(gone);
     gone = 0;
   }
-  const events = kept.slice(gone).map((one) => ("line" in one ? one.event : lossRecord(one)));
+  const events = kept.slice(gone).map((entry) => (isLost(entry) ? lostNotice(entry) : entry.event));
   return { events, truncated };
 }
 
 // --- internal ---
 
-function sizeOf(one: Entry<SessionEvent> | Damage): number {
-  return "line" in one ? Buffer.byteLength(one.line) : 0;
+function sizeOf(entry: LogEntry<SessionEvent>): number {
+  return isLost(entry) ? 0 : Buffer.byteLength(entry.line);
 }

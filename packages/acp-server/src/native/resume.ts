@@ -1,11 +1,11 @@
 /** `session/resume`: the updates after a cursor, as far back as the history of the dialect reaches. */
 import { type Conversation, createUpgrade } from "@chimera/acp-schema/conversation";
-import type { Damage } from "@chimera/event-store";
+import { isLost, lostCount } from "@chimera/acp-schema/events";
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { SessionLogs } from "@chimera/session";
-import { lossFrames } from "../project/loss.js";
+import { lostFrame } from "../project/lost.js";
 import type { NativeProjection } from "../project/native.js";
-import { frameHead, nativeFrame, notifying } from "./view.js";
+import { frameHead, nativeFrame } from "./view.js";
 
 export interface ResumeReply {
   readonly sessionId: string;
@@ -26,7 +26,6 @@ export async function replayNative(options: {
   readonly head: number;
 }): Promise<ResumeReply> {
   const { connection, logs, id, conversation, projection, since, head } = options;
-  // Counted before anything else can be recorded.
   const lastEventId = conversation.count(projection.types);
   const oldest = Math.max(1, lastEventId - options.historyLimit + 1);
   const from = Math.max(since, oldest - 1);
@@ -35,15 +34,14 @@ export async function replayNative(options: {
   const mark = conversation.markBefore(projection.types, from);
   let eventId = mark.id;
   let replayed = 0;
-  const onDamage = (damage: Damage) => {
-    const lost = notifying(damage, projection);
-    eventId += lost;
-    // The client had them before they were lost, or, of those that notified nobody, is past their place.
-    if (lost > 0 ? eventId <= from : eventId < from) return;
-    for (const line of lossFrames(id, damage, false)) connection.notifyEncoded(line);
-  };
-  for await (const entry of logs.read(id, { from: mark.seq, to: head, onDamage })) {
+  for await (const entry of logs.read(id, { from: mark.seq, to: head })) {
     if (from >= lastEventId) break;
+    if (isLost(entry)) {
+      eventId += lostCount(entry);
+      // A client that is past them had them before they were lost.
+      if (eventId > from) connection.notifyEncoded(lostFrame(id, entry, false));
+      continue;
+    }
     if (!projection.types.has(entry.type)) continue;
     eventId++;
     if (eventId <= from) continue;

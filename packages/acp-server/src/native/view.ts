@@ -1,7 +1,6 @@
 /** One session as a native dialect shows it: counted updates, or bare records for clients of `session/turn`. */
-import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
-import type { Damage } from "@chimera/event-store";
-import { lossFrames } from "../project/loss.js";
+import { isLost, lostCount, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import { lostFrame } from "../project/lost.js";
 import type { NativeProjection } from "../project/native.js";
 import { stopReasonOf, turnFailure } from "../turn-outcome.js";
 import type { SessionView } from "../view.js";
@@ -33,6 +32,10 @@ export function nativeView(id: string, projection: NativeProjection, shown: numb
       turnClient = true;
     },
     frames(entry) {
+      if (isLost(entry)) {
+        eventId += lostCount(entry);
+        return [lostFrame(id, entry, false)];
+      }
       if (projection.types.has(entry.type)) eventId++;
       if (turnClient && entry.type !== "permission_request") {
         const method = TURN_METHODS[entry.type as SessionEvent["type"]];
@@ -45,10 +48,6 @@ export function nativeView(id: string, projection: NativeProjection, shown: numb
       }
       return projection.types.has(entry.type) ? [nativeFrame(head, eventId, projection, entry.event)] : [];
     },
-    lost(damage) {
-      eventId += notifying(damage, projection);
-      return lossFrames(id, damage, false);
-    },
     answer({ conversation }, turn) {
       const state = conversation.turns[turn];
       const stopReason = stopReasonOf(state);
@@ -56,13 +55,6 @@ export function nativeView(id: string, projection: NativeProjection, shown: numb
       return { result: { sessionId: id, stopReason, output: state?.result?.output ?? "" } };
     },
   };
-}
-
-/** How many updates the client was sent of records that are lost: their ids are not given to others. */
-export function notifying({ types = {} }: Damage, projection: NativeProjection): number {
-  let count = 0;
-  for (const type of projection.types) count += Object.hasOwn(types, type) ? (types[type] ?? 0) : 0;
-  return count;
 }
 
 export function frameHead(sessionId: string): string {

@@ -1,10 +1,10 @@
 /** Records of one session -> lines of standard ACP. What is the same in all of them is encoded once. */
 import type { ClientCapabilities, SessionUpdate } from "@chimera/acp-schema";
-import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
-import type { Damage, Entry } from "@chimera/event-store";
+import type { Lost, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { Entry } from "@chimera/event-store";
 import { projectAcp } from "../project/acp.js";
 import { encodedText } from "../project/delta.js";
-import { lossFrames } from "../project/loss.js";
+import { lostFrame } from "../project/lost.js";
 
 export interface Frames {
   /** What the client sees of a record. */
@@ -13,8 +13,8 @@ export interface Frames {
   of(record: SessionRecord, updates?: readonly SessionUpdate[]): string[];
   /** The line of a text delta, cut from that of its record; null for every other type. */
   delta(entry: Entry<SessionEvent>): string | null;
-  /** Lines in place of records that cannot be read. */
-  lost(damage: Damage): string[];
+  /** The line in place of records that cannot be read. */
+  lost(records: Lost): string;
 }
 
 export function createFrames(sessionId: string, { session: shown }: ClientCapabilities): Frames {
@@ -38,7 +38,7 @@ export function createFrames(sessionId: string, { session: shown }: ClientCapabi
       const start = entry.type === "text_delta" ? text : entry.type === "thought_delta" ? thought : null;
       return start && `${start}${encodedText(entry.line)}}},"_meta":{"chimera.dev/eventId":${entry.seq}}}}`;
     },
-    lost: (damage) => lossFrames(sessionId, damage, shows.notices),
+    lost: (records) => lostFrame(sessionId, records, shows.notices),
   };
 }
 

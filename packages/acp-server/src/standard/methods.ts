@@ -94,8 +94,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     },
     "session/load": async ({ sessionId, mcpServers }, request): Promise<typeof deferred> => {
       const engine = await context.engine();
-      const { session, visible } = await engine.sessions.loadVisible(sessionId);
-      const head = session.lastSeq;
+      const { session, head, visible } = await engine.sessions.loadVisible(sessionId);
       own.lend(sessionId, mcpServers.map(mcpServer));
       await shows.settings(engine, session, true);
       await replayVisible({ connection, session, capabilities }, visible);

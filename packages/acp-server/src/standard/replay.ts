@@ -1,8 +1,7 @@
 /** History as updates: all of it for `session/load`, everything after a cursor for `_chimera.dev/session/replay`. */
 import type { ClientCapabilities } from "@chimera/acp-schema";
 import { createUpgrade } from "@chimera/acp-schema/conversation";
-import type { SessionRecord } from "@chimera/acp-schema/events";
-import type { Damage } from "@chimera/event-store";
+import { isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session, Sessions } from "@chimera/session";
 import { createFrames } from "./frames.js";
@@ -17,11 +16,12 @@ export interface Replay {
 /** The visible conversation, deltas joined. */
 export async function replayVisible(
   { connection, session, capabilities }: Omit<Replay, "sessions">,
-  visible: AsyncIterable<SessionRecord>,
+  visible: AsyncIterable<SessionRecord | Lost>,
 ): Promise<void> {
   const frames = createFrames(session.id, capabilities);
   for await (const record of visible) {
-    frames.of(record).forEach(connection.notifyEncoded);
+    if (isLost(record)) connection.notifyEncoded(frames.lost(record));
+    else frames.of(record).forEach(connection.notifyEncoded);
     await connection.drained();
   }
 }
@@ -32,10 +32,13 @@ export async function replayRaw(
   range: { readonly from: number; readonly to: number },
 ): Promise<number> {
   const frames = createFrames(session.id, capabilities);
-  const onDamage = (damage: Damage) => frames.lost(damage).forEach(connection.notifyEncoded);
   const upgrade = createUpgrade();
   let replayed = 0;
-  for await (const entry of sessions.logs.read(session.id, { ...range, onDamage })) {
+  for await (const entry of sessions.logs.read(session.id, range)) {
+    if (isLost(entry)) {
+      connection.notifyEncoded(frames.lost(entry));
+      continue;
+    }
     const record = upgrade(entry.event);
     for (const line of record ? frames.of(record) : []) {
       connection.notifyEncoded(line);

@@ -1,6 +1,6 @@
 /** One session as standard ACP shows it. */
 import type { ClientCapabilities, SessionUpdate } from "@chimera/acp-schema";
-import type { SessionEvent } from "@chimera/acp-schema/events";
+import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session, Sessions } from "@chimera/session";
@@ -39,12 +39,12 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
   return {
     ...(effects && { effects }),
     frames(entry, own) {
+      if (isLost(entry)) return [frames.lost(entry)];
       const delta = frames.delta(entry);
       if (delta !== null) return [delta];
       if (own && entry.type === "user_message") return [];
       return frames.of(entry.event, updatesOf(entry));
     },
-    lost: frames.lost,
     after(entry) {
       // Of every other record the event need not even be put together.
       if (!PERMISSION_RECORDS.has(entry.type)) return;

@@ -1,5 +1,5 @@
 /** A session of this process's engine. */
-import { describeLoss } from "@chimera/event-store";
+import { describeLost, isLost } from "@chimera/acp-schema/events";
 import type { RunningEngine } from "@chimera/host";
 import { isSessionError, type Session } from "@chimera/session";
 import type { SessionClient } from "./client.js";
@@ -18,9 +18,8 @@ export function localClient(engine: RunningEngine, session: Session, approves: b
     persistent: session.persistent,
     head: session.lastSeq,
     async follow({ from, signal, onRecord, onNotice }) {
-      const subscription = sessions.logs.follow(session.id, { from, signal }, (batch, { missing }) => {
-        for (const { seq, last } of missing) onNotice(describeLoss(seq ?? 0, last ?? 0));
-        for (const { event } of batch) onRecord(event);
+      const subscription = sessions.logs.follow(session.id, { from, signal }, (batch) => {
+        for (const entry of batch) isLost(entry) ? onNotice(describeLost(entry)) : onRecord(entry.event);
       });
       await subscription.ended;
     },

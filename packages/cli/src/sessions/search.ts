@@ -1,5 +1,6 @@
 /** `sessions search`: which conversations spoke of something. */
-import type { SessionRecord } from "@chimera/acp-schema/events";
+import { isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import type { LogEntry } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
 import { parseSince } from "@chimera/run-reports";
 import { isSet, limitFlag, textFlag } from "../flags.js";
@@ -59,13 +60,12 @@ export async function searchSessions(invocation: Invocation): Promise<number> {
 type Found = Pick<Hit, "turn" | "type" | "excerpt">;
 
 /** The first place; words that arrived in several deltas are found as the text they make up. */
-async function findIn(
-  entries: AsyncIterable<{ readonly event: SessionRecord }>,
-  needle: string,
-): Promise<Found | null> {
+async function findIn(entries: AsyncIterable<LogEntry<SessionEvent>>, needle: string): Promise<Found | null> {
   let said = "";
   let turn: number | null = null;
-  for await (const { event } of entries) {
+  for await (const entry of entries) {
+    if (isLost(entry)) continue;
+    const { event } = entry;
     if (event.type === "text_delta") {
       said = event.turn === turn ? said + event.metadata.text : event.metadata.text;
       turn = event.turn;

@@ -1,8 +1,7 @@
 /** `sessions show`: a session's summary and its events. */
 import { join } from "node:path";
-import type { SessionRecord } from "@chimera/acp-schema/events";
+import { describeLost, isLost, lostNotice } from "@chimera/acp-schema/events";
 import { asShown } from "@chimera/acp-schema/parts";
-import { type Damage, describeLoss } from "@chimera/event-store";
 import type { Invocation } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { isSet } from "../flags.js";
@@ -21,8 +20,8 @@ export async function showSession(invocation: Invocation): Promise<number> {
   const summary = await requireSummary(store, id);
   const path = join(paths.eventlog, id);
   if (isSet(flags, "json", "sessions")) {
-    const events: SessionRecord[] = [];
-    for await (const { event } of store.read(id)) events.push(asShown(event));
+    const events: object[] = [];
+    for await (const entry of store.read(id)) events.push(isLost(entry) ? lostNotice(entry) : asShown(entry.event));
     printJson(invocation, { session_id: id, path, summary, events });
     return 0;
   }
@@ -31,12 +30,13 @@ export async function showSession(invocation: Invocation): Promise<number> {
   const most = isSet(flags, "full") ? Number.POSITIVE_INFINITY : FEW_EVENTS;
   let count = 0;
   printLines(invocation, [""]);
-  const onDamage = ({ seq, last }: Damage) => {
-    if (count < most && seq !== null && last !== null) printLines(invocation, [style.red(describeLoss(seq, last))]);
-  };
-  for await (const { event } of store.read(id, { onDamage })) {
+  for await (const entry of store.read(id)) {
+    if (isLost(entry)) {
+      if (count < most) printLines(invocation, [style.red(describeLost(entry))]);
+      continue;
+    }
     count++;
-    if (count <= most) printLines(invocation, [eventLine(asShown(event), style)]);
+    if (count <= most) printLines(invocation, [eventLine(asShown(entry.event), style)]);
   }
   if (count > most) printLines(invocation, [style.dim(`… ${count - most} more events; --full shows them`)]);
   return 0;

@@ -1,17 +1,19 @@
 /** A session in one file: `{events, exported_at, schema, summary}`. Written in pieces, so that any log fits. */
-import type { SessionRecord } from "@chimera/acp-schema/events";
+import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import type { LogEntry } from "@chimera/event-store";
 
 export const BUNDLE_SCHEMA = "chimera.otter.session/1";
 
 export async function* renderBundle(
   summary: object,
-  events: AsyncIterable<{ readonly event: SessionRecord }>,
+  entries: AsyncIterable<LogEntry<SessionEvent>>,
   exportedAt: string,
 ): AsyncGenerator<string> {
   yield '{\n  "events": [';
   let first = true;
-  for await (const { event } of events) {
-    yield `${first ? "" : ","}\n    ${pretty(event, 4)}`;
+  for await (const entry of entries) {
+    if (isLost(entry)) continue;
+    yield `${first ? "" : ","}\n    ${pretty(entry.event, 4)}`;
     first = false;
   }
   yield `${first ? "" : "\n  "}],\n  "exported_at": ${JSON.stringify(exportedAt)},\n`;

@@ -3,7 +3,8 @@ import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { type Damage, describeLoss, writeEventFiles } from "@chimera/event-store";
+import { describeLost, isLost } from "@chimera/acp-schema/events";
+import { writeEventFiles } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
 import { openTranscript, renderTranscript } from "@chimera/run-reports";
 import { requireOperand } from "../actions.js";
@@ -23,15 +24,15 @@ export async function exportSession(invocation: Invocation): Promise<number> {
   const format = choiceFlag("format", textFlag(flags, "format", "export") ?? operands[1], FORMATS);
   const output = textFlag(flags, "output", "export");
   const { store } = openStore(invocation);
-  const told = tellingOfLoss(invocation, store);
+  const readable = complainingOfLost(invocation, store);
   await requireSummary(store, id);
   if (layout === "files") {
     const directory = resolve(process.cwd(), output ?? id);
-    const events = await writeEventFiles(told, id, directory);
+    const events = await writeEventFiles(readable, id, directory);
     return done(invocation, { session_id: id, path: directory, events }, `${events} events in ${directory}`);
   }
   // A document says where records are missing; what is made to be imported cannot.
-  const text = Readable.from(render(format === "json" ? told : store, id, format));
+  const text = Readable.from(render(format === "json" ? readable : store, id, format));
   if (output === undefined) {
     if (isSet(flags, "json") && format !== "json") throw new UsageError("--json needs --output with this format");
     await pipeline(text, process.stdout, { end: false });
@@ -44,11 +45,17 @@ export async function exportSession(invocation: Invocation): Promise<number> {
 
 // --- internal ---
 
-function tellingOfLoss(invocation: Invocation, store: SessionStore): SessionStore {
-  const onDamage = ({ seq, last }: Damage) => {
-    if (seq !== null && last !== null) complain(invocation, describeLoss(seq, last));
+/** The store without its lost runs: they are named on standard error. */
+function complainingOfLost(invocation: Invocation, store: SessionStore): SessionStore {
+  return {
+    ...store,
+    async *read(id, range) {
+      for await (const entry of store.read(id, range)) {
+        if (isLost(entry)) complain(invocation, describeLost(entry));
+        else yield entry;
+      }
+    },
   };
-  return { ...store, read: (id, range) => store.read(id, { ...range, onDamage }) };
 }
 
 async function* render(store: SessionStore, id: string, format: Format): AsyncGenerator<string> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { StoreErrorCode } from "../errors.js";
 import { isStoreError } from "../errors.js";
-import type { Entry, EventStore, Subscription } from "../types.js";
+import type { Entry, EventStore, LogEntry, Subscription } from "../types.js";
 
 /** The event the suite appends. */
 export interface SuiteEvent {
@@ -20,8 +20,6 @@ export type SuiteStore = EventStore<SuiteEvent, SuiteSummary>;
 /** One case of the contract. */
 export interface ConformanceCase {
   readonly name: string;
-  /** Only for backends that declare this capability. */
-  readonly needs?: "durable" | "crossProcess" | "rollup";
   readonly run: (subject: ConformanceSubject) => Promise<void>;
 }
 
@@ -45,8 +43,14 @@ export function delta(text: string): SuiteEvent {
 
 export async function readAll(store: SuiteStore, id: string, from = 0): Promise<Entry<SuiteEvent>[]> {
   const entries: Entry<SuiteEvent>[] = [];
-  for await (const entry of store.read(id, { from })) entries.push(entry);
+  for await (const entry of store.read(id, { from })) entries.push(recordOf(entry));
   return entries;
+}
+
+/** The entry of a log in which nothing is lost. */
+export function recordOf(entry: LogEntry<SuiteEvent>): Entry<SuiteEvent> {
+  assert.ok("line" in entry, `record ${entry.seq} is lost`);
+  return entry;
 }
 
 export async function refuses(code: StoreErrorCode, action: () => unknown): Promise<void> {
@@ -69,7 +73,7 @@ export function collect(
   const seqs: number[] = [];
   let wake = (): void => {};
   const subscription = store.subscribe(id, { from }, (batch) => {
-    for (const entry of batch) seqs.push(entry.seq);
+    for (const entry of batch) seqs.push(recordOf(entry).seq);
     wake();
   });
   return {

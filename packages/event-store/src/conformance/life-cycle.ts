@@ -5,17 +5,16 @@ const ID = idAt(1);
 
 export const lifeCycleCases: readonly ConformanceCase[] = [
   {
-    name: "a second writer is refused while the first is open, and the fence rises after it",
+    name: "a second writer is refused while the first is open, and may write after it",
     async run({ store }) {
       const first = await store.create(ID, {});
       await refuses("claimed", () => store.open(ID));
       first.append([delta("a")]);
       await first.close();
       const second = await store.open(ID);
-      assert.ok(second.fence > first.fence);
       assert.equal(second.lastSeq, 1);
       await refuses("closed", () => first.append([delta("stale")]));
-      second.append([delta("b")], { expectedSeq: 1 });
+      second.append([delta("b")]);
       await second.durable();
       assert.deepEqual(
         (await readAll(store, ID)).map((entry) => entry.event.metadata?.["text"]),
@@ -26,14 +25,14 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
   },
   {
     name: "another handle cannot open what is open, and can at once after the release",
-    needs: "crossProcess",
     async run({ store, second }) {
+      if (second === undefined) return;
       const writer = await store.create(ID, {});
       writer.append([delta("a")]);
-      await refuses("claimed", () => second!.open(ID));
+      await refuses("claimed", () => second.open(ID));
       await writer.close();
-      const other = await second!.open(ID);
-      other.append([delta("b")], { expectedSeq: 1 });
+      const other = await second.open(ID);
+      other.append([delta("b")]);
       await other.durable();
       await refuses("claimed", () => store.open(ID));
       assert.equal((await readAll(store, ID)).length, 2);
@@ -41,17 +40,17 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
   },
   {
     name: "another handle follows live, across a change of writer",
-    needs: "crossProcess",
     async run({ store, second }) {
+      if (second === undefined) return;
       const writer = await store.create(ID, {});
       writer.append([delta("a")]);
       await writer.written();
-      const follower = collect(second!, ID, 0);
+      const follower = collect(second, ID, 0);
       await follower.until(1);
       writer.append([delta("b"), delta("c")]);
       await follower.until(3);
       await writer.close();
-      const other = await second!.open(ID);
+      const other = await second.open(ID);
       other.append([delta("d")]);
       await follower.until(4);
       assert.deepEqual(follower.seqs, upTo(4));
@@ -144,7 +143,7 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
       await writer.written();
       const copy = await store.copy(ID, idAt(2), { upTo: 3, summary: { title: "copy" } });
       assert.equal(copy.lastSeq, 3);
-      copy.append([{ type: "forked" }], { expectedSeq: 3 });
+      copy.append([{ type: "forked" }]);
       await copy.durable();
       const original = await readAll(store, ID);
       const copied = await readAll(store, idAt(2));
@@ -153,7 +152,6 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
         original.slice(0, 3).map((entry) => entry.line),
       );
       assert.deepEqual([copied.length, copied[3]?.type, original.length], [4, "forked", 5]);
-      assert.deepEqual({ ...(await store.counts(idAt(2), 4)) }, { text_delta: 3, forked: 1 });
       assert.deepEqual(await store.readSummary(idAt(2)), { title: "copy" });
       await refuses("exists", () => store.copy(ID, idAt(2), { upTo: 1, summary: {} }));
       await refuses("not_found", () => store.copy(idAt(9), idAt(8), { upTo: 1, summary: {} }));

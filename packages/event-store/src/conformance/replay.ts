@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parseCursor } from "../cursor.js";
-import { type ConformanceCase, collect, delta, idAt, upTo, within } from "./bench.js";
+import { type ConformanceCase, collect, delta, idAt, recordOf, upTo, within } from "./bench.js";
 
 const ID = idAt(1);
 
@@ -76,7 +76,7 @@ export const replayCases: readonly ConformanceCase[] = [
         seen += batch.length;
         largest = Math.max(
           largest,
-          batch.reduce((sum, entry) => sum + entry.line.length, 0),
+          batch.reduce((sum, entry) => sum + recordOf(entry).line.length, 0),
         );
       });
       await within(
@@ -231,7 +231,7 @@ export const replayCases: readonly ConformanceCase[] = [
       const lines: string[] = [];
       const subscription = store.subscribe(ID, { from: "live" }, (batch, { live }) => {
         assert.ok(live);
-        for (const entry of batch) lines.push(entry.line);
+        for (const entry of batch) lines.push(recordOf(entry).line);
       });
       await new Promise(setImmediate);
       const entries = writer.append([delta("a"), delta("b")]);

@@ -1,8 +1,11 @@
 import { statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parsedEntry } from "../backend/entry.js";
+import { lineId } from "../backend/line.js";
+import { storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
-import { parsedEntry } from "../record/entry.js";
-import type { Damage, Entry, EventBody, Stored } from "../types.js";
+import type { EventBody, EventStore, LogEntry, Stored } from "../types.js";
 import { readRegular } from "./regular-file.js";
 
 /** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs are such directories; they are read, not written. */
@@ -29,23 +32,62 @@ export function listEventFiles(names: readonly string[]): EventFile[] {
 
 /**
  * Reads event files, both bodies in use: `{id, type, metadata, ts}` and `{idx, event_id, type, timestamp, metadata}`. The
- * second one's time stamp is not wall time, so the file's own is taken. Gaps and unreadable files come as damage in their place.
+ * second one's time stamp is not wall time, so the file's own is taken. Gaps and unreadable files come as lost in their place.
  */
 export function* readEventFiles<E extends EventBody>(
   directory: string,
   files: readonly EventFile[],
   range: { readonly from: number; readonly to: number },
-): Generator<Entry<E> | Damage> {
+): Generator<LogEntry<E>> {
   let expected = range.from + 1;
   for (const file of files) {
     if (file.seq <= range.from) continue;
     if (file.seq > range.to) return;
-    if (expected < file.seq) yield { seq: expected, last: file.seq - 1, where: file.name, reason: "missing" };
+    if (expected < file.seq) yield { type: "lost", seq: expected, last: file.seq - 1, reason: "missing" };
     expected = file.seq + 1;
     const event = readEventFile<E>(join(directory, file.name), file);
-    if (event === null) yield { seq: file.seq, last: file.seq, where: file.name, reason: "damaged" };
+    if (event === null) yield { type: "lost", seq: file.seq, last: file.seq, reason: "damaged" };
     else yield parsedEntry(event);
   }
+}
+
+/** The time of the last event that can be read; empty when there is none. */
+export function lastEventTime(directory: string, files: readonly EventFile[]): string {
+  for (const file of [...files].reverse()) {
+    const event = readEventFile(join(directory, file.name), file);
+    if (event !== null) return event.ts;
+  }
+  return "";
+}
+
+/**
+ * Writes a session in the layout of one file per event: `event-NNNNNN-<8 hex>.json`, counted from 1, with
+ * `{id, type, metadata, ts}` bodies, and `summary.json`. The directory is created; existing files are replaced. Returns the
+ * number of events.
+ */
+export async function writeEventFiles<E extends EventBody, S extends object>(
+  store: EventStore<E, S>,
+  id: string,
+  directory: string,
+): Promise<number> {
+  let count = 0;
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    for await (const entry of store.read(id)) {
+      if ("last" in entry) continue;
+      const { seq, ...body } = entry.event;
+      const name = `event-${String(seq).padStart(6, "0")}-${lineId(entry.line).slice(4)}.json`;
+      await writeFile(join(directory, name), `${JSON.stringify(body, null, 2)}\n`, { mode: 0o600 });
+      count++;
+    }
+    const summary = await store.readSummary(id);
+    if (summary !== null) {
+      await writeFile(join(directory, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`, { mode: 0o600 });
+    }
+  } catch (error) {
+    throw storageError(error, `cannot export session ${id}`);
+  }
+  return count;
 }
 
 // --- internal ---

@@ -1,20 +1,69 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { Watcher } from "../backend/backend.js";
 import { LIMITS } from "../limits.js";
-import type { Entry, EventBody } from "../types.js";
-import { type Chain, type ChainSegment, loadChain } from "./chain.js";
+import type { Entry, EventBody, LogEntry } from "../types.js";
 import { createDirectoryView } from "./directory-view.js";
-import { inspectLog } from "./inspect.js";
-import { createSegmentParser, type SegmentParser } from "./parse-segment.js";
+import { type Chain, type ChainSegment, loadChain } from "./segment/chain.js";
+import { inspectLog } from "./segment/log-end.js";
+import { createSegmentParser, type SegmentParser } from "./segment/parse.js";
+
+/** About 8 MiB of a log that grew faster than it was looked at; the rest waits, so that others get their turn. */
+const POLLS_PER_LOOK = 8;
+/** The time between two looks is at least so many times what the last one took. */
+const PACE = 4;
+
+/** Follows the logs that other processes write, all of them with one timer. The returned function begins with one, and its own ends it. */
+export function createFollowing<E extends EventBody>(): (directory: string, watcher: Watcher<E>) => () => void {
+  const followed = new Map<Tail<E>, Watcher<E>>();
+  let timer: NodeJS.Timeout | null = null;
+
+  const look = (): void => {
+    const started = performance.now();
+    timer = null;
+    for (const [tail, watcher] of [...followed]) {
+      try {
+        for (let round = 0; round < POLLS_PER_LOOK && followed.has(tail); round++) {
+          const found = tail.poll();
+          if (found.length === 0) break;
+          watcher.publish(found);
+        }
+      } catch (error) {
+        // A deleted session ends its readers; anything else may pass, as a lack of descriptors does.
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") watcher.end();
+      }
+    }
+    // Directories that take long to look at take a part of the time, not all of it.
+    if (followed.size > 0) lookAfter(Math.max(LIMITS.followMs, PACE * (performance.now() - started)));
+  };
+  const lookAfter = (ms: number): void => {
+    timer ??= setTimeout(look, ms);
+  };
+
+  return (directory, watcher) => {
+    const tail = openTail<E>(directory);
+    followed.set(tail, watcher);
+    lookAfter(LIMITS.followMs);
+    watcher.advance(tail.lastSeq);
+    return () => {
+      followed.delete(tail);
+      if (followed.size > 0 || timer === null) return;
+      clearTimeout(timer);
+      timer = null;
+    };
+  };
+}
+
+// --- internal ---
 
 /** The moving end of a log that another process writes. */
-export interface Tail<E extends EventBody> {
+interface Tail<E extends EventBody> {
   readonly lastSeq: number;
   /** The entries written since the last look, at most about 1 MiB of them. Throws ENOENT when the session was deleted. */
   poll(): Entry<E>[];
 }
 
-export function openTail<E extends EventBody>(directory: string): Tail<E> {
+function openTail<E extends EventBody>(directory: string): Tail<E> {
   const end = inspectLog(directory);
   let lastSeq = end.lastSeq;
   let chain: Chain = end.chain;
@@ -25,7 +74,7 @@ export function openTail<E extends EventBody>(directory: string): Tail<E> {
   );
   let segment: ChainSegment | undefined = chain.segments[chain.segments.length - 1];
   let parser: SegmentParser<E> | null =
-    segment === undefined ? null : parserFor(segment.name, end.lastSeq + 1, end.prev!.bytes);
+    segment === undefined ? null : createSegmentParser<E>({ first: end.lastSeq + 1, offset: end.prev!.bytes });
 
   const next = (): ChainSegment | undefined => {
     if (segment === undefined) return chain.segments[0];
@@ -36,10 +85,10 @@ export function openTail<E extends EventBody>(directory: string): Tail<E> {
     return chain.segments[at + 1];
   };
 
-  /** False when there was nothing to take. */
-  const take = (entries: Entry<E>[] | null, out: Entry<E>[]): boolean => {
+  /** False when there was nothing to take. Lost records leave a gap: whoever meets it reads them from the log. */
+  const take = (entries: LogEntry<E>[] | null, out: Entry<E>[]): boolean => {
     for (const entry of entries ?? []) {
-      if (entry.seq <= lastSeq) continue;
+      if ("last" in entry || entry.seq <= lastSeq) continue;
       lastSeq = entry.seq;
       out.push(entry);
     }
@@ -62,16 +111,10 @@ export function openTail<E extends EventBody>(directory: string): Tail<E> {
         }
         if (following === undefined) return found;
         segment = following;
-        parser = parserFor(following.name, following.first, 0);
+        parser = createSegmentParser<E>({ first: following.first, offset: 0 });
       }
     },
   };
-}
-
-// --- internal ---
-
-function parserFor<E extends EventBody>(name: string, first: number, offset: number): SegmentParser<E> {
-  return createSegmentParser<E>({ name, first, offset });
 }
 
 /** Reads the lines that were added to a segment, about 1 MiB or one line at most; null when there is no whole one. */
@@ -79,7 +122,7 @@ function readOn<E extends EventBody>(
   directory: string,
   segment: ChainSegment,
   parser: SegmentParser<E>,
-): Entry<E>[] | null {
+): LogEntry<E>[] | null {
   const path = join(directory, segment.name);
   const size = (segment.limit ?? statSync(path).size) - parser.offset;
   if (size <= 0) return null;

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../limits.js";
 import { isStorableId } from "../session-id.js";
-import type { Damage, ListedSession } from "../types.js";
-import { loadChain } from "./chain.js";
+import type { ListedSession } from "../types.js";
 import { createDirectoryView } from "./directory-view.js";
 import { readIndexFile, writeIndexFile } from "./index-file.js";
 import { readRegular } from "./regular-file.js";
+import { loadChain } from "./segment/chain.js";
 import { asSummary, parseSummary } from "./summaries.js";
 
 /**
@@ -20,7 +20,7 @@ export interface SessionIndex<S> {
   /** Epoch milliseconds of a summary's last write; null without one. `checked`: the rows were just refreshed. */
   touched(id: string, checked: boolean): number | null;
   /** The row of a session; null without a readable summary. */
-  row(id: string, checked: boolean, onDamage?: (damage: Damage) => void): ListedSession<S> | null;
+  row(id: string, checked: boolean, onUnreadable?: (id: string) => void): ListedSession<S> | null;
   /** Brings the rows of all sessions up to date, giving way to other work in between, and saves them when much changed. */
   refresh(ids: readonly string[]): Promise<void>;
 }
@@ -88,18 +88,12 @@ export function createSessionIndex<S extends object>(directory: string): Session
       const row = find(id, checked);
       return row === undefined ? null : Math.floor(row.mtimeMs);
     },
-    row(id, checked, onDamage) {
+    row(id, checked, onUnreadable) {
       const row = find(id, checked);
       if (row === undefined) return null;
       const summary = summaryOf(row);
       if (summary === null) {
-        if (!isStillborn(join(directory, id)))
-          onDamage?.({
-            seq: null,
-            last: null,
-            where: `${id}/summary.json`,
-            reason: "the summary is not a JSON object",
-          });
+        if (!isStillborn(join(directory, id))) onUnreadable?.(id);
         return null;
       }
       return { id, summary, touched: Math.floor(row.mtimeMs) };
@@ -138,8 +132,8 @@ function readRow<S>(path: string, before: Row<S> | undefined): Row<S> | undefine
  */
 function isStillborn(directory: string): boolean {
   try {
-    const { files, segments, damage } = loadChain(directory);
-    return files.length === 0 && segments.length === 0 && damage.length === 0;
+    const { files, segments } = loadChain(directory);
+    return files.length === 0 && segments.length === 0;
   } catch {
     return false;
   }

@@ -1,6 +1,5 @@
 /** Who stands behind a pidfile. Only a process that is proven to be the one that wrote it is ever called its owner. */
-import { claimHolder } from "@chimera/event-store";
-import { findHolder, identify, type ProcessIdentity } from "./process-identity.js";
+import { claimHolder, findHolder, identify, type ProcessIdentity } from "@chimera/event-store/claim";
 import { claimPath, type PidfilePlace, type PidRecord } from "./record.js";
 
 /** "elsewhere": it runs on another machine or in another container that shares the directory. */

@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { requireDelay } from "@chimera/acp-schema/timer";
+import { isStillThere, type ProcessIdentity } from "@chimera/event-store/claim";
 import { type ListOptions, listOwned } from "./list.js";
 import type { Owner } from "./owner.js";
-import { isStillThere, type ProcessIdentity } from "./process-identity.js";
 import { reapPidfile } from "./write.js";
 
 export type StopFailure =

@@ -1,7 +1,8 @@
 /** Records a running server, as the only one on its port for as long as this process lives. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { type Claim, claim, createHeartbeat, type Heartbeat, isStoreError } from "@chimera/event-store";
+import { isStoreError } from "@chimera/event-store";
+import { type Claim, claim, createHeartbeat, type Heartbeat } from "@chimera/event-store/claim";
 import { HostError } from "../errors.js";
 import { ownerOf } from "./owner.js";
 import { claimPath, hashToken, type PidfilePlace, type PidRecord, pidfilePath, readRecord } from "./record.js";

@@ -5,8 +5,7 @@ import { requireManifest } from "../agent-manifests.js";
 import { HttpError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
-import { createRunFold, lossEvent, RUN_TYPES } from "../run.js";
-import { isLoss, readLog } from "../stream/read-log.js";
+import { createRunFold } from "../run.js";
 import { streamRun } from "../stream/run-stream.js";
 import { streamArray } from "../stream/text-body.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
@@ -22,9 +21,7 @@ export function agentRunRoutes({ deps }: Parts) {
   const readRun = async (id: string): Promise<Run> => {
     await requireRun(id);
     const fold = createRunFold(id, deps.name);
-    for await (const entry of sessions.logs.read(id)) {
-      if (entry.type !== "text_delta" && RUN_TYPES.has(entry.type)) fold.apply(entry.event);
-    }
+    for await (const entry of sessions.logs.read(id)) if (entry.type !== "text_delta") fold.apply(entry);
     if (!fold.run) throw new HttpError(404, "run_not_found", `there is no run ${id}`);
     return fold.run;
   };
@@ -65,8 +62,8 @@ export function agentRunRoutes({ deps }: Parts) {
       await requireRun(id);
       const events = async function* () {
         const fold = createRunFold(id, deps.name);
-        for await (const found of readLog(sessions, id)) {
-          const event = isLoss(found) ? lossEvent(found) : RUN_TYPES.has(found.type) ? fold.apply(found.event) : null;
+        for await (const entry of sessions.logs.read(id)) {
+          const event = fold.apply(entry);
           if (event) yield JSON.stringify(event);
         }
       };

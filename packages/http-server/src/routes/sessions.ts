@@ -5,7 +5,6 @@ import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
 import { readQuery } from "../request/query.js";
 import { lineOf } from "../stream/projection.js";
-import { isLoss, readLog } from "../stream/read-log.js";
 import { streamArray } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
@@ -74,8 +73,7 @@ export function sessionRoutes(parts: Parts) {
       };
       const head = `${JSON.stringify({ ...facts, summary }).slice(0, -1)},"events":[`;
       const lines = async function* () {
-        for await (const found of readLog(sessions, id, event_count))
-          yield isLoss(found) ? JSON.stringify(found) : lineOf(found);
+        for await (const entry of logs.read(id, { to: event_count })) yield lineOf(entry);
       };
       return streamArray(c, deps.log, { head, members: lines(), tail: "]}" });
     },

@@ -1,8 +1,8 @@
 /** Entries -> SSE bytes. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
-import type { Entry } from "@chimera/event-store";
+import type { LogEntry } from "@chimera/event-store";
 
-export type Batch = readonly Entry<SessionEvent>[];
+export type Batch = readonly LogEntry<SessionEvent>[];
 
 export interface Encoder {
   /** Encoded once however many streams are given this batch, as all are that keep up. */
@@ -16,7 +16,7 @@ export function frame(id: number | null, event: string, data: string): string {
   return `${id === null ? "" : `id: ${id}\n`}event: ${oneLine(event)}\ndata: ${oneLine(data)}\n\n`;
 }
 
-export function createEncoder(project: (entry: Entry<SessionEvent>) => string): Encoder {
+export function createEncoder(project: (entry: LogEntry<SessionEvent>) => string): Encoder {
   const encoded = new WeakMap<Batch, Buffer>();
   return {
     shared(batch) {

@@ -1,77 +1,75 @@
-/** The two families of event stream: what a record looks like in each. Pure, one frame per record, the same ids in both. */
-import { endsTurn, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
-import type { Loss, sessionStream } from "@chimera/acp-schema/http";
+/** The two families of event stream: what an entry looks like in each. Pure, one frame per entry, the same ids in both. */
+import {
+  endsTurn,
+  isLost,
+  type Lost,
+  lostNotice,
+  type SessionEvent,
+  type SessionRecord,
+} from "@chimera/acp-schema/events";
+import type { sessionStream } from "@chimera/acp-schema/http";
 import { asShown, hasHidden } from "@chimera/acp-schema/parts";
-import { type Damage, describeLoss, type Entry } from "@chimera/event-store";
+import type { LogEntry } from "@chimera/event-store";
 import type { Session } from "@chimera/session";
 import type * as v from "valibot";
 import { createEncoder, type Encoder, frame } from "./frame.js";
 
 export interface Family {
   readonly encoder: Encoder;
-  /** The frame in place of records that cannot be read. Without an id, because a reader resumes by records. */
-  readonly lost: (loss: Loss) => string;
   /** Closes with `event: end` once a turn's last record has passed and nothing is left to run; otherwise it stays open. */
   readonly ends: boolean;
 }
 
-/** A record's line as it is in the log, but for what only the provider may see. */
-export function lineOf(entry: Entry<SessionEvent>): string {
+/** A record's line as it is in the log, but for what only the provider may see; a notice in the place of lost ones. */
+export function lineOf(entry: LogEntry<SessionEvent>): string {
+  if (isLost(entry)) return JSON.stringify(lostNotice(entry));
   return hasHidden(entry.type) ? JSON.stringify(asShown(entry.event)) : entry.line;
 }
 
-/** `/sessions/{id}/events`: records as they are in the log. */
+/** `/sessions/{id}/events`: records as they are in the log. A notice has no id, because a reader resumes by records. */
 export const canonical: Family = {
-  encoder: createEncoder((entry) => frame(entry.seq, entry.type, lineOf(entry))),
-  lost: (loss) => frame(null, loss.type, JSON.stringify(loss)),
+  encoder: createEncoder((entry) =>
+    isLost(entry) ? frame(null, "notice", lineOf(entry)) : frame(entry.seq, entry.type, lineOf(entry)),
+  ),
   ends: true,
 };
 
 /** `/session/{id}/events`: the older envelope. */
 export const envelope: Family = {
-  encoder: createEncoder(({ seq, event }) => {
-    const [name, data] = envelopeOf(event);
-    return frame(seq, name, JSON.stringify(data));
+  encoder: createEncoder((entry) => {
+    const [name, data] = isLost(entry) ? lostEnvelope(entry) : envelopeOf(entry.event);
+    return frame(isLost(entry) ? null : entry.seq, name, JSON.stringify(data));
   }),
-  lost: ({ type, turn, metadata, missing }) => {
-    const data = { message_id: null, type, data: { ...metadata, missing }, turn, timestamp: Date.now() / 1000 };
-    return frame(null, "loop_event", JSON.stringify(data satisfies v.InferInput<Shapes["loop_event"]>));
-  },
   ends: false,
 };
-
-/** Records that cannot be read, as the notice that both families show. */
-export function lossOf({ seq, last }: Damage): Loss {
-  const [first, end] = [seq ?? 0, last ?? 0];
-  const metadata = { level: "error", text: describeLoss(first, end) } as const;
-  return { type: "notice", turn: null, metadata, missing: { first, last: end } };
-}
 
 export interface Outcome {
   readonly success: boolean;
 }
 
-/** Whether the turn that ended last in a batch was a success; null when none ended in it. */
-export function outcomeOf(batch: readonly Entry<SessionEvent>[]): Outcome | null {
-  const last = batch.findLast((entry) => endsTurn(entry.type))?.event;
-  return last ? { success: last.type === "agent_result" && last.metadata.success } : null;
-}
-
 /**
- * The same where a turn's last record is among those that are lost: a stream that waited for it would never end. A live session
- * remembers how its last turn ended; a log says at most that one did.
+ * Whether the turn that ended last in a batch was a success; null when none ended in it. A turn's last record may be among those
+ * that are lost, and a stream that waited for it would never end: a loaded session remembers how its last turn ended, and of a log
+ * that nobody has loaded it is not known.
  */
-export function lostOutcome(missing: readonly Damage[], session: Session | undefined): Outcome | null {
-  if (missing.length === 0) return null;
-  const { lastResult } = session?.conversation.facts ?? { lastResult: null };
-  if (lastResult) return { success: lastResult.success };
-  return missing.some(({ types = {} }) => Object.keys(types).some(endsTurn)) ? { success: false } : null;
+export function outcomeOf(batch: readonly LogEntry<SessionEvent>[], session: Session | undefined): Outcome | null {
+  const last = batch.findLast((entry) => isLost(entry) || endsTurn(entry.type));
+  if (last === undefined) return null;
+  if (!isLost(last)) return { success: last.event.type === "agent_result" && last.event.metadata.success };
+  if (session === undefined) return { success: false };
+  return session.conversation.facts.lastResult && { success: session.conversation.facts.lastResult.success };
 }
 
 // --- internal ---
 
 type Shapes = typeof sessionStream;
 type Envelope = { [N in keyof Shapes]: readonly [N, v.InferInput<Shapes[N]>] }[keyof Shapes];
+
+function lostEnvelope(lost: Lost): Envelope {
+  const { type, turn, metadata, missing } = lostNotice(lost);
+  const timestamp = Date.now() / 1000;
+  return ["loop_event", { message_id: null, type, data: { ...metadata, missing }, turn, timestamp }];
+}
 
 function envelopeOf(record: SessionRecord): Envelope {
   const message_id = record.turn === null ? null : `msg-${record.turn}`;

@@ -4,8 +4,7 @@ import type { RunEvent } from "@chimera/acp-schema/http";
 import type { Session } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppDeps, AppEnv } from "../deps.js";
-import { createRunFold, lossEvent, RUN_TYPES } from "../run.js";
-import { lossOf } from "./projection.js";
+import { createRunFold } from "../run.js";
 import { openSink } from "./sink.js";
 
 export function streamRun(
@@ -16,20 +15,16 @@ export function streamRun(
   const sink = openSink(c);
   const stop = new AbortController();
   const fold = createRunFold(session.id, deps.name);
-  const subscription = deps.sessions.logs.follow(
-    session.id,
-    { from: 0, signal: stop.signal },
-    async (batch, { missing }) => {
-      let text = missing.map((damage) => line(lossEvent(lossOf(damage)))).join("");
-      for (const entry of batch) {
-        const event = RUN_TYPES.has(entry.type) ? fold.apply(entry.event) : null;
-        // The reader of a stream knows that it made the run.
-        if (event && event.type !== "run_created") text += line(event);
-      }
-      if (text !== "") await sink.write(Buffer.from(text));
-      if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
-    },
-  );
+  const subscription = deps.sessions.logs.follow(session.id, { from: 0, signal: stop.signal }, async (batch) => {
+    let text = "";
+    for (const entry of batch) {
+      const event = fold.apply(entry);
+      // The reader of a stream knows that it made the run.
+      if (event && event.type !== "run_created") text += line(event);
+    }
+    if (text !== "") await sink.write(Buffer.from(text));
+    if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
+  });
   void sink.gone.then(() => stop.abort());
   void subscription.ended
     .catch((error: unknown) => deps.log?.("stream failed", { session: session.id, error: String(error) }))

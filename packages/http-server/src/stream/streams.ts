@@ -1,9 +1,10 @@
 /** Event streams of sessions: replay from a cursor, then live, from the log; each ends by one of a few causes, cleanly. */
+import { isLost } from "@chimera/acp-schema/events";
 import type { OwnedSession, Sessions } from "@chimera/session";
 import type { AppDeps } from "../deps.js";
 import { LIMITS } from "../limits.js";
 import { type Batch, frame } from "./frame.js";
-import { type Family, lossOf, lostOutcome, outcomeOf } from "./projection.js";
+import { type Family, outcomeOf } from "./projection.js";
 import type { Sink } from "./sink.js";
 
 export interface StreamRequest {
@@ -96,12 +97,11 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams 
         if (bytes.length > memory.length) memory = bytes;
         return sink.writeLent(bytes);
       };
-      const subscription = sessions.logs.follow(id, { from, signal: stop.signal }, (batch, { live, missing }) => {
-        cursor = batch.at(-1)?.seq ?? missing.at(-1)?.last ?? cursor;
-        outcome = outcomeOf(batch) ?? lostOutcome(missing, sessions.find(id)) ?? outcome;
-        const losses = missing.map((damage) => family.lost(lossOf(damage))).join("");
-        const told = losses === "" ? undefined : sink.write(Buffer.from(losses));
-        const behind = told ? told.then(() => deliver(batch, live)) : deliver(batch, live);
+      const subscription = sessions.logs.follow(id, { from, signal: stop.signal }, (batch, { live }) => {
+        const last = batch[batch.length - 1]!;
+        cursor = isLost(last) ? last.last : last.seq;
+        outcome = outcomeOf(batch, sessions.find(id)) ?? outcome;
+        const behind = deliver(batch, live);
         if (!behind) return passed(live);
         busy = true;
         return behind.then(() => passed(live));

@@ -2,8 +2,7 @@
  * Records -> blocks, one pass, in bounded memory: pieces of text are joined, a tool call comes once with all that came of it,
  * and what only machines need is left out. Records of older programs and of unknown types are shown as far as they can be read.
  */
-import { endsTurn, type SessionRecord } from "@chimera/acp-schema/events";
-import { describeLoss } from "@chimera/event-store";
+import { describeLost, endsTurn, isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Block } from "./block.js";
 import { formatDuration } from "./duration.js";
 import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
@@ -13,11 +12,10 @@ import { createToolCalls } from "./tool-calls.js";
 /** A joined text is handed on at the latest when it has so many characters. */
 const LONGEST_TEXT = 262_144;
 
-/** `upTo` is the last record's number, where that is known: the last ones may be lost. */
-export async function* narrate(records: AsyncIterable<SessionRecord>, upTo = 0): AsyncGenerator<Block> {
+export async function* narrate(records: AsyncIterable<SessionRecord | Lost>): AsyncGenerator<Block> {
   const teller = createTeller();
   for await (const record of records) yield* teller.tell(record);
-  yield* teller.finish(upTo);
+  yield* teller.finish();
 }
 
 // --- internal ---
@@ -52,7 +50,6 @@ function createTeller() {
   let joined: Joined | null = null;
   let running = false;
   let turn: Turn = newTurn();
-  let lastSeq = 0;
   let lastAt = "";
 
   function* flush(): Generator<Block> {
@@ -68,15 +65,6 @@ function createTeller() {
     joined ??= { kind, at, text: "" };
     joined.text += text;
     if (joined.text.length >= LONGEST_TEXT) yield* flush();
-  }
-
-  /** Tells of the records between the last one and `next` that never came. */
-  function* gap(next: number, at: string): Generator<Block> {
-    if (next > lastSeq + 1) {
-      yield { at, kind: "note", type: "damage", level: "error", text: describeLoss(lastSeq + 1, next - 1) };
-    }
-    lastSeq = next;
-    lastAt = at;
   }
 
   function* dequeue(number: number | null): Generator<Block> {
@@ -98,10 +86,14 @@ function createTeller() {
     running = false;
   }
 
-  function* tell(record: SessionRecord): Generator<Block> {
-    yield* gap(record.seq, textOf(record.ts));
+  function* tell(record: SessionRecord | Lost): Generator<Block> {
+    if (isLost(record)) {
+      yield { at: lastAt, kind: "note", type: "damage", level: "error", text: describeLost(record) };
+      return;
+    }
     const fields = fieldsOf(record.metadata);
     const at = textOf(record.ts);
+    lastAt = at;
     const type: string = record.type;
     switch (type) {
       case "text_delta":
@@ -141,8 +133,7 @@ function createTeller() {
     yield noteOf(record, fields) ?? { at, kind: "other", type, metadata: record.metadata };
   }
 
-  function* finish(upTo: number): Generator<Block> {
-    yield* gap(Math.max(upTo, lastSeq) + 1, lastAt);
+  function* finish(): Generator<Block> {
     yield* flush();
     yield* calls.leftOver();
     yield* queued.values();

@@ -1,4 +1,4 @@
-import type { SessionRecord } from "@chimera/acp-schema/events";
+import { isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import { asShown } from "@chimera/acp-schema/parts";
 import { ReportError } from "../errors.js";
 import { headingOf } from "./heading.js";
@@ -49,7 +49,7 @@ export function renderTranscript(source: TranscriptSource, { format, secrets }: 
 async function* render(source: TranscriptSource, format: TranscriptFormat, redactor: Redactor): AsyncGenerator<string> {
   const giveWay = createPace();
   const summary = await redactor.largeValue(source.summary, giveWay);
-  const records = redactRecords(asShowns(source.events), redactor, giveWay);
+  const records = besideLost(source.events, (readable) => redactRecords(readable, redactor, giveWay));
   for await (const chunk of documentOf(format, source, summary, records)) {
     yield chunk;
     await giveWay();
@@ -60,18 +60,33 @@ function documentOf(
   format: TranscriptFormat,
   { id, count }: TranscriptSource,
   summary: unknown,
-  records: AsyncIterable<SessionRecord>,
+  records: AsyncIterable<SessionRecord | Lost>,
 ): AsyncIterable<string> {
   switch (format) {
     case "json":
-      return renderJson(id, summary, records, count);
+      return renderJson(id, summary, records);
     case "md":
-      return renderMarkdown(headingOf(id, summary), narrate(records, count), count);
+      return renderMarkdown(headingOf(id, summary), narrate(records), count);
     case "html":
-      return renderHtml(headingOf(id, summary), narrate(records, count));
+      return renderHtml(headingOf(id, summary), narrate(records));
   }
 }
 
-async function* asShowns(records: AsyncIterable<SessionRecord>): AsyncGenerator<SessionRecord> {
-  for await (const record of records) yield asShown(record);
+/** Changes the records and leaves lost runs in their places: a secret is found even when its pieces are on both sides of one. */
+async function* besideLost(
+  events: TranscriptSource["events"],
+  change: (records: AsyncIterable<SessionRecord>) => AsyncIterable<SessionRecord>,
+): AsyncGenerator<SessionRecord | Lost> {
+  const lost: Lost[] = [];
+  const readable = async function* () {
+    for await (const event of events) {
+      if (isLost(event)) lost.push(event);
+      else yield asShown(event);
+    }
+  };
+  for await (const record of change(readable())) {
+    while (lost[0] && lost[0].seq < record.seq) yield lost.shift()!;
+    yield record;
+  }
+  yield* lost;
 }

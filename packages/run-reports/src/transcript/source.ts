@@ -1,4 +1,4 @@
-import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import { isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError } from "@chimera/event-store";
 import { ReportError } from "../errors.js";
 
@@ -6,7 +6,7 @@ import { ReportError } from "../errors.js";
 export interface TranscriptSource {
   readonly id: string;
   readonly summary: object | null;
-  readonly events: AsyncIterable<SessionRecord>;
+  readonly events: AsyncIterable<SessionRecord | Lost>;
   /** How many records there are, where that is known before they are read. */
   readonly count?: number;
 }
@@ -35,6 +35,6 @@ async function orNull<T>(found: Promise<T | null>): Promise<T | null> {
   }
 }
 
-async function* records(store: LogStore, id: string, to: number): AsyncGenerator<SessionRecord> {
-  for await (const entry of store.read(id, { to })) yield entry.event as SessionRecord;
+async function* records(store: LogStore, id: string, to: number): AsyncGenerator<SessionRecord | Lost> {
+  for await (const entry of store.read(id, { to })) yield isLost(entry) ? entry : (entry.event as SessionRecord);
 }

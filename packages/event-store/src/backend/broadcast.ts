@@ -1,0 +1,193 @@
+import { parseCursor } from "../cursor.js";
+import type { Entry, EventBody, LogEntry, Position, Reader, SubscribeOptions, Subscription } from "../types.js";
+import { lastOf } from "./entry.js";
+import type { Replay } from "./replay.js";
+import { createWindow, type WindowBudget } from "./window.js";
+
+/** One log's readers in this process. Each is a cursor: pushed to while it keeps up, re-reading when it did not. */
+export interface Broadcast<E extends EventBody> {
+  readonly readers: number;
+  /** Moves the head over a batch that is in the store already, and hands it to every reader that waits for it. */
+  publish(batch: readonly Entry<E>[]): void;
+  /** Moves the head without entries at hand: readers fetch them. They begin when the head is known. */
+  advance(head: number): void;
+  subscribe(options: SubscribeOptions, reader: Reader<E>): Subscription;
+  /** Ends every reader: normally, or with the reason. */
+  end(reason?: unknown): void;
+}
+
+interface Follower<E extends EventBody> {
+  cursor: number;
+  busy: boolean;
+  closed: boolean;
+  readonly reader: Reader<E>;
+  finish(reason?: unknown): void;
+}
+
+export interface BroadcastOptions<E extends EventBody> {
+  readonly budget: WindowBudget;
+  /** Where readers that are behind get their entries from. */
+  readonly source: Replay<E>;
+  /** The last number given out, which may be ahead of what readers may see already. */
+  readonly lastSeq: () => number;
+  /** Called when the last reader left. */
+  readonly onIdle?: () => void;
+}
+
+const UNKNOWN = -1;
+const LIVE: Position = { live: true };
+const BEHIND: Position = { live: false };
+
+export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E>): Broadcast<E> {
+  const { source, onIdle } = options;
+  const followers = new Set<Follower<E>>();
+  const window = createWindow<E>(options.budget);
+  /** The last number readers may see; -1 until that is known. */
+  let head = UNKNOWN;
+  let nowKnown = (): void => {};
+  const known = new Promise<void>((resolve) => {
+    nowKnown = resolve;
+  });
+
+  /** Hands a batch over. Returns a promise only when the reader asked to wait. */
+  const give = (follower: Follower<E>, batch: readonly LogEntry<E>[]): void | Promise<void> => {
+    follower.cursor = lastOf(batch[batch.length - 1]!);
+    return follower.reader(batch, follower.cursor >= head ? LIVE : BEHIND);
+  };
+
+  /** By itself, so that nothing of it is held while the reader is waited for. False when it is further behind. */
+  const giveRecent = (follower: Follower<E>): { readonly given: void | Promise<void> } | null => {
+    const recent = window.after(follower.cursor);
+    return recent === null ? null : { given: give(follower, recent) };
+  };
+
+  const catchUp = async (follower: Follower<E>): Promise<void> => {
+    const isOver = (): boolean => follower.closed;
+    while (!follower.closed && follower.cursor < head) {
+      const recent = giveRecent(follower);
+      if (recent !== null) {
+        await recent.given;
+        continue;
+      }
+      const target = head;
+      await source({ from: follower.cursor, to: target, isOver }, (batch) => give(follower, batch));
+      // What the store could not give back is not waited for.
+      if (follower.closed || follower.cursor >= target) continue;
+      await give(follower, [{ type: "lost", seq: follower.cursor + 1, last: target, reason: "missing" }]);
+    }
+  };
+
+  const settle = (follower: Follower<E>, work: Promise<void>): void => {
+    follower.busy = true;
+    work.then(
+      () => {
+        follower.busy = false;
+        if (!follower.closed && follower.cursor < head) settle(follower, catchUp(follower));
+      },
+      (reason: unknown) => follower.finish(reason ?? new Error("the reader failed")),
+    );
+  };
+
+  /** True when the follower took the batch. */
+  const push = (follower: Follower<E>, batch: readonly Entry<E>[]): boolean => {
+    if (follower.busy || follower.cursor + 1 < batch[0]!.seq) return false;
+    const unseen = follower.cursor < batch[0]!.seq ? batch : batch.filter((entry) => entry.seq > follower.cursor);
+    if (unseen.length === 0) return true;
+    try {
+      const pending = give(follower, unseen);
+      if (typeof pending?.then === "function") settle(follower, pending);
+    } catch (reason) {
+      follower.finish(reason ?? new Error("the reader failed"));
+    }
+    return true;
+  };
+
+  const advance = (written: number): void => {
+    if (written <= head) return;
+    head = written;
+    nowKnown();
+    window.clear();
+    for (const follower of followers) if (!follower.busy) settle(follower, catchUp(follower));
+  };
+
+  const begin = async (follower: Follower<E>, from: number | "live"): Promise<void> => {
+    if (head === UNKNOWN) await known;
+    // Past the end means live only, not "silent until the log has grown that far".
+    follower.cursor = from === "live" ? head : Math.min(parseCursor(from), Math.max(head, options.lastSeq()));
+    await catchUp(follower);
+  };
+
+  return {
+    get readers() {
+      return followers.size;
+    },
+    publish(batch) {
+      const last = batch[batch.length - 1]!.seq;
+      if (head === UNKNOWN) return advance(last);
+      // Records are lost inside: readers find them in the store.
+      if (last - batch[0]!.seq >= batch.length) return advance(last);
+      head = last;
+      let behind = false;
+      for (const follower of followers) if (!push(follower, batch)) behind = true;
+      if (behind) {
+        window.push(batch);
+        for (const follower of followers)
+          if (!follower.busy && follower.cursor < head) settle(follower, catchUp(follower));
+      } else window.clear();
+    },
+    advance,
+    subscribe({ from, signal }, reader) {
+      let resolve!: () => void;
+      let reject!: (reason: unknown) => void;
+      const ended = new Promise<void>((yes, no) => {
+        resolve = yes;
+        reject = no;
+      });
+      // A caller that does not look at `ended` must not bring the process down.
+      ended.catch(() => {});
+      const follower: Follower<E> = {
+        cursor: 0,
+        busy: true,
+        closed: false,
+        reader,
+        finish(reason) {
+          if (follower.closed) return;
+          follower.closed = true;
+          followers.delete(follower);
+          signal?.removeEventListener("abort", close);
+          if (reason === undefined) resolve();
+          else reject(reason);
+          if (followers.size === 0) {
+            window.clear();
+            onIdle?.();
+          }
+        },
+      };
+      const close = (): void => follower.finish();
+      followers.add(follower);
+      if (signal?.aborted) close();
+      else {
+        signal?.addEventListener("abort", close, { once: true });
+        settle(follower, begin(follower, from));
+      }
+      return {
+        get cursor() {
+          return follower.cursor;
+        },
+        ended,
+        close,
+      };
+    },
+    end(reason) {
+      for (const follower of [...followers]) follower.finish(reason);
+      window.clear();
+    },
+  };
+}
+
+/** A subscription that could not begin. */
+export function refused(error: unknown): Subscription {
+  const ended = Promise.reject(error);
+  ended.catch(() => {});
+  return { cursor: 0, ended, close() {} };
+}

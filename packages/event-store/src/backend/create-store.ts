@@ -1,0 +1,205 @@
+import { StoreError, storageError } from "../errors.js";
+import { assertStorableId } from "../session-id.js";
+import type { Durability, EventBody, EventStore, LogWriter } from "../types.js";
+import type { Backend, Held } from "./backend.js";
+import { type Broadcast, createBroadcast, refused } from "./broadcast.js";
+import { createLogWriter, createTick, type HeldWriter } from "./log-writer.js";
+import { readEntries } from "./replay.js";
+import { createWindowBudget } from "./window.js";
+
+export interface StoreOptions {
+  /** @defaultValue "turn" */
+  readonly durability?: Durability;
+  /** @defaultValue Date.now */
+  readonly clock?: () => number;
+}
+
+/** A log that somebody in this process reads live or writes. */
+interface LiveLog<E extends EventBody> {
+  readonly broadcast: Broadcast<E>;
+  /** Set while this process writes the session; otherwise another one may, and the backend is watched. */
+  writer: HeldWriter<E> | null;
+  unwatch: (() => void) | null;
+}
+
+/**
+ * A store made of a backend.
+ *
+ * @example
+ * const store = createStore(createTableBackend(database), { durability: "turn" });
+ * const writer = await store.create("otter-20260425T120300-aaaa1111", { title: "hello" });
+ */
+export function createStore<E extends EventBody, S extends object>(
+  backend: Backend<E, S>,
+  { durability = "turn", clock = Date.now }: StoreOptions = {},
+): EventStore<E, S> {
+  const logs = new Map<string, LiveLog<E>>();
+  const budget = createWindowBudget();
+  const tick = createTick();
+  let closed = false;
+
+  const usable = (id: string): void => {
+    if (closed) throw new StoreError("closed", "the store is closed");
+    assertStorableId(id);
+  };
+  const named = (what: string) => (error: unknown) => {
+    throw storageError(error, what);
+  };
+
+  /** Ends the readers and forgets the log. */
+  const end = (id: string, reason?: unknown): void => {
+    const log = logs.get(id);
+    logs.delete(id);
+    log?.unwatch?.();
+    log?.broadcast.end(reason);
+  };
+
+  /** What this process appended it reads, though the tick is not over; what could not be written is not there. */
+  const written = async (id: string): Promise<void> => {
+    await logs
+      .get(id)
+      ?.writer?.written()
+      .catch(() => {});
+  };
+
+  const add = (id: string): LiveLog<E> => {
+    const log: LiveLog<E> = {
+      writer: null,
+      unwatch: null,
+      broadcast: createBroadcast<E>({
+        budget,
+        source: (range, take) => backend.read(id, range, take),
+        lastSeq: () => log.writer?.lastSeq ?? 0,
+        onIdle: () => {
+          if (log.writer === null && logs.get(id) === log) end(id);
+        },
+      }),
+    };
+    logs.set(id, log);
+    return log;
+  };
+
+  const watch = (id: string, log: LiveLog<E>): void => {
+    const { advance, publish } = log.broadcast;
+    log.unwatch = backend.watch(id, {
+      advance,
+      publish,
+      end: (reason) => {
+        if (logs.get(id) === log) end(id, reason);
+      },
+    });
+  };
+
+  const forReading = (id: string): LiveLog<E> => {
+    const known = logs.get(id);
+    if (known !== undefined) return known;
+    const log = add(id);
+    try {
+      watch(id, log);
+    } catch (error) {
+      logs.delete(id);
+      throw storageError(error, `cannot read session ${id}`);
+    }
+    return log;
+  };
+
+  const openWriter = (id: string, held: Held): LogWriter<E> => {
+    const log = logs.get(id) ?? add(id);
+    log.unwatch?.();
+    log.unwatch = null;
+    log.broadcast.advance(held.lastSeq);
+    log.writer = createLogWriter<E>({
+      id,
+      held,
+      durability,
+      clock,
+      tick,
+      publish: log.broadcast.publish,
+      onClose() {
+        log.writer = null;
+        if (logs.get(id) !== log) return;
+        if (closed || log.broadcast.readers === 0) return end(id);
+        // The readers stay, and follow whoever writes next.
+        try {
+          watch(id, log);
+        } catch (error) {
+          end(id, storageError(error, `cannot read session ${id}`));
+        }
+      },
+    });
+    return log.writer;
+  };
+
+  return {
+    async create(id, summary) {
+      usable(id);
+      return openWriter(id, await backend.create(id, summary).catch(named(`cannot create session ${id}`)));
+    },
+    async open(id) {
+      usable(id);
+      return openWriter(id, await backend.claim(id).catch(named(`cannot open session ${id}`)));
+    },
+    async copy(from, to, options) {
+      usable(from);
+      usable(to);
+      await written(from);
+      return openWriter(to, await backend.copy(from, to, options).catch(named(`cannot copy session ${from}`)));
+    },
+    async has(id) {
+      assertStorableId(id);
+      return backend.has(id);
+    },
+    read(id, { from = 0, to = Number.MAX_SAFE_INTEGER } = {}) {
+      return readEntries<E>(
+        () => {
+          usable(id);
+          return async (range, take) => {
+            await written(id);
+            await backend.read(id, range, take).catch(named(`cannot read session ${id}`));
+          };
+        },
+        { from, to },
+      );
+    },
+    subscribe(id, options, reader) {
+      try {
+        usable(id);
+        return forReading(id).broadcast.subscribe(options, reader);
+      } catch (error) {
+        return refused(error);
+      }
+    },
+    async lastSeq(id) {
+      usable(id);
+      return logs.get(id)?.writer?.writtenSeq ?? backend.head(id).catch(named(`cannot read session ${id}`));
+    },
+    async readSummary(id) {
+      usable(id);
+      return backend.readSummary(id);
+    },
+    async writeSummary(id, summary) {
+      usable(id);
+      await backend.writeSummary(id, summary);
+    },
+    async list(options = {}) {
+      if (closed) throw new StoreError("closed", "the store is closed");
+      return backend.list(options);
+    },
+    async delete(id) {
+      usable(id);
+      logs.get(id)?.writer?.abandon();
+      end(id);
+      await backend.remove(id).catch(named(`cannot delete session ${id}`));
+    },
+    sweep: async () => (await backend.sweep?.()) ?? 0,
+    async close() {
+      if (closed) return;
+      closed = true;
+      const results = await Promise.allSettled([...logs.values()].map((log) => log.writer?.close()));
+      for (const id of [...logs.keys()]) end(id);
+      await backend.close();
+      const failed = results.find((result) => result.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+    },
+  };
+}

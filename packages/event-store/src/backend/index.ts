@@ -1,0 +1,13 @@
+/**
+ * `@chimera/event-store/backend`: what every store shares. A place to store logs is a {@link Backend}; {@link createStore} makes a
+ * store of it, and `@chimera/event-store/conformance` proves it.
+ *
+ * @module
+ */
+export { pageOf, type RowSource } from "../list.js";
+export type { Backend, Held, Watcher } from "./backend.js";
+export { createStore, type StoreOptions } from "./create-store.js";
+export { encodeLines, withChecksum } from "./encode.js";
+export { ReplayedEntry } from "./entry.js";
+export { lineTs } from "./line.js";
+export { batches, type Replay, type ReplayRange } from "./replay.js";

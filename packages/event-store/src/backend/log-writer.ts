@@ -1,0 +1,264 @@
+import { StoreError, storageError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
+import type { Held } from "./backend.js";
+import { createStamp, encodeBatch } from "./encode.js";
+import type { AppendedEntry } from "./entry.js";
+import { createWaiters, type Waiters } from "./waiters.js";
+
+export interface LogWriterDeps<E extends EventBody> {
+  readonly id: string;
+  readonly held: Held;
+  readonly durability: Durability;
+  readonly clock: () => number;
+  readonly tick: Tick;
+  /** Hands written entries to the readers. */
+  readonly publish: (batch: readonly Entry<E>[]) => void;
+  readonly onClose: () => void;
+}
+
+/** A writer that the store can also end without writing: when the session is deleted under it. */
+export interface HeldWriter<E extends EventBody> extends LogWriter<E> {
+  readonly writtenSeq: number;
+  /** Ends it without a last write and without the release of its hold. */
+  abandon(): void;
+}
+
+/** Runs each scheduled job once at the end of the current turn of the event loop, in the order they asked first. */
+export interface Tick {
+  schedule(job: () => void): void;
+}
+
+/** One `setImmediate` serves every session that wrote in this turn. */
+export function createTick(): Tick {
+  let jobs = new Set<() => void>();
+  const run = (): void => {
+    const due = jobs;
+    jobs = new Set();
+    for (const job of due) job();
+  };
+  return {
+    schedule(job) {
+      if (jobs.size === 0) setImmediate(run);
+      jobs.add(job);
+    },
+  };
+}
+
+const DONE = Promise.resolve();
+
+/**
+ * The write path. Entries queue up during a tick, go out in one write at its end, and only then to the readers: what anybody
+ * saw survives the process. While a write or a sync is under way, entries gather for the next one.
+ */
+export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): HeldWriter<E> {
+  const { id, held, tick, publish } = deps;
+  // Where a write is durable at once, there is nothing to wait for after it.
+  const durability = held.sync === undefined ? "none" : deps.durability;
+  const stamp = createStamp(deps.clock, held.lastTs);
+  let { lastSeq, durableSeq } = held;
+  let writtenSeq = lastSeq;
+  let queue: AppendedEntry<E>[] = [];
+  /** Characters in the queue, about. */
+  let queued = 0;
+  let undelivered: Entry<E>[] = [];
+  let writing: Promise<void> | null = null;
+  let syncing: Promise<void> | null = null;
+  let state: "open" | "fenced" | "closing" | "closed" = "open";
+  /** The last write's error. Once a caller has received it (`reported`), append tries again. */
+  let failure: { readonly error: StoreError; reported: boolean } | null = null;
+  const writtenWaiters = createWaiters();
+  const durableWaiters = createWaiters();
+
+  const closedError = (): StoreError => new StoreError("closed", `session ${id} is closed`);
+  const fencedError = (): StoreError => new StoreError("fenced", `session ${id} was taken over by another writer`);
+  const guard = (): void => {
+    if (state === "closed" || state === "closing") throw closedError();
+    if (state === "fenced") throw fencedError();
+  };
+
+  const fail = (error: StoreError): void => {
+    if (error.code === "fenced" && state === "open") state = "fenced";
+    // Nobody has seen the numbers that were not written, so they are given out again.
+    queue = [];
+    queued = 0;
+    lastSeq = writtenSeq;
+    const writeHeard = writtenWaiters.failAbove(lastSeq, error);
+    const syncHeard = durableWaiters.failAbove(lastSeq, error);
+    failure = { error, reported: writeHeard || syncHeard };
+  };
+
+  const finishWrite = (batch: readonly Entry<E>[], count: number, cause?: unknown): void => {
+    if (count > 0) {
+      const done = count === batch.length ? batch : batch.slice(0, count);
+      writtenSeq = done[count - 1]!.seq;
+      undelivered = undelivered.length === 0 ? (done as Entry<E>[]) : undelivered.concat(done);
+      writtenWaiters.reached(writtenSeq);
+      failure = null;
+    }
+    if (count === batch.length) return;
+    const full = new StoreError("storage_full", `session ${id}: short write, the disk is full`);
+    fail(cause === undefined ? full : storageError(cause, `session ${id} cannot be written`));
+  };
+
+  const flush = (): void => {
+    if (queue.length === 0 || writing !== null) return;
+    const batch = queue;
+    queue = [];
+    queued = 0;
+    let count: number | Promise<number>;
+    try {
+      count = held.write(batch);
+    } catch (cause) {
+      finishWrite(batch, 0, cause);
+      return;
+    }
+    if (typeof count === "number") {
+      finishWrite(batch, count);
+      return;
+    }
+    writing = count
+      .then(
+        (written) => finishWrite(batch, written),
+        (cause: unknown) => finishWrite(batch, 0, cause),
+      )
+      .then(() => {
+        writing = null;
+        endOfTick();
+      });
+  };
+
+  const deliver = (): void => {
+    if (undelivered.length === 0 || state === "closed") return;
+    let batch = undelivered;
+    undelivered = [];
+    if (durability === "event") {
+      undelivered = batch.filter((entry) => entry.seq > durableSeq);
+      batch = batch.filter((entry) => entry.seq <= durableSeq);
+    }
+    if (batch.length > 0) publish(batch);
+  };
+
+  const startSync = (): void => {
+    if (syncing !== null || state === "closed" || held.sync === undefined) return;
+    durableWaiters.seal();
+    syncing = held
+      .sync()
+      .then(
+        (seq) => {
+          durableSeq = seq;
+          durableWaiters.reached(seq);
+        },
+        (cause: unknown) => {
+          durableWaiters.failAbove(durableSeq, storageError(cause, `session ${id} cannot be synced`));
+        },
+      )
+      .then(() => {
+        syncing = null;
+        deliver();
+        if (durableWaiters.anyUpTo(writtenSeq)) startSync();
+      });
+  };
+
+  const endOfTick = (): void => {
+    flush();
+    deliver();
+    if (durableWaiters.anyUpTo(writtenSeq) || (durability === "event" && undelivered.length > 0)) startSync();
+  };
+
+  const enqueue = (batch: readonly AppendedEntry<E>[]): void => {
+    for (const entry of batch) {
+      queue.push(entry);
+      queued += entry.tail.length;
+    }
+    lastSeq += batch.length;
+    if (queued >= LIMITS.writeBytes || failure !== null) {
+      flush();
+      // A loop turn may bring megabytes; readers need not wait for all of it. Not at once: the caller is in the middle of an append.
+      if (undelivered.length > 0) queueMicrotask(endOfTick);
+    }
+    tick.schedule(endOfTick);
+  };
+
+  const onLost = (): void => {
+    if (state === "open") fail(fencedError());
+  };
+  held.lost.addEventListener("abort", onLost, { once: true });
+
+  const abandon = (): void => {
+    if (state === "closed") return;
+    state = "closed";
+    held.lost.removeEventListener("abort", onLost);
+    writtenWaiters.failAbove(-1, closedError());
+    durableWaiters.failAbove(-1, closedError());
+  };
+
+  /** Resolves once everything written is as durable as the level asks for before it may be shown. */
+  const drain = async (): Promise<void> => {
+    endOfTick();
+    for (let work = writing ?? syncing; work !== null; work = writing ?? syncing) await work;
+  };
+
+  /** Something is written or will be, so the last failure may be over. */
+  const isTrying = (): boolean => queue.length > 0 || writing !== null;
+
+  /** Throws a failure that no caller has received. */
+  const reportFailure = (): void => {
+    if (failure === null || failure.reported) return;
+    failure.reported = true;
+    throw failure.error;
+  };
+
+  /** Not an async function: every append of a stream may come by here. */
+  const waitFor = (seq: number, done: number, waiters: Waiters): Promise<void> => {
+    try {
+      // A caller who knows of the failure may still ask for what was written before it.
+      if (failure !== null && !isTrying() && (!failure.reported || seq > writtenSeq)) {
+        failure.reported = true;
+        throw failure.error;
+      }
+      if (seq <= done) return DONE;
+      guard();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    tick.schedule(endOfTick);
+    return waiters.wait(seq, seq > lastSeq);
+  };
+
+  const written = (seq = lastSeq): Promise<void> => waitFor(seq, writtenSeq, writtenWaiters);
+
+  return {
+    id,
+    lost: held.lost,
+    get lastSeq() {
+      return lastSeq;
+    },
+    get writtenSeq() {
+      return writtenSeq;
+    },
+    append(events) {
+      guard();
+      reportFailure();
+      const batch = encodeBatch(events, lastSeq, stamp);
+      enqueue(batch);
+      if (!isTrying()) reportFailure();
+      return batch;
+    },
+    written,
+    durable(seq = lastSeq) {
+      if (durability === "none") return written(seq);
+      return waitFor(seq, durableSeq, durableWaiters);
+    },
+    async close() {
+      if (state === "closed" || state === "closing") return;
+      state = state === "fenced" ? "fenced" : "closing";
+      await drain();
+      abandon();
+      await held.release();
+      deps.onClose();
+      reportFailure();
+    },
+    abandon,
+  };
+}

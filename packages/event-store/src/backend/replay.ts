@@ -1,0 +1,114 @@
+import { LIMITS } from "../limits.js";
+import type { EventBody, LogEntry } from "../types.js";
+
+export interface ReplayRange {
+  readonly from: number;
+  readonly to: number;
+  /** True when nobody wants the rest: from then on nothing is handed over. */
+  readonly isOver?: () => boolean;
+}
+
+/**
+ * Hands over the entries with from < seq <= to in batches of about 64 KiB, each when the one before was taken. While it waits it
+ * holds nothing of a batch: what a slow reader does not keep is free again at once, and never grows old in memory.
+ */
+export type Replay<E extends EventBody> = (
+  range: ReplayRange,
+  take: (batch: readonly LogEntry<E>[]) => void | Promise<void>,
+) => Promise<void>;
+
+/** A replay's entries as they are asked for. Written out, since an async generator costs several times as much per entry. */
+export function readEntries<E extends EventBody>(
+  open: () => Replay<E>,
+  range: Omit<ReplayRange, "isOver">,
+): AsyncIterable<LogEntry<E>> {
+  return {
+    [Symbol.asyncIterator]() {
+      let source: AsyncIterator<readonly LogEntry<E>[]> | null = null;
+      let batch: readonly LogEntry<E>[] = [];
+      let at = 0;
+      let fetching: Promise<IteratorResult<LogEntry<E>>> | null = null;
+      const fetchNext = async (): Promise<IteratorResult<LogEntry<E>>> => {
+        source ??= pullBatches(open(), range);
+        const result = await source.next();
+        if (result.done === true) return { done: true, value: undefined };
+        batch = result.value;
+        at = 1;
+        return { done: false, value: batch[0]! };
+      };
+      const next = (): Promise<IteratorResult<LogEntry<E>>> => {
+        // Who does not wait for one entry before asking for the next still gets them in order.
+        if (fetching !== null) return fetching.then(next, next);
+        if (at < batch.length) return Promise.resolve({ done: false, value: batch[at++]! });
+        fetching = fetchNext().finally(() => {
+          fetching = null;
+        });
+        return fetching;
+      };
+      return {
+        next,
+        async return() {
+          await source?.return?.();
+          batch = [];
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+/** Groups entries into batches of about 64 KiB. */
+export function* batches<E extends EventBody>(entries: Iterable<LogEntry<E>>): Generator<readonly LogEntry<E>[]> {
+  let batch: LogEntry<E>[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    batch.push(entry);
+    bytes += "line" in entry ? entry.line.length : LOST_BYTES;
+    if (bytes < LIMITS.pageBytes) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+// --- internal ---
+
+/** About what one lost run takes. */
+const LOST_BYTES = 64;
+
+async function* pullBatches<E extends EventBody>(
+  replay: Replay<E>,
+  range: Omit<ReplayRange, "isOver">,
+): AsyncGenerator<readonly LogEntry<E>[]> {
+  let isOver = false;
+  let goOn = (): void => {};
+  let arrive!: (batch: readonly LogEntry<E>[] | null) => void;
+  let arrived = new Promise<readonly LogEntry<E>[] | null>((resolve) => {
+    arrive = resolve;
+  });
+  const ended = replay({ ...range, isOver: () => isOver }, (batch) => {
+    arrive(batch);
+    return new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+  });
+  ended.then(
+    () => arrive(null),
+    () => arrive(null),
+  );
+  try {
+    for (let batch = await arrived; batch !== null; batch = await arrived) {
+      arrived = new Promise((resolve) => {
+        arrive = resolve;
+      });
+      yield batch;
+      goOn();
+    }
+    await ended;
+  } finally {
+    isOver = true;
+    goOn();
+    await ended.catch(() => {});
+  }
+}

@@ -1,0 +1,175 @@
+import { randomBytes } from "node:crypto";
+import { linkSync, lstatSync, readdirSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { StoreError, storageError } from "../errors.js";
+import { readRegular } from "../file/regular-file.js";
+import type { Heartbeat } from "./heartbeat.js";
+import { type Holder, isProvenDead } from "./identity.js";
+
+/** An exclusive hold on a path, by generations: `path.1`, `path.2`, … of which the highest counts. */
+export interface Claim {
+  /** The generation: greater than every earlier holder's. */
+  readonly fence: number;
+  /** True when the former holder did not release it: it may only seem dead, and still act. */
+  readonly isTakeover: boolean;
+  /** Looks at the disk: false once somebody took over. */
+  isHeld(): boolean;
+  /** Lets others in at once. Idempotent. */
+  release(): void;
+}
+
+/** Each lost race is somebody else's progress; after these the holder is named in the error. */
+const ATTEMPTS = 5;
+const STALE_TEMP_MS = 60_000;
+/** Far more than a claim has. */
+const HOLDER_BYTES = 64 * 1024;
+
+/**
+ * Takes the claim or throws StoreError `claimed` with the holder. A holder that is provably dead is succeeded at once, any
+ * other one only after its heartbeat stood still for 30 s. No lock is ever removed to be taken: a complete file is linked to
+ * the next generation's name, which succeeds for exactly one process, and the highest name is never unlinked.
+ */
+export function claim(path: string, options: { readonly heartbeat: Heartbeat }): Claim {
+  const { heartbeat } = options;
+  try {
+    heartbeat.start();
+    let holder: Holder | null = null;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const top = highest(listClaim(path).generations);
+      holder = top === 0 ? null : readHolder(path, top);
+      if (holder !== null && isInTheWay(holder, heartbeat)) break;
+      if (take(path, top + 1, heartbeat.self)) return createClaim(path, top + 1, holder !== null);
+    }
+    throw new StoreError("claimed", `${basename(path)} is held by process ${holder?.pid ?? "unknown"}`, {
+      ...(holder === null ? {} : { holder }),
+    });
+  } catch (error) {
+    throw storageError(error, `cannot claim ${path}`);
+  }
+}
+
+/** The first claim of a path whose directory nobody else sees yet, and which will be called `path` once they do. */
+export function claimUnseen(unseen: string, path: string, heartbeat: Heartbeat): Claim {
+  heartbeat.start();
+  writeFileSync(`${unseen}.1`, JSON.stringify(heartbeat.self), { mode: 0o600, flag: "wx" });
+  return createClaim(path, 1, false);
+}
+
+/** Who holds the path now; null when nobody does. Says nothing about whether that process still lives. */
+export function claimHolder(path: string): Holder | null {
+  const top = highest(listClaim(path).generations);
+  return top === 0 ? null : readHolder(path, top);
+}
+
+// --- internal ---
+
+const UNKNOWN: Omit<Holder, "instance"> = { pid: 0, start: null, boot: null, pidns: null, host: "" };
+
+/** The generations of a path that are there, and the names of its temporary files. */
+function listClaim(path: string): { generations: number[]; temps: string[] } {
+  const prefix = `${basename(path)}.`;
+  const rest = readdirSync(dirname(path))
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => name.slice(prefix.length));
+  return {
+    generations: rest
+      .filter((text) => /^[1-9]\d{0,15}$/.test(text))
+      .map(Number)
+      .filter(Number.isSafeInteger),
+    temps: rest.filter((text) => text.startsWith("tmp-")).map((text) => `${path}.${text}`),
+  };
+}
+
+function highest(generations: readonly number[]): number {
+  return generations.reduce((top, one) => Math.max(top, one), 0);
+}
+
+/** Null when the generation was released, is gone, or was lost. */
+function readHolder(path: string, generation: number): Holder | null {
+  let text: string;
+  try {
+    text = readRegular(`${path}.${generation}`, HOLDER_BYTES) ?? "not a claim";
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+  // Only a complete file is ever linked, so one without content lost it when the machine went down, and its owner with it.
+  if (/^\0*$/.test(text)) return null;
+  try {
+    const value = JSON.parse(text) as Partial<Holder> & { released?: boolean };
+    if (value.released === true) return null;
+    if (typeof value.instance === "string" && Number.isInteger(value.pid)) return value as Holder;
+  } catch {
+    // Damaged: nobody can be proven dead, so the heartbeat of a name made from the generation decides.
+  }
+  return { ...UNKNOWN, instance: `unreadable-${generation}` };
+}
+
+function isInTheWay(holder: Holder, heartbeat: Heartbeat): boolean {
+  if (holder.instance === heartbeat.self.instance) return true;
+  if (holder.pid > 0 && isProvenDead(holder, heartbeat.self)) return false;
+  return !heartbeat.hasStopped(holder.instance);
+}
+
+function take(path: string, generation: number, self: Holder): boolean {
+  const name = `${path}.${generation}`;
+  const temp = writeTemp(path, JSON.stringify(self));
+  try {
+    linkSync(temp, name);
+  } catch (error) {
+    // On a network file system the reply may be lost although the link was made.
+    if (statSync(temp).nlink !== 2) {
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+      throw error;
+    }
+  } finally {
+    discard(temp);
+  }
+  const { generations, temps } = listClaim(path);
+  if (highest(generations) > generation) {
+    // Ours came from an old listing and is not the top name, so it may go.
+    discard(name);
+    return false;
+  }
+  for (const old of generations) if (old < generation - 1) discard(`${path}.${old}`);
+  temps.forEach(removeIfStale);
+  return true;
+}
+
+function createClaim(path: string, generation: number, isTakeover: boolean): Claim {
+  let released = false;
+  return {
+    fence: generation,
+    isTakeover,
+    isHeld: () => !released && highest(listClaim(path).generations) === generation,
+    release() {
+      if (released) return;
+      released = true;
+      try {
+        renameSync(writeTemp(path, '{"released":true}'), `${path}.${generation}`);
+      } catch {
+        // The directory is gone or cannot be written: the claim then falls to the proof of our death.
+      }
+    },
+  };
+}
+
+function writeTemp(path: string, text: string): string {
+  const temp = `${path}.tmp-${randomBytes(6).toString("hex")}`;
+  writeFileSync(temp, text, { mode: 0o600, flag: "wx" });
+  return temp;
+}
+
+/** Removes the temporary file of a process that died between two calls. */
+function removeIfStale(temp: string): void {
+  const age = Date.now() - (lstatSync(temp, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY);
+  if (age > STALE_TEMP_MS) discard(temp);
+}
+
+function discard(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Somebody else's sweep, or its owner, was quicker.
+  }
+}

@@ -1,0 +1,129 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { LIMITS } from "../limits.js";
+import { describeSelf, type Holder } from "./identity.js";
+
+/** One file per process whose time stamp moves while the process lives. All its claims refer to it. */
+export interface Heartbeat {
+  readonly self: Holder;
+  /** Writes the first beat and keeps beating. Idempotent; called by the first claim. */
+  start(): void;
+  /**
+   * How often this process was found not to have beaten in time, so that somebody may have taken a claim of ours: a holder
+   * that sees it change looks at its claim again before it writes. A process that was frozen beats before it does anything
+   * else, so lateness itself would go unnoticed.
+   */
+  lapses(): number;
+  /** Calls `check` after each beat that came late, until the returned function is called. */
+  onLate(check: () => void): () => void;
+  /** True when the given holder's beat was seen unchanged for 30 s of our own clock. The first look only starts it. */
+  hasStopped(instance: string): boolean;
+  stop(): void;
+}
+
+const STALE_FILE_MS = 24 * 60 * 60 * 1000;
+
+/** @param directory shared by every process that may compete for the same claims. */
+export function createHeartbeat(directory: string, instance?: string): Heartbeat {
+  // Asked of the system when it is needed first: a process that only reads claims nothing.
+  let known: Holder | null = null;
+  const self = (): Holder => {
+    known ??= describeSelf(instance ?? randomBytes(8).toString("hex"));
+    return known;
+  };
+  const ownFile = (): string => fileOf(directory, self().instance);
+  const seen = new Map<string, { mark: string; since: number }>();
+  let timer: NodeJS.Timeout | null = null;
+  let lastBeat = Number.NEGATIVE_INFINITY;
+  let lapses = 0;
+  const checks = new Set<() => void>();
+
+  const isLate = (): boolean => performance.now() - lastBeat > LIMITS.heartbeatLateMs;
+
+  const beat = (): void => {
+    const late = timer !== null && isLate();
+    if (isLate()) lapses++;
+    try {
+      touch(ownFile());
+      lastBeat = performance.now();
+    } catch {
+      // A beat that cannot be written makes this process late, which is what others see too.
+    }
+    if (late) for (const check of [...checks]) check();
+  };
+
+  return {
+    get self() {
+      return self();
+    },
+    start() {
+      if (timer !== null) return;
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      sweep(directory);
+      beat();
+      timer = setInterval(beat, LIMITS.heartbeatMs);
+      timer.unref();
+    },
+    lapses() {
+      if (isLate()) lapses++;
+      return lapses;
+    },
+    onLate(check) {
+      checks.add(check);
+      return () => checks.delete(check);
+    },
+    hasStopped(other) {
+      const mark = markOf(fileOf(directory, other));
+      const before = seen.get(other);
+      const now = performance.now();
+      if (before?.mark === mark) return now - before.since >= LIMITS.heartbeatDeadMs;
+      seen.set(other, { mark, since: now });
+      return false;
+    },
+    stop() {
+      if (timer === null) return;
+      clearInterval(timer);
+      timer = null;
+      lastBeat = Number.NEGATIVE_INFINITY;
+      rmSync(ownFile(), { force: true });
+    },
+  };
+}
+
+// --- internal ---
+
+function fileOf(directory: string, instance: string): string {
+  return join(directory, `beat-${instance.replaceAll(/[^A-Za-z0-9-]/g, "_").slice(0, 64)}`);
+}
+
+function touch(path: string): void {
+  const now = new Date();
+  try {
+    utimesSync(path, now, now);
+  } catch {
+    closeSync(openSync(path, "w", 0o600));
+  }
+}
+
+function markOf(path: string): string {
+  try {
+    const { mtimeMs, ino } = statSync(path);
+    return `${ino}:${mtimeMs}`;
+  } catch {
+    return "missing";
+  }
+}
+
+/** Removes what crashed processes left long ago. */
+function sweep(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    if (!name.startsWith("beat-")) continue;
+    const path = join(directory, name);
+    try {
+      if (Date.now() - statSync(path).mtimeMs > STALE_FILE_MS) rmSync(path, { force: true });
+    } catch {
+      // Another process swept it.
+    }
+  }
+}

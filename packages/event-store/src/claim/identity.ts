@@ -1,0 +1,73 @@
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+
+/** Who holds a claim: enough to prove, on the same machine, that the process is gone. Null where the platform does not tell. */
+export interface Holder {
+  readonly instance: string;
+  readonly pid: number;
+  /** The process's start time in clock ticks since boot: a reused pid has another one. */
+  readonly start: string | null;
+  readonly boot: string | null;
+  readonly pidns: string | null;
+  readonly host: string;
+}
+
+/** Describes this process under the given name. */
+export function describeSelf(instance: string): Holder {
+  const start = startTicks(process.pid) ?? null;
+  return { instance, pid: process.pid, start, boot: bootId(), pidns: pidNamespace(), host: hostname() };
+}
+
+/** True when the holder certainly runs no more. False means only that it cannot be proven from here. */
+export function isProvenDead(holder: Holder, self: Holder): boolean {
+  if (holder.boot !== null && self.boot !== null) {
+    if (holder.boot !== self.boot) return holder.host === self.host;
+    if (holder.pidns === null || holder.pidns !== self.pidns) return false;
+    const start = startTicks(holder.pid);
+    return start === undefined || (holder.start !== null && start !== holder.start);
+  }
+  return holder.host === self.host && !exists(holder.pid);
+}
+
+/**
+ * When a process started, in clock ticks since boot. Undefined when there is no such process, or only its unreaped remains; null
+ * when the platform does not tell.
+ */
+export function startTicks(pid: number): string | null | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch {
+    return exists(pid) ? null : undefined;
+  }
+  // The command name may hold spaces and parentheses; the fields after it do not.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields[0] === "Z" || fields[0] === "X" ? undefined : (fields[19] ?? null);
+}
+
+export function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+export function bootId(): string | null {
+  return attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
+}
+
+export function pidNamespace(): string | null {
+  return attempt(() => readlinkSync("/proc/self/ns/pid"));
+}
+
+// --- internal ---
+
+function attempt(read: () => string): string | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}

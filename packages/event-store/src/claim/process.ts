@@ -1,0 +1,78 @@
+/** Which process a pid means: numbers are given out again, so a process is its number and the time it started. */
+import { execFileSync } from "node:child_process";
+import { hostname, uptime } from "node:os";
+import { bootId, exists, type Holder, pidNamespace, startTicks } from "./identity.js";
+
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Clock ticks since boot on Linux, a date elsewhere; null where the platform does not tell. */
+  readonly start: string | null;
+  /** The same as seconds since the epoch, good to about a second. */
+  readonly startedAt: number | null;
+}
+
+/** Null when no such process runs; one that only waits to be reaped does not. */
+export function identify(pid: number): ProcessIdentity | null {
+  // 0 and negative numbers mean groups.
+  if (!Number.isSafeInteger(pid) || pid < 1) return null;
+  const platform = PLATFORMS[process.platform] ?? viaPs;
+  return exists(pid) ? platform(pid) : null;
+}
+
+export function isStillThere(identity: ProcessIdentity): boolean {
+  const now = identify(identity.pid);
+  return now !== null && now.start === identity.start;
+}
+
+/** The holder's process if it runs here; "elsewhere" when its pid means nothing to this system. */
+export function findHolder(holder: Holder): ProcessIdentity | "elsewhere" | null {
+  const boot = bootId();
+  if (boot === null || holder.boot !== boot) {
+    if (holder.host !== hostname()) return "elsewhere";
+    // Another boot of this machine ended every process of the one before.
+    return boot === null ? identify(holder.pid) : null;
+  }
+  if (holder.pidns !== pidNamespace()) return "elsewhere";
+  const found = identify(holder.pid);
+  return holder.start === null || found?.start === holder.start ? found : null;
+}
+
+// --- internal ---
+
+type Identify = (pid: number) => ProcessIdentity | null;
+
+/** Linux counts process times in hundredths of a second, whatever the kernel's own clock does. */
+const TICKS_PER_SECOND = 100;
+
+const PLATFORMS: Partial<Record<NodeJS.Platform, Identify>> = { linux: viaProc, win32: viaPowerShell };
+
+function viaProc(pid: number): ProcessIdentity | null {
+  const start = startTicks(pid);
+  if (start === undefined) return null;
+  if (start === null) return { pid, start, startedAt: null };
+  return { pid, start, startedAt: Date.now() / 1000 - uptime() + Number(start) / TICKS_PER_SECOND };
+}
+
+function viaPs(pid: number): ProcessIdentity | null {
+  return fromDate(pid, () => output("ps", ["-o", "lstart=", "-p", String(pid)]));
+}
+
+function viaPowerShell(pid: number): ProcessIdentity | null {
+  const script = `(Get-Process -Id ${pid}).StartTime.ToUniversalTime().ToString('o')`;
+  return fromDate(pid, () => output("powershell.exe", ["-NoProfile", "-NonInteractive", "-Command", script]));
+}
+
+function fromDate(pid: number, read: () => string): ProcessIdentity {
+  try {
+    const start = read();
+    const ms = Date.parse(start);
+    return { pid, start: start || null, startedAt: Number.isNaN(ms) ? null : ms / 1000 };
+  } catch {
+    return { pid, start: null, startedAt: null };
+  }
+}
+
+function output(file: string, args: readonly string[]): string {
+  const env = { ...process.env, LC_ALL: "C" };
+  return execFileSync(file, args, { encoding: "utf8", timeout: 5000, stdio: ["ignore", "pipe", "ignore"], env }).trim();
+}

@@ -1,0 +1,90 @@
+import { EventEmitter } from "node:events";
+import type { Backend, Held } from "../backend/backend.js";
+import { ReplayedEntry } from "../backend/entry.js";
+import { lineTs } from "../backend/line.js";
+import { batches } from "../backend/replay.js";
+import { StoreError } from "../errors.js";
+import { pageOf } from "../list.js";
+import type { EventBody } from "../types.js";
+
+/** What stands for a database here: rows that several handles share, and a way to hear of changes. */
+export interface ExampleTable<S> {
+  readonly rows: Map<string, { lines: string[]; summary: S; touched: number; holder: object | null }>;
+  readonly changes: EventEmitter;
+}
+
+export function createExampleTable<S>(): ExampleTable<S> {
+  return { rows: new Map(), changes: new EventEmitter().setMaxListeners(0) };
+}
+
+/** The least that a backend does, as one on a database would: its writes take time, and other handles hear of them. */
+export function createExampleBackend<E extends EventBody, S extends object>(table: ExampleTable<S>): Backend<E, S> {
+  const { rows, changes } = table;
+  const find = (id: string) => {
+    const row = rows.get(id);
+    if (row === undefined) throw new StoreError("not_found", `no session ${id}`);
+    return row;
+  };
+  const hold = (id: string): Held => {
+    const row = find(id);
+    if (row.holder !== null) throw new StoreError("claimed", `session ${id} is held`);
+    const self = {};
+    row.holder = self;
+    const lastSeq = row.lines.length;
+    return {
+      lastSeq,
+      durableSeq: lastSeq,
+      lastTs: lineTs(row.lines.at(-1) ?? ""),
+      lost: new AbortController().signal,
+      async write(batch) {
+        await new Promise(setImmediate);
+        if (rows.get(id)?.holder !== self) throw new StoreError("fenced", `session ${id} is somebody else's`);
+        row.lines.push(...batch.map((entry) => entry.line));
+        row.touched = Date.now();
+        changes.emit(id);
+        return batch.length;
+      },
+      async release() {
+        if (row.holder === self) row.holder = null;
+      },
+    };
+  };
+  const make = (id: string, summary: S, lines: string[]): Held => {
+    if (rows.has(id)) throw new StoreError("exists", `session ${id} exists`);
+    rows.set(id, { lines, summary, touched: Date.now(), holder: null });
+    return hold(id);
+  };
+
+  return {
+    create: async (id, summary) => make(id, summary, []),
+    claim: async (id) => hold(id),
+    copy: async (from, to, { upTo, summary }) => make(to, summary, find(from).lines.slice(0, upTo)),
+    has: async (id) => rows.has(id),
+    head: async (id) => find(id).lines.length,
+    async read(id, { from, to, isOver }, take) {
+      const lines = find(id).lines.slice(from, to);
+      for (const batch of batches(lines.map((line, i) => new ReplayedEntry<E>(from + i + 1, line)))) {
+        if (!isOver?.()) await take(batch);
+      }
+    },
+    watch(id, watcher) {
+      const look = (): void => (rows.has(id) ? watcher.advance(find(id).lines.length) : watcher.end());
+      watcher.advance(find(id).lines.length);
+      changes.on(id, look);
+      return () => changes.off(id, look);
+    },
+    readSummary: async (id) => rows.get(id)?.summary ?? null,
+    async writeSummary(id, summary) {
+      Object.assign(find(id), { summary, touched: Date.now() });
+    },
+    async list(options) {
+      const touched = (id: string): number | null => rows.get(id)?.touched ?? null;
+      return pageOf(rows.keys(), { touched, row: (id) => (rows.has(id) ? { id, ...find(id) } : null) }, options);
+    },
+    async remove(id) {
+      rows.delete(id);
+      changes.emit(id);
+    },
+    async close() {},
+  };
+}

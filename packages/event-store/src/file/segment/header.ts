@@ -1,0 +1,88 @@
+import { crc32 } from "node:zlib";
+import { hex8 } from "../../backend/line.js";
+import { StoreError } from "../../errors.js";
+
+/** The only segment format this package writes. A reader of another major refuses instead of guessing. */
+const MAJOR = 1;
+
+/**
+ * The first line of a segment. `prev` names the segment before it and how much of that is valid, so what a superseded writer
+ * adds later is ignored.
+ */
+export interface SegmentHeader {
+  readonly fence: number;
+  /**
+   * How often this writer had written records anew after a failed sync when it began the segment. What it began before the
+   * last time is no part of the log unless a later segment names it. Not written while 0.
+   */
+  readonly rewrites?: number;
+  readonly prev: { readonly name: string; readonly bytes: number } | null;
+}
+
+const NAME = /^event-(\d{6,16})-[0-9a-f]{8}\.ndjson$/;
+const ZEROS = "00000000";
+const CHECK_TAIL = 10;
+
+/** `event-NNNNNN-<8 hex>.ndjson`, NNNNNN the number of the first record inside. */
+export function segmentName(first: number, random: string): string {
+  return `event-${String(first).padStart(6, "0")}-${random}.ndjson`;
+}
+
+/** The first number a segment of this name holds; null for any other file. */
+export function segmentFirst(name: string): number | null {
+  const digits = NAME.exec(name)?.[1];
+  return Number.isSafeInteger(Number(digits)) ? Number(digits) : null;
+}
+
+/** The header line, with its own checksum in the last key. */
+export function formatHeader(header: SegmentHeader): string {
+  const { fence, rewrites, prev } = header;
+  // Version 0.1 takes a header without `counts` for a damaged one.
+  const fields = { segment: MAJOR, fence, rewrites: rewrites || undefined, prev, counts: {} };
+  const head = JSON.stringify(fields).slice(0, -1);
+  const line = `${head},"check":"${ZEROS}"}`;
+  return `${line.slice(0, -CHECK_TAIL)}${hex8(crc32(line))}"}`;
+}
+
+/** True when the checksum of a header line holds. */
+export function isSoundHeader(line: string): boolean {
+  if (!line.startsWith('{"segment":')) return false;
+  const zeroed = `${line.slice(0, -CHECK_TAIL)}${ZEROS}"}`;
+  return line.slice(-CHECK_TAIL) === `${hex8(crc32(zeroed))}"}`;
+}
+
+/**
+ * Reads a segment's first line. Null when it is damaged: the records behind it are still read. Throws
+ * `unsupported_format` when a newer release wrote it.
+ */
+export function parseHeader(line: string): SegmentHeader | null {
+  const isSound = isSoundHeader(line);
+  const header = parseObject(line);
+  const major = header?.["segment"];
+  // A damaged digit must not look like a newer release: one that has no checksum of our kind is all we believe.
+  if (Number.isSafeInteger(major) && Number(major) > MAJOR && (isSound || !("check" in header!))) {
+    throw new StoreError("unsupported_format", `segment format ${major} is newer than this release reads (${MAJOR})`);
+  }
+  return isSound && isHeader(header) ? header : null;
+}
+
+// --- internal ---
+
+function isHeader(value: unknown): value is SegmentHeader {
+  const { fence, rewrites = 0, prev } = (value ?? {}) as Partial<SegmentHeader>;
+  if (prev === undefined || (prev !== null && typeof prev.name !== "string")) return false;
+  return [fence, rewrites, prev?.bytes ?? 0].every(isCount);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

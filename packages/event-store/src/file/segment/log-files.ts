@@ -1,0 +1,134 @@
+import { read } from "node:fs";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { StoreError, storageError } from "../../errors.js";
+import { LIMITS } from "../../limits.js";
+import type { EventBody, LogEntry } from "../../types.js";
+import { type EventFile, readEventFiles } from "../event-files.js";
+import type { OpenFiles } from "../open-files.js";
+import { lendChunk, openRegular, takeChunkBack } from "../regular-file.js";
+import { type Chain, type ChainSegment, loadChain } from "./chain.js";
+import { type Page, type PagedSegment, readPages } from "./page.js";
+import type { Place } from "./parse.js";
+
+/** The files of one log, for replays. Whatever cannot be read throws a StoreError that names the session. */
+export interface LogFiles {
+  readonly directory: string;
+  chain(): Chain;
+  /** The records of the one-file-per-event layout. */
+  events<E extends EventBody>(
+    files: readonly EventFile[],
+    range: { readonly from: number; readonly to: number },
+  ): Iterable<LogEntry<E>>;
+  /** Reads a segment page by page. `next` is the one after it. */
+  open<E extends EventBody>(segment: ChainSegment, next: ChainSegment | null): SegmentReader<E>;
+}
+
+export interface SegmentReader<E extends EventBody> {
+  /** Where the next page begins; null behind the last one. */
+  readonly place: Place | null;
+  /**
+   * Gives the next page to `use` and resolves with what that returns; null behind the last one. A promise of the page itself would
+   * hold it: it is as old as the wait for the disk, and the collector looks at the old last.
+   */
+  next<T>(use: (page: Page<E>) => T): Promise<T | null>;
+  close(): Promise<void>;
+}
+
+/** Replays that may keep what they read before it is wanted; while more are under way each reads one page at a time. */
+const AHEAD = 4;
+
+/**
+ * Between two pages a replay holds nothing but its place, and a descriptor that is taken from it when others need one: its
+ * reader may be slow, or never come back.
+ */
+export function createLogFiles(openFiles: OpenFiles): (directory: string) => LogFiles {
+  let replays = 0;
+  return (directory) => ({
+    directory,
+    chain() {
+      try {
+        return openFiles.withRoom(() => loadChain(directory));
+      } catch (error) {
+        throw unreadable(directory, error);
+      }
+    },
+    *events(files, range) {
+      try {
+        yield* readEventFiles(directory, files, range);
+      } catch (error) {
+        throw unreadable(directory, error);
+      }
+    },
+    open<E extends EventBody>({ name, first, limit }: ChainSegment, next: ChainSegment | null): SegmentReader<E> {
+      const descriptor = {};
+      let place: Place | null = { offset: 0, first };
+      let atHand: Page<E>[] = [];
+      let ahead: Promise<Page<E>[] | null> | null = null;
+      replays++;
+
+      const load = (from: Place): Promise<Page<E>[]> =>
+        openFiles.reads.run(async () => {
+          const fd = openFiles.use(descriptor, () => openSegment(directory, name));
+          openFiles.pin(descriptor);
+          const chunk = lendChunk();
+          const segment: PagedSegment = {
+            next: next?.first ?? null,
+            async read(memory, offset) {
+              const want = Math.min(memory.length, (limit ?? Number.POSITIVE_INFINITY) - offset);
+              const { bytesRead } = want > 0 ? await readBytes(fd, memory, 0, want, offset) : { bytesRead: 0 };
+              return memory.subarray(0, bytesRead);
+            },
+          };
+          try {
+            return await readPages<E>(segment, from, replays > AHEAD ? chunk.subarray(0, LIMITS.pageBytes) : chunk);
+          } catch (error) {
+            throw unreadable(directory, error);
+          } finally {
+            takeChunkBack(chunk);
+            openFiles.unpin(descriptor);
+          }
+        });
+
+      return {
+        get place() {
+          return place;
+        },
+        async next(use) {
+          if (place === null) return null;
+          if (atHand.length === 0) atHand = (await ahead) ?? (await load(place));
+          ahead = null;
+          const page = atHand.shift()!;
+          place = page.next;
+          // What fails while nobody waits for it is tried again by who does.
+          if (atHand.length === 0 && place !== null && replays <= AHEAD) ahead = load(place).catch(() => null);
+          return use(page);
+        },
+        async close() {
+          replays--;
+          place = null;
+          await ahead;
+          openFiles.drop(descriptor);
+        },
+      };
+    },
+  });
+}
+
+// --- internal ---
+
+const readBytes = promisify(read);
+
+function openSegment(directory: string, name: string): number {
+  try {
+    const file = openRegular(join(directory, name));
+    if (file === null) throw new StoreError("io", `cannot read session ${basename(directory)}: ${name} is not a file`);
+    return file.fd;
+  } catch (error) {
+    throw unreadable(directory, error);
+  }
+}
+
+function unreadable(directory: string, error: unknown): StoreError {
+  return storageError(error, `cannot read session ${basename(directory)}`);
+}

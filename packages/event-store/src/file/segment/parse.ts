@@ -1,0 +1,200 @@
+import { isAscii } from "node:buffer";
+import { ReplayedEntry } from "../../backend/entry.js";
+import { claimedSeq, verifiedSeq } from "../../backend/line.js";
+import { LIMITS } from "../../limits.js";
+import type { EventBody, LogEntry } from "../../types.js";
+import { isSoundHeader } from "./header.js";
+
+/** Turns the bytes of one segment into entries. Records that cannot be read become a `Lost` once the next number is known. */
+export interface SegmentParser<E extends EventBody> {
+  /** The number the next record must have. */
+  readonly expected: number;
+  /** Bytes up to the end of the last record, or of a damaged one that keeps its number. */
+  readonly validBytes: number;
+  /** Bytes taken so far, an unfinished line included. */
+  readonly offset: number;
+  /** Where the unfinished line begins. */
+  readonly lineStart: number;
+  /** False while lines were unreadable and no record came after them. */
+  readonly isSound: boolean;
+  push(bytes: Buffer): LogEntry<E>[];
+  /** The segment ends here and the next one starts with `next`: every number that did not come is lost. */
+  finishBefore(next: number): LogEntry<E>[];
+  /** The log ends here. Returns a last record without its line break; `torn` tells whether anything else was left over. */
+  finishLog(): { entries: LogEntry<E>[]; torn: boolean };
+}
+
+/** Where a parser begins. */
+export interface Place {
+  readonly offset: number;
+  /** The number of the record that comes next. */
+  readonly first: number;
+}
+
+interface Chunk {
+  readonly bytes: Buffer;
+  /**
+   * All of it as one text when each byte is a character: cutting lines from that costs less than decoding each. Null when it is not
+   * so, undefined until the first line is wanted.
+   */
+  text: string | null | undefined;
+}
+
+/** Lines since the last record that are not records. */
+interface Unreadable {
+  lines: number;
+  /**
+   * The highest number that one of them still says. Each line stands for one record at most, so no line can claim a number
+   * further on than there are lines.
+   */
+  last: number;
+  /** Where the line with that number ends. */
+  end: number;
+}
+
+const LF = 10;
+const CR = 13;
+
+export function createSegmentParser<E extends EventBody>({ first, offset: start }: Place): SegmentParser<E> {
+  let expected = first;
+  let offset = start;
+  let validBytes = start;
+  let carry: Buffer[] = [];
+  let carryBytes = 0;
+  /** Set while an unfinished line is longer than any record: it is passed over up to its line break. */
+  let overlong = false;
+  let unreadable: Unreadable | null = null;
+
+  /** The numbers from `expected` up to `next` did not come. */
+  const skipTo = (next: number, entries: LogEntry<E>[]): void => {
+    if (next > expected) {
+      const reason = unreadable === null ? "missing" : "damaged";
+      entries.push({ type: "lost", seq: expected, last: next - 1, reason });
+      expected = next;
+    }
+    unreadable = null;
+  };
+
+  const accept = (chunk: Chunk, start: number, end: number, entries: LogEntry<E>[]): boolean => {
+    const seq = verifiedSeq(chunk.bytes, start, end);
+    if (seq < expected) return false;
+    if (seq > expected || unreadable !== null) skipTo(seq, entries);
+    expected = seq + 1;
+    entries.push(new ReplayedEntry<E>(seq, textOf(chunk, start, end)));
+    return true;
+  };
+
+  const passOver = (): Unreadable => {
+    unreadable ??= { lines: 0, last: expected - 1, end: validBytes };
+    unreadable.lines++;
+    return unreadable;
+  };
+
+  /** Takes one line. `at` is its place in the file. An editor may have ended it with CR LF. */
+  const take = (chunk: Chunk, start: number, lineEnd: number, at: number, entries: LogEntry<E>[]): void => {
+    const { bytes } = chunk;
+    const after = at + (lineEnd - start) + 1;
+    const end = bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
+    if (accept(chunk, start, end, entries) || (at === 0 && isSoundHeader(bytes.toString("utf8", start, end)))) {
+      validBytes = after;
+      return;
+    }
+    const passed = passOver();
+    const seq = claimedSeq(bytes, start, end);
+    if (seq <= passed.last || seq >= expected + passed.lines) return;
+    passed.last = seq;
+    passed.end = after;
+  };
+
+  const dropCarried = (): void => {
+    carry = [];
+    carryBytes = 0;
+  };
+
+  const takeCarried = (): Chunk => {
+    const bytes = carry.length === 1 ? carry[0]! : Buffer.concat(carry, carryBytes);
+    dropCarried();
+    return { bytes, text: null };
+  };
+
+  const keep = (rest: Buffer): void => {
+    if (overlong) return;
+    // A copy: the caller reads its next chunk into the same memory.
+    carry.push(Buffer.from(rest));
+    carryBytes += rest.length;
+    if (carryBytes <= LIMITS.recordBytes * 4) return;
+    overlong = true;
+    passOver();
+    dropCarried();
+  };
+
+  return {
+    get expected() {
+      return expected;
+    },
+    get validBytes() {
+      return validBytes;
+    },
+    get offset() {
+      return offset;
+    },
+    get lineStart() {
+      return offset - carryBytes;
+    },
+    get isSound() {
+      return unreadable === null;
+    },
+    push(bytes) {
+      const entries: LogEntry<E>[] = [];
+      const base = offset;
+      offset += bytes.length;
+      const chunk: Chunk = { bytes, text: undefined };
+      let start = 0;
+      for (let end = bytes.indexOf(LF); end >= 0; end = bytes.indexOf(LF, start)) {
+        if (overlong) overlong = false;
+        else if (carryBytes > 0) {
+          const at = base - carryBytes;
+          carry.push(bytes.subarray(0, end));
+          carryBytes += end;
+          const line = takeCarried();
+          take(line, 0, line.bytes.length, at, entries);
+        } else take(chunk, start, end, base + start, entries);
+        start = end + 1;
+      }
+      if (start < bytes.length) keep(bytes.subarray(start));
+      return entries;
+    },
+    finishBefore(next) {
+      const entries: LogEntry<E>[] = [];
+      const at = offset - carryBytes;
+      if (carryBytes > 0) {
+        const line = takeCarried();
+        take(line, 0, line.bytes.length, at, entries);
+      }
+      skipTo(next, entries);
+      return entries;
+    },
+    finishLog() {
+      const entries: LogEntry<E>[] = [];
+      if (carryBytes > 0) {
+        const line = takeCarried();
+        if (accept(line, 0, line.bytes.length, entries)) validBytes = offset;
+      }
+      // A whole line that still says the next number was acknowledged once: its number is not given out again.
+      if (unreadable !== null && unreadable.last >= expected) {
+        validBytes = unreadable.end;
+        skipTo(unreadable.last + 1, entries);
+      }
+      unreadable = null;
+      return { entries, torn: offset > validBytes };
+    },
+  };
+}
+
+// --- internal ---
+
+function textOf(chunk: Chunk, start: number, end: number): string {
+  const { bytes } = chunk;
+  if (chunk.text === undefined) chunk.text = isAscii(bytes) ? bytes.toString("latin1") : null;
+  return chunk.text === null ? bytes.toString("utf8", start, end) : chunk.text.slice(start, end);
+}

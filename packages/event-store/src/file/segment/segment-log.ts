@@ -1,0 +1,187 @@
+import { encodeLines } from "../../backend/encode.js";
+import { LIMITS } from "../../limits.js";
+import type { Entry, EventBody } from "../../types.js";
+import type { OpenFiles } from "../open-files.js";
+import type { LogEnd } from "./log-end.js";
+import { createSegmentFile, type SegmentFile } from "./segment-file.js";
+
+/** A place in the log at which it could be continued. */
+interface Place {
+  readonly seq: number;
+  readonly prev: { readonly name: string; readonly bytes: number } | null;
+}
+
+/** What one sync makes durable. */
+export interface SyncPoint extends Place {
+  readonly files: readonly SegmentFile[];
+  /** A segment was started since the last sync: its directory needs a sync as well. */
+  readonly hasNewFile: boolean;
+}
+
+/** The written end of a log: whole records in segments, and what of it is known to be on disk. */
+export interface SegmentLog {
+  readonly writtenSeq: number;
+  readonly durableSeq: number;
+  /** Starts a segment now, which cuts off whoever wrote before. */
+  start(): void;
+  /** Writes the entries' lines and returns how many of them are now written: fewer on a full disk. Throws on errors. */
+  write(entries: readonly Entry<EventBody>[]): number;
+  /** What the next sync has to cover. Throws when that must be written anew first, and cannot be. */
+  syncPoint(): SyncPoint;
+  synced(point: SyncPoint): void;
+  /**
+   * A sync failed: the kernel may have dropped the pages and called them clean, so another sync of the same file proves
+   * nothing. The next write or sync starts a new segment with everything since the last good one.
+   */
+  distrust(): void;
+  close(): void;
+}
+
+export function createSegmentLog(options: {
+  readonly directory: string;
+  readonly fence: number;
+  readonly end: LogEnd;
+  readonly openFiles: OpenFiles;
+}): SegmentLog {
+  const { directory, fence, end, openFiles } = options;
+  let writtenSeq = end.lastSeq;
+  /** Where the next segment continues, while none is open. */
+  let prev = end.prev;
+  let current: SegmentFile | null = null;
+  /** Full segments that no sync has covered yet. */
+  let closed: SegmentFile[] = [];
+  let durable: Place = { seq: writtenSeq, prev };
+  let distrusted = false;
+  let rewrites = 0;
+  let hasNewFile = false;
+
+  const roll = (): void => {
+    if (current === null) return;
+    prev = { name: current.name, bytes: current.size };
+    closed.push(current);
+    current = null;
+  };
+
+  const open = (): SegmentFile => {
+    if (current === null) {
+      current = createSegmentFile(directory, writtenSeq + 1, { fence, rewrites, prev }, openFiles);
+      hasNewFile = true;
+    }
+    return current;
+  };
+
+  const openSegments = (): SegmentFile[] => (current === null ? [...closed] : [...closed, current]);
+
+  const unsyncedBytes = (): Buffer =>
+    Buffer.concat(
+      openSegments().map((file) => file.read(file.name === durable.prev?.name ? durable.prev.bytes : file.headerBytes)),
+    );
+
+  /** Writes everything since the last good sync once more, into a segment of its own. */
+  const rewrite = (): void => {
+    const bytes = unsyncedBytes();
+    const header = { fence, rewrites: ++rewrites, prev: durable.prev };
+    const file = createSegmentFile(directory, durable.seq + 1, header, openFiles);
+    try {
+      const { written, wanted } = file.write(bytes);
+      if (written < wanted) throw Object.assign(new Error("short write"), { code: "ENOSPC" });
+    } catch (error) {
+      // A part of it would hide what the segments before it hold.
+      file.remove();
+      throw error;
+    }
+    for (const old of openSegments()) openFiles.drop(old.key);
+    closed = [];
+    current = file;
+    hasNewFile = true;
+    distrusted = false;
+  };
+
+  const advance = (entries: readonly Entry<EventBody>[]): void => {
+    writtenSeq = entries[entries.length - 1]?.seq ?? writtenSeq;
+  };
+
+  /** Drops what a failed write may have left behind the last whole record. */
+  const cutTo = (file: SegmentFile, size: number): void => {
+    try {
+      file.cut(size);
+    } catch {
+      roll();
+    }
+  };
+
+  return {
+    get writtenSeq() {
+      return writtenSeq;
+    },
+    get durableSeq() {
+      return durable.seq;
+    },
+    start() {
+      open();
+    },
+    write(entries) {
+      if (entries.length === 0) return 0;
+      if (distrusted) rewrite();
+      const file = open();
+      const start = file.size;
+      let result: { written: number; wanted: number };
+      try {
+        result = file.write(encodeLines(entries));
+      } catch (error) {
+        cutTo(file, start);
+        if ((error as NodeJS.ErrnoException).code !== "ENOSPC") roll();
+        throw error;
+      }
+      if (result.written < result.wanted) {
+        const kept = wholeLines(entries, result.written);
+        cutTo(file, start + kept.bytes);
+        advance(entries.slice(0, kept.count));
+        return kept.count;
+      }
+      advance(entries);
+      if (file.size >= LIMITS.segmentBytes) roll();
+      return entries.length;
+    },
+    syncPoint() {
+      if (distrusted) rewrite();
+      const point: SyncPoint = {
+        seq: writtenSeq,
+        prev: current === null ? prev : { name: current.name, bytes: current.size },
+        files: openSegments(),
+        hasNewFile,
+      };
+      hasNewFile = false;
+      return point;
+    },
+    synced(point) {
+      durable = point;
+      for (const file of point.files) if (file !== current) openFiles.drop(file.key);
+      closed = closed.filter((file) => !point.files.includes(file));
+    },
+    distrust() {
+      distrusted = true;
+      hasNewFile = true;
+    },
+    close() {
+      for (const file of openSegments()) openFiles.drop(file.key);
+      closed = [];
+      current = null;
+    },
+  };
+}
+
+// --- internal ---
+
+/** The entries whose lines, line break included, fit into so many bytes. */
+function wholeLines(entries: readonly Entry<EventBody>[], bytes: number): { count: number; bytes: number } {
+  let used = 0;
+  let count = 0;
+  for (const entry of entries) {
+    const next = used + Buffer.byteLength(entry.line) + 1;
+    if (next > bytes) break;
+    used = next;
+    count++;
+  }
+  return { count, bytes: used };
+}

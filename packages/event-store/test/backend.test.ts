@@ -1,0 +1,91 @@
+// A backend whose writes take time, fail, or are overtaken: what a writer of its store promises all the same.
+import { beforeEach, expect, it } from "vitest";
+import { type Backend, createStore, type Held } from "../src/backend/index.js";
+import { createExampleBackend, createExampleTable } from "../src/conformance.js";
+import { type EventBody, type EventStore, type LogWriter, StoreError } from "../src/index.js";
+import { readLog } from "./read-log.js";
+
+interface Note extends EventBody {
+  readonly text: string;
+}
+
+const ID = "otter-20260425T120300-aaaa1111";
+const note = (text: string): Note => ({ type: "note", text });
+let claimLost: AbortController;
+/** What the next writes do in place of writing all. */
+let faults: ((batch: number) => number)[];
+let store: EventStore<Note, object>;
+let writer: LogWriter<Note>;
+
+beforeEach(async () => {
+  claimLost = new AbortController();
+  faults = [];
+  const backend = createExampleBackend<Note, object>(createExampleTable());
+  const faulty = (held: Held): Held => ({
+    ...held,
+    lost: claimLost.signal,
+    async write(batch) {
+      await new Promise(setImmediate);
+      const count = faults.shift()?.(batch.length) ?? batch.length;
+      return count === 0 ? 0 : held.write(batch.slice(0, count));
+    },
+  });
+  const create: Backend<Note, object>["create"] = async (id, summary) => faulty(await backend.create(id, summary));
+  store = createStore<Note, object>({ ...backend, create });
+  writer = await store.create(ID, {});
+});
+
+const texts = async (): Promise<string[]> => (await readLog(store, ID)).records.map((entry) => entry.event.text);
+
+it("a write that fails later takes back its numbers, and those given out since", async () => {
+  faults.push(() => {
+    throw new StoreError("io", "the connection broke");
+  });
+  const seen: number[] = [];
+  store.subscribe(ID, { from: 0 }, (batch) => void seen.push(...batch.map((entry) => entry.seq)));
+  writer.append([note("a")]);
+  const first = writer.durable();
+  await new Promise(setImmediate);
+  expect(writer.append([note("b")])[0]!.seq).toBe(2);
+  const second = writer.written();
+  await expect(first).rejects.toMatchObject({ code: "io" });
+  await expect(second).rejects.toMatchObject({ code: "io" });
+  expect(writer.append([note("c")])[0]!.seq).toBe(1);
+  await writer.durable();
+  expect(await texts()).toEqual(["c"]);
+  await expect.poll(() => seen).toEqual([1]);
+});
+
+it("a write that ends early keeps what it wrote, and says that the rest is not there", async () => {
+  faults.push((length) => length - 1);
+  writer.append([note("a"), note("b"), note("c")]);
+  await expect(writer.durable()).rejects.toMatchObject({ code: "storage_full" });
+  expect(writer.lastSeq).toBe(2);
+  expect(await texts()).toEqual(["a", "b"]);
+});
+
+it("what is appended while a write is under way goes into the next one, in order", async () => {
+  const batches: number[] = [];
+  faults.push(...Array.from({ length: 3 }, () => (length: number) => batches.push(length) && length));
+  for (const text of ["a", "b", "c", "d"]) {
+    writer.append([note(text)]);
+    if (text === "a") await new Promise(setImmediate);
+  }
+  await writer.durable();
+  expect(await texts()).toEqual(["a", "b", "c", "d"]);
+  expect(batches).toEqual([1, 3]);
+});
+
+it("a lost claim fails whoever waits and every later append, and the writer's signal says so", async () => {
+  writer.append([note("a")]);
+  await writer.durable();
+  expect(writer.lost.aborted).toBe(false);
+  writer.append([note("b")]);
+  const waiting = writer.durable();
+  claimLost.abort();
+  expect(writer.lost.aborted).toBe(true);
+  await expect(waiting).rejects.toMatchObject({ code: "fenced" });
+  expect(() => writer.append([note("c")])).toThrow(expect.objectContaining({ code: "fenced" }));
+  expect(await texts()).toEqual(["a"]);
+  await writer.close();
+});
