@@ -242,6 +242,7 @@ function stopOf(
   tools: readonly ModelTool[],
 ): ModelEvent[] {
   const { unified, raw } = isJsonObject(reason) ? reason : { unified: reason, raw: reason };
+  if (raw === "pause_turn") return [{ type: "stop", reason: "pause" }];
   if (unified === "other" && raw !== undefined) return [{ type: "stop", reason: "end" }];
   const stop = STOPS.get(unified);
   if (stop === undefined) return [];
