@@ -12,12 +12,14 @@ export interface AgentSources {
   readonly extensions: readonly StartedExtension[];
 }
 
+/** Its code alone. */
+export function loadAgent() {
+  return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/providers")]);
+}
+
 export async function openCodingAgent({ profile, env, config, extensions }: AgentSources): Promise<CodingAgent> {
   const { paths, values } = config;
-  const [{ createCodingAgent }, { createModels }] = await Promise.all([
-    import("@chimera/agent/agents"),
-    import("@chimera/agent/providers"),
-  ]);
+  const [{ createCodingAgent }, { createModels }] = await loadAgent();
   return createCodingAgent({
     resolveModel: createModels({ env, chain: profile.chain }),
     home: paths.home,

@@ -8,7 +8,7 @@ import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette, type OwnTurn, SessionError, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import { type AgentSources, openCodingAgent } from "./coding-agent.js";
+import { type AgentSources, loadAgent, openCodingAgent } from "./coding-agent.js";
 import { holdSession } from "./hold-session.js";
 import type { Log } from "./log/log.js";
 import { programCommands } from "./program-commands.js";
@@ -46,7 +46,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createSnapshotStore({ root: paths.snapshots });
-  const turns = createTurnAgent(() => openCodingAgent(options));
+  const turns = createTurnAgent(loadAgent, () => openCodingAgent(options));
   const agentsIn = createAgentList(paths.home);
   const palette = createSlashPalette({
     home: paths.home,
@@ -83,6 +83,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     commands: palette,
     ...(options.owner && { owner: options.owner }),
     onLoad: (session) => {
+      turns.expectTurn();
       for (const extension of extensions) extension.onLoad?.(session, { acp });
     },
     onUnload: async (id) => {

@@ -4,19 +4,11 @@ import type { Chain } from "./chains.js";
 import { budgetOf, type Effort, effortIn } from "./effort.js";
 import { claudeFacts, geminiFacts } from "./facts.js";
 import type { Model } from "./model.js";
-import { createOfflineModel } from "./offline/model.js";
 import { createPost, type Post } from "./post.js";
 import { findPrice } from "./prices.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
-import { createScriptedModel } from "./scripted/model.js";
-import { readScript } from "./scripted/script.js";
 import { createSwitch } from "./switch.js";
 import type { Env } from "./table.js";
-import { createChatModel } from "./wires/chat.js";
-import { createGeminiModel } from "./wires/gemini.js";
-import { createMessagesModel } from "./wires/messages/model.js";
-import { createOllamaModel, showModel } from "./wires/ollama.js";
-import { createResponsesModel } from "./wires/responses.js";
 
 export interface ModelsOptions {
   /** Keys and base URLs, as the person who starts the program set them. */
@@ -60,17 +52,19 @@ interface Opener {
   readonly keep: boolean;
 }
 
+/** A process speaks one or two wires: each is loaded when a model of it is opened. */
 const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
   messages: { open: openMessages, keep: true },
   chat: { open: openChat, keep: true },
   responses: { open: openResponses, keep: true },
   gemini: { open: openGemini, keep: true },
   ollama: { open: openOllama, keep: true },
-  offline: { open: async () => createOfflineModel(), keep: true },
+  offline: { open: async () => (await import("./offline/model.js")).createOfflineModel(), keep: true },
   scripted: { open: openScripted, keep: false },
 };
 
 async function openMessages(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { createMessagesModel } = await import("./wires/messages/model.js");
   const { maxOutput, thinking: form } = claudeFacts(address.model);
   const effort = askedEffort(env);
   // A model that decides by itself may think unless the person says no; one that needs a number does when it is asked to.
@@ -83,6 +77,7 @@ async function openMessages(address: ModelAddress, env: Env, post: () => Post): 
 const WANTS_RESPONSES = /v1\/responses|responses (?:api|endpoint)/i;
 
 async function openChat(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { createChatModel } = await import("./wires/chat.js");
   const effort = askedEffort(env);
   const cacheKey = address.provider === "openai";
   const chat = createChatModel({ ...address, ...listing(address), effort, cacheKey, post: post() });
@@ -91,10 +86,12 @@ async function openChat(address: ModelAddress, env: Env, post: () => Post): Prom
 }
 
 async function openResponses(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { createResponsesModel } = await import("./wires/responses.js");
   return createResponsesModel({ ...address, ...listing(address), effort: askedEffort(env), post: post() });
 }
 
 async function openGemini(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { createGeminiModel } = await import("./wires/gemini.js");
   const { thinking: form, signed } = geminiFacts(address.model);
   const effort = askedEffort(env);
   const asked = effort && (form === "level" ? { level: GEMINI_LEVELS[effort] } : { budget: budgetOf(effort) });
@@ -109,6 +106,7 @@ const ASSUMED_CONTEXT = 32_768;
 const SHOW_MS = 10_000;
 
 async function openOllama(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { createOllamaModel, showModel } = await import("./wires/ollama.js");
   const url = address.url.replace(/\/api\/chat$/, "/api/show");
   const { contextLength: made, thinks } = await showModel({ ...address, url }, post(), AbortSignal.timeout(SHOW_MS));
   // Ollama's own variable, for machines that have less.
@@ -151,6 +149,10 @@ async function onOwnServer(opening: Promise<Model>, remedy: string): Promise<Mod
 const UNSERVED: ReadonlySet<AgentErrorCode> = new Set(["model_unavailable", "connection_lost", "stalled"]);
 
 async function openScripted({ model: path }: ModelAddress): Promise<Model> {
+  const [{ createScriptedModel }, { readScript }] = await Promise.all([
+    import("./scripted/model.js"),
+    import("./scripted/script.js"),
+  ]);
   return createScriptedModel(await readScript(path));
 }
 
