@@ -21,7 +21,11 @@ export async function openCodingAgent({ profile, env, config, extensions }: Agen
   const { paths, values } = config;
   const [{ createCodingAgent }, { createModels }] = await loadAgent();
   return createCodingAgent({
-    resolveModel: createModels({ env, chain: profile.chain }),
+    resolveModel: createModels({
+      env,
+      chain: profile.chain,
+      packages: { rows: values.providers, directory: paths.root },
+    }),
     home: paths.home,
     env,
     permissionsFile: paths.permissions,

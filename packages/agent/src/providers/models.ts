@@ -4,6 +4,7 @@ import type { Chain } from "./chains.js";
 import { budgetOf, type Effort, effortIn } from "./effort.js";
 import { claudeFacts, geminiFacts } from "./facts.js";
 import type { Model } from "./model.js";
+import { type ProviderPackages, packagedModel } from "./packages.js";
 import { createPost, type Post } from "./post.js";
 import { findPrice } from "./prices.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
@@ -16,23 +17,27 @@ export interface ModelsOptions {
   readonly chain: Chain;
   /** @defaultValue kept-alive node:http(s), through the proxy that the environment names */
   readonly post?: Post;
+  /** Providers that the person adds. @defaultValue none */
+  readonly packages?: ProviderPackages;
 }
 
 /** The `resolveModel` of an agent, for the providers in the table. The models last opened are kept. */
-export function createModels({ env, chain, post }: ModelsOptions): (name: string) => Promise<Model> {
+export function createModels({ env, chain, post, packages }: ModelsOptions): (name: string) => Promise<Model> {
   const opened = new Map<string, Promise<Model>>();
   let shared = post;
   const sharedPost = (): Post => {
     shared ??= createPost({ env });
     return shared;
   };
+  const openListed = (address: ModelAddress) => {
+    const { open, keep } = OPENERS[address.wire];
+    const opening = open(address, env, sharedPost);
+    return { keep, model: address.remedy === null ? opening : onOwnServer(opening, address.remedy) };
+  };
   return async (name) => {
     const known = opened.get(name);
     if (known) return known;
-    const address = resolveModel(name, env, chain);
-    const { open, keep } = OPENERS[address.wire];
-    const opening = open(address, env, sharedPost);
-    const model = address.remedy === null ? opening : onOwnServer(opening, address.remedy);
+    const { model, keep } = openPackaged(name, env, packages) ?? openListed(resolveModel(name, env, chain));
     if (!keep) return model;
     // Names come from clients: a picker gone wild must not fill the memory.
     if (opened.size >= MOST_KEPT) opened.delete(opened.keys().next().value as string);
@@ -45,6 +50,13 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
 // --- internal ---
 
 const MOST_KEPT = 64;
+
+function openPackaged(name: string, env: Env, packages: ProviderPackages | undefined) {
+  const wanted = packages && packagedModel(name, packages.rows);
+  if (!packages || !wanted) return null;
+  const model = import("./open-package.js").then(({ openPackage }) => openPackage(wanted, packages, env));
+  return { keep: true, model };
+}
 
 interface Opener {
   open(address: ModelAddress, env: Env, post: () => Post): Promise<Model>;
