@@ -165,6 +165,7 @@ export async function frozenHolder() {
   child.kill("SIGKILL");
   await closed;
   if (!text.includes("refused fenced")) failures.push("the frozen holder wrote on");
+  if (!text.includes(" lost\n")) failures.push("the frozen holder's signal did not say that its claim was lost");
   const types = [];
   for await (const entry of store.read(id)) types.push(entry.type);
   if (types.at(-1) !== "successor" || types.length !== writer.lastSeq) failures.push("the log is not the successor's");

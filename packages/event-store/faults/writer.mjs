@@ -21,6 +21,7 @@ async function work(n) {
     `${tag.padStart(4, "0")}${String(n).padStart(4, "0")}`,
   );
   const writer = await openOrCreate(id);
+  writer.lost.addEventListener("abort", () => writeSync(1, `${id} lost\n`));
   for (let i = 0; i < Number(limit); i++) {
     try {
       const entries = writer.append([

@@ -54,7 +54,7 @@ function viaProc(pid: number): ProcessIdentity | null {
 }
 
 function viaPs(pid: number): ProcessIdentity | null {
-  return fromDate(pid, () => output("ps", ["-o", "lstart=", "-p", String(pid)]));
+  return fromDate(pid, () => output("env", ["LC_ALL=C", "ps", "-o", "lstart=", "-p", String(pid)]));
 }
 
 function viaPowerShell(pid: number): ProcessIdentity | null {
@@ -73,6 +73,5 @@ function fromDate(pid: number, read: () => string): ProcessIdentity {
 }
 
 function output(file: string, args: readonly string[]): string {
-  const env = { ...process.env, LC_ALL: "C" };
-  return execFileSync(file, args, { encoding: "utf8", timeout: 5000, stdio: ["ignore", "pipe", "ignore"], env }).trim();
+  return execFileSync(file, args, { encoding: "utf8", timeout: 5000, stdio: ["ignore", "pipe", "ignore"] }).trim();
 }
