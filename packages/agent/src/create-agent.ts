@@ -18,6 +18,7 @@ import { createWindow } from "./loop/window.js";
 import { createPolicy } from "./policy/policy.js";
 import type { Policy } from "./policy-port.js";
 import type { Agent, AgentContext, Turn, Workspace } from "./port.js";
+import { parseEffort } from "./providers/effort.js";
 import type { Model } from "./providers/model.js";
 import type { Tool } from "./tool.js";
 
@@ -90,6 +91,7 @@ async function openRun(
   return {
     turn,
     model,
+    effort: parseEffort(turn.settings.options?.["effort"]),
     system,
     toolbox,
     policy,
