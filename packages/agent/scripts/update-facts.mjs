@@ -49,7 +49,9 @@ function rowOf(list, name, model) {
 }
 
 function rowsOf(list) {
-  const models = Object.entries(given[list]?.models ?? {}).filter(([name, model]) => model.tool_call && !ODD.test(name));
+  const models = Object.entries(given[list]?.models ?? {}).filter(
+    ([name, model]) => model.tool_call && !ODD.test(name),
+  );
   const rows = new Map(models.map(([name, model]) => [name.toLowerCase(), rowOf(list, name, model)]));
   // A snapshot is a row of its own only where it differs from the name without its date.
   for (const [name, row] of [...rows].sort().reverse()) {

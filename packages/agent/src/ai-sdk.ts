@@ -72,7 +72,14 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
       }));
       const most = request.maxOutput === undefined ? {} : { maxOutputTokens: request.maxOutput };
       const effort = request.effort && { reasoning: request.effort === "off" ? "none" : request.effort };
-      const call = { ...settings, ...most, ...effort, prompt, ...(tools.length > 0 && { tools }), abortSignal: request.signal };
+      const call = {
+        ...settings,
+        ...most,
+        ...effort,
+        prompt,
+        ...(tools.length > 0 && { tools }),
+        abortSignal: request.signal,
+      };
       try {
         const { stream } = await model.doStream(call);
         yield* eventsOf(stream, request.tools);

@@ -21,7 +21,8 @@ export function createConnectionSessions(context: DialectContext, capabilities: 
   const servers = new Map<string, readonly McpServer[]>();
 
   const shownWith = (engine: Engine, session: Session, agents: readonly Choice[]): SettingsShown => {
-    const shown = { models: engine.models(), agents, extensions: context.extensions, booleans };
+    const options = [engine, ...context.extensions].flatMap((part) => part.options ?? []);
+    const shown = { models: engine.models(), agents, options, booleans };
     shownOf.set(session, shown);
     return shown;
   };

@@ -10,13 +10,13 @@ import {
   parseMode,
   type Session,
 } from "@chimera/session";
-import type { Choice } from "../context.js";
-import type { Extension } from "../extension.js";
+import type { Choice, SessionOption } from "../context.js";
 
 export interface SettingsShown {
   readonly models: readonly Choice[];
   readonly agents: readonly Choice[];
-  readonly extensions: readonly Extension[];
+  /** Those of the engine and of extensions. */
+  readonly options: readonly SessionOption[];
   /** Boolean options may only be sent to a client that said it shows them. */
   readonly booleans: boolean;
 }
@@ -45,9 +45,10 @@ export function configOptions(session: Session, shown: SettingsShown): SessionCo
     select({ id: "mode", name: "Mode", category: "mode" }, session.mode, modes),
     select({ id: "agent", name: "Agent" }, settings.agent, shown.agents),
   ];
-  for (const option of shown.extensions.flatMap((extension) => extension.options ?? [])) {
-    const { id, name, description } = option;
-    options.push(select({ id, name, ...(description && { description }) }, option.current(session), option.choices));
+  for (const option of shown.options.filter((one) => isOffered(one, session))) {
+    const { id, name, description, category } = option;
+    const head = { id, name, ...(description && { description }), ...(category && { category }) };
+    options.push(select(head, option.current(session), option.choices));
   }
   if (!shown.booleans) return options;
   for (const [id, flag] of Object.entries(FLAG_OPTIONS) as [FlagOption, (typeof FLAG_OPTIONS)[FlagOption]][]) {
@@ -73,10 +74,10 @@ export function setConfigOption(
     mode: (mode) => session.setMode(parseMode(mode), origin),
     agent: (agent) => session.setAgent(requireChoice(id, agent, shown.agents), origin),
   };
-  const extension = shown.extensions.flatMap((item) => item.options ?? []).find((option) => option.id === id);
-  if (extension) {
-    if (!extension.set) throw invalid(`${id} cannot be changed while the program runs`);
-    extension.set(session, requireChoice(id, value, extension.choices), origin);
+  const option = shown.options.find((one) => one.id === id && isOffered(one, session));
+  if (option) {
+    if (!option.set) throw invalid(`${id} cannot be changed while the program runs`);
+    option.set(session, requireChoice(id, value, option.choices), origin);
     return;
   }
   const set = Object.hasOwn(setters, id) ? setters[id] : undefined;
@@ -85,6 +86,10 @@ export function setConfigOption(
 }
 
 // --- internal ---
+
+function isOffered(option: SessionOption, session: Session): boolean {
+  return option.offered?.(session) ?? true;
+}
 
 function select(
   head: { id: string; name: string; description?: string; category?: string },

@@ -1,5 +1,4 @@
 /** How hard a model is asked to think. */
-import type { ModelRequest } from "./model.js";
 import type { Env } from "./table.js";
 
 export const EFFORTS = ["low", "medium", "high"] as const;
@@ -24,7 +23,7 @@ export function effortIn(env: Env): EffortChoice | null {
 }
 
 /** What a request asks for, or else every request; null where thinking is not asked for. */
-export function effortOf({ effort }: ModelRequest, usual: EffortChoice | null): Effort | null {
+export function effortOf({ effort }: { readonly effort?: EffortChoice }, usual: EffortChoice | null): Effort | null {
   const asked = effort ?? usual;
   return asked === "off" ? null : asked;
 }

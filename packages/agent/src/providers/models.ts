@@ -8,6 +8,7 @@ import { createPost, type Post } from "./post.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
 import { createScriptedModel } from "./scripted/model.js";
 import { readScript } from "./scripted/script.js";
+import { withServedWindow } from "./served.js";
 import { withSight } from "./sight.js";
 import { createSwitch } from "./switch.js";
 import type { Env } from "./table.js";
@@ -40,7 +41,7 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
     const { open, keep } = OPENERS[address.wire];
     const opening = open(address, env, sharedPost);
     const served = address.remedy === null ? opening : onOwnServer(opening, address.remedy);
-    const model = served.then(withSight);
+    const model = served.then((one) => withServedWindow(withSight(one), address, sharedPost));
     if (!keep) return model;
     // Names come from clients: a picker gone wild must not fill the memory.
     if (opened.size >= MOST_KEPT) opened.delete(opened.keys().next().value as string);
@@ -100,7 +101,11 @@ async function openGemini(address: ModelAddress, env: Env, post: () => Post): Pr
   const thinking = form === "none" || form === "budget" ? form : "level";
   // What is asked by levels signs its calls too.
   const signed = thinking === "level";
-  return createGeminiModel({ ...endpoint(address, env, post), thinking: thinking === "none" ? null : thinking, signed });
+  return createGeminiModel({
+    ...endpoint(address, env, post),
+    thinking: thinking === "none" ? null : thinking,
+    signed,
+  });
 }
 
 /** More than this takes more memory than most machines have. */
@@ -117,7 +122,12 @@ async function openOllama(address: ModelAddress, env: Env, post: () => Post): Pr
   const contextWindow = Math.min(shown.contextLength ?? ASSUMED_CONTEXT, most);
   const thinking = shown.thinks ? "level" : null;
   const { sees } = shown;
-  return createOllamaModel({ ...endpoint(address, env, post), contextWindow, thinking, ...(sees !== undefined && { sees }) });
+  return createOllamaModel({
+    ...endpoint(address, env, post),
+    contextWindow,
+    thinking,
+    ...(sees !== undefined && { sees }),
+  });
 }
 
 /**

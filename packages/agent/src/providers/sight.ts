@@ -69,7 +69,10 @@ function isPictureBlock(block: PromptBlock): boolean {
 }
 
 function withoutPictures(request: ModelRequest): ModelRequest {
-  return { ...request, messages: request.messages.map((message) => (hasPicture(message) ? inWords(message) : message)) };
+  return {
+    ...request,
+    messages: request.messages.map((message) => (hasPicture(message) ? inWords(message) : message)),
+  };
 }
 
 function inWords(message: ModelMessage): ModelMessage {

@@ -1,6 +1,17 @@
 /** What is known of models by their names. */
-import { describe, expect, it } from "vitest";
-import { anthropicFirst, createModels, factsDate, factsOf, openaiFirst, resolveModel } from "../../src/providers/index.js";
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  anthropicFirst,
+  createModels,
+  factsDate,
+  factsOf,
+  openaiFirst,
+  resolveModel,
+} from "../../src/providers/index.js";
+import { of, takeTurn } from "../take-turn.js";
+import { createChatVendor, openaiChat } from "../vendors/chat-completions.js";
+import { startVendor } from "../vendors/vendor.js";
 
 describe("a model", () => {
   it("is found by its name, with what it costs and what it can", () => {
@@ -13,7 +24,10 @@ describe("a model", () => {
       price: { input: 2.5, output: 10, cacheRead: 1.25, cacheWrite: 2.5 },
     });
     expect(factsOf("anthropic", "claude-sonnet-4-6")).toMatchObject({ contextWindow: 1_000_000, thinking: "adaptive" });
-    expect(factsOf("google", "gemini-2.5-pro")).toMatchObject({ thinking: "budget", price: { input: 1.25, output: 10 } });
+    expect(factsOf("google", "gemini-2.5-pro")).toMatchObject({
+      thinking: "budget",
+      price: { input: 1.25, output: 10 },
+    });
     expect(factsOf("deepseek", "deepseek-v4-pro")).toMatchObject({ sees: false, thinking: "effort" });
     expect(factsOf("azure", "gpt-6.1-sol")).toEqual(factsOf("openai", "gpt-6.1-sol"));
     expect(factsOf("openrouter", "moonshotai/kimi-k3")).toMatchObject({ price: { input: expect.any(Number) } });
@@ -91,4 +105,40 @@ it("every model that is suggested is listed, sees, thinks and has a price", () =
 it("a Gemini that came after this list keeps its window", async () => {
   const models = createModels({ env: { GEMINI_API_KEY: "g" }, chain: anthropicFirst });
   expect(await models("gemini-3-pro-preview")).toMatchObject({ contextWindow: 1_048_576, price: null });
+});
+
+describe("a model that only its server knows", () => {
+  const asked = async (models: unknown) => {
+    const vendor = { ...createChatVendor({ ...openaiChat, model: "in-house" }), models: () => models };
+    const running = await startVendor(vendor, [{ says: [{ text: "One." }] }, { says: [{ text: "Two." }] }]);
+    onTestFinished(running.close);
+    const opened = createModels({ env: vendor.env(running.url), chain: anthropicFirst });
+    const sizes: unknown[] = [];
+    for (let n = 0; n < 2; n++) {
+      const events = await takeTurn({ resolveModel: () => opened("in-house") });
+      sizes.push(of(events, "usage")[0]?.size);
+      await setTimeout(100);
+    }
+    return sizes;
+  };
+
+  it("has the window that the server names, from its second turn on", async () => {
+    expect(await asked({ data: [{ id: "other" }, { id: "in-house", max_model_len: 32_768 }] })).toEqual([
+      131_072, 32_768,
+    ]);
+    expect(await asked({ data: [{ id: "in-house", context_length: 1_000_000 }] })).toEqual([131_072, 1_000_000]);
+  });
+
+  it.each([
+    ["no list", undefined],
+    ["not a list", []],
+    ["nothing of it", { data: [{ id: "in-house" }] }],
+    ["none of its models", { data: [null, 1, "in-house", { id: "x", max_model_len: 5 }] }],
+    ["less than nothing", { data: [{ id: "in-house", max_model_len: -1 }] }],
+    ["more than there is", { data: [{ id: "in-house", max_model_len: 1e300 }] }],
+    ["words", { data: [{ id: "in-house", max_model_len: "8192; DROP" }] }],
+    ["too much", { data: [{ id: "in-house", max_model_len: 32_768, padding: "x".repeat(6_000_000) }] }],
+  ])("keeps the usual one where the server says %s", async (_what, models) => {
+    expect(await asked(models)).toEqual([131_072, 131_072]);
+  });
 });

@@ -2,15 +2,14 @@
 import type { AgentEvent, PromptBlock } from "@chimera/acp-schema/events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { anthropicFirst, createAgent } from "../../src/index.js";
-import { createModels } from "../../src/providers/index.js";
 import type { Turn } from "../../src/port.js";
+import { createModels } from "../../src/providers/index.js";
 import { contextOf, of, toolNamed, turnOf } from "../take-turn.js";
 import { type ChatDialect, createChatVendor, deepseek, invalid, openaiChat } from "../vendors/chat-completions.js";
 import { createOllama } from "../vendors/ollama.js";
 import { type ModelReply, startVendor, type Vendor } from "../vendors/vendor.js";
 
-const PNG =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const picture: PromptBlock = { type: "image", mimeType: "image/png", data: PNG } as PromptBlock;
 const shown = { text: "what is this?", content: [{ type: "text", text: "what is this?" }, picture] as PromptBlock[] };
 const photograph = toolNamed("photograph", async () => ({
@@ -80,13 +79,21 @@ describe("a model that says it cannot see", () => {
     ["OpenAI, vllm-project/vllm#11629", 400, "Invalid content type. image_url is only supported by certain models."],
     ["OpenRouter, nexu-io/nexu#875", 404, "No endpoints found that support image input"],
     ["Ollama's cloud, ollama/ollama#17301", 400, "this model does not support image input (ref: b8bd630e)"],
-    ["LM Studio, lmstudio-ai/lmstudio-bug-tracker#473", 400, "Model does not support images. Please use a model that does."],
+    [
+      "LM Studio, lmstudio-ai/lmstudio-bug-tracker#473",
+      400,
+      "Model does not support images. Please use a model that does.",
+    ],
     [
       "llama.cpp, ggml-org/llama.cpp#15377",
       500,
       "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
     ],
-    ["llama.cpp, ggml-org/llama.cpp#12947", 500, 'Failed to parse messages: Unsupported content part type: "image_url"'],
+    [
+      "llama.cpp, ggml-org/llama.cpp#12947",
+      500,
+      'Failed to parse messages: Unsupported content part type: "image_url"',
+    ],
     ["vLLM, vllm-project/vllm#23402", 400, "/models/intern-s1 is not a multimodal model None"],
     ["DeepSeek, rikkahub/rikkahub#1433", 400, deepseek.blind?.words ?? ""],
     [

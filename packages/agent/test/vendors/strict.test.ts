@@ -88,7 +88,12 @@ it.each<[string, () => Vendor, RegExp, (body: Loose) => void]>([
   ],
   ["a budget", createClaude, /adaptive/, (body) => (body.thinking = { type: "enabled", budget_tokens: 2000 })],
 
-  ["reasoning without its content", () => createAzure(), /not persisted/, (body) => delete body.input[1].encrypted_content],
+  [
+    "reasoning without its content",
+    () => createAzure(),
+    /not persisted/,
+    (body) => delete body.input[1].encrypted_content,
+  ],
   ["content altered", () => createAzure(), /could not be verified/, (body) => (body.input[1].encrypted_content += "x")],
   [
     "reasoning after its item",

@@ -1,6 +1,7 @@
 /** Every setting of the programs: one row says how it is typed, which variable and key it has, and what a project may do. */
 import type { DialectName } from "@chimera/acp-server";
 import type { Durability } from "@chimera/event-store";
+import { EFFORT_LEVELS, type EffortLevel } from "../effort.js";
 import { LOG_LEVELS, type LogLevel } from "../log/log.js";
 import { choice, type Kind, list, number, path, text, toggle } from "./kind.js";
 
@@ -98,6 +99,15 @@ export const CONFIG_KEYS = {
     env: "*_MODEL",
     project: "set",
     help: "Model to use (default: by the keys that are set, else offline)",
+  }),
+  effort: key<EffortLevel>({
+    kind: choice(EFFORT_LEVELS),
+    default: "default",
+    flag: "effort",
+    value: "<level>",
+    env: "*_EFFORT",
+    project: "nothing",
+    help: "How hard the model thinks: off, low, medium or high (default: as it does by itself)",
   }),
   allowed_tools: key<readonly string[] | null>({
     kind: list,
