@@ -3,6 +3,7 @@
 // esbuild's own account of what went into each file, so that it cannot fall behind. As a program: for the package in the current
 // directory, whose build has just left that account in dist.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, resolve, sep } from "node:path";
 import { isProgram } from "./gate.mjs";
 
@@ -20,7 +21,7 @@ export function writeNotices(out, metafiles, from) {
     [RULE, `${name} ${version} (${license})`, ...texts.map((text) => text.trim())].join("\n\n"),
   );
   const head =
-    "What is distributed here has in it code of the packages below, under the licences that follow their names.";
+    "What is distributed here has in it code or data of the packages below, under the licences that follow their names.";
   writeFileSync(join(out, "THIRD-PARTY-NOTICES"), `${[head, ...notices].join("\n\n")}\n`);
 }
 
@@ -44,9 +45,16 @@ function bundledPackages(metafiles, from) {
     .flatMap((output) => Object.entries(output.inputs))
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([path]) => resolve(from, path));
-  const found = inputs.flatMap((path) => installedPackage(path) ?? []);
+  const found = inputs.flatMap((path) => installedPackage(path) ?? sourceOfGenerated(path) ?? []);
   const homes = new Map(found.map((one) => [one.home, one]));
   return [...homes.values()].toSorted((a, b) => a.name.localeCompare(b.name));
+}
+
+/** A file that a script wrote from a package's data says so in its first line: `Written by <script> from <package> <version>`. */
+function sourceOfGenerated(path) {
+  if (!path.endsWith(".gen.ts")) return undefined;
+  const [, name] = /^.* from (\S+) \d/.exec(readFileSync(path, "utf8")) ?? [];
+  return name && installedPackage(createRequire(path).resolve(name));
 }
 
 function readLicence({ home }) {
