@@ -3,12 +3,20 @@ import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Engine } from "@chimera/acp-server";
 import type { Tool } from "@chimera/agent";
 import { createAgentList } from "@chimera/agent/agents";
-import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
+import {
+  type Chain,
+  defaultModel,
+  listProviders,
+  type ProviderPackages,
+  packagedModel,
+  resolveModel,
+  suggestModels,
+} from "@chimera/agent/providers";
 import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette, type OwnTurn, SessionError, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import { type AgentSources, openCodingAgent } from "./coding-agent.js";
+import { type AgentSources, loadAgent, openCodingAgent } from "./coding-agent.js";
 import { createEffort } from "./effort.js";
 import { holdSession } from "./hold-session.js";
 import type { Log } from "./log/log.js";
@@ -47,7 +55,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createSnapshotStore({ root: paths.snapshots });
-  const turns = createTurnAgent(() => openCodingAgent(options));
+  const turns = createTurnAgent(loadAgent, () => openCodingAgent(options));
   const agentsIn = createAgentList(paths.home);
   const effort = createEffort((model) => canThink(model, env, chain));
   const palette = createSlashPalette({
@@ -86,6 +94,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     commands: palette,
     ...(options.owner && { owner: options.owner }),
     onLoad: (session) => {
+      turns.expectTurn();
       for (const extension of extensions) extension.onLoad?.(session, { acp });
     },
     onUnload: async (id) => {
@@ -123,7 +132,10 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
       const workspace = localWorkspace(config.cwd);
       return (await permitted()).filter((tool) => tool.available?.(workspace) ?? true);
     },
-    providers: () => ({ active: activeProvider(sessions.defaults.model, env, chain), available: listProviders(env) }),
+    providers: () => ({
+      active: activeProvider(sessions.defaults.model, env, chain, values.providers),
+      available: [...listProviders(env), ...Object.keys(values.providers).map((name) => ({ name, configured: true }))],
+    }),
     async close() {
       await sessions.shutdown();
       try {
@@ -164,9 +176,10 @@ function canThink(model: string, env: NodeJS.ProcessEnv, chain: Chain): boolean 
   }
 }
 
-function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
+function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, rows: ProviderPackages["rows"]) {
   try {
-    return { provider: resolveModel(model, env, chain).provider as string, model };
+    const { provider } = packagedModel(model, rows) ?? resolveModel(model, env, chain);
+    return { provider: provider as string, model };
   } catch {
     // A model whose key is missing is named all the same: the first prompt says what is wrong.
     return { provider: "", model };

@@ -22,6 +22,18 @@ const messages: Wire<MessagesSettings> = {
   fallback: askOtherwise,
 };
 
+const ASKED = "\\b(?:thinking|adaptive|budget_tokens|output_config|effort)\\b";
+const REFUSED =
+  "(?:not support(?:ed)?|unsupported|not (?:permitted|allowed|recognized)|not match any|input should be|unknown|unrecognized|unexpected)";
+/**
+ * How Anthropic and servers that imitate it say that they do not take a way of asking for thinking: `"thinking.type.enabled" is not
+ * supported for this model`, `output_config: Extra inputs are not permitted`, `claude-3-5-haiku does not support thinking`,
+ * `Input tag 'adaptive' … does not match any of the expected tags`, `unknown field "thinking"`.
+ */
+const REFUSES_THINKING = new RegExp(`${ASKED}.{0,120}${REFUSED}|${REFUSED}.{0,60}${ASKED}`, "is");
+/** A refusal of what was said before, though it may name thinking too. */
+const ABOUT_A_MESSAGE = /\bmessages\.\d/;
+
 /** A model that does not take one way of asking for thinking gets the other one, then none; one that can say less is asked for less. */
 function askOtherwise(settings: MessagesSettings, said: string): MessagesSettings | null {
   const most = Number(/max_tokens: \d+ > (\d+)/.exec(said)?.[1]);
@@ -29,7 +41,7 @@ function askOtherwise(settings: MessagesSettings, said: string): MessagesSetting
   const { thinking, refused = false } = settings;
   if (!thinking) return null;
   if (/start with a thinking block/i.test(said)) return { ...settings, thinking: null };
-  if (!/thinking|adaptive|budget_tokens|output_config|effort/i.test(said)) return null;
+  if (!REFUSES_THINKING.test(said) || ABOUT_A_MESSAGE.test(said)) return null;
   if (refused) return { ...settings, thinking: null };
   return { ...settings, thinking: thinking === "budget" ? "adaptive" : "budget", refused: true };
 }
