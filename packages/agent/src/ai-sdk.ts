@@ -17,6 +17,7 @@ import type {
 } from "./providers/model.js";
 import { promptParts } from "./providers/prompt-parts.js";
 import { providerError } from "./providers/provider-error.js";
+import { withSight } from "./providers/sight.js";
 import { calledBy, writtenCall } from "./providers/written-call.js";
 
 /** What is used of a `LanguageModelV3` or `LanguageModelV4`. */
@@ -54,7 +55,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
       `${model.provider} follows version ${model.specificationVersion} of the AI SDK's provider specification; v3 and v4 are supported. Update the package.`,
     );
   }
-  return {
+  return withSight({
     provider: model.provider,
     id: model.modelId,
     contextWindow: options.contextWindow ?? 128_000,
@@ -70,7 +71,15 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
         inputSchema,
       }));
       const most = request.maxOutput === undefined ? {} : { maxOutputTokens: request.maxOutput };
-      const call = { ...settings, ...most, prompt, ...(tools.length > 0 && { tools }), abortSignal: request.signal };
+      const effort = request.effort && { reasoning: request.effort === "off" ? "none" : request.effort };
+      const call = {
+        ...settings,
+        ...most,
+        ...effort,
+        prompt,
+        ...(tools.length > 0 && { tools }),
+        abortSignal: request.signal,
+      };
       try {
         const { stream } = await model.doStream(call);
         yield* eventsOf(stream, request.tools);
@@ -79,7 +88,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
         throw errorOf(error);
       }
     },
-  };
+  });
 }
 
 // --- internal ---

@@ -17,6 +17,7 @@ import { createSpending } from "./loop/usage.js";
 import { createWindow } from "./loop/window.js";
 import { createPolicy } from "./policy/policy.js";
 import type { Policy } from "./policy-port.js";
+import { parseEffort } from "./providers/effort.js";
 import type { Model } from "./providers/model.js";
 import type { Tool } from "./tool.js";
 
@@ -94,6 +95,7 @@ async function openRun(
   return {
     turn,
     model,
+    effort: parseEffort(turn.settings.options?.["effort"]),
     system,
     toolbox,
     policy,

@@ -17,6 +17,7 @@ import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette, SessionError, type Summary } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { type AgentSources, loadAgent, openCodingAgent } from "./coding-agent.js";
+import { createEffort } from "./effort.js";
 import { holdSession } from "./hold-session.js";
 import type { Log } from "./log/log.js";
 import { programCommands } from "./program-commands.js";
@@ -54,9 +55,11 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   const snapshots = createSnapshotStore({ root: paths.snapshots });
   const turns = createTurnAgent(loadAgent, () => openCodingAgent(options));
   const agentsIn = createAgentList(paths.home);
+  const effort = createEffort((model) => canThink(model, env, chain));
   const palette = createSlashPalette({
     home: paths.home,
     commands: [
+      effort.command,
       ...programCommands({ tools: turns.tools, permissionsFile: paths.permissions }),
       ...extensions.flatMap(({ commands }) => commands ?? []),
     ],
@@ -86,7 +89,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
       maxSteps: values.max_steps,
       maxCostUsd: values.max_cost,
       allowedTools: values.allowed_tools,
-      options: Object.assign({}, ...extensions.map(({ options }) => options)),
+      options: Object.assign({ effort: values.effort }, ...extensions.map(({ options }) => options)),
     },
     flags: projects.flags,
     directories: extensions.flatMap(({ directories }) => directories ?? []),
@@ -114,6 +117,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   const engine: RunningEngine = {
     sessions,
     palette,
+    options: [effort.option],
     models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
     agents: async (cwd) =>
       (await agentsIn(cwd)).agents.map(({ name, description }) => ({
@@ -158,6 +162,16 @@ function requireTools(names: readonly string[], tools: readonly Tool[], permitte
   const beyond = names.find((name) => name.toLowerCase().startsWith("mcp__") && !isPermitted(name));
   if (beyond)
     throw new SessionError("invalid_setting", `${beyond} is not among the tools this program was started with.`);
+}
+
+/** undefined where nothing is known of the model, or nobody serves it. */
+function canThink(model: string, env: NodeJS.ProcessEnv, chain: Chain): boolean | undefined {
+  try {
+    const { facts } = resolveModel(model, env, chain);
+    return facts ? facts.thinking !== "none" : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, rows: ProviderPackages["rows"]) {

@@ -12,6 +12,7 @@ const running = v.picklist(["running", "queued"]);
 export const CreateRunningSessionBody = plain(() => ({
   prompt: v.pipe(text, v.minLength(1)),
   model: v.optional(text),
+  effort: v.optional(v.picklist(["default", "off", "low", "medium", "high"])),
   max_steps: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   cwd: v.optional(text),
   allowed_tools: v.optional(v.array(text)),

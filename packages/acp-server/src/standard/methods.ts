@@ -189,7 +189,8 @@ function createShows(context: DialectContext, capabilities: ClientCapabilities) 
   const booleans = capabilities.session?.configOptions?.boolean != null;
   const known = new Map<string, SettingsShown>();
   const set = (engine: Engine, { id }: Session, agents: readonly Choice[]): SettingsShown => {
-    const shown = { models: engine.models(), agents, extensions, booleans };
+    const options = [engine, ...extensions].flatMap((part) => part.options ?? []);
+    const shown = { models: engine.models(), agents, options, booleans };
     known.set(id, shown);
     return shown;
   };

@@ -3,13 +3,13 @@ import type { SessionConfigOption, SessionModeState } from "@chimera/acp-schema"
 import { FLAG_OPTIONS, type FlagOption, isFlagOption, MODES, type Mode } from "@chimera/acp-schema/conversation";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import { parseMode, type Session, type SettingChange } from "@chimera/session";
-import type { Choice } from "../context.js";
-import type { Extension } from "../extension.js";
+import type { Choice, SessionOption } from "../context.js";
 
 export interface SettingsShown {
   readonly models: readonly Choice[];
   readonly agents: readonly Choice[];
-  readonly extensions: readonly Extension[];
+  /** Those of the engine and of extensions. */
+  readonly options: readonly SessionOption[];
   /** Boolean options may only be sent to a client that said it shows them. */
   readonly booleans: boolean;
 }
@@ -38,9 +38,10 @@ export function configOptions(session: Session, shown: SettingsShown): SessionCo
     select({ id: "mode", name: "Mode", category: "mode" }, session.mode, modes),
     select({ id: "agent", name: "Agent" }, settings.agent, shown.agents),
   ];
-  for (const option of shown.extensions.flatMap((extension) => extension.options ?? [])) {
-    const { id, name, description } = option;
-    options.push(select({ id, name, ...(description && { description }) }, option.current(session), option.choices));
+  for (const option of shown.options.filter((one) => isOffered(one, session))) {
+    const { id, name, description, category } = option;
+    const head = { id, name, ...(description && { description }), ...(category && { category }) };
+    options.push(select(head, option.current(session), option.choices));
   }
   if (!shown.booleans) return options;
   for (const [id, flag] of Object.entries(FLAG_OPTIONS) as [FlagOption, (typeof FLAG_OPTIONS)[FlagOption]][]) {
@@ -55,11 +56,11 @@ export async function setConfigOption(
   shown: SettingsShown,
   { id, value, origin }: { readonly id: string; readonly value: string | boolean; readonly origin: string | undefined },
 ): Promise<void> {
-  const extension = shown.extensions.flatMap((item) => item.options ?? []).find((option) => option.id === id);
-  if (extension && !extension.set) throw invalid(`${id} cannot be changed while the program runs`);
+  const own = shown.options.find((one) => one.id === id && isOffered(one, session));
+  if (own && !own.set) throw invalid(`${id} cannot be changed while the program runs`);
   if (isFlagOption(id) && typeof value !== "boolean") throw invalid(`${id} takes a boolean`);
   if (!isFlagOption(id) && typeof value !== "string") throw invalid(`${id} takes one of its options`);
-  if (extension?.set) return extension.set(session, requireChoice(id, String(value), extension.choices), origin);
+  if (own?.set) return own.set(session, requireChoice(id, String(value), own.choices), origin);
   const change = Object.hasOwn(CHANGES, id)
     ? CHANGES[id]
     : isFlagOption(id)
@@ -76,6 +77,10 @@ const CHANGES: Readonly<Record<string, (value: string, shown: SettingsShown) => 
   mode: (mode) => ({ mode: parseMode(mode) }),
   agent: (agent, { agents }) => ({ agent: requireChoice("agent", agent, agents) }),
 };
+
+function isOffered(option: SessionOption, session: Session): boolean {
+  return option.offered?.(session) ?? true;
+}
 
 function select(
   head: { id: string; name: string; description?: string; category?: string },

@@ -177,6 +177,7 @@ async function askQuietly(run: Run, asked: Pick<ModelRequest, "system" | "tools"
     ...asked,
     signal: run.signal,
     session: run.turn.sessionId,
+    ...(run.effort && { effort: run.effort }),
     summary: true,
     ...(room !== undefined && { maxOutput: room }),
   };

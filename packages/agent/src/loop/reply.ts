@@ -86,6 +86,7 @@ async function ask(run: Run, pursuit: Pursuit, draft: Draft): Promise<Trouble | 
     tools: toolbox.tools,
     signal,
     session: turn.sessionId,
+    ...(run.effort && { effort: run.effort }),
     ...maxOutput,
   };
   try {

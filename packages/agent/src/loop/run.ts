@@ -3,6 +3,7 @@
 import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "../policy-port.js";
+import type { EffortChoice } from "../providers/effort.js";
 import type { Model, ModelMessage } from "../providers/model.js";
 import type { CallIds } from "./call-ids.js";
 import type { Clock } from "./clock.js";
@@ -16,6 +17,8 @@ import type { Window } from "./window.js";
 export interface Run {
   readonly turn: Turn;
   readonly model: Model;
+  /** How hard the session wants the model to think; null leaves it to the program. */
+  readonly effort: EffortChoice | null;
   readonly system: string;
   readonly toolbox: Toolbox;
   readonly policy: Policy;

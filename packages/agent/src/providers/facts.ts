@@ -1,53 +1,113 @@
-/** What a model's name says about how to ask it: how much it may write, and how to make it think. A name nobody knows is a new one. */
+/** What is known of a model by its name, from the dated lists in `facts.gen.ts`. A name that nobody knows is a new one. */
+import { factRows } from "./facts.gen.js";
+import type { Price } from "./model.js";
+import { type ListName, type ProviderName, type ProviderRow, providers, type WireName } from "./table.js";
 
-/** `messages` */
-export interface ClaudeFacts {
-  /** Tokens of a reply. Asking an older model for more than it can is an error. */
-  readonly maxOutput: number;
-  /** By an effort, by a number of tokens, or not at all. */
-  readonly thinking: "adaptive" | "budget" | "none";
+/** How a model is asked to think: it decides within an effort (Claude), or is given tokens, a level (Gemini) or an effort. */
+export type ThinkingForm = "adaptive" | "budget" | "level" | "effort" | "none";
+
+export interface ModelFacts {
+  /** Tokens; undefined where the list does not say. */
+  readonly contextWindow: number | undefined;
+  /** Tokens of a reply. Asking a model for more than it can is an error. */
+  readonly maxOutput: number | undefined;
+  /** Whether it takes pictures. */
+  readonly sees: boolean;
+  readonly thinking: ThinkingForm;
+  /** Where its vendor serves it, if not at the usual endpoint. */
+  readonly wire: WireName | undefined;
+  /** null for a model that is only thought to be like another one. */
+  readonly price: Price | null;
 }
 
-/** https://platform.claude.com/docs/en/about-claude/models/overview; what is not Claude's is taken for a model of its kind. */
-export function claudeFacts(model: string): ClaudeFacts {
-  const name = model.toLowerCase();
-  if (!name.includes("claude")) return { maxOutput: 32_000, thinking: "budget" };
-  const version = versionIn(name, /claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2})(?!\d))?/);
-  return CLAUDE.find((row) => version < row.below && (!row.family || name.includes(row.family))) as ClaudeFacts;
-}
-
-/** `gemini` */
-export interface GeminiFacts {
-  /** By a level, by a number of tokens, or not at all. */
-  readonly thinking: "level" | "budget" | "none";
-  /** Whether calls carry a signature that must come back. */
-  readonly signed: boolean;
-}
-
-/** https://ai.google.dev/gemini-api/docs/thinking */
-export function geminiFacts(model: string): GeminiFacts {
-  const version = versionIn(model.toLowerCase(), /gemini-(\d+)(?:\.(\d+))?/);
-  return GEMINI.find((row) => version < row.below) as GeminiFacts;
+/**
+ * null when nothing is known, as of models on a person's own server. A model is looked for by its whole name, by its name without a date, then by the longest listed name that
+ * its own begins with; then in OpenRouter's list, which has the models of every vendor; and last as the newest of its family.
+ *
+ * @example
+ * factsOf("anthropic", "claude-sonnet-4-6")?.maxOutput; // 128000
+ * factsOf("anthropic", "claude-opus-9")?.price; // null: like the newest Opus, but nobody knows what it costs
+ */
+export function factsOf(provider: ProviderName, model: string): ModelFacts | null {
+  const { facts: list } = providers[provider] as ProviderRow;
+  if (!list) return null;
+  const name = model.toLowerCase().replace(RESELLER, "");
+  const listed = findListed(list, name);
+  if (listed) return listed;
+  const alike = (list === EVERYBODYS ? null : findListed(EVERYBODYS, name)) ?? findFamily(list, name);
+  return alike && { ...alike, price: null };
 }
 
 // --- internal ---
 
-const CLAUDE: readonly (ClaudeFacts & { readonly below: number; readonly family?: string })[] = [
-  { below: 3.05, maxOutput: 4_096, thinking: "none" },
-  { below: 3.07, maxOutput: 8_192, thinking: "none" },
-  { below: 4.05, family: "opus", maxOutput: 32_000, thinking: "budget" },
-  { below: 4.06, maxOutput: 64_000, thinking: "budget" },
-  { below: Number.POSITIVE_INFINITY, maxOutput: 128_000, thinking: "adaptive" },
-];
+const EVERYBODYS: ListName = "openrouter";
 
-const GEMINI: readonly (GeminiFacts & { readonly below: number })[] = [
-  { below: 2.05, thinking: "none", signed: false },
-  { below: 3, thinking: "budget", signed: false },
-  { below: Number.POSITIVE_INFINITY, thinking: "level", signed: true },
-];
+/** `us.anthropic.` before the name proper. */
+const RESELLER = /^(?:[a-z-]+\.)+(?=[a-z])/;
+/** The end of a name that says when a model was made; `scripts/update-facts.mjs` has the same. */
+const SNAPSHOT = /(?:-preview)?[-@](?:\d{8}|\d{4}-\d\d-\d\d|\d\d-\d\d(?:\d\d)?|\d{3,4}|latest)$/;
+/** What may follow a listed name: a variant of it. Another number is another version. */
+const VARIANT = /^[-:@](?!\d{1,2}(?!\d))/;
 
-/** 4.5 is 4.05, so that 4.10 comes after it. Just below infinity without a number. */
-function versionIn(name: string, pattern: RegExp): number {
-  const [, major, minor = "0"] = pattern.exec(name) ?? [];
-  return major === undefined ? Number.MAX_VALUE : Number(major) + Number(minor) / 100;
+type Row = readonly [name: string, rest: string];
+
+const parsed = new Map<ListName, readonly Row[]>();
+
+function rowsOf(list: ListName): readonly Row[] {
+  const known = parsed.get(list);
+  if (known) return known;
+  const rows = factRows[list].split("\n").map((row): Row => {
+    const end = row.indexOf(" ");
+    return [row.slice(0, end), row.slice(end + 1)];
+  });
+  parsed.set(list, rows);
+  return rows;
+}
+
+function findListed(list: ListName, name: string): ModelFacts | null {
+  const plain = name.replace(SNAPSHOT, "");
+  // A list of every vendor has the vendor in its names, which other servers leave out.
+  const bare = list === EVERYBODYS && !name.includes("/");
+  let [best, length] = ["", 0];
+  for (const [row, rest] of rowsOf(list)) {
+    const known = bare ? row.slice(row.indexOf("/") + 1) : row;
+    if (known === name) return parse(rest);
+    const fits = known === plain || (name.startsWith(known) && VARIANT.test(name.slice(known.length)));
+    if (fits && known.length > length) [best, length] = [rest, known.length];
+  }
+  if (!best) return null;
+  return length === plain.length ? parse(best) : { ...parse(best), price: null };
+}
+
+/** The newest of the names that begin with the same words before the first number, else of those with the same first word. */
+function findFamily(list: ListName, name: string): ModelFacts | null {
+  const stem = stemOf(name);
+  const [word = ""] = stem.split("-");
+  const rows = rowsOf(list);
+  const row = rows.find(([one]) => stemOf(one) === stem) ?? rows.find(([one]) => stemOf(one).split("-")[0] === word);
+  return row ? parse(row[1]) : null;
+}
+
+function stemOf(name: string): string {
+  return name.replace(/-?v?\d.*$/, "");
+}
+
+const FORMS: Readonly<Record<string, ThinkingForm>> = { a: "adaptive", b: "budget", l: "level", e: "effort" };
+
+function parse(rest: string): ModelFacts {
+  const [window, most, flags = "", ...prices] = rest.split(" ");
+  const [input, output, cacheRead, cacheWrite] = prices.map(Number);
+  const form = [...flags].find((flag) => FORMS[flag]);
+  const price =
+    input === undefined || output === undefined
+      ? null
+      : { input, output, cacheRead: cacheRead ?? input, cacheWrite: cacheWrite ?? input };
+  return {
+    contextWindow: Number(window) || undefined,
+    maxOutput: Number(most) || undefined,
+    sees: flags.includes("v"),
+    thinking: form ? (FORMS[form] as ThinkingForm) : "none",
+    wire: flags.includes("r") ? "responses" : undefined,
+    price,
+  };
 }

@@ -1,5 +1,8 @@
 /** `@chimera/agent/providers`: the model port, the providers behind it, and how a name leads to one. */
 export { anthropicFirst, type Chain, openaiFirst } from "./chains.js";
+export { EFFORTS, type Effort, type EffortChoice, parseEffort } from "./effort.js";
+export { factsDate } from "./facts.gen.js";
+export { factsOf, type ModelFacts, type ThinkingForm } from "./facts.js";
 export type {
   Model,
   ModelEvent,
@@ -21,7 +24,5 @@ export {
   packagedModel,
 } from "./packages.js";
 export { createPost, type Post, type PostOptions, type PostReply, type PostRequest } from "./post.js";
-export { pricesDate } from "./prices.gen.js";
-export { findPrice, type PriceListing } from "./prices.js";
 export { defaultModel, listProviders, type ModelAddress, resolveModel, suggestModels } from "./resolve.js";
 export type { Env, ProviderName } from "./table.js";

@@ -1,6 +1,7 @@
 /** The provider port: one model, one streamed request. A provider is anything that yields these events. */
 import type { Json, Message } from "@chimera/acp-schema/events";
 import type { JsonSchema, ToolImage } from "../tool.js";
+import type { EffortChoice } from "./effort.js";
 
 export interface Model {
   /** Who serves it: `anthropic`, `openai`, `offline` … */
@@ -11,6 +12,8 @@ export interface Model {
   readonly contextWindow: number;
   /** The most tokens of one reply, where that is known. */
   readonly maxOutput?: number;
+  /** Whether it takes pictures; undefined where only a try can tell. */
+  readonly sees?: boolean;
   /** US dollars per million tokens; null when it is not known. */
   readonly price: Price | null;
   /** Whether it may write its calls as text, as small models do. @defaultValue false */
@@ -31,6 +34,8 @@ export interface ModelRequest {
   readonly session?: string;
   /** The most tokens that the reply may have. @defaultValue as many as the model can */
   readonly maxOutput?: number;
+  /** How hard to think. @defaultValue as `CHIMERA_THINKING_LEVEL` says, else as the model does by itself */
+  readonly effort?: EffortChoice;
   /** The reply is a summary of the conversation and does not go on with it. */
   readonly summary?: boolean;
 }

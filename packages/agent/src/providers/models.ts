@@ -1,13 +1,13 @@
 /** Models by name, opened on first use. */
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
 import type { Chain } from "./chains.js";
-import { budgetOf, type Effort, effortIn } from "./effort.js";
-import { claudeFacts, geminiFacts } from "./facts.js";
+import { effortIn } from "./effort.js";
 import type { Model } from "./model.js";
 import { type ProviderPackages, packagedModel } from "./packages.js";
 import { createPost, type Post } from "./post.js";
-import { findPrice } from "./prices.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
+import { withServedWindow } from "./served.js";
+import { withSight } from "./sight.js";
 import { createSwitch } from "./switch.js";
 import type { Env } from "./table.js";
 
@@ -32,7 +32,8 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
   const openListed = (address: ModelAddress) => {
     const { open, keep } = OPENERS[address.wire];
     const opening = open(address, env, sharedPost);
-    return { keep, model: address.remedy === null ? opening : onOwnServer(opening, address.remedy) };
+    const served = address.remedy === null ? opening : onOwnServer(opening, address.remedy);
+    return { keep, model: served.then((model) => withServedWindow(withSight(model), address, sharedPost)) };
   };
   return async (name) => {
     const known = opened.get(name);
@@ -75,14 +76,15 @@ const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
   scripted: { open: openScripted, keep: false },
 };
 
+/** Models at Claude's endpoint that nothing is known of. */
+const ASSUMED_OUTPUT = 32_000;
+
 async function openMessages(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
   const { createMessagesModel } = await import("./wires/messages/model.js");
-  const { maxOutput, thinking: form } = claudeFacts(address.model);
-  const effort = askedEffort(env);
-  // A model that decides by itself may think unless the person says no; one that needs a number does when it is asked to.
-  const adaptive = form === "adaptive" && effortIn(env) !== "off" ? { form, effort } : null;
-  const thinking = form === "budget" && effort ? { form, effort, tokens: budgetOf(effort, maxOutput) } : adaptive;
-  return createMessagesModel({ ...address, ...listing(address), maxOutput, thinking, post: post() });
+  const { maxOutput = ASSUMED_OUTPUT, thinking: form = "budget" } = address.facts ?? {};
+  // Other vendors' models are asked as Claude was when they learned its format.
+  const thinking = form === "none" ? null : form === "adaptive" ? form : "budget";
+  return createMessagesModel({ ...endpoint(address, env, post), maxOutput, thinking });
 }
 
 /** How servers say that a model wants the other endpoint. */
@@ -90,25 +92,29 @@ const WANTS_RESPONSES = /v1\/responses|responses (?:api|endpoint)/i;
 
 async function openChat(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
   const { createChatModel } = await import("./wires/chat.js");
-  const effort = askedEffort(env);
-  const cacheKey = address.provider === "openai";
-  const chat = createChatModel({ ...address, ...listing(address), effort, cacheKey, post: post() });
+  const { limitField, provider, facts } = address;
+  const settings = { limitField, cacheKey: provider === "openai", efforts: facts?.thinking !== "none" };
+  const chat = createChatModel({ ...endpoint(address, env, post), ...settings });
   const url = address.url.replace(/\/chat\/completions$/, "/responses");
   return createSwitch(chat, WANTS_RESPONSES, () => openResponses({ ...address, url }, env, post));
 }
 
 async function openResponses(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
   const { createResponsesModel } = await import("./wires/responses.js");
-  return createResponsesModel({ ...address, ...listing(address), effort: askedEffort(env), post: post() });
+  return createResponsesModel({ ...endpoint(address, env, post), reasoning: address.facts?.thinking !== "none" });
 }
 
 async function openGemini(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
   const { createGeminiModel } = await import("./wires/gemini.js");
-  const { thinking: form, signed } = geminiFacts(address.model);
-  const effort = askedEffort(env);
-  const asked = effort && (form === "level" ? { level: GEMINI_LEVELS[effort] } : { budget: budgetOf(effort) });
-  const thinking = form === "none" || effortIn(env) === "off" ? null : (asked ?? {});
-  return createGeminiModel({ ...address, ...listing(address), thinking, signed, post: post() });
+  const form = address.facts?.thinking ?? "level";
+  const thinking = form === "none" || form === "budget" ? form : "level";
+  // What is asked by levels signs its calls too.
+  const signed = thinking === "level";
+  return createGeminiModel({
+    ...endpoint(address, env, post),
+    thinking: thinking === "none" ? null : thinking,
+    signed,
+  });
 }
 
 /** More than this takes more memory than most machines have. */
@@ -120,12 +126,18 @@ const SHOW_MS = 10_000;
 async function openOllama(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
   const { createOllamaModel, showModel } = await import("./wires/ollama.js");
   const url = address.url.replace(/\/api\/chat$/, "/api/show");
-  const { contextLength: made, thinks } = await showModel({ ...address, url }, post(), AbortSignal.timeout(SHOW_MS));
+  const shown = await showModel({ ...address, url }, post(), AbortSignal.timeout(SHOW_MS));
   // Ollama's own variable, for machines that have less.
   const most = Number(env["OLLAMA_CONTEXT_LENGTH"]) || Math.max(MOST_CONTEXT, address.contextWindow);
-  const contextWindow = Math.min(made ?? ASSUMED_CONTEXT, most);
-  const think = thinks ? askedEffort(env) : null;
-  return createOllamaModel({ ...address, ...listing(address), contextWindow, think, post: post() });
+  const contextWindow = Math.min(shown.contextLength ?? ASSUMED_CONTEXT, most);
+  const thinking = shown.thinks ? "level" : null;
+  const { sees } = shown;
+  return createOllamaModel({
+    ...endpoint(address, env, post),
+    contextWindow,
+    thinking,
+    ...(sees !== undefined && { sees }),
+  });
 }
 
 /**
@@ -168,15 +180,15 @@ async function openScripted({ model: path }: ModelAddress): Promise<Model> {
   return createScriptedModel(await readScript(path));
 }
 
-function listing({ provider, model, contextWindow }: ModelAddress): Pick<Model, "price" | "contextWindow"> {
-  const row = findPrice(provider, model);
-  return { price: row?.price ?? null, contextWindow: row?.contextWindow ?? contextWindow };
-}
-
-const GEMINI_LEVELS = { low: "LOW", medium: "MEDIUM", high: "HIGH" } as const;
-
-/** For wires that can only be asked for thinking. */
-function askedEffort(env: Env): Effort | null {
-  const effort = effortIn(env);
-  return effort === "off" ? null : effort;
+/** What every wire is opened with. */
+function endpoint({ facts, ...address }: ModelAddress, env: Env, post: () => Post) {
+  const { price = null, maxOutput, sees } = facts ?? {};
+  return {
+    ...address,
+    price,
+    effort: effortIn(env),
+    ...(maxOutput !== undefined && { maxOutput }),
+    ...(sees !== undefined && { sees }),
+    post: post(),
+  };
 }

@@ -5,6 +5,8 @@ import { AgentError } from "../errors.js";
 import type { Env } from "./table.js";
 
 export interface PostRequest {
+  /** @defaultValue POST */
+  readonly method?: "GET";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -100,7 +102,7 @@ async function send(via: Transport, url: URL, request: PostRequest, watch: Watch
   for (;;) {
     request.signal.throwIfAborted();
     const sent = via.request(url, {
-      method: "POST",
+      method: request.method ?? "POST",
       agent: via.agent,
       headers: { ...request.headers, "content-length": String(Buffer.byteLength(request.body)) },
     });

@@ -1,9 +1,11 @@
 /** From a model's name and an environment to where and how it is reached. Pure: nothing is opened, nothing is read. */
 import { AgentError } from "../errors.js";
 import type { Chain } from "./chains.js";
+import { factsOf, type ModelFacts } from "./facts.js";
 import {
   type Elsewhere,
   type Env,
+  type LimitField,
   type ProviderName,
   type ProviderRow,
   providers,
@@ -20,6 +22,9 @@ export interface ModelAddress {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly contextWindow: number;
+  /** What is known of the model; null when nothing is. */
+  readonly facts: ModelFacts | null;
+  readonly limitField: LimitField | null;
   /** What to say beside the failure when nobody serves the model there; null where the failure says enough. */
   readonly remedy: string | null;
 }
@@ -36,14 +41,17 @@ export function resolveModel(name: string, env: Env, chain: Chain): ModelAddress
   if (usual.keyNeeded && !hasKey && !custom) throw missingKey(model, route.provider, usual);
   const base = custom ? withScheme(custom) : (hasKey && usual.baseUrl?.withKey) || (usual.baseUrl?.standard ?? "");
   if (usual.baseUrl && !base) throw missingAddress(model, route.provider, usual.baseUrl.env);
-  const row: ProviderRow = { ...usual, ...usual.elsewhere?.find((place) => isAt(place, base, served)) };
+  const facts = factsOf(route.provider, served);
+  const row: ProviderRow = { ...usual, ...usual.elsewhere?.find((place) => isAt(place, base, facts)) };
   return {
     provider: route.provider,
     wire: row.wire,
     model: served,
     url: endpoint(base, row).replace("{model}", encodeURIComponent(served)),
     headers: { ...authorization(row, env), ...extraHeaders(row, env) },
-    contextWindow: route.contextWindow ?? row.contextWindow,
+    contextWindow: facts?.contextWindow ?? route.contextWindow ?? row.contextWindow,
+    facts,
+    limitField: row.limitField ?? null,
     remedy: row.keyNeeded || !row.baseUrl ? null : remedy(model, route, row.baseUrl.env),
   };
 }
@@ -102,10 +110,10 @@ function trimmed(base: string): string {
   return base.replace(/\/+$/, "");
 }
 
-function isAt({ baseEnds, host, models }: Elsewhere, base: string, model: string): boolean {
+function isAt({ baseEnds, host, listed, wire }: Elsewhere, base: string, facts: ModelFacts | null): boolean {
   if (baseEnds !== undefined && !trimmed(base).endsWith(baseEnds)) return false;
   if (host !== undefined && !new RegExp(`^https?://${host}(?:[:/]|$)`, "i").test(base)) return false;
-  return models?.test(model) ?? true;
+  return !listed || facts?.wire === wire;
 }
 
 function authorization({ keys = [] }: ProviderRow, env: Env): Readonly<Record<string, string>> {

@@ -1,9 +1,16 @@
 /** The providers and how a model's name leads to one: data, read by `resolve.ts`. */
+import type { factRows } from "./facts.gen.js";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
+/** A list of `facts.gen.ts`. */
+export type ListName = keyof typeof factRows;
+
 /** The vendors' formats, each a file of `wires`. */
 export type WireName = "messages" | "chat" | "responses" | "gemini" | "ollama";
+
+/** How Chat Completions say how long a reply may be: OpenAI's own name for it, and the older one that most others have. */
+export type LimitField = "max_completion_tokens" | "max_tokens";
 
 /** `bearer` is `authorization: Bearer ...`; any other is the name of a header. */
 type KeyHeader = "bearer" | "x-api-key" | "x-goog-api-key" | "api-key";
@@ -25,11 +32,13 @@ export interface ProviderRow {
   readonly path?: string;
   /** Where the provider speaks another wire, or speaks it at another path: the first row that fits. */
   readonly elsewhere?: readonly Elsewhere[];
+  /** Sent with the output limit of models that have one. A person's own server needs none: it knows how much room there is. */
+  readonly limitField?: LimitField;
   /** Headers taken from the environment. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The id under which prices are listed. */
-  readonly prices?: string;
-  /** Assumed where the price list does not say, in tokens. */
+  /** The list of `facts.gen.ts` that has its models. */
+  readonly facts?: ListName;
+  /** Assumed where nothing is known of a model, in tokens. */
   readonly contextWindow: number;
 }
 
@@ -38,15 +47,13 @@ export interface Elsewhere extends Pick<ProviderRow, "wire" | "root" | "path" | 
   readonly baseEnds?: string;
   /** The host of the base URL. */
   readonly host?: string;
-  /** The names of the models. */
-  readonly models?: RegExp;
+  /** Only for models whose facts name this wire. */
+  readonly listed?: true;
 }
 
 const bearer = (env: string) => ({ env, header: "bearer" as const });
 const chat = { wire: "chat", root: "/v1", path: "/chat/completions", contextWindow: 131_072 } as const;
 const responses = { wire: "responses", path: "/responses" } as const;
-/** Models that OpenAI serves with tools at `/responses` only, or best there. */
-const RESPONSES_MODELS = /^(?:gpt-(?:[5-9]|\d\d)|o\d|codex)/i;
 
 export const providers = {
   anthropic: {
@@ -56,7 +63,7 @@ export const providers = {
     baseUrl: { env: "ANTHROPIC_BASE_URL", standard: "https://api.anthropic.com" },
     root: "/v1",
     path: "/messages",
-    prices: "anthropic",
+    facts: "anthropic",
     contextWindow: 200_000,
   },
   openai: {
@@ -65,9 +72,10 @@ export const providers = {
     keyNeeded: true,
     baseUrl: { env: "OPENAI_BASE_URL", standard: "https://api.openai.com/v1" },
     root: "",
+    limitField: "max_completion_tokens",
     // Other servers get what all of them speak, until one says otherwise.
-    elsewhere: [{ ...responses, root: "", host: "api.openai.com", models: RESPONSES_MODELS }],
-    prices: "openai",
+    elsewhere: [{ ...responses, root: "", host: "api.openai.com", listed: true }],
+    facts: "openai",
   },
   azure: {
     ...responses,
@@ -75,7 +83,7 @@ export const providers = {
     keyNeeded: true,
     baseUrl: { env: "AZURE_OPENAI_ENDPOINT", standard: "" },
     root: "/openai/v1",
-    prices: "openai",
+    facts: "openai",
     contextWindow: 131_072,
   },
   openrouter: {
@@ -83,15 +91,17 @@ export const providers = {
     keys: [bearer("OPENROUTER_API_KEY")],
     keyNeeded: true,
     baseUrl: { env: "OPENROUTER_BASE_URL", standard: "https://openrouter.ai/api/v1" },
+    limitField: "max_tokens",
     headers: { OPENROUTER_REFERER: "http-referer", OPENROUTER_TITLE: "x-title" },
-    prices: "openrouter",
+    facts: "openrouter",
   },
   xai: {
     ...chat,
     keys: [bearer("XAI_API_KEY")],
     keyNeeded: true,
     baseUrl: { env: "XAI_BASE_URL", standard: "https://api.x.ai/v1" },
-    prices: "x-ai",
+    limitField: "max_completion_tokens",
+    facts: "xai",
   },
   google: {
     wire: "gemini",
@@ -104,7 +114,7 @@ export const providers = {
     root: "/v1beta",
     path: "/models/{model}:streamGenerateContent?alt=sse",
     elsewhere: [{ ...chat, root: "", baseEnds: "/openai", keys: [bearer("GEMINI_API_KEY"), bearer("GOOGLE_API_KEY")] }],
-    prices: "google",
+    facts: "google",
     contextWindow: 1_048_576,
   },
   deepseek: {
@@ -112,7 +122,8 @@ export const providers = {
     keys: [bearer("DEEPSEEK_API_KEY")],
     keyNeeded: true,
     baseUrl: { env: "DEEPSEEK_BASE_URL", standard: "https://api.deepseek.com/v1" },
-    prices: "deepseek",
+    limitField: "max_tokens",
+    facts: "deepseek",
   },
   vllm: {
     ...chat,

@@ -10,7 +10,7 @@ import { createRepeats } from "./repeats.js";
 import { createReply, type Reply } from "./reply.js";
 
 /** Where a model is reached. */
-export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "maxOutput" | "price"> {
+export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "maxOutput" | "sees" | "price"> {
   readonly model: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface Wire<S> {
   /** How the vendor says that it does not take a seal back: the conversation then goes on without any. */
   readonly refusesSeal?: RegExp;
   /** Settings to ask with from now on, after the vendor has refused a request in these words; null when they are not about the settings. */
-  fallback?(settings: S, said: string): S | null;
+  fallback?(settings: S, said: string, refused: ModelRequest): S | null;
 }
 
 export interface Exchange {
@@ -39,13 +39,14 @@ export interface Exchange {
 
 /** A model that speaks a wire. What its vendor refuses once is not tried again. */
 export function createWireModel<S extends object>(wire: Wire<S>, options: S & Endpoint): Model {
-  const { provider, model, contextWindow, maxOutput, price, url, post } = options;
+  const { provider, model, contextWindow, maxOutput, sees, price, url, post } = options;
   const headers = { "content-type": "application/json", ...wire.headers, ...options.headers };
   let settings: S = options;
   /** Sessions whose seals were refused. */
   const unsealed = new Set<string>();
 
-  const canRecover = (error: unknown, asked: Asked<S>, { session = "", messages }: ModelRequest): boolean => {
+  const canRecover = (error: unknown, asked: Asked<S>, request: ModelRequest): boolean => {
+    const { session = "", messages } = request;
     if (!isAgentError(error) || !REFUSED.has(error.code)) return false;
     // Another request has learned something since this one was sent.
     if (asked.settings !== settings || asked.bare !== unsealed.has(session)) return true;
@@ -55,7 +56,7 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
       unsealed.add(session);
       return true;
     }
-    const changed = wire.fallback?.(settings, error.message) ?? null;
+    const changed = wire.fallback?.(settings, error.message, request) ?? null;
     settings = changed ?? settings;
     return changed !== null;
   };
@@ -65,6 +66,7 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
     id: model,
     contextWindow,
     ...(maxOutput !== undefined && { maxOutput }),
+    ...(sees !== undefined && { sees }),
     price,
     stream(request) {
       let asked: Asked<S> = { settings, bare: false };
@@ -94,7 +96,7 @@ interface Asked<S> {
   readonly bare: boolean;
 }
 
-const REFUSED: ReadonlySet<AgentErrorCode> = new Set(["bad_request", "model_unavailable"]);
+const REFUSED: ReadonlySet<AgentErrorCode> = new Set(["bad_request", "model_unavailable", "context_overflow"]);
 const MOST_UNSEALED = 256;
 
 /** Posts and reads the reply. What was understood before an error is handed on before the error is. */

@@ -7,7 +7,6 @@ import {
   createModels,
   defaultModel,
   type Env,
-  findPrice,
   listProviders,
   openaiFirst,
   resolveModel,
@@ -213,10 +212,10 @@ describe("what a name was taken for", () => {
 describe("without a name", () => {
   it.each<[Env, string, string]>([
     [{}, "offline", "offline"],
-    [keys, "claude-sonnet-4-6", "gpt-5"],
-    [{ OPENROUTER_API_KEY: "r", OPENAI_API_KEY: "o" }, "anthropic/claude-sonnet-4", "gpt-5"],
-    [{ OPENROUTER_API_KEY: "r" }, "anthropic/claude-sonnet-4", "openai/gpt-4o"],
-    [{ XAI_API_KEY: "x" }, "grok-3", "grok-3"],
+    [keys, "claude-sonnet-5-5", "gpt-6.1-sol"],
+    [{ OPENROUTER_API_KEY: "r", OPENAI_API_KEY: "o" }, "anthropic/claude-sonnet-5.5", "gpt-6.1-sol"],
+    [{ OPENROUTER_API_KEY: "r" }, "anthropic/claude-sonnet-5.5", "openai/gpt-6.1-sol"],
+    [{ XAI_API_KEY: "x" }, "grok-4.7", "grok-4.7"],
     [{ OLLAMA_API_KEY: "l" }, "gpt-oss:120b-cloud", "gpt-oss:120b-cloud"],
   ])("the chain finds the first key of %o", (env, anthropic, openai) => {
     expect(defaultModel(env, anthropicFirst)).toBe(anthropic);
@@ -225,25 +224,14 @@ describe("without a name", () => {
   });
 
   it("a picker offers what there is a key for, and offline", () => {
-    expect(suggestModels({ OPENAI_API_KEY: "o" }, openaiFirst)).toEqual(["gpt-5", "offline"]);
+    expect(suggestModels({ OPENAI_API_KEY: "o" }, openaiFirst)).toEqual(["gpt-6.1-sol", "offline"]);
     const configured = listProviders({ OPENAI_API_KEY: "o" }).filter((row) => row.configured);
     expect(configured.map((row) => row.name)).toEqual(["openai", "offline", "scripted"]);
   });
 });
 
-describe("prices", () => {
-  it("are found by the longest name that fits", () => {
-    expect(findPrice("openai", "gpt-4o")?.price).toEqual({ input: 2.5, output: 10, cacheRead: 1.25, cacheWrite: 2.5 });
-    expect(findPrice("openai", "gpt-4o-mini")?.price.input).toBe(0.15);
-    expect(findPrice("anthropic", "claude-sonnet-4-6")).toMatchObject({
-      price: { input: 3, output: 15 },
-      contextWindow: 1_000_000,
-    });
-    expect(findPrice("openai", "gpt-0-unheard-of")).toBeNull();
-    expect(findPrice("ollama", "gpt-4o")).toBeNull();
-  });
-
-  it("of a model nobody listed are unknown, and it still runs", async () => {
+describe("a price", () => {
+  it("of a model nobody listed is unknown, and it still runs", async () => {
     const models = createModels({ env: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, chain: openaiFirst });
     expect(await models("in-house-model")).toMatchObject({ provider: "openai", price: null, contextWindow: 131_072 });
     expect(await models("in-house-model")).toBe(await models("in-house-model"));

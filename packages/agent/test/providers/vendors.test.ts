@@ -3,13 +3,29 @@ import type { AgentEvent, Message } from "@chimera/acp-schema/events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { anthropicFirst, createAgent, createConversation } from "../../src/index.js";
 import { createModels } from "../../src/providers/index.js";
-import { contextOf, of, toolNamed } from "../take-turn.js";
+import { contextOf, of, takeTurn, toolNamed } from "../take-turn.js";
 import { createMovedModel, vendors } from "../vendors/all.js";
+import {
+  type ChatDialect,
+  createChatVendor,
+  deepseek,
+  geminiChat,
+  invalid,
+  openaiChat,
+  openrouter,
+} from "../vendors/chat-completions.js";
 import { createClaude } from "../vendors/claude.js";
 import { createGemini } from "../vendors/gemini.js";
 import { createOllama } from "../vendors/ollama.js";
-import { createResponses } from "../vendors/openai-responses.js";
-import { type ModelReply, Refusal, type RunningVendor, startVendor, type Vendor } from "../vendors/vendor.js";
+import { createAzure, createResponses } from "../vendors/openai-responses.js";
+import {
+  type Loose,
+  type ModelReply,
+  Refusal,
+  type RunningVendor,
+  startVendor,
+  type Vendor,
+} from "../vendors/vendor.js";
 
 const look = toolNamed("look", async ({ path }) => ({ success: path !== "b", output: `<${String(path)}>` }), {
   aliases: ["look_at"],
@@ -102,6 +118,46 @@ describe.each(vendors)("$name", ({ create, env = {} }) => {
     const { running, events } = await talk(create(), steps, { env, history });
     expect(of(events, "agent_result")).toMatchObject([{ success: true, output: "Done 🎉." }]);
     expect(running.refused.length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("a session's effort", () => {
+  const asked = async (vendor: Vendor, path: string) => {
+    const running = await startVendor(vendor, Array(4).fill(done));
+    onTestFinished(running.close);
+    const env = { ...vendor.env(running.url), CHIMERA_THINKING_LEVEL: "low" };
+    const models = createModels({ env, chain: anthropicFirst });
+    const options = { resolveModel: () => models(vendor.model), tools: [look] };
+    for (const effort of ["high", "medium", "off", "default"])
+      await takeTurn(options, { settings: { options: { effort } } });
+    expect(running.refused).toEqual([]);
+    const found = (body: unknown) => path.split(".").reduce((at: unknown, key) => (at as Loose)?.[key], body);
+    return running.answered.map(({ body }) => found(body));
+  };
+
+  it("is asked for on every wire, each time as the session says, and else as the program was started", async () => {
+    const old = { model: "claude-haiku-4-5", thinking: "enabled", maxOutput: 64_000 } as const;
+    const second = { model: "gemini-2.5-flash", third: false };
+    const levels = ["high", "medium", undefined, "low"];
+    expect(await asked(createClaude(), "output_config.effort")).toEqual(levels);
+    expect(await asked(createClaude(old), "thinking.budget_tokens")).toEqual([24_576, 12_288, undefined, 4_096]);
+    expect(await asked(createChatVendor(deepseek), "reasoning_effort")).toEqual(levels);
+    expect(await asked(createAzure(), "reasoning.effort")).toEqual(levels);
+    const config = "generationConfig.thinkingConfig";
+    expect(await asked(createGemini(), `${config}.thinkingLevel`)).toEqual(["HIGH", "MEDIUM", undefined, "LOW"]);
+    expect(await asked(createGemini(second), `${config}.thinkingBudget`)).toEqual([24_576, 12_288, undefined, 4_096]);
+    expect(await asked(createOllama({ levels: true }), "think")).toEqual(levels);
+  });
+
+  it("that a model does not take is left out from then on, and its reasoning stays", async () => {
+    const vendor = createAzure({ efforts: ["high"] });
+    const running = await startVendor(vendor, [done, done]);
+    onTestFinished(running.close);
+    const models = createModels({ env: vendor.env(running.url), chain: anthropicFirst });
+    const options = { resolveModel: () => models(vendor.model) };
+    for (let n = 0; n < 2; n++) await takeTurn(options, { settings: { options: { effort: "low" } } });
+    expect(running.refused).toHaveLength(1);
+    expect(running.answered.map(({ body }) => body.include)).toEqual(Array(2).fill(["reasoning.encrypted_content"]));
   });
 });
 
@@ -256,6 +312,34 @@ describe("OpenAI", () => {
       ...["reasoning", "message", "reasoning", "function_call", "function_call_output"],
     ]);
     expect(input[5]).toMatchObject({ phase: "commentary", content: [{ type: "output_text", text: "Between." }] });
+  });
+
+  it("is asked for no more than its model can say, in the field that its server knows", async () => {
+    const asked = async (dialect: ChatDialect, replies = [done, done]) => {
+      const { running, events } = await talk(createChatVendor(dialect), replies, { prompts: ["go", "again"] });
+      expect(of(events, "agent_result")).toMatchObject([{ success: true }, { success: true }]);
+      const limits = running.answered.map(({ body }) => [body.max_completion_tokens, body.max_tokens]);
+      return { limits, refused: running.refused.length };
+    };
+    const never = [undefined, undefined];
+    expect(await asked(openaiChat)).toEqual({ limits: Array(2).fill([16_384, undefined]), refused: 0 });
+    expect(await asked(openrouter)).toEqual({ limits: Array(2).fill([undefined, 128_000]), refused: 0 });
+    expect(await asked(geminiChat)).toEqual({ limits: [never, never], refused: 0 });
+    // An older server behind the same address, one that can say less, and one that wants neither field.
+    const older = { ...openaiChat, fields: ["max_tokens"] };
+    expect(await asked(older)).toEqual({ limits: Array(2).fill([undefined, 16_384]), refused: 1 });
+    expect(await asked({ ...openaiChat, maxOutput: 4_096 })).toEqual({ limits: [never, never], refused: 1 });
+    expect(await asked({ ...openaiChat, fields: [] })).toEqual({ limits: [never, never], refused: 2 });
+    // A window that the limit alone fills, in the words of claude-code-best/claude-code#272 and ChatGPTNextWeb/NextChat#3195.
+    for (const words of [
+      "'max_tokens' or 'max_completion_tokens' is too large: 16384. This model's maximum context length is 8192 tokens and your request has 235 input tokens (16384 > 8192 - 235). None",
+      "This model's maximum context length is 8192 tokens. However, you requested 16448 tokens (64 in the messages, 16384 in the completion). Please reduce the length of the messages or completion.",
+    ]) {
+      const check = ({ max_completion_tokens: limit }: { max_completion_tokens?: number }) => {
+        if (limit !== undefined) invalid(words);
+      };
+      expect(await asked({ ...openaiChat, check })).toEqual({ limits: [never, never], refused: 1 });
+    }
   });
 
   it("that has no reasoning, or shows no summaries of it, is asked without", async () => {

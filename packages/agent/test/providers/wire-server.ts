@@ -30,8 +30,9 @@ export async function serveWire(replies: readonly WireReply[]): Promise<WireServ
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const { url: path = "", headers } = incoming;
-    // What Ollama is asked about a model is not part of a conversation.
+    // What a server is asked about its models is not part of a conversation.
     if (path === "/api/show") return void outgoing.writeHead(200).end("{}");
+    if (incoming.method === "GET") return void outgoing.writeHead(404).end("{}");
     requests.push({ path, headers, body: JSON.parse(Buffer.concat(chunks).toString() || "{}") });
     const reply = replies[Math.min(requests.length, replies.length) - 1] as WireReply;
     const { status = 200, writes = [], after = "end" } = reply;

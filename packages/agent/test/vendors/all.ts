@@ -29,7 +29,7 @@ export const vendors: readonly VendorRow[] = [
   },
   { name: "OpenAI, a model that moved to Responses", create: () => createMovedModel("gpt-5.6-sol") },
   { name: "OpenAI, a codex model", create: () => createMovedModel("gpt-5.3-codex"), env: high },
-  { name: "Azure", create: createAzure, env: high },
+  { name: "Azure", create: () => createAzure(), env: high },
   { name: "OpenAI, Chat Completions", create: () => createChatVendor(openaiChat) },
   { name: "DeepSeek", create: () => createChatVendor(deepseek) },
   { name: "OpenRouter", create: () => createChatVendor(openrouter) },

@@ -22,6 +22,10 @@ export interface ChatDialect {
   env(url: string): Record<string, string>;
   /** Fields of requests besides OpenAI's. */
   readonly fields?: readonly string[];
+  /** The model's output limit. */
+  readonly maxOutput?: number;
+  /** How pictures are refused. */
+  readonly blind?: { readonly status: number; readonly words: string };
   /** Fields of assistant messages besides OpenAI's. */
   readonly messageFields?: readonly string[];
   /** The deltas in which reasoning comes, and what of them the message must carry when it comes back. */
@@ -81,6 +85,9 @@ export const openaiChat: ChatDialect = {
   name: "OpenAI (chat)",
   model: "gpt-4o",
   env: (url) => ({ OPENAI_API_KEY: "sk-o", OPENAI_BASE_URL: `${url}/v1` }),
+  fields: ["max_completion_tokens"],
+  // https://platform.openai.com/docs/models/gpt-4o
+  maxOutput: 16_384,
 };
 
 /**
@@ -89,8 +96,17 @@ export const openaiChat: ChatDialect = {
  */
 export const deepseek: ChatDialect = {
   name: "DeepSeek",
-  model: "deepseek-v4",
+  model: "deepseek-v4-pro",
   env: (url) => ({ DEEPSEEK_API_KEY: "sk-d", DEEPSEEK_BASE_URL: `${url}/v1` }),
+  // https://api-docs.deepseek.com/api/create-chat-completion
+  fields: ["max_tokens"],
+  maxOutput: 384_000,
+  // rikkahub/rikkahub#1433
+  blind: {
+    status: 400,
+    words:
+      "Failed to deserialize the JSON body into the target type: messages[1]: unknown variant `image_url`, expected `text` at line 1 column 679289",
+  },
   messageFields: ["reasoning_content"],
   reasoning: (texts) => ({
     deltas: piecesOf(texts.join("")).map((reasoning_content) => ({ reasoning_content })),
@@ -111,8 +127,11 @@ export const deepseek: ChatDialect = {
 /** https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks: details come back unmodified and in order. */
 export const openrouter: ChatDialect = {
   name: "OpenRouter",
-  model: "anthropic/claude-opus-5-5",
+  model: "anthropic/claude-opus-5.5",
   env: (url) => ({ OPENROUTER_API_KEY: "sk-r", OPENROUTER_BASE_URL: `${url}/api/v1` }),
+  // https://openrouter.ai/docs/api/reference/parameters#max-tokens
+  fields: ["max_tokens"],
+  maxOutput: 128_000,
   messageFields: ["reasoning_details"],
   reasoning(texts, hidden, ids) {
     const format = "anthropic-claude-v1";
@@ -171,6 +190,7 @@ export function refusingTools(model: string): ChatDialect {
     ...openaiChat,
     name: `OpenAI (chat, ${model})`,
     model,
+    maxOutput: 128_000,
     check({ tools, reasoning_effort }) {
       if (/codex/.test(model))
         invalid(`This model is only supported in v1/responses and not in v1/chat/completions.`, {}, 404);
@@ -187,10 +207,20 @@ export function refusingTools(model: string): ChatDialect {
 
 const FIELDS = ["model", "stream", "stream_options", "reasoning_effort", "prompt_cache_key", "tools", "messages"];
 
-function checkFields(body: Loose, { model, fields = [] }: ChatDialect): void {
+function checkFields(body: Loose, { model, fields = [], maxOutput = Number.POSITIVE_INFINITY }: ChatDialect): void {
+  // anomalyco/opencode#37964
+  if (body.max_tokens !== undefined && fields.includes("max_completion_tokens"))
+    invalid(
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+      { param: "max_tokens", code: "unsupported_parameter" },
+    );
   const extra = unknownKey(body, [...FIELDS, ...fields]);
   if (extra) invalid(`Unrecognized request argument supplied: ${extra}`);
   if (body.model !== model) invalid(`The model \`${body.model}\` does not exist`, { code: "model_not_found" }, 404);
+  const limit = body.max_completion_tokens ?? body.max_tokens ?? 1;
+  // enoch3712/ExtractThinker#346
+  if (limit > maxOutput)
+    invalid(`max_tokens is too large: ${limit}. This model supports at most ${maxOutput} completion tokens.`);
   if (!Array.isArray(body.messages) || body.messages.length === 0) invalid("[] is too short - 'messages'");
   for (const { type, function: tool } of body.tools ?? []) {
     if (type !== "function" || !/^[a-zA-Z0-9_-]{1,64}$/.test(tool?.name)) invalid("Invalid 'tools[0].function.name'");
@@ -200,7 +230,11 @@ function checkFields(body: Loose, { model, fields = [] }: ChatDialect): void {
 const MESSAGE_FIELDS = ["role", "content", "tool_calls", "tool_call_id", "extra_content"];
 
 /** https://platform.openai.com/docs/guides/function-calling#handling-function-calls */
-function checkMessages(messages: Loose[], { messageFields = [] }: ChatDialect): void {
+function checkMessages(messages: Loose[], { messageFields = [], blind }: ChatDialect): void {
+  const pictured = messages.some(
+    ({ content }) => Array.isArray(content) && content.some(({ type }: Loose) => type === "image_url"),
+  );
+  if (blind && pictured) invalid(blind.words, {}, blind.status);
   let open: string[] = [];
   messages.forEach((message, at) => {
     const extra = unknownKey(message, [...MESSAGE_FIELDS, ...messageFields]);

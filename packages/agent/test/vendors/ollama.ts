@@ -42,6 +42,9 @@ export function createOllama(options: OllamaOptions = {}): Vendor {
         return { status: 200, body: { parameters, capabilities, model_info: info, license: "x".repeat(100_000) } };
       }
       checkFields(body, capabilities, levels);
+      // ollama/ollama#17301
+      if (!capabilities.includes("vision") && body.messages.some(({ images }: Loose) => images?.length))
+        refuse(400, "this model does not support image input");
       body.messages.forEach(checkMessage);
       const reply = next();
       const calls = reply.says.flatMap((said) =>

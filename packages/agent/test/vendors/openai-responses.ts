@@ -23,6 +23,8 @@ export interface ResponsesOptions {
   readonly elsewhere?: Vendor;
   /** What the model may be asked for besides an answer. @defaultValue both */
   readonly offers?: readonly ("reasoning" | "summary")[];
+  /** The efforts that the model knows. @defaultValue all */
+  readonly efforts?: readonly string[];
 }
 
 export function createResponses(options: ResponsesOptions = {}): Vendor {
@@ -45,6 +47,13 @@ export function createResponses(options: ResponsesOptions = {}): Vendor {
       if (method !== "POST" || path !== served) invalid(`Invalid URL (${method} ${path})`, {}, 404);
       if (!headers[keyHeader]) invalid("You didn't provide an API key.", {}, 401);
       checkFields(body, model.replace(/^azure\//, ""), offers);
+      const { effort } = body.reasoning ?? {};
+      // anomalyco/models.dev#331
+      if (effort && options.efforts && !options.efforts.includes(effort))
+        invalid(
+          `Unsupported value: '${effort}' is not supported with the '${body.model}' model. Supported values are: '${options.efforts.join("', '")}'.`,
+          { param: "reasoning.effort", code: "unsupported_value" },
+        );
       checkInput(body.input, known);
       const reply = next();
       const items = reply.says.flatMap((said) => itemOf(said, ids));
@@ -56,8 +65,9 @@ export function createResponses(options: ResponsesOptions = {}): Vendor {
 }
 
 /** Azure is the same at another address (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses). */
-export function createAzure(): Vendor {
+export function createAzure(options: Pick<ResponsesOptions, "efforts"> = {}): Vendor {
   return createResponses({
+    ...options,
     name: "Azure (responses)",
     model: "azure/my-deployment",
     path: "/openai/v1/responses",

@@ -88,8 +88,13 @@ it.each<[string, () => Vendor, RegExp, (body: Loose) => void]>([
   ],
   ["a budget", createClaude, /adaptive/, (body) => (body.thinking = { type: "enabled", budget_tokens: 2000 })],
 
-  ["reasoning without its content", createAzure, /not persisted/, (body) => delete body.input[1].encrypted_content],
-  ["content altered", createAzure, /could not be verified/, (body) => (body.input[1].encrypted_content += "x")],
+  [
+    "reasoning without its content",
+    () => createAzure(),
+    /not persisted/,
+    (body) => delete body.input[1].encrypted_content,
+  ],
+  ["content altered", () => createAzure(), /could not be verified/, (body) => (body.input[1].encrypted_content += "x")],
   [
     "reasoning after its item",
     createAzure,
@@ -120,7 +125,7 @@ it.each<[string, () => Vendor, RegExp, (body: Loose) => void]>([
     /required following/,
     (body) => delete body.input.find((item: Loose) => item.phase).phase,
   ],
-  ["a parameter nobody knows", createAzure, /Unknown parameter/, (body) => (body.max_tokens = 5)],
+  ["a parameter nobody knows", () => createAzure(), /Unknown parameter/, (body) => (body.max_tokens = 5)],
 
   [
     "a signature left out",

@@ -42,6 +42,8 @@ export interface Vendor {
   readonly model: string;
   /** Keys and addresses that lead to this vendor. */
   env(url: string): Record<string, string>;
+  /** What the vendor says of its models. @defaultValue nothing */
+  models?(): unknown;
   /** Replies in the form in which they are to come back, in order. */
   readonly sent: Loose[];
   /** The replies in a request, in the same form. */
@@ -88,6 +90,12 @@ export async function startVendor(vendor: Vendor, replies: readonly ModelReply[]
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const { method = "", url: path = "", headers } = incoming;
     const request = { method, path, headers, body: JSON.parse(Buffer.concat(chunks).toString() || "null") };
+    if (method === "GET") {
+      const models = vendor.models?.();
+      outgoing.writeHead(models ? 200 : 404, { "content-type": "application/json" });
+      outgoing.end(JSON.stringify(models ?? {}));
+      return;
+    }
     const answer = tryAnswer(vendor, request, next);
     if ("stream" in answer) {
       answered.push(request);

@@ -2,6 +2,7 @@
 import type { DialectName } from "@chimera/acp-server";
 import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Durability } from "@chimera/event-store";
+import { EFFORT_LEVELS, type EffortLevel } from "../effort.js";
 import { LOG_LEVELS, type LogLevel } from "../log/log.js";
 import { choice, type Kind, list, number, packages, path, text, toggle } from "./kind.js";
 
@@ -101,6 +102,15 @@ export const CONFIG_KEYS = {
     env: "*_MODEL",
     project: "set",
     help: "Model to use (default: by the keys that are set, else offline)",
+  }),
+  effort: key<EffortLevel>({
+    kind: choice(EFFORT_LEVELS),
+    default: "default",
+    flag: "effort",
+    value: "<level>",
+    env: "*_EFFORT",
+    project: "nothing",
+    help: "How hard the model thinks: off, low, medium or high (default: as it does by itself)",
   }),
   providers: key<Readonly<Record<string, ProviderPackage>>>({
     kind: packages,

@@ -40,12 +40,13 @@ export function sessionRoutes(parts: Parts) {
 
     "POST /sessions": async (c) => {
       const body = await readBody(c, "POST /sessions", { prompt: "missing_prompt" });
-      const { prompt, model, max_steps, allowed_tools, cwd, persist = true } = body;
+      const { prompt, model, effort, max_steps, allowed_tools, cwd, persist = true } = body;
       const { session, sessionToken: session_token } = await createSession({
         ...(cwd !== undefined && { cwd }),
         persist,
         settings: {
           ...(model !== undefined && { model }),
+          ...(effort !== undefined && { options: { ...sessions.defaults.options, effort } }),
           ...(max_steps !== undefined && { maxSteps: max_steps }),
           ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
         },

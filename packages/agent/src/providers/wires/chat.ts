@@ -5,19 +5,28 @@
 import type { Json } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { isJsonObject, type JsonObject } from "../../json.js";
-import type { Effort } from "../effort.js";
+import { type Effort, type EffortChoice, effortOf } from "../effort.js";
 import { oddEnding } from "../endings.js";
 import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
 import { type PicturesMessage, type PromptPart, promptParts, withPictures } from "../prompt-parts.js";
 import { providerError } from "../provider-error.js";
 import type { Reply } from "../reply.js";
+import type { LimitField } from "../table.js";
 import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 import { writtenCall } from "../written-call.js";
 
 export interface ChatSettings {
   readonly model: string;
   /** Sent as `reasoning_effort` where the person asked for one. */
-  readonly effort: Effort | null;
+  readonly effort: EffortChoice | null;
+  /** Whether the server takes an effort. @defaultValue true */
+  readonly efforts?: boolean;
+  /** The most tokens of a reply, where that is known. */
+  readonly maxOutput?: number;
+  /** The field that says how long a reply may be; null where the server is left to decide. */
+  readonly limitField: LimitField | null;
+  /** Whether the other field was refused. @defaultValue false */
+  readonly limitRefused?: boolean;
   /** Whether requests name their session, for the vendor's cache. */
   readonly cacheKey: boolean;
   /** Whether messages that call have a `reasoning_content` even where another model made them. @defaultValue false */
@@ -39,23 +48,38 @@ const chat: Wire<ChatSettings> = {
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
   refusesSeal: /thought.?signature|reasoning_details|invalid `?signature/i,
   // What a server does not know is left out from then on.
-  fallback(settings, said) {
+  fallback(settings, said, request) {
     if (settings.cacheKey && /prompt_cache_key/.test(said)) return { ...settings, cacheKey: false };
-    if (settings.effort && /reasoning_effort/.test(said)) return { ...settings, effort: null };
+    if (effortIn(request, settings) && /reasoning_effort/.test(said)) return { ...settings, efforts: false };
+    if (limitIn(request, settings) && LIMIT.test(said)) return { ...settings, ...otherLimit(settings, said) };
     if (!settings.fillReasoning && /reasoning_content/.test(said)) return { ...settings, fillReasoning: true };
     return null;
   },
 };
 
+/** The field, or how much of the window is asked for with it. */
+const LIMIT = /max_(?:completion_)?tokens|in the completion/i;
+
+const TOO_LARGE = /too large|too high|at most|maximum|exceed|range|less than/i;
+
+/** A server that does not know the one field gets the other; where the number is refused, it is left to decide. */
+function otherLimit({ limitField, limitRefused }: ChatSettings, said: string): Partial<ChatSettings> {
+  if (limitRefused || TOO_LARGE.test(said)) return { limitField: null };
+  return { limitField: limitField === "max_tokens" ? "max_completion_tokens" : "max_tokens", limitRefused: true };
+}
+
 // --- what goes out ---
 
-function bodyOf({ system, tools, messages, session }: ModelRequest, settings: ChatSettings) {
-  const { model, effort, cacheKey, fillReasoning = false } = settings;
+function bodyOf(request: ModelRequest, settings: ChatSettings) {
+  const { system, tools, messages, session } = request;
+  const { model, cacheKey, fillReasoning = false } = settings;
+  const effort = effortIn(request, settings);
   return {
     model,
     stream: true as const,
     stream_options: { include_usage: true },
     ...(effort && { reasoning_effort: effort }),
+    ...limitIn(request, settings),
     ...(cacheKey && session !== undefined && { prompt_cache_key: session }),
     ...(tools.length > 0 && { tools: tools.map(wireTool) }),
     messages: [
@@ -64,6 +88,17 @@ function bodyOf({ system, tools, messages, session }: ModelRequest, settings: Ch
     ],
   };
 }
+
+function effortIn(request: ModelRequest, { effort, efforts = true }: ChatSettings): Effort | null {
+  return efforts ? effortOf(request, effort) : null;
+}
+
+function limitIn({ maxOutput: asked }: ModelRequest, { limitField, maxOutput }: ChatSettings): Limit | null {
+  const tokens = asked ?? maxOutput;
+  return limitField && tokens !== undefined ? { [limitField]: tokens } : null;
+}
+
+type Limit = { readonly [field in LimitField]?: number };
 
 function wireTool({ name, description, inputSchema }: ModelRequest["tools"][number]) {
   return { type: "function" as const, function: { name, description, parameters: { ...inputSchema } } };

@@ -4,6 +4,7 @@
  */
 import type { Json } from "@chimera/acp-schema/events";
 import { isJsonObject, type JsonObject } from "../../json.js";
+import { budgetOf, type EffortChoice, effortOf } from "../effort.js";
 import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
 import { type PromptPart, promptParts } from "../prompt-parts.js";
 import { providerError } from "../provider-error.js";
@@ -13,16 +14,11 @@ import { calledBy, ownName, writtenCall } from "../written-call.js";
 
 export interface GeminiSettings {
   readonly model: string;
-  /** How the model is asked to think; null for one that cannot. */
-  readonly thinking: GeminiThinking | null;
+  /** How the model is asked to think, or only asked to show it; null for one that cannot. */
+  readonly thinking: "level" | "budget" | "shown" | null;
+  readonly effort: EffortChoice | null;
   /** Whether the first call of each reply must be signed, as from Gemini 3 on. */
   readonly signed: boolean;
-}
-
-export interface GeminiThinking {
-  readonly level?: "LOW" | "MEDIUM" | "HIGH";
-  /** Tokens, for models that know no levels. */
-  readonly budget?: number;
 }
 
 export function createGeminiModel(options: GeminiSettings & Endpoint): Model {
@@ -44,8 +40,7 @@ const gemini: Wire<GeminiSettings> = {
     if (!signed && /missing a thought.?signature/i.test(said)) return { ...settings, signed: true };
     if (signed && /(invalid|corrupted) thought.?signature/i.test(said)) return { ...settings, signed: false };
     if (!thinking || !/thinking|thought/i.test(said)) return null;
-    const asked = thinking.level !== undefined || thinking.budget !== undefined;
-    return { ...settings, thinking: asked ? {} : null };
+    return { ...settings, thinking: thinking === "shown" ? null : "shown" };
   },
 };
 
@@ -64,20 +59,25 @@ interface Content {
   parts: WirePart[];
 }
 
-function bodyOf({ system, tools, messages }: ModelRequest, { thinking, signed }: GeminiSettings) {
+function bodyOf(request: ModelRequest, settings: GeminiSettings) {
+  const { system, tools, messages } = request;
+  const thinks = settings.thinking && (request.effort ?? settings.effort) !== "off";
   return {
     ...(system && { systemInstruction: { parts: [{ text: system }] } }),
     ...(tools.length > 0 && { tools: [{ functionDeclarations: tools.map(wireTool) }] }),
-    ...(thinking && { generationConfig: { thinkingConfig: thinkingOf(thinking) } }),
-    contents: contentsOf(messages, signed),
+    ...(thinks && { generationConfig: { thinkingConfig: thinkingOf(request, settings) } }),
+    contents: contentsOf(messages, settings.signed),
   };
 }
 
-function thinkingOf({ level, budget }: GeminiThinking) {
+const LEVELS = { low: "LOW", medium: "MEDIUM", high: "HIGH" } as const;
+
+function thinkingOf(request: ModelRequest, { thinking, effort: usual }: GeminiSettings) {
+  const effort = effortOf(request, usual);
   return {
     includeThoughts: true,
-    ...(level !== undefined && { thinkingLevel: level }),
-    ...(budget !== undefined && { thinkingBudget: budget }),
+    ...(effort && thinking === "level" && { thinkingLevel: LEVELS[effort] }),
+    ...(effort && thinking === "budget" && { thinkingBudget: budgetOf(effort) }),
   };
 }
 

@@ -5,7 +5,7 @@
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { AgentError, isAgentError } from "../../errors.js";
 import { isJsonObject, type JsonObject } from "../../json.js";
-import type { Effort } from "../effort.js";
+import { type EffortChoice, effortOf } from "../effort.js";
 import type { Model, ModelMessage, ModelRequest } from "../model.js";
 import type { Post, PostReply } from "../post.js";
 import { type PicturesMessage, type PromptPart, promptParts, withPictures } from "../prompt-parts.js";
@@ -18,8 +18,9 @@ export interface OllamaSettings {
   readonly model: string;
   /** How much the model is asked to hold, in tokens. */
   readonly contextWindow: number;
-  /** null leaves it to the model. */
-  readonly think: Effort | true | null;
+  /** How the model is asked to think: by a level, or just to; null for one that cannot. */
+  readonly thinking: "level" | "switch" | null;
+  readonly effort: EffortChoice | null;
 }
 
 export function createOllamaModel(options: OllamaSettings & Endpoint): Model {
@@ -31,6 +32,8 @@ export interface OllamaFacts {
   /** What the model was made for, in tokens, or what its file asks for. */
   readonly contextLength: number | null;
   readonly thinks: boolean;
+  /** undefined where the server does not say. */
+  readonly sees: boolean | undefined;
 }
 
 /** Asks about a model (https://docs.ollama.com/api-reference/show-model-details); a server that cannot say leaves it open. */
@@ -50,10 +53,12 @@ export async function showModel(
   const error = asText(answer["error"]);
   if (/not found/i.test(error))
     throw new AgentError("model_unavailable", `Ollama says: ${error}. \`ollama pull ${model}\` fetches it`);
-  const capabilities = answer["capabilities"];
+  const { capabilities } = answer;
+  const can = (what: string) => Array.isArray(capabilities) && capabilities.includes(what);
   return {
     contextLength: askedLength(asText(answer["parameters"])) ?? madeFor(answer["model_info"]),
-    thinks: Array.isArray(capabilities) && capabilities.includes("thinking"),
+    thinks: can("thinking"),
+    sees: Array.isArray(capabilities) ? can("vision") : undefined,
   };
 }
 
@@ -83,20 +88,22 @@ const ollama: Wire<OllamaSettings> = {
   framing: "lines",
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
   // Few models know levels, and some that think cannot be asked to.
-  fallback({ think, ...settings }, said) {
-    if (!think || !/think/i.test(said)) return null;
-    return { ...settings, think: think === true ? null : true };
+  fallback({ thinking, ...settings }, said) {
+    if (!thinking || !/think/i.test(said)) return null;
+    return { ...settings, thinking: thinking === "level" ? "switch" : null };
   },
 };
 
 // --- what goes out ---
 
-function bodyOf({ system, tools, messages }: ModelRequest, { model, contextWindow, think }: OllamaSettings) {
+function bodyOf(request: ModelRequest, { model, contextWindow, thinking, effort: usual }: OllamaSettings) {
+  const { system, tools, messages } = request;
+  const effort = thinking && effortOf(request, usual);
   const called = calledBy(messages);
   return {
     model,
     stream: true as const,
-    ...(think && { think }),
+    ...(effort && { think: thinking === "level" ? effort : true }),
     options: { num_ctx: contextWindow },
     ...(tools.length > 0 && { tools: tools.map(wireTool) }),
     messages: [

@@ -4,7 +4,7 @@
  */
 import type { Json } from "@chimera/acp-schema/events";
 import { isJsonObject, type JsonObject } from "../../json.js";
-import type { Effort } from "../effort.js";
+import { type Effort, type EffortChoice, effortOf } from "../effort.js";
 import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
 import { type PromptPart, promptParts } from "../prompt-parts.js";
 import { providerError } from "../provider-error.js";
@@ -14,7 +14,9 @@ import { writtenCall } from "../written-call.js";
 
 export interface ResponsesSettings {
   readonly model: string;
-  readonly effort: Effort | null;
+  readonly effort: EffortChoice | null;
+  /** Whether the model takes an effort. @defaultValue true */
+  readonly efforts?: boolean;
   /** Whether the model is asked for its reasoning; one that has none refuses that. @defaultValue true */
   readonly reasoning?: boolean;
   /** Whether it is asked for summaries of it, which not every account may have. @defaultValue true */
@@ -36,19 +38,24 @@ const responses: Wire<ResponsesSettings> = {
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
   refusesSeal:
     /encrypted.content.*(verif|decrypt|pars)|required following item|required 'reasoning' item|not persisted/i,
-  fallback(settings, said) {
+  fallback(settings, said, request) {
     const { summary = true, reasoning = true } = settings;
+    if (effortIn(request, settings) && REFUSES_EFFORT.test(said)) return { ...settings, efforts: false };
     if (summary && /reasoning.?summar|must be verified/i.test(said)) return { ...settings, summary: false };
     if (reasoning && /reasoning|encrypted content is not supported/i.test(said))
-      return { ...settings, reasoning: false, effort: null };
+      return { ...settings, reasoning: false };
     return null;
   },
 };
 
+const REFUSES_EFFORT = /reasoning.?effort|unsupported value: '(?:low|medium|high)'/i;
+
 // --- what goes out ---
 
-function bodyOf({ system, tools, messages, session }: ModelRequest, settings: ResponsesSettings) {
-  const { model, effort, reasoning = true, summary = true } = settings;
+function bodyOf(request: ModelRequest, settings: ResponsesSettings) {
+  const { system, tools, messages, session } = request;
+  const { model, reasoning = true, summary = true } = settings;
+  const effort = effortIn(request, settings);
   return {
     model,
     stream: true as const,
@@ -62,6 +69,10 @@ function bodyOf({ system, tools, messages, session }: ModelRequest, settings: Re
     ...(tools.length > 0 && { tools: tools.map(wireTool) }),
     input: messages.flatMap(itemsOf),
   };
+}
+
+function effortIn(request: ModelRequest, { effort, efforts = true }: ResponsesSettings): Effort | null {
+  return efforts ? effortOf(request, effort) : null;
 }
 
 function wireTool({ name, description, inputSchema }: ModelRequest["tools"][number]) {

@@ -1,9 +1,8 @@
 /** Anthropic Messages, https://platform.claude.com/docs/en/api/messages: blocks in order, thinking that is signed. */
-import { budgetOf } from "../../effort.js";
 import type { Model } from "../../model.js";
 import { createWireModel, type Endpoint, type Wire } from "../../wire.js";
 import { createMessagesReader } from "./reply.js";
-import { type MessagesSettings, messagesRequest, type Thinking } from "./request.js";
+import { type MessagesSettings, messagesRequest } from "./request.js";
 
 export function createMessagesModel(options: MessagesSettings & Endpoint): Model {
   return createWireModel(messages, options);
@@ -35,17 +34,14 @@ const REFUSES_THINKING = new RegExp(`${ASKED}.{0,120}${REFUSED}|${REFUSED}.{0,60
 /** A refusal of what was said before, though it may name thinking too. */
 const ABOUT_A_MESSAGE = /\bmessages\.\d/;
 
-/** A model that does not take one way of asking for thinking gets the other one, then none. */
+/** A model that does not take one way of asking for thinking gets the other one, then none; one that can say less is asked for less. */
 function askOtherwise(settings: MessagesSettings, said: string): MessagesSettings | null {
-  const { thinking, maxOutput } = settings;
+  const most = Number(/max_tokens: \d+ > (\d+)/.exec(said)?.[1]);
+  if (most > 0 && most < settings.maxOutput) return { ...settings, maxOutput: most };
+  const { thinking, refused = false } = settings;
   if (!thinking) return null;
   if (/start with a thinking block/i.test(said)) return { ...settings, thinking: null };
   if (!REFUSES_THINKING.test(said) || ABOUT_A_MESSAGE.test(said)) return null;
-  const { effort, refused, form } = thinking;
   if (refused) return { ...settings, thinking: null };
-  const other: Thinking | null =
-    form === "budget"
-      ? { form: "adaptive", effort, refused: true }
-      : effort && { form: "budget", effort, tokens: budgetOf(effort, maxOutput), refused: true };
-  return { ...settings, thinking: other };
+  return { ...settings, thinking: thinking === "budget" ? "adaptive" : "budget", refused: true };
 }

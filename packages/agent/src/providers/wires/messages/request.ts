@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { ReasoningPart } from "@chimera/acp-schema/events";
 import { isJsonObject } from "../../../json.js";
 import type { ToolImage } from "../../../tool.js";
-import type { Effort } from "../../effort.js";
+import { budgetOf, type Effort, type EffortChoice, effortOf } from "../../effort.js";
 import type { ModelMessage, ModelRequest } from "../../model.js";
 import { promptParts } from "../../prompt-parts.js";
 import { writtenCall } from "../../written-call.js";
@@ -11,21 +11,21 @@ import { writtenCall } from "../../written-call.js";
 export interface MessagesSettings {
   readonly model: string;
   readonly maxOutput: number;
-  readonly thinking: Thinking | null;
+  /**
+   * How the model is asked to think; null for one that cannot. Models from 4.6 on decide how much, within an effort; older ones are
+   * given a number of tokens (https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking).
+   */
+  readonly thinking: "adaptive" | "budget" | null;
+  /** Whether the other way was refused. @defaultValue false */
+  readonly refused?: boolean;
+  readonly effort: EffortChoice | null;
 }
-
-/**
- * How a model is asked to think. Models from 4.6 on decide how much, within an effort; older ones are given a number of tokens
- * (https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking).
- */
-export type Thinking =
-  | { readonly form: "adaptive"; readonly effort: Effort | null; readonly refused?: true }
-  | { readonly form: "budget"; readonly tokens: number; readonly effort: Effort | null; readonly refused?: true };
 
 /** The body of a request, and the digest of the conversation in it, which the thinking of the answer is bound to. */
 export function messagesRequest(conversation: ModelRequest, settings: MessagesSettings) {
-  const { wire, digest } = wireMessages(conversation, settings.thinking?.form !== "budget");
-  return { body: bodyOf(conversation, settings, wire), digest };
+  const thinking = thinkingFor(conversation, settings);
+  const { wire, digest } = wireMessages(conversation, thinking?.form !== "budget");
+  return { body: bodyOf(conversation, settings, thinking, wire), digest };
 }
 
 /** For the check against the vendor's own types. */
@@ -62,8 +62,12 @@ const CACHED = { type: "ephemeral" } as const;
 /** Four marks are allowed, and the system text has one. */
 const MARKED_MESSAGES = 3;
 
-function bodyOf({ system, tools, maxOutput: asked }: ModelRequest, settings: MessagesSettings, wire: WireMessage[]) {
-  const { model, maxOutput, thinking } = settings;
+function bodyOf(
+  { system, tools, maxOutput: asked }: ModelRequest,
+  { model, maxOutput }: MessagesSettings,
+  thinking: Thinking | null,
+  wire: WireMessage[],
+) {
   const least = thinking?.form === "budget" ? thinking.tokens + 1 : 1;
   markForCache(wire);
   return {
@@ -88,6 +92,17 @@ function markForCache(wire: readonly WireMessage[]): void {
     const last = content.at(-1);
     if (last) last.cache_control = CACHED;
   }
+}
+
+type Thinking =
+  | { readonly form: "adaptive"; readonly effort: Effort | null }
+  | { readonly form: "budget"; readonly tokens: number };
+
+/** A model that decides by itself may think unless the person says no; one that needs a number does when it is asked to. */
+function thinkingFor(request: ModelRequest, { thinking, effort: usual, maxOutput }: MessagesSettings): Thinking | null {
+  const effort = effortOf(request, usual);
+  if (thinking === "budget") return effort && { form: thinking, tokens: budgetOf(effort, maxOutput) };
+  return thinking && (request.effort ?? usual) !== "off" ? { form: thinking, effort } : null;
 }
 
 function thinkingOf(thinking: Thinking) {

@@ -1,0 +1,92 @@
+/** Pictures for models that cannot see them: a sentence in their place, so that no picture stops a conversation for good. */
+import type { PromptBlock } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
+import { isAgentError } from "../errors.js";
+import { beginAgain } from "./begin-again.js";
+import type { Model, ModelMessage, ModelRequest } from "./model.js";
+
+/**
+ * The model, with sentences for pictures where it is known not to see. A refusal that speaks of pictures is learned for the model; one
+ * that gives no reason may be for a picture too, so the request is repeated without, and if that helps the session goes on so.
+ */
+export function withSight(model: Model): Model {
+  let blind = model.sees === false;
+  /** Sessions with a picture that was refused. */
+  const spared = new Set<string>();
+  return {
+    ...model,
+    stream(request) {
+      if (!request.messages.some(hasPicture)) return model.stream(request);
+      const { session = "" } = request;
+      let [sent, guessed] = [false, false];
+      const ask = () => {
+        sent = !blind && !spared.has(session);
+        return model.stream(sent ? request : withoutPictures(request));
+      };
+      return beginAgain(ask, (error) => {
+        if (!sent) {
+          // It was not the picture.
+          if (guessed) spared.delete(session);
+          return false;
+        }
+        if (!isAgentError(error)) return false;
+        blind ||= CANNOT_SEE.test(error.message);
+        if (blind || error.code !== "bad_request") return blind;
+        if (spared.size >= MOST_SPARED) spared.clear();
+        spared.add(session);
+        guessed = true;
+        return true;
+      });
+    },
+  };
+}
+
+// --- internal ---
+
+const MOST_SPARED = 256;
+
+/** Vendors' words for a model without eyes; `test/providers/sight.test.ts` has where each was read. */
+const CANNOT_SEE = new RegExp(
+  [
+    "image(?:s|_url|\\W+inputs?)?\\W.{0,40}(?:not supported|unsupported|only supported by|not enabled)",
+    "(?:not|n't|un) ?support.{0,40}\\b(?:image|vision|multi-?modal)",
+    "no endpoints found that support image",
+    "(?:unknown variant|unsupported content part type:) \\W?image_url",
+    "variant of untagged enum \\w*content",
+    "not a multi-?modal model",
+    "(?:content must be|sequence, expected) a string",
+  ].join("|"),
+  "i",
+);
+
+function hasPicture(message: ModelMessage): boolean {
+  if (message.role === "tool") return Boolean(message.images?.length);
+  return message.role === "user" && Boolean(message.content?.some(isPictureBlock));
+}
+
+function isPictureBlock(block: PromptBlock): boolean {
+  return block.type === "image";
+}
+
+function withoutPictures(request: ModelRequest): ModelRequest {
+  return {
+    ...request,
+    messages: request.messages.map((message) => (hasPicture(message) ? inWords(message) : message)),
+  };
+}
+
+function inWords(message: ModelMessage): ModelMessage {
+  if (message.role === "tool") {
+    const { images = [], ...rest } = message;
+    return { ...rest, output: [message.output, ...images.map(sentence)].filter(Boolean).join("\n") };
+  }
+  if (message.role !== "user" || !message.content) return message;
+  const content = message.content.map((block) =>
+    isPictureBlock(block) ? { type: "text" as const, text: sentence(block as { mimeType?: unknown }) } : block,
+  );
+  return { ...message, content };
+}
+
+function sentence({ mimeType }: { readonly mimeType?: unknown }): string {
+  return `[A picture (${startOf(String(mimeType), 80)}) is here that you cannot see: say so if it matters, and ask for it in words.]`;
+}
