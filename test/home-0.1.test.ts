@@ -124,12 +124,24 @@ function expectSameAfterLoss(shown: readonly string[], golden: readonly string[]
 
 const linesOf = (text: string) => text.split("\n").filter((line) => line !== "");
 
+/**
+ * Version 0.1 brought back a turn that a later one had cut off, without its files, and kept the later one back (decision 0048).
+ * By session and call, what is right.
+ */
+const CORRECTED: Record<string, Record<number, { remaining: number; tree: Record<string, string> }>> = {
+  slash: { 3: { remaining: 0, tree: { "a.txt": "2\n" } } },
+};
+
 test.each(PROGRAMS)("undo and redo in sessions of %s: the same reports, the same files", LONG, (program) =>
   onFreshHome(async (atEnd) => {
     const server = await serve(program, atEnd);
-    for (const [name, expected] of Object.entries(facts.rewinds)) {
+    for (const [name, frozen] of Object.entries(facts.rewinds)) {
       const id = sessions[name]!;
       if (programOf(id) !== program) continue;
+      const expected = frozen.map((call, at) => {
+        const { remaining, tree } = { ...call.report, tree: call.tree, ...CORRECTED[name]?.[at] };
+        return { ...call, report: { ...call.report, remaining }, tree };
+      });
       const calls = expected.map((each) => ({ do: each.do, body: each.body }));
       expect(await rewindAll(server, id, calls), name).toEqual(expected);
     }

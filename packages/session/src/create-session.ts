@@ -1,7 +1,7 @@
 /** Puts one session together: log, history, queue, permissions, settings and undo. */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
-import type { SessionSnapshots } from "@chimera/snapshot-store";
+import type { Direction, SessionSnapshots } from "@chimera/snapshot-store";
 import type { Agent, McpServer } from "./agent-port.js";
 import { createAttachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
@@ -10,6 +10,8 @@ import { createJournal } from "./journal.js";
 import { limits } from "./limits.js";
 import { createLiveSettings } from "./live-settings.js";
 import { createPermissionBroker } from "./permissions.js";
+import { isRecorded } from "./recover.js";
+import { createRewind, type Rewind, type RewindOptions } from "./rewind.js";
 import type { OwnTurn } from "./run-turn.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import { modeOf, type Settings } from "./settings.js";
@@ -17,7 +19,6 @@ import { namedError } from "./storage-error.js";
 import { type Summary, type SummaryFacts, summarize } from "./summary.js";
 import { createTurnQueue } from "./turn-queue.js";
 import { createTurnRunner } from "./turn-runner.js";
-import { createRewind, type Direction, type Rewind, type RewindOptions } from "./undo.js";
 import type { Files } from "./workspace.js";
 
 export interface SessionDeps {
@@ -129,15 +130,15 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     if (birth.persistent) await deps.store.writeSummary(id, summary()).catch(onError);
   };
 
-  /** A change outside a turn: a record like any other, so that every client sees it. */
-  const change = (event: AgentEvent, origin?: string) => {
+  /** A change outside a turn: a record like any other, so that every client sees it. Resolves when it is durable. */
+  const change = (event: AgentEvent, origin?: string): Promise<void> => {
     requireOpen();
     journal.settle(queue.busy());
-    void journal.accept(event, { turn: null, origin });
+    return journal.accept(event, { turn: null, origin });
   };
 
   const settings = createLiveSettings(birth.settings, (event, origin) => {
-    change(event, origin);
+    void change(event, origin);
     deps.onSetting(event, id);
   });
 
@@ -145,17 +146,20 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     if (closing) throw new SessionError("session_closed", `session ${id} is closed; load it again`);
   }
 
-  const rewind = createRewind({ history: () => journal.history, snapshots: deps.snapshots, record: change });
+  const rewind = createRewind({
+    history: () => journal.history,
+    snapshots: deps.snapshots,
+    lastSeq: () => writer.lastSeq,
+    record: async (event, origin) => change(event, origin),
+    recorded: isRecorded(deps.store, id),
+  });
   const rewindIdle = async (direction: Direction, options?: RewindOptions) => {
     requireOpen();
     if (session.state !== "idle") {
       throw new SessionError("turn_running", `cannot ${direction} while a turn runs; cancel it or wait for it`);
     }
     await queue.quiet();
-    const report = await rewind(direction, options);
-    // The files are back: a client that hears so finds it in the log, too.
-    await writer.durable();
-    return report;
+    return rewind(direction, options);
   };
 
   async function shut(by: "cancel" | "eviction"): Promise<void> {
@@ -181,7 +185,14 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     createdAt,
     persistent: birth.persistent,
     ended,
-    snapshots: deps.snapshots,
+    snapshots: deps.snapshots && {
+      drop: deps.snapshots.drop,
+      edits: deps.snapshots.edits,
+      list: async () => {
+        const { turns } = journal.history;
+        return (await deps.snapshots!.list()).filter(({ turn }) => !turns[turn]?.filesUndone);
+      },
+    },
     get history() {
       return journal.history;
     },
@@ -254,7 +265,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       const title = text.replace(/\s+/g, " ").trim();
       if (title.length > limits.titleLength)
         throw new SessionError("invalid_setting", `a title has at most ${limits.titleLength} characters`);
-      change({ type: "title_changed", metadata: { title } }, origin);
+      void change({ type: "title_changed", metadata: { title } }, origin);
       // Lists of other processes are made of summaries.
       void saveSummary();
     },
@@ -262,13 +273,13 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       mcpServers = servers;
     },
     notify(level, text) {
-      change({ type: "notice", metadata: { level, text } });
+      void change({ type: "notice", metadata: { level, text } });
     },
     clear(origin) {
-      change({ type: "cleared", metadata: {} }, origin);
+      void change({ type: "cleared", metadata: {} }, origin);
     },
     markForked(from, at) {
-      change({ type: "forked", metadata: { from, at } });
+      void change({ type: "forked", metadata: { from, at } });
     },
     undo: (options) => rewindIdle("undo", options),
     redo: (options) => rewindIdle("redo", options),

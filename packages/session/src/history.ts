@@ -1,7 +1,6 @@
 /**
- * The fold of a log: the visible conversation, which turns are undone, what is still open. A live session folds each record
- * as it appends it; a loaded one folds the whole log; both end with the same state, because this is the only place it comes
- * from.
+ * The fold of a log: the visible conversation, which turns are undone, what is unresolved. A live session folds each record
+ * as it appends it and a loaded one folds the whole log, so both have the same state.
  */
 import type { Message, Metadata, SessionEvent, StopReason } from "@chimera/acp-schema/events";
 import { createParts, summedUp, textOf } from "@chimera/acp-schema/parts";
@@ -14,6 +13,10 @@ export interface TurnState {
   started: boolean;
   ended: boolean;
   undone: boolean;
+  /** What it did to files is undone: with the turn itself, or with the one before it when it took no step. */
+  filesUndone: boolean;
+  /** It was undone when a later turn took its first step: nothing brings it back. */
+  cutOff: boolean;
   /** Model steps taken; the model does not see a turn that took none (a slash command). */
   steps: number;
   /** It summed up what came before: it can be undone, though it may have taken no step. */
@@ -65,6 +68,10 @@ export interface History {
   undoable(): TurnState[];
   /** Turns that redo can bring back, in the order they ran. */
   redoable(): TurnState[];
+  /** The turns whose files go with the given ones, in the order they are taken: those without a step go with the turn before. */
+  filesOf(taken: readonly TurnState[], direction: "undo" | "redo"): number[];
+  /** The turns whose files can still be undone or redone. */
+  reachable(): Set<number>;
   /** Turn numbers hidden from `session/load`. */
   hidden(): Set<number>;
   /** How many records of the given types there are, lost ones too: what a dialect's event ids are counted from. */
@@ -105,13 +112,20 @@ export function createHistory(): History {
   const reply = createParts();
   const counts = new Map<string, number>();
   const older = createOlderReader();
+  const turnOf = ({ turn }: SessionEvent): TurnState | undefined => (turn === null ? undefined : turns[turn]);
+  const numbersOf = (which: (turn: TurnState) => boolean) => turns.filter(which).map(({ number }) => number);
+  let anyUndone = false;
 
-  const turnOf = (record: SessionEvent): TurnState | undefined =>
-    record.turn === null ? undefined : turns[record.turn];
+  const rewind = (taken: readonly TurnState[], direction: "undo" | "redo") => {
+    anyUndone = true;
+    for (const number of history.filesOf(taken, direction)) turns[number]!.filesUndone = direction === "undo";
+    for (const turn of taken) turn.undone = direction === "undo";
+  };
 
-  /** Marks the last (or first) `count` turns that are (not) undone, by what `undo` and `redo` recorded. */
-  const rewind = (list: TurnState[], count: number, undone: boolean) => {
-    for (const turn of undone ? list.slice(-count) : list.slice(0, count)) turn.undone = undone;
+  /** The first effect of a turn takes away what could be redone. */
+  const takesEffect = (turn: TurnState): TurnState => {
+    if (anyUndone && !hasEffect(turn)) for (const other of turns) if (other?.filesUndone) other.cutOff = true;
+    return turn;
   };
 
   /** The summary that counts before the given turn, and the turns that stay beside it. */
@@ -128,11 +142,17 @@ export function createHistory(): History {
     openPermissions,
     facts,
     undoable: () => turns.filter((turn) => turn.number >= cleared && turn.ended && !turn.undone && hasEffect(turn)),
-    redoable: () => {
-      const last = turns.findLast((turn) => hasEffect(turn) && !turn.undone);
-      return turns.filter((turn) => turn.undone && hasEffect(turn) && turn.number > (last?.number ?? -1));
+    redoable: () => turns.filter((turn) => turn.number >= cleared && turn.undone && !turn.cutOff),
+    filesOf(taken, direction) {
+      const first = taken[0]?.number ?? Number.POSITIVE_INFINITY;
+      if (direction === "undo") {
+        return numbersOf(({ number, ended, filesUndone }) => number >= first && ended && !filesUndone).reverse();
+      }
+      const next = history.redoable()[taken.length]?.number ?? Number.POSITIVE_INFINITY;
+      return numbersOf((turn) => turn.number >= first && turn.number < next && turn.filesUndone && !turn.cutOff);
     },
-    hidden: () => new Set(turns.filter((turn) => turn.undone || turn.number < cleared).map((turn) => turn.number)),
+    reachable: () => new Set(numbersOf(({ number, cutOff }) => number >= cleared && !cutOff)),
+    hidden: () => new Set(numbersOf((turn) => turn.undone || turn.number < cleared)),
     messages(before) {
       const { summary, kept } = visible(before);
       if (!summary) return kept.flatMap((turn) => turn.messages);
@@ -167,6 +187,8 @@ export function createHistory(): History {
             started: false,
             ended: false,
             undone: false,
+            filesUndone: false,
+            cutOff: false,
             steps: 0,
             compacted: false,
             stopReason: null,
@@ -182,7 +204,7 @@ export function createHistory(): History {
           break;
         case "step_start":
           facts.steps++;
-          if (turn) turn.steps++;
+          if (turn) takesEffect(turn).steps++;
           break;
         case "text_delta":
         case "thought_delta":
@@ -237,7 +259,7 @@ export function createHistory(): History {
           const { summary: text, from_turn: fromTurn, from_call } = record.metadata;
           const skipped = summedUp(turns[fromTurn]?.messages ?? [], from_call);
           summaries.push({ text, fromTurn, skipped, by: turn });
-          if (turn) turn.compacted = true;
+          if (turn) takesEffect(turn).compacted = true;
           break;
         }
         case "cleared":
@@ -245,15 +267,15 @@ export function createHistory(): History {
           summaries = [];
           break;
         case "undo":
-          rewind(history.undoable(), record.metadata.turns, true);
+          rewind(history.undoable().slice(-record.metadata.turns), "undo");
           break;
         case "redo":
-          rewind(history.redoable(), record.metadata.turns, false);
+          rewind(history.redoable().slice(0, record.metadata.turns), "redo");
           break;
         case "agent_result":
           // An agent of somebody else may yield no steps; its result then says how many it took.
-          if (turn && turn.steps === 0) {
-            turn.steps = record.metadata.steps;
+          if (turn && turn.steps === 0 && record.metadata.steps > 0) {
+            takesEffect(turn).steps = record.metadata.steps;
             facts.steps += record.metadata.steps;
           }
           // An older log says only here what the turn cost and called.

@@ -15,6 +15,8 @@ export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { type ListedOptions, listedSessions } from "./listed.js";
 export { createOlderReader, OLDER_METADATA } from "./older-log.js";
 export type { OpenPermission } from "./permissions.js";
+export { recoverRestores } from "./recover.js";
+export type { Rewind, RewindOptions, RewindReport } from "./rewind.js";
 export type { OwnTurn, TurnOwner } from "./run-turn.js";
 export type { Accepted, Attachment, PromptInput, Session, SessionClient, SessionState } from "./session.js";
 export {
@@ -39,6 +41,5 @@ export {
 } from "./settings.js";
 export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
 export { readSummary, type Summary } from "./summary.js";
-export type { Rewind, RewindOptions, RewindReport } from "./undo.js";
 export { visibleRecords } from "./visible.js";
 export type { ClientEffects, Files } from "./workspace.js";

@@ -6,7 +6,7 @@ import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import { createHistory, type History } from "./history.js";
 import { createRecorder, type Place, type Recorder } from "./recorder.js";
-import { repair } from "./repair.js";
+import { endTurns } from "./recover.js";
 import { namedError } from "./storage-error.js";
 import type { Summary } from "./summary.js";
 
@@ -104,7 +104,7 @@ export function createJournal(deps: {
     settle(busy) {
       if (owed === null) return;
       try {
-        repair(history, recorder, owed, busy);
+        endTurns(history, recorder, owed, busy);
         owed = null;
         void durable();
       } catch (error) {

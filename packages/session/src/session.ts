@@ -8,9 +8,9 @@ import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Agent, McpServer } from "./agent-port.js";
 import type { History } from "./history.js";
 import type { OpenPermission } from "./permissions.js";
+import type { RewindOptions, RewindReport } from "./rewind.js";
 import type { FlagOption, Mode, Settings } from "./settings.js";
 import type { Summary } from "./summary.js";
-import type { RewindOptions, RewindReport } from "./undo.js";
 import type { ClientEffects } from "./workspace.js";
 
 /** idle: ready. running: a turn is in progress. cancelled: a cancel arrived and the turn is unwinding. */
@@ -113,6 +113,6 @@ export interface Session {
   close(by: Extract<ResolvedBy, "cancel" | "eviction">): Promise<void>;
   /** Resolves when the session has been closed, by whomever. */
   readonly ended: Promise<void>;
-  /** What undo works from; null where files are not kept. */
+  /** The files of turns that are not undone; null where files are not kept. */
   readonly snapshots: Pick<SessionSnapshots, "drop" | "list" | "edits"> | null;
 }

@@ -2,19 +2,20 @@
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
 import { createMemoryStore, makeSessionId } from "@chimera/event-store";
-import type { SnapshotStore } from "@chimera/snapshot-store";
+import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import type { Agent, McpServer } from "./agent-port.js";
 import { createSession, type SessionBirth, type SessionDeps } from "./create-session.js";
 import { SessionError } from "./errors.js";
 import { createHistory, type History } from "./history.js";
 import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
 import { createLiveSessions } from "./live-sessions.js";
+import { isRecorded, settleFiles } from "./recover.js";
+import type { Rewind } from "./rewind.js";
 import type { OwnTurn, TurnOwner } from "./run-turn.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import { DEFAULT_SETTINGS, type Flags, ownBounds, requireModelName, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
 import { readSummary, type Summary, summarize } from "./summary.js";
-import type { Rewind } from "./undo.js";
 import { type Files, plainFiles } from "./workspace.js";
 
 export interface CreateOptions {
@@ -101,6 +102,8 @@ export interface SessionsDeps {
   readonly onUnload?: (sessionId: string) => Promise<void>;
   /** Called with the record of a setting that a client changed: `model_changed`, `mode_changed` and the like. */
   readonly onSetting?: (change: AgentEvent, sessionId: string) => void;
+  /** Called with an undo that a crash interrupted, once it is repaired or could not be. */
+  readonly onRecovered?: (report: RecoveryReport) => void;
   readonly onError?: (error: unknown, sessionId: string) => void;
 }
 
@@ -130,11 +133,14 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const loading = new Map<string, Promise<Session>>();
   const loadListeners = new Set<(session: Session) => void>();
 
-  const depsOf = (store: EventStore<SessionEvent, Summary>, birth: Omit<SessionBirth, "history">): SessionDeps => ({
+  const snapshotsOf = ({ writer, cwd, directories }: SessionBirth): SessionSnapshots | null =>
+    deps.snapshots?.session(writer.id, { cwd, directories }) ?? null;
+
+  const depsOf = (store: EventStore<SessionEvent, Summary>, snapshots: SessionSnapshots | null): SessionDeps => ({
     agent: deps.agent,
     resolveCommand: async (session, text, rewind) => deps.commands?.resolve(sessions, session, text, rewind),
     store,
-    snapshots: deps.snapshots?.session(birth.writer.id, { cwd: birth.cwd, directories: birth.directories }) ?? null,
+    snapshots,
     disk,
     clock,
     monotonic,
@@ -146,8 +152,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
     onError,
   });
 
-  const admit = (store: EventStore<SessionEvent, Summary>, birth: SessionBirth): Session => {
-    const session = createSession(depsOf(store, birth), birth);
+  const admit = (store: SessionDeps["store"], birth: SessionBirth, snapshots = snapshotsOf(birth)): Session => {
+    const session = createSession(depsOf(store, snapshots), birth);
     live.add(session);
     deps.onLoad?.(session);
     for (const listener of loadListeners) listener(session);
@@ -168,8 +174,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const history = createHistory();
       for await (const { event } of deps.store.read(id, { onDamage: history.lost })) history.apply(event);
       const opens = { ...defaultsIn(summary.cwd), ...live.switched(id) };
-      return admit(deps.store, { writer, history, ...rememberedBirth(summary, history, opens) });
+      const birth = { writer, history, ...rememberedBirth(summary, history, opens) };
+      const snapshots = snapshotsOf(birth);
+      await settleFiles(snapshots, isRecorded(deps.store, id), deps.onRecovered);
+      return admit(deps.store, birth, snapshots);
     } catch (error) {
+      deps.snapshots?.release(id);
       await writer.close().catch(() => {});
       throw namedError(error, id);
     }

@@ -7,10 +7,10 @@ import { startOf } from "@chimera/acp-schema/text";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
 import { isSessionError } from "./errors.js";
 import { listedSessions } from "./listed.js";
+import type { Rewind } from "./rewind.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
 import { MODES, parseMode } from "./settings.js";
-import type { Rewind } from "./undo.js";
 
 export interface SlashContext {
   readonly session: Session;

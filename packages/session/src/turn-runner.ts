@@ -74,7 +74,7 @@ export function createTurnRunner(deps: {
   /** Undo that cannot be kept costs the undo of this turn, not the turn. */
   const keepSnapshot = async (place: Place): Promise<void> => {
     try {
-      await snapshots?.endTurn();
+      await snapshots?.endTurn(journal.history.reachable());
     } catch (error) {
       deps.onError(error);
       const reason = error instanceof Error ? error.message : String(error);
