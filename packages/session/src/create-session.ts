@@ -153,19 +153,24 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     record: async (event, origin) => change(event, origin),
     recorded: isRecorded(deps.store, id),
   });
+  let rewinding: Promise<unknown> = Promise.resolve();
   const rewindIdle = async (direction: Direction, options?: RewindOptions) => {
     requireOpen();
     if (session.state !== "idle") {
       throw new SessionError("turn_running", `cannot ${direction} while a turn runs; cancel it or wait for it`);
     }
     await queue.quiet();
-    return rewind(direction, options);
+    const report = rewind(direction, options);
+    rewinding = report.catch(() => {});
+    return report;
   };
 
   async function shut(by: "cancel" | "eviction"): Promise<void> {
     const dropped = queue.stop();
     broker.release(by);
     await queue.idle();
+    // It cannot record anything any more, and puts its files back.
+    await rewinding;
     try {
       journal.settle(new Set());
       for (const turn of dropped) recorder.write({ type: "cancelled", metadata: { output: "" } }, { turn });

@@ -51,7 +51,8 @@ export function createRewind(deps: {
       if (!isRecorded) await files.takeBack();
       throw error;
     }
-    await files.keep();
+    // A journal that cannot be removed does no harm: the next load finds the record.
+    await files.keep().catch(() => {});
   }
 
   async function rewind(direction: Direction, options: RewindOptions): Promise<RewindReport> {

@@ -182,6 +182,21 @@ describe("undo", () => {
     expect([file("0.txt"), file("1.txt"), said(session.history)]).toEqual([null, null, []]);
   });
 
+  test("an undo that a close overtakes happened whole or not at all", async () => {
+    const { sessions, session, file } = await open();
+    for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
+    const undo = session.undo().then(
+      () => true,
+      () => false,
+    );
+    await sessions.close(session.id);
+    const undone = await undo;
+    const again = await sessions.load(session.id);
+    expect([file("1.txt"), said(again.history)]).toEqual(undone ? [null, ["one"]] : ["two", ["one", "two"]]);
+    await again[undone ? "redo" : "undo"]();
+    expect([file("1.txt"), said(again.history)]).toEqual(undone ? ["two", ["one", "two"]] : [null, ["one"]]);
+  });
+
   test("after a clear there is nothing left to redo", async () => {
     const { sessions, session, file } = await open();
     await runPrompt(sessions, session.id, "one");
