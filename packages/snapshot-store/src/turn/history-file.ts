@@ -55,12 +55,15 @@ export function readHistory(directory: string): HistoryContent {
   if (text === null) return EMPTY_HISTORY;
   const [head, ...lines] = text.split("\n");
   let content = parseHead(head!);
+  let open: Row[] = [];
   for (const row of lines.flatMap(parseRow)) {
-    if (row.ended !== undefined) content = withEnded(content, row.ended);
-    else if (row.turn !== undefined) content = { ...content, open: [row] };
-    else if (content.open.length > 0) (content.open as Row[]).push(row);
+    if (row.ended !== undefined) {
+      content = withEnded(content, row.ended);
+      open = [];
+    } else if (row.turn !== undefined) open = [row];
+    else if (open.length > 0) open.push(row);
   }
-  return content;
+  return { ...content, open };
 }
 
 /** The history once a turn has ended. */
