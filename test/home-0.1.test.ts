@@ -124,12 +124,24 @@ function expectSameAfterLoss(shown: readonly string[], golden: readonly string[]
 
 const linesOf = (text: string) => text.split("\n").filter((line) => line !== "");
 
+/**
+ * Version 0.1 brought back a turn that a later one had cut off, without its files, and kept the later one back (decision 0048).
+ * By session and call, what is right.
+ */
+const CORRECTED: Record<string, Record<number, { remaining: number; tree: Record<string, string> }>> = {
+  slash: { 3: { remaining: 0, tree: { "a.txt": "2\n" } } },
+};
+
 test.each(PROGRAMS)("undo and redo in sessions of %s: the same reports, the same files", LONG, (program) =>
   onFreshHome(async (atEnd) => {
     const server = await serve(program, atEnd);
-    for (const [name, expected] of Object.entries(facts.rewinds)) {
+    for (const [name, frozen] of Object.entries(facts.rewinds)) {
       const id = sessions[name]!;
       if (programOf(id) !== program) continue;
+      const expected = frozen.map((call, at) => {
+        const { remaining, tree } = { ...call.report, tree: call.tree, ...CORRECTED[name]?.[at] };
+        return { ...call, report: { ...call.report, remaining }, tree };
+      });
       const calls = expected.map((each) => ({ do: each.do, body: each.body }));
       expect(await rewindAll(server, id, calls), name).toEqual(expected);
     }
@@ -138,17 +150,17 @@ test.each(PROGRAMS)("undo and redo in sessions of %s: the same reports, the same
 
 describe("after a crash", () => {
   /**
-   * Version 0.1 finished an undo that was interrupted, and wrote no record of it: files and log disagreed until the next undo. A
-   * version that takes it back, or that records it, is as welcome; from here on both end in the same files.
+   * Version 0.1 finished an undo that was interrupted, and wrote no record of it: files and log disagreed until the next undo. It
+   * is taken back now (decision 0048), but for the one whose journal version 0.1 had removed already.
    */
-  test("all files are restored or none, and undo and redo work from there", LONG, () =>
+  test("files are as the log says, and undo and redo work from there", LONG, () =>
     onFreshHome(async (atEnd) => {
       const server = await serve("otter", atEnd);
       // The first session that a program opens settles what was interrupted, in every session.
       await server.run("list files", { cwd: `${WORK}/start` });
       for (const [name, { before, after }] of Object.entries(facts.crashes)) {
         const id = sessions[name]!;
-        expect([before, after], name).toContainEqual(treeOf(join(WORK, name)));
+        expect(treeOf(join(WORK, name)), name).toEqual(name === "undo-unrecorded" ? before : after);
         expect(readdirSync(join(HOME, "snapshots", id)), name).not.toContain("restore.json");
         const rewound = await rewindAll(server, id, [undo(), redo(), undo({ steps: 99 })]);
         expect(rewound[0]!.tree, name).toEqual(before);

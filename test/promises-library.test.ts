@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
+import { MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import {
   type Dialect,
   ferretDialect,
@@ -13,13 +14,7 @@ import {
 import { createMemoryStore } from "@chimera/event-store";
 import { listPidfiles, stopAll } from "@chimera/host/pidfile";
 import { createApp } from "@chimera/http-server";
-import {
-  createSessions,
-  createSlashPalette,
-  DEFAULT_SESSION_TTL,
-  MODE_FLAGS,
-  type SessionsDeps,
-} from "@chimera/session";
+import { createSessions, createSlashPalette, DEFAULT_SESSION_TTL, type SessionsDeps } from "@chimera/session";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { scratchTree } from "./scratch.js";
 import { startServer } from "./server.js";

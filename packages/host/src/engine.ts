@@ -14,11 +14,10 @@ import {
 } from "@chimera/agent/providers";
 import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import { createSessions, createSlashPalette, SessionError, type Summary } from "@chimera/session";
-import { createSnapshotStore } from "@chimera/snapshot-store";
+import { createSessions, createSlashPalette, recoverRestores, SessionError, type Summary } from "@chimera/session";
+import { createSnapshotStore, type RecoveryReport } from "@chimera/snapshot-store";
 import { type AgentSources, loadAgent, openCodingAgent } from "./coding-agent.js";
 import { createEffort } from "./effort.js";
-import { holdSession } from "./hold-session.js";
 import type { Log } from "./log/log.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
@@ -70,6 +69,10 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     const historyLimit = values.acp_history;
     return acpServer({ profile, engine: async () => engine, extensions, cwd, forced: null, historyLimit, log });
   };
+  const onRecovered = ({ sessionId: session, result, message }: RecoveryReport) => {
+    const said = result === "failed" ? "an interrupted undo is still unfinished" : "an interrupted undo was settled";
+    log.warn(said, { session, result, message });
+  };
   const sessions = createSessions({
     agent: turns.agent,
     async admit(asked) {
@@ -106,12 +109,10 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
       await Promise.all([turns.closeSession(id), ...extensions.map((extension) => extension.onUnload?.(id))]);
     },
     onSetting: ({ type, metadata }, session) => log.debug(type.replaceAll("_", " "), { session, ...metadata }),
+    onRecovered,
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
-  for (const { sessionId, result, message } of await snapshots.recover(holdSession(store, paths.snapshots))) {
-    const said = result === "failed" ? "an interrupted undo is still unfinished" : "an interrupted undo was settled";
-    log.warn(said, { session: sessionId, result, message });
-  }
+  await recoverRestores(store, snapshots, onRecovered);
   /** What the person who started the program lets any session have: a session may ask for less of it. */
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
   const engine: RunningEngine = {

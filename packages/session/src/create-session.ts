@@ -3,7 +3,7 @@ import type { Agent, EngineMemory, TurnSettings } from "@chimera/acp-schema/agen
 import { type ChangedSettings, type Conversation, modeOf } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
-import type { SessionSnapshots } from "@chimera/snapshot-store";
+import type { Direction, SessionSnapshots } from "@chimera/snapshot-store";
 import type { Attachments } from "./attachments.js";
 import { namedError, SessionError } from "./errors.js";
 import { createJournal, type Journal } from "./journal.js";
@@ -11,7 +11,8 @@ import { NEVER_RAN } from "./last-record.js";
 import { limits } from "./limits.js";
 import { createPermissions, type Permissions } from "./permissions.js";
 import { acceptPrompt, type PromptDeps } from "./prompt.js";
-import { createRewind, type Direction, type Rewind, type RewindOptions } from "./rewind.js";
+import { isRecorded } from "./recover.js";
+import { createRewind, type Rewind, type RewindOptions } from "./rewind.js";
 import type { OwnedSession, ReadableSession, ResolvedCommand, Session } from "./session.js";
 import { changeEvent, type Settings, settingsOf } from "./settings.js";
 import { type Summary, type SummaryFacts, summarize } from "./summary.js";
@@ -128,7 +129,13 @@ function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     activity,
     life,
     change,
-    rewind: createRewind({ conversation: () => journal.conversation, snapshots: deps.snapshots, record: change }),
+    rewind: createRewind({
+      conversation: () => journal.conversation,
+      snapshots: deps.snapshots,
+      lastSeq: () => writer.lastSeq,
+      record: async (event, origin) => change(event, origin),
+      recorded: isRecorded(deps.store, writer.id),
+    }),
     summary,
     /** Not waited for by the next turn; the store keeps the order. */
     async saveSummary() {
@@ -185,7 +192,14 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "
     directories: birth.directories,
     createdAt: birth.createdAt,
     persistent: birth.persistent,
-    snapshots,
+    snapshots: snapshots && {
+      drop: snapshots.drop,
+      edits: snapshots.edits,
+      async list() {
+        const { turns } = journal.conversation;
+        return (await snapshots.list()).filter(({ turn }) => !turns[turn]?.filesUndone);
+      },
+    },
     summary,
     get conversation() {
       return journal.conversation;

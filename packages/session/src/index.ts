@@ -14,6 +14,7 @@ export { isSessionError, SessionError, type SessionErrorCode } from "./errors.js
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { type ListedOptions, listedSessions } from "./listed.js";
 export { foldLog, type SessionLogs } from "./logs.js";
+export { recoverRestores } from "./recover.js";
 export type { Rewind, RewindOptions, RewindReport } from "./rewind.js";
 export type {
   Accepted,

@@ -109,7 +109,7 @@ function startTurn(
   /** When the snapshot fails, the turn cannot be undone, but it ends as it would have. */
   const keepSnapshot = async (): Promise<void> => {
     try {
-      await snapshots?.endTurn();
+      await snapshots?.endTurn(journal.conversation.reachable());
     } catch (error) {
       onError(error);
       const text = `what this turn changed cannot be undone: ${error instanceof Error ? error.message : String(error)}`;

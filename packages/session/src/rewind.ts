@@ -1,7 +1,7 @@
 /** Undo and redo of turns: the conversation by a record, the files by the snapshots of the turns it names. */
-import type { Conversation, TurnView } from "@chimera/acp-schema/conversation";
+import type { Conversation } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, FileOutcome } from "@chimera/acp-schema/events";
-import type { RestoreReport, SessionSnapshots } from "@chimera/snapshot-store";
+import type { Direction, Restore, SessionSnapshots } from "@chimera/snapshot-store";
 
 export interface RewindOptions {
   /** How many turns. @defaultValue 1 */
@@ -22,16 +22,37 @@ export interface RewindReport {
   readonly message: string;
 }
 
-export type Direction = "undo" | "redo";
-
 export type Rewind = (direction: Direction, options?: RewindOptions) => Promise<RewindReport>;
 
+/** The session's queue sees to it that calls take turns. */
 export function createRewind(deps: {
   readonly conversation: () => Conversation;
   readonly snapshots: SessionSnapshots | null;
-  /** Resolves when the record is durable. */
+  readonly lastSeq: () => number;
+  /** Appends a record; resolves when it is durable. */
   readonly record: (event: AgentEvent, origin?: string) => Promise<void>;
+  /** Whether the log holds a record of this type after the given number. */
+  readonly recorded: (type: Direction, after: number) => Promise<boolean>;
 }): Rewind {
+  /** The record decides: files stay restored with it and go back without it. */
+  async function write(
+    event: Extract<AgentEvent, { type: Direction }>,
+    after: number,
+    files: Restore,
+    origin?: string,
+  ) {
+    try {
+      await deps.record(event, origin);
+    } catch (error) {
+      // A record that was written and could not be synced counts. The journal then stays, and the next load decides.
+      const isRecorded = await deps.recorded(event.type, after).catch(() => true);
+      if (!isRecorded) await files.takeBack();
+      throw error;
+    }
+    // A journal that cannot be removed does no harm: the next load finds the record.
+    await files.keep().catch(() => {});
+  }
+
   return async (direction, options = {}) => {
     const conversation = deps.conversation();
     const available = direction === "undo" ? conversation.undoable() : conversation.redoable();
@@ -39,37 +60,24 @@ export function createRewind(deps: {
     const remaining = available.length - steps;
     const taken = direction === "undo" ? available.slice(-steps) : available.slice(0, steps);
     if (taken.length === 0) return report(direction, { turns: 0, files: [], conflicts: [], remaining: 0 });
-    const restored = deps.snapshots && (await restoreFiles(deps.snapshots, direction, taken, options));
+    const { force = false, dryRun = false, origin } = options;
+    const after = deps.lastSeq();
+    const numbers = conversation.filesOf(taken, direction);
+    const restored = (await deps.snapshots?.restore(numbers, direction, { after, force, dryRun })) ?? NO_FILES;
     const rewound = {
       turns: steps,
-      files: (restored?.files ?? []).map((file) => ({ ...file })),
-      conflicts: [...(restored?.conflicts ?? [])],
+      files: restored.files.map((file) => ({ ...file })),
+      conflicts: [...restored.conflicts],
       remaining,
     };
-    if (!options.dryRun) await deps.record({ type: direction, metadata: rewound }, options.origin);
+    if (!dryRun) await write({ type: direction, metadata: rewound }, after, restored, origin);
     return report(direction, rewound);
   };
 }
 
 // --- internal ---
 
-/**
- * The file steps of the given turns. Not every turn that can be undone has one (a fork has none of its parent's), and turns
- * that took no model step may have one, so the steps are counted by turn number.
- */
-async function restoreFiles(
-  snapshots: SessionSnapshots,
-  direction: Direction,
-  taken: readonly TurnView[],
-  { force = false, dryRun = false }: RewindOptions,
-): Promise<RestoreReport | null> {
-  const depth = (await snapshots.depth())[direction];
-  if (depth === 0) return null;
-  const { turnNumbers } = await snapshots[direction]({ steps: depth, dryRun: true });
-  const [first, last] = [taken[0]?.number ?? 0, taken.at(-1)?.number ?? 0];
-  const steps = turnNumbers.filter((turn) => (direction === "undo" ? turn >= first : turn <= last)).length;
-  return steps === 0 ? null : snapshots[direction]({ steps, force, dryRun });
-}
+const NO_FILES: Restore = { files: [], conflicts: [], keep: async () => {}, takeBack: async () => {} };
 
 const VERBS = { undo: "rewound", redo: "replayed" } as const;
 

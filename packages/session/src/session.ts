@@ -71,7 +71,7 @@ export interface ReadableSession {
   /** The fold of its log. */
   readonly conversation: Conversation;
   readonly openPermissions: ReadonlyMap<string, OpenPermission>;
-  /** What undo works from; null where files are not kept. */
+  /** The files of turns that are not undone; null where files are not kept. */
   readonly snapshots: Pick<SessionSnapshots, "drop" | "list" | "edits"> | null;
   summary(): Summary;
 }

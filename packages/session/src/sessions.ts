@@ -11,12 +11,13 @@ import {
 } from "@chimera/acp-schema/events";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
 import { createMemoryStore, makeSessionId } from "@chimera/event-store";
-import type { SnapshotStore } from "@chimera/snapshot-store";
+import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import { createSession, type SessionBirth } from "./create-session.js";
 import { namedError, SessionError } from "./errors.js";
 import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
 import { createLoaded, type Loaded } from "./loaded.js";
 import { createCollected, createLogs, foldLog, type SessionLogs } from "./logs.js";
+import { isRecorded, settleFiles } from "./recover.js";
 import type { Rewind } from "./rewind.js";
 import type { OwnedSession, ResolvedCommand, Session, SessionClient } from "./session.js";
 import {
@@ -129,6 +130,8 @@ export interface SessionsDeps {
   readonly onUnload?: (sessionId: string) => Promise<void>;
   /** Called with the record of a setting that a client changed: `model_changed`, `mode_changed` and the like. */
   readonly onSetting?: (change: AgentEvent, sessionId: string) => void;
+  /** Called with an undo that a crash interrupted, once it is repaired or could not be. */
+  readonly onRecovered?: (report: RecoveryReport) => void;
   readonly onError?: (error: unknown, sessionId: string) => void;
 }
 
@@ -202,6 +205,7 @@ interface House {
   readonly start: (cwd: string) => Settings;
   readonly clock: () => number;
   readonly randomHex: (bytes: number) => string;
+  snapshotsOf(birth: SessionBirth): SessionSnapshots | null;
   /** Makes a session of its birth, loaded from now on. */
   open(store: Store, birth: SessionBirth): OwnedSession;
   /** Set by `createSessions`, for commands. */
@@ -235,6 +239,7 @@ function createHouse(deps: SessionsDeps): House {
     clock,
     randomHex,
     sessions: null,
+    snapshotsOf: ({ writer, cwd, directories }) => deps.snapshots?.session(writer.id, { cwd, directories }) ?? null,
     open(store, birth) {
       const { id } = birth.writer;
       const session = createSession(
@@ -243,7 +248,7 @@ function createHouse(deps: SessionsDeps): House {
           resolveCommand: async (one, text, rewind) => deps.commands?.resolve(house.sessions!, one, text, rewind),
           bound: deps.bound ?? ((settings) => settings),
           store,
-          snapshots: deps.snapshots?.session(id, { cwd: birth.cwd, directories: birth.directories }) ?? null,
+          snapshots: house.snapshotsOf(birth),
           attachments: loaded.attachments(id),
           disk: deps.disk ?? plainFiles,
           clock,
@@ -278,11 +283,14 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
   try {
     const conversation = await foldLog(store, id, take ? { take } : {});
     const wasEvicted = house.loaded.wasEvicted(id);
-    const session = house.open(store, { writer, conversation, ...rememberedBirth(summary, house.start(summary.cwd)) });
+    const birth = { writer, conversation, ...rememberedBirth(summary, house.start(summary.cwd)) };
+    await settleFiles(house.snapshotsOf(birth), isRecorded(store, id), deps.onRecovered);
+    const session = house.open(store, birth);
     // A restart must not widen what the program was started with, nor what a person narrowed.
     if (!wasEvicted) change(session, narrower(session.settings, house.start(session.cwd), deps.orders ?? {}));
     return session;
   } catch (error) {
+    deps.snapshots?.release(id);
     await writer.close().catch(() => {});
     throw namedError(error, id);
   }

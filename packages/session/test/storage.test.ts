@@ -1,7 +1,7 @@
 // What happens when the log cannot be written: the turn stops, whoever waits is told, and the first write that succeeds
 // ends the turn.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
@@ -9,7 +9,7 @@ import { createFileStore, createMemoryStore, type EventStore, type LogWriter, St
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Agent, Session, Summary } from "../src/index.js";
-import { makeSessions, recordsOf, speaking, typesOf, untilHeard } from "./fixture.js";
+import { makeSessions, recordsOf, speaking, typesOf, until, untilHeard } from "./fixture.js";
 
 type Store = EventStore<SessionEvent, Summary>;
 
@@ -158,6 +158,37 @@ test("a log that takes a turn's last words no more costs no undo of the files it
   session.prompt({ text: "go" });
   await session.idle();
   expect(await session.snapshots?.list()).toMatchObject([{ turn: 0 }]);
+});
+
+test("an undo that cannot be recorded did not happen: the files are as before, and it works once it can be", async () => {
+  const [root, cwd] = [mkdtempSync(join(tmpdir(), "session-undo-")), mkdtempSync(join(tmpdir(), "session-work-"))];
+  onTestFinished(() => {
+    for (const path of [root, cwd]) rmSync(path, { recursive: true, force: true });
+  });
+  const { store, disk } = await fillingStore();
+  const path = join(cwd, "a.txt");
+  const sessions = makeSessions(
+    async function* (_turn, { workspace }) {
+      yield { type: "step_start", metadata: { step: 0 } };
+      await workspace.willWrite(path);
+      writeFileSync(path, "changed");
+      yield { type: "step_end", metadata: { step: 0 } };
+    },
+    { store, snapshots: createSnapshotStore({ root }) },
+  );
+  const session = await sessions.create({ cwd });
+  writeFileSync(path, "before");
+  session.prompt({ text: "go" });
+  await session.idle();
+  disk.full = true;
+  // The write fails after the record was numbered, and the next one at once.
+  for (let i = 0; i < 2; i++) await expect(session.undo()).rejects.toMatchObject({ code: "storage_full" });
+  expect(readFileSync(path, "utf8")).toBe("changed");
+  disk.full = false;
+  await until(() => session.conversation.undoable().length === 1);
+  expect(await session.undo()).toMatchObject({ turns: 1, conflicts: [] });
+  expect(readFileSync(path, "utf8")).toBe("before");
+  expect((await recordsOf(sessions, session.id)).filter(({ type }) => type === "undo")).toHaveLength(1);
 });
 
 describe("a permission that cannot be recorded", () => {

@@ -5,19 +5,26 @@ import type { SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Agent, Summary } from "../src/index.js";
+import type { Agent, Session, Summary } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, until } from "./fixture.js";
 
-/** Writes its prompt into the file of its turn; a prompt `stop` waits to be cancelled before its first step. */
+/**
+ * Writes its prompt into the file of its turn; a prompt `stop` waits to be cancelled before its first step, and `silent` after
+ * it wrote, without a step.
+ */
 const writing: Agent = async function* ({ prompt, number }, { workspace, signal }) {
   if (prompt.text === "stop") {
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
     return;
   }
-  yield { type: "step_start", metadata: { step: 0 } };
+  if (prompt.text !== "silent") yield { type: "step_start", metadata: { step: 0 } };
   const path = join(workspace.cwd, prompt.text.startsWith("both ") ? "shared.txt" : `${number}.txt`);
   await workspace.willWrite(path);
   await workspace.writeText(path, prompt.text);
+  if (prompt.text === "silent") {
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    return;
+  }
   yield { type: "text_delta", metadata: { text: `wrote ${prompt.text}` } };
   yield { type: "step_end", metadata: { step: 0 } };
 };
@@ -52,6 +59,14 @@ async function open() {
   const session = await sessions.create({ cwd });
   const file = (name: string) => (existsSync(join(cwd, name)) ? readFileSync(join(cwd, name), "utf8") : null);
   return { sessions, session, stop, start, file, cwd };
+}
+
+/** A turn that changes a file and takes no step. */
+async function runSilently(session: Session, wrote: () => boolean): Promise<void> {
+  session.prompt({ text: "silent" });
+  await until(wrote);
+  session.cancel();
+  await session.idle();
 }
 
 const said = (history: { messages(before: number): { role: string; text?: string }[] }) =>
@@ -109,6 +124,86 @@ describe("undo", () => {
     await runPrompt(sessions, session.id, "instead");
     expect((await session.redo()).turns).toBe(0);
     expect([file("0.txt"), file("1.txt"), said(session.conversation)]).toEqual([null, "instead", ["instead"]]);
+  });
+
+  test("a turn that a later one cut off stays cut off, however far back one goes", async () => {
+    const { sessions, session, start, stop, file } = await open();
+    for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
+    await session.undo();
+    await runPrompt(sessions, session.id, "three");
+    await session.undo({ steps: 2 });
+    expect(await session.redo({ steps: 9 })).toMatchObject({ turns: 2, remaining: 0, conflicts: [] });
+    const both = () => [file("0.txt"), file("1.txt"), file("2.txt")];
+    expect([both(), said(session.conversation)]).toEqual([
+      ["one", null, "three"],
+      ["one", "three"],
+    ]);
+    await stop();
+    const again = await start().sessions.load(session.id);
+    expect([said(again.conversation), (await again.redo()).turns]).toEqual([["one", "three"], 0]);
+  });
+
+  test("the files of a turn that took no step go and come back with the turn before it", async () => {
+    const { sessions, session, start, stop, file } = await open();
+    await runPrompt(sessions, session.id, "one");
+    await runSilently(session, () => file("1.txt") === "silent");
+    await runPrompt(sessions, session.id, "three");
+    const files = () => [file("0.txt"), file("1.txt"), file("2.txt")];
+    await session.undo();
+    expect(files()).toEqual(["one", "silent", null]);
+    await session.undo();
+    expect(files()).toEqual([null, null, null]);
+    await stop();
+    const again = await start().sessions.load(session.id);
+    await again.redo();
+    expect(files()).toEqual(["one", "silent", null]);
+    await again.undo();
+    expect(files()).toEqual([null, null, null]);
+    await again.redo({ steps: 2 });
+    expect(files()).toEqual(["one", "silent", "three"]);
+  });
+
+  test("a turn that takes no step leaves what can be redone", async () => {
+    const { sessions, session, file } = await open();
+    for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
+    await session.undo();
+    await runSilently(session, () => file("2.txt") === "silent");
+    expect(await session.redo()).toMatchObject({ turns: 1, conflicts: [] });
+    expect([file("1.txt"), file("2.txt")]).toEqual(["two", "silent"]);
+    await session.undo({ steps: 2 });
+    expect([file("0.txt"), file("1.txt"), file("2.txt")]).toEqual([null, null, null]);
+  });
+
+  test("undos that are asked for at once are done one after another", async () => {
+    const { sessions, session, file } = await open();
+    for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
+    const [first, second] = await Promise.all([session.undo(), session.undo()]);
+    expect([first.turns, first.remaining, second.turns, second.remaining]).toEqual([1, 1, 1, 0]);
+    expect([file("0.txt"), file("1.txt"), said(session.conversation)]).toEqual([null, null, []]);
+  });
+
+  test("an undo that a close overtakes happened whole or not at all", async () => {
+    const { sessions, session, file } = await open();
+    for (const text of ["one", "two"]) await runPrompt(sessions, session.id, text);
+    const undo = session.undo().then(
+      () => true,
+      () => false,
+    );
+    await sessions.close(session.id);
+    const undone = await undo;
+    const again = await sessions.load(session.id);
+    expect([file("1.txt"), said(again.conversation)]).toEqual(undone ? [null, ["one"]] : ["two", ["one", "two"]]);
+    await again[undone ? "redo" : "undo"]();
+    expect([file("1.txt"), said(again.conversation)]).toEqual(undone ? ["two", ["one", "two"]] : [null, ["one"]]);
+  });
+
+  test("after a clear there is nothing left to redo", async () => {
+    const { sessions, session, file } = await open();
+    await runPrompt(sessions, session.id, "one");
+    await session.undo();
+    session.clear();
+    expect((await session.redo()).turns).toBe(0);
+    expect(file("0.txt")).toBeNull();
   });
 
   test("survives a restart, in both directions", async () => {

@@ -1,7 +1,6 @@
 /** Everything this package throws. */
 export type SnapshotErrorCode =
   | "invalid_id"
-  | "invalid_steps"
   | "no_turn"
   | "turn_running"
   | "not_found"
@@ -29,7 +28,7 @@ export function isSnapshotError(error: unknown): error is SnapshotError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-/** Wraps what the file system threw; an error of ours passes through. */
+/** Wraps what the file system threw; a SnapshotError passes through. */
 export function toSnapshotError(error: unknown, doing: string): SnapshotError {
   if (isSnapshotError(error)) return error;
   const code = errnoOf(error) === "ENOSPC" || errnoOf(error) === "EDQUOT" ? "storage_full" : "io";

@@ -5,18 +5,19 @@ export type { SnapshotLimits } from "./limits.js";
 export { DEFAULT_LIMITS } from "./limits.js";
 export { createSnapshotStore } from "./store.js";
 export type {
+  Direction,
   FileChange,
   FileEdit,
   FileOutcome,
   GcReport,
-  HoldSession,
   Outcome,
   RecoveryReport,
+  Restore,
   RestoreOptions,
-  RestoreReport,
   SessionSnapshots,
   SnapshotStore,
   SnapshotStoreOptions,
   SnapshotWorkspace,
   TurnSnapshot,
+  UnfinishedRestore,
 } from "./types.js";

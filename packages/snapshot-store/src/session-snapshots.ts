@@ -1,20 +1,19 @@
-/** The undo history of one session: its calls run one after another, and nothing is lost when the process dies. */
+/** What is kept for the undo of one session: its calls run one after another, and nothing is lost when the process dies. */
 import { existsSync, rmSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
 import type { Run } from "./baseline/run.js";
 import { createBlobs } from "./content/blobs.js";
-import { diffAcross, editsOf } from "./diff/snapshot-diff.js";
+import { editsOf } from "./diff/edits.js";
 import { SnapshotError, toSnapshotError } from "./errors.js";
 import type { SnapshotLimits } from "./limits.js";
 import { createPacer, paced } from "./pacer.js";
-import { makePlan, recoverRestore, restore } from "./restore/restore.js";
-import { lookingAt, type Workplace } from "./restore/workplace.js";
+import { keepRestore, makePlan, restore, settleRestore, takeBackRestore } from "./restore/restore.js";
+import type { Workplace } from "./restore/workplace.js";
 import { type CaptureContext, captureAfter, captureBefore, captureRun } from "./turn/capture.js";
-import { createHistory } from "./turn/history.js";
 import { type Manifest, snapshotOf } from "./turn/manifest.js";
+import { createManifests } from "./turn/manifests.js";
 import type { OpenTurn } from "./turn/open-turn.js";
-import { type Direction, next, type Step, take } from "./turn/stack.js";
-import type { RestoreOptions, RestoreReport, SessionSnapshots, TurnSnapshot } from "./types.js";
+import type { Direction, FileOutcome, RecoveryReport, Restore, RestoreOptions, SessionSnapshots } from "./types.js";
 import type { Roots } from "./workspace/roots.js";
 
 export interface SessionDeps {
@@ -29,7 +28,7 @@ export interface SessionDeps {
 export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   const { sessionId, directory, roots, limits, clock } = deps;
   const blobs = createBlobs(`${directory}/blobs`);
-  const history = createHistory(directory, blobs, roots, limits);
+  const manifests = createManifests(directory, blobs, roots, limits);
   const place: Workplace = { roots, blobs, fileBytes: limits.fileBytes };
   const context: CaptureContext = { roots, blobs, limits, baseline: deps.baseline };
   /** Commands in progress of this session: how to end each. */
@@ -37,28 +36,31 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   let turn: OpenTurn | null = null;
   let ready = false;
   let queue: Promise<unknown> = Promise.resolve();
-  /** What `beginTurn`, which cannot throw, ran into; the turn's next call throws it. */
-  let failedBegin: unknown = null;
+  /** `beginTurn` never throws; the turn's next call throws this. */
+  let beginError: unknown = null;
+  /** Whether the log has the record of an interrupted restore. */
+  let recorded = async (_direction: Direction, _after: number) => false;
 
-  function enqueue<T>(doing: string, work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
-    const result = queue.then(async () => {
-      try {
-        if (!ready) await takeUp();
-        return await work();
-      } catch (error) {
-        throw signal?.aborted ? signal.reason : toSnapshotError(error, doing);
-      }
+  function serial<T>(doing: string, work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
+    const result = queue.then(work).catch((error: unknown) => {
+      throw signal?.aborted ? signal.reason : toSnapshotError(error, doing);
     });
     queue = result.catch(() => {});
     return result;
   }
 
-  /** What an earlier process left: an unfinished restore, an unfinished turn. */
-  async function takeUp(): Promise<void> {
-    const report = await recoverRestore(sessionId, directory, () => place);
-    if (report?.result === "failed") throw new SnapshotError("io", report.message ?? "an undo is unfinished");
-    if (report !== null) history.reload();
-    const left = history.interrupted();
+  function enqueue<T>(doing: string, work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
+    const repaired = async () => {
+      if (!ready) await takeUp();
+      return work();
+    };
+    return serial(doing, repaired, signal);
+  }
+
+  /** Repairs what an earlier process left, or a restore that could not be taken back. */
+  async function takeUp(): Promise<RecoveryReport["result"] | null> {
+    const result = await settleRestore(directory, place, recorded);
+    const left = manifests.interrupted();
     if (left !== null) {
       for (const [root, startedAt] of left.running) {
         const known = roots.paths.includes(root) && (await resumeCommand(left, root, startedAt));
@@ -67,6 +69,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
       await finish(left);
     }
     ready = true;
+    return result;
   }
 
   function resumeCommand(left: OpenTurn, root: string, startedAt: number): Promise<boolean> {
@@ -75,11 +78,11 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   }
 
   async function finish(open: OpenTurn): Promise<Manifest | null> {
-    return paced(history.ending(open, await captureAfter(open, context), clock()), createPacer());
+    return paced(manifests.ending(open, await captureAfter(open, context), clock()), createPacer());
   }
 
   function running(): OpenTurn {
-    if (failedBegin !== null) throw failedBegin;
+    if (beginError !== null) throw beginError;
     if (turn === null) throw new SnapshotError("no_turn", "beginTurn was not called");
     return turn;
   }
@@ -122,63 +125,50 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     return () => enqueue("looking for what a command changed", end);
   }
 
-  async function go(direction: Direction, options: RestoreOptions): Promise<RestoreReport> {
+  async function restoreTurns(
+    turns: readonly number[],
+    direction: Direction,
+    { after, force = false, dryRun = false }: RestoreOptions,
+  ): Promise<Restore> {
     if (turn !== null) throw new SnapshotError("turn_running", `a turn is running; ${direction} when it has ended`);
-    const { steps = 1, force = false, dryRun = false } = options;
-    if (!Number.isSafeInteger(steps) || steps < 1) throw new SnapshotError("invalid_steps", "steps is 1 or more");
-    const before = history.stack();
-    const taken = next(before, direction, steps);
-    const after = take(before, direction, taken.length);
-    const plan = await makePlan(manifestsOf(taken), direction, force, place);
-    let files = plan.outcomes;
-    if (!dryRun && taken.length > 0) {
-      try {
-        files = await restore(directory, plan, { before, after }, place);
-      } finally {
-        history.reload();
-      }
+    const plan = await makePlan(manifests.of(turns, direction), direction, force, place);
+    if (dryRun || (plan.files.length === 0 && plan.dirs.length === 0)) {
+      return restoreOf(plan.outcomes, { keep: async () => {}, takeBack: async () => {} });
     }
-    return {
-      turns: taken.length,
-      turnNumbers: taken.map((step) => step.turn),
-      files,
-      conflicts: files.filter((file) => file.outcome === "conflict").map((file) => file.path),
-      remaining: after[direction].length,
-    };
-  }
-
-  function manifestsOf(steps: readonly Step[]): Manifest[] {
-    return steps.flatMap(({ snap }) => (snap === null ? [] : [history.manifest(snap)]));
-  }
-
-  /** Of what can be undone, oldest first. */
-  const undoable = () => manifestsOf(history.stack().undo);
-
-  function positionOf(snapId: string, manifests: readonly Manifest[]): number {
-    const at = manifests.findIndex((manifest) => manifest.snap_id === snapId);
-    if (at < 0) throw new SnapshotError("not_found", `no snapshot ${JSON.stringify(snapId)} on the undo stack`);
-    return at;
-  }
-
-  function diffBetween(from: string | null, to: string | null): Promise<string> {
-    const manifests = undoable();
-    const first = from === null ? 0 : positionOf(from, manifests) + 1;
-    const last = to === null ? manifests.length : positionOf(to, manifests) + 1;
-    const pacer = createPacer();
-    const look = async (path: string) => (await paced(lookingAt(path, place), pacer)).bytes;
-    return diffAcross(manifests.slice(first, last), blobs, roots.cwd, to === null ? look : null);
+    // If this fails, the next call looks whether anything is still to be taken back.
+    ready = false;
+    const files = await restore(directory, plan, { direction, after }, place);
+    ready = true;
+    return restoreOf(files, {
+      keep: () => enqueue("keeping a restore", () => keepRestore(directory)),
+      takeBack: () =>
+        enqueue("taking a restore back", async () => {
+          ready = false;
+          await takeBackRestore(directory, place);
+          ready = true;
+        }),
+    });
   }
 
   return {
+    async settle(isRecorded) {
+      recorded = isRecorded;
+      try {
+        const result = await serial("repairing what a crash left", takeUp);
+        return result === null ? null : { sessionId, result };
+      } catch (error) {
+        return { sessionId, result: "failed", message: (error as SnapshotError).message };
+      }
+    },
     beginTurn(number) {
-      failedBegin = null;
+      beginError = null;
       enqueue("starting a turn", async () => {
         await finishCommands();
         if (turn !== null) await finish(turn);
         turn = null;
-        turn = history.begin(number);
+        turn = manifests.begin(number);
       }).catch((error) => {
-        failedBegin = error;
+        beginError = error;
       });
     },
     willWrite(path) {
@@ -193,33 +183,35 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     willRun({ signal } = {}) {
       return enqueue("preparing for a command", () => startCommand(signal), signal);
     },
-    endTurn() {
-      return enqueue("ending a turn", async (): Promise<TurnSnapshot | null> => {
+    endTurn(reachable) {
+      return enqueue("ending a turn", async () => {
         const open = running();
         await finishCommands();
         const manifest = await finish(open);
         turn = null;
+        if (reachable !== undefined) manifests.keepOnly(new Set([...reachable, open.turn]));
         return manifest === null ? null : snapshotOf(manifest);
       });
     },
-    undo: (options = {}) => enqueue("undoing", () => go("undo", options)),
-    redo: (options = {}) => enqueue("redoing", () => go("redo", options)),
-    list: () => enqueue("listing snapshots", () => undoable().map(snapshotOf)),
-    depth: () =>
-      enqueue("reading the undo stack", () => {
-        const { undo, redo } = history.stack();
-        return { undo: undo.length, redo: redo.length };
-      }),
-    diff: (from, to) => enqueue("comparing snapshots", () => diffBetween(from, to)),
-    edits: (snapId) => enqueue("comparing files", () => editsOf(history.manifest(snapId), blobs, roots.cwd)),
+    restore: (turns, direction, options) =>
+      enqueue(`${direction} of files`, () => restoreTurns(turns, direction, options)),
+    list: () => enqueue("listing snapshots", () => manifests.all().map(snapshotOf)),
+    edits: (snapId) => enqueue("comparing files", () => editsOf(manifests.manifest(snapId), blobs, roots.cwd)),
     drop() {
       return enqueue("forgetting a session", () => {
         turn = null;
         for (const runs of commands.values()) abandon(runs);
         commands.clear();
         if (existsSync(directory)) rmSync(directory, { recursive: true, force: true });
-        history.reload();
+        manifests.reset();
       });
     },
   };
+}
+
+// --- internal ---
+
+function restoreOf(files: readonly FileOutcome[], ends: Pick<Restore, "keep" | "takeBack">): Restore {
+  const conflicts = files.filter(({ outcome }) => outcome === "conflict").map(({ path }) => path);
+  return { files, conflicts, ...ends };
 }

@@ -1,15 +1,13 @@
-/** A directory of sessions, each with its undo history, and the workspaces they share. */
-import { mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs";
+/** A directory of sessions, each with the snapshots of its turns, and the workspaces they share. */
+import { mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Baseline, baselineDirectory, createBaseline } from "./baseline/baseline.js";
-import { createBlobs } from "./content/blobs.js";
 import { errnoOf, SnapshotError, toSnapshotError } from "./errors.js";
 import { collectGarbage } from "./gc.js";
 import { DEFAULT_LIMITS } from "./limits.js";
 import { readJournal } from "./restore/journal.js";
-import { recoverRestore, unsettled } from "./restore/restore.js";
 import { createSessionSnapshots } from "./session-snapshots.js";
-import type { RecoveryReport, SessionSnapshots, SnapshotStore, SnapshotStoreOptions } from "./types.js";
+import type { SessionSnapshots, SnapshotStore, SnapshotStoreOptions } from "./types.js";
 import { createRoots } from "./workspace/roots.js";
 
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
@@ -38,27 +36,14 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
       open.set(sessionId, session);
       return session;
     },
-    async recover(hold = (_, work) => work()) {
-      const reports: RecoveryReport[] = [];
-      for (const sessionId of sessionIds(root)) {
-        if (open.has(sessionId)) continue;
-        const directory = sessionDirectory(root, sessionId);
-        try {
-          if (readJournal(directory) === null) continue;
-          await hold(sessionId, async () => {
-            const report = await recoverRestore(sessionId, directory, (paths) => ({
-              roots: createRoots({ cwd: paths[0] ?? root, directories: paths.slice(1) }, ownData),
-              blobs: createBlobs(`${directory}/blobs`),
-              fileBytes: limits.fileBytes,
-            }));
-            if (report !== null) reports.push(report);
-          });
-        } catch (error) {
-          // One session that cannot be looked at keeps no other from being settled, nor the process from starting.
-          reports.push(unsettled(sessionId, error));
-        }
-      }
-      return reports;
+    unfinished() {
+      return sessionIds(root).flatMap((sessionId) => {
+        const directory = `${root}/${sessionId}`;
+        const roots = open.has(sessionId) ? null : interruptedRoots(directory);
+        if (roots === null) return [];
+        const [cwd = root, ...directories] = roots;
+        return [{ sessionId, workspace: { cwd, directories }, touchedMs: statSync(directory).mtimeMs }];
+      });
     },
     release(sessionId) {
       open.delete(sessionId);
@@ -93,6 +78,16 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
 }
 
 // --- internal ---
+
+/** Where an unsettled restore worked; null when there is none. */
+function interruptedRoots(directory: string): readonly string[] | null {
+  try {
+    return readJournal(directory)?.roots ?? null;
+  } catch {
+    // A journal that cannot be read: settling it says why.
+    return [];
+  }
+}
 
 function sessionDirectory(root: string, sessionId: string): string {
   if (!SESSION_ID.test(sessionId)) {

@@ -2,11 +2,11 @@
 import type { SnapshotLimits } from "./limits.js";
 
 export interface SnapshotStore {
-  /** The undo history of a session; opening it creates nothing on disk. */
+  /** What is kept for the undo of a session; opening it creates nothing on disk. */
   session(sessionId: string, workspace: SnapshotWorkspace): SessionSnapshots;
-  /** Finishes restores that a crash interrupted, in every session; to be called once when a process starts. */
-  recover(hold?: HoldSession): Promise<readonly RecoveryReport[]>;
-  /** Lets go of a session that is not used any more; what is kept on disk stays. */
+  /** Sessions that a crash left with a restore that is not settled, and are not open here. */
+  unfinished(): readonly UnfinishedRestore[];
+  /** Stops using a session; what is on disk stays. */
   release(sessionId: string): void;
   /** Forgets everything kept for one session; files in the workspace stay as they are. */
   clear(sessionId: string): Promise<void>;
@@ -14,11 +14,12 @@ export interface SnapshotStore {
   gc(options?: { readonly keep?: readonly string[]; readonly signal?: AbortSignal }): Promise<GcReport>;
 }
 
-/**
- * Does the work while no other process has the session, or leaves it: a restore that another process is at looks like one
- * that a crash interrupted. Without it, this process has to be the only one.
- */
-export type HoldSession = (sessionId: string, work: () => Promise<void>) => Promise<void>;
+export interface UnfinishedRestore {
+  readonly sessionId: string;
+  readonly workspace: SnapshotWorkspace;
+  /** When the session's directory last changed, in milliseconds since the epoch. */
+  readonly touchedMs: number;
+}
 
 export interface SnapshotStoreOptions {
   /** Absolute directory that holds one directory per session. */
@@ -34,8 +35,14 @@ export interface SnapshotWorkspace {
   readonly directories: readonly string[];
 }
 
+/** Which turns can be undone or redone, and in which order, is the caller's to say: it has the log. */
 export interface SessionSnapshots {
-  /** Starts a turn: what could be redone is discarded. */
+  /**
+   * Repairs what a crash left, before anything else is done: a restore stands when the log has a record of its direction
+   * after the given number, and is taken back when it has none; an unfinished turn becomes a snapshot. Null when no restore
+   * was interrupted. Without this call, the first other call takes an interrupted restore back.
+   */
+  settle(recorded: (direction: Direction, after: number) => Promise<boolean>): Promise<RecoveryReport | null>;
   beginTurn(turn: number): void;
   /** Captures what is at a path before the first write of it in this turn. */
   willWrite(path: string): Promise<void>;
@@ -44,29 +51,41 @@ export interface SessionSnapshots {
    * time in a large workspace that takes a while: `signal` ends the wait with its reason.
    */
   willRun(options?: { readonly signal?: AbortSignal | undefined }): Promise<() => Promise<void>>;
-  /** Captures what the turn left and makes it one undo step; null when no file changed (it still is a step). */
-  endTurn(): Promise<TurnSnapshot | null>;
-  undo(options?: RestoreOptions): Promise<RestoreReport>;
-  redo(options?: RestoreOptions): Promise<RestoreReport>;
-  /** Snapshots on the undo stack, oldest first. */
+  /**
+   * Captures what the turn left; null when no file changed. With `reachable`, the turns that can still be undone or redone,
+   * snapshots of all others are removed.
+   */
+  endTurn(reachable?: ReadonlySet<number>): Promise<TurnSnapshot | null>;
+  /** Restores the files of turns, given in the order they are taken: newest first for undo, oldest first for redo. */
+  restore(turns: readonly number[], direction: Direction, options: RestoreOptions): Promise<Restore>;
+  /** Oldest first. */
   list(): Promise<readonly TurnSnapshot[]>;
-  /** How many turns can be undone and redone. */
-  depth(): Promise<{ readonly undo: number; readonly redo: number }>;
-  /** Unified diff between the states after two snapshots; from null is before the first, to null is the disk now. */
-  diff(from: string | null, to: string | null): Promise<string>;
   /** The files one snapshot changed, each with its unified diff. */
   edits(snapId: string): Promise<readonly FileEdit[]>;
   /** Forgets everything kept for this session. */
   drop(): Promise<void>;
 }
 
+export type Direction = "undo" | "redo";
+
 export interface RestoreOptions {
-  /** Turns to go; default 1, at most as many as there are. */
-  readonly steps?: number;
+  /** The last number of the log: the record of this restore will have a higher one. */
+  readonly after: number;
   /** Replace files that changed since the agent's last write. */
   readonly force?: boolean;
   /** Report only. */
   readonly dryRun?: boolean;
+}
+
+/** A restore that was carried out. If the process dies before it is kept or taken back, `settle` decides. */
+export interface Restore {
+  readonly files: readonly FileOutcome[];
+  /** Paths whose present version was kept. */
+  readonly conflicts: readonly string[];
+  /** The record is durable. */
+  keep(): Promise<void>;
+  /** There will be no record: puts everything back. */
+  takeBack(): Promise<void>;
 }
 
 export type Outcome = "restored" | "deleted" | "created" | "conflict" | "skipped" | "unchanged";
@@ -76,18 +95,6 @@ export interface FileOutcome {
   readonly outcome: Outcome;
   /** Why a file is in conflict or was skipped. */
   readonly reason?: string;
-}
-
-export interface RestoreReport {
-  /** How many turns were rewound or replayed. */
-  readonly turns: number;
-  /** Their numbers, in the order they were rewound or replayed. */
-  readonly turnNumbers: readonly number[];
-  readonly files: readonly FileOutcome[];
-  /** Paths whose present version was kept. */
-  readonly conflicts: readonly string[];
-  /** Turns that can still go the same way. */
-  readonly remaining: number;
 }
 
 export interface TurnSnapshot {
@@ -108,12 +115,12 @@ export interface FileEdit extends FileChange {
   readonly diff: string;
 }
 
-/** One interrupted restore: finished when the crash came after its point of no return, else taken back. */
+/** One interrupted restore. */
 export interface RecoveryReport {
   readonly sessionId: string;
-  readonly result: "finished" | "taken_back" | "failed";
-  readonly files: readonly FileOutcome[];
-  /** Why it was not finished, where that was for anything but the crash. */
+  /** "kept": its record is in the log. "failed": it is still unfinished, and the next call tries again. */
+  readonly result: "kept" | "taken_back" | "failed";
+  /** Why it failed. */
   readonly message?: string;
 }
 

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createSnapshotStore } from "../src/index.js";
-import { fixture, memory } from "./workspace.js";
+import { fixture, memory, rewindable } from "./workspace.js";
 
 test("what git ignores is neither kept nor touched", async () => {
   const f = fixture();
@@ -47,7 +47,7 @@ test("a root inside a repository obeys the ignore files above it", async () => {
   f.write("pkg/a.tmp", "0");
   f.write("pkg/secret", "0");
   f.write("pkg/b", "0");
-  const session = f.store.session("sub", { cwd: f.path("pkg"), directories: [] });
+  const session = rewindable(f.store.session("sub", { cwd: f.path("pkg"), directories: [] }));
   session.beginTurn(0);
   const done = await session.willRun();
   for (const name of ["pkg/a.tmp", "pkg/secret", "pkg/b"]) f.write(name, "1");
@@ -86,7 +86,7 @@ test("what was moved in from an ignored place is not deleted by undo", async () 
 test("the store never keeps its own data, wherever it lies", async () => {
   const f = fixture();
   const inside = createSnapshotStore({ root: f.path(".chimera/snapshots") });
-  const session = inside.session("s", { cwd: f.ws, directories: [] });
+  const session = rewindable(inside.session("s", { cwd: f.ws, directories: [] }));
   for (let turn = 0; turn < 3; turn += 1) {
     session.beginTurn(turn);
     const done = await session.willRun();
@@ -124,7 +124,7 @@ test("content is kept once for all sessions, and only what changed is read again
   const baselines = join(f.root, ".baselines");
   const count = () => readdirSync(baselines).flatMap((name) => readdirSync(join(baselines, name, "blobs"))).length;
   expect(count()).toBe(51);
-  const other = createSnapshotStore({ root: f.root }).session("other", { cwd: f.ws, directories: [] });
+  const other = rewindable(createSnapshotStore({ root: f.root }).session("other", { cwd: f.ws, directories: [] }));
   other.beginTurn(0);
   const done = await other.willRun();
   f.write("f1", "by the other");
@@ -142,7 +142,7 @@ test("several directories, one inside another, are one workspace", async () => {
   mkdirSync(second);
   writeFileSync(join(second, "b"), "0");
   f.write("in/a", "0");
-  const session = f.store.session("two", { cwd: f.ws, directories: [second, f.path("in"), "in"] });
+  const session = rewindable(f.store.session("two", { cwd: f.ws, directories: [second, f.path("in"), "in"] }));
   session.beginTurn(0);
   const done = await session.willRun();
   writeFileSync(join(second, "b"), "1");
@@ -157,7 +157,7 @@ test("a workspace reached through a link, and a command that never reported its 
   const f = fixture();
   f.write("a", "0");
   symlinkSync(f.ws, join(f.base, "alias"));
-  const session = f.store.session("alias", { cwd: join(f.base, "alias"), directories: [] });
+  const session = rewindable(f.store.session("alias", { cwd: join(f.base, "alias"), directories: [] }));
   session.beginTurn(0);
   await session.willRun();
   f.write("a", "1");

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { fixture } from "./workspace.js";
+import { fixture, rewindable } from "./workspace.js";
 
 test("a file somebody changed since is kept and listed; force replaces it", async () => {
   const f = fixture();
@@ -71,7 +71,7 @@ test("a dry run reports the same and touches nothing", async () => {
   const tree = f.tree();
   const dry = await f.session.undo({ dryRun: true });
   expect(f.tree()).toEqual(tree);
-  expect(await f.session.depth()).toEqual({ undo: 1, redo: 0 });
+  expect(existsSync(join(f.root, "otter-1/restore.json"))).toBe(false);
   expect(await f.session.undo()).toEqual(dry);
 });
 
@@ -112,26 +112,23 @@ test("a new turn discards what could be redone, and the blobs only that needed",
   await f.toolTurn(2, { "b.txt": "three" });
   expect(readdirSync(blobs)).toHaveLength(1);
   expect(readdirSync(join(f.root, "otter-1/snaps"))).toHaveLength(1);
-  expect(await f.session.redo()).toMatchObject({ turns: 0, files: [], remaining: 0 });
-  expect(await f.reopened().depth()).toEqual({ undo: 1, redo: 0 });
+  expect((await f.session.restore([0, 1], "redo", { after: 0 })).files).toEqual([]);
+  expect((await f.reopened().list()).map(({ turn }) => turn)).toEqual([2]);
 });
 
 test("undo is refused while a turn runs, and calls outside a turn are", async () => {
   const f = fixture();
   await expect(f.session.willWrite(f.path("a"))).rejects.toMatchObject({ code: "no_turn" });
   f.session.beginTurn(0);
-  await expect(f.session.undo()).rejects.toMatchObject({ code: "turn_running" });
+  await expect(f.session.restore([0], "undo", { after: 0 })).rejects.toMatchObject({ code: "turn_running" });
   expect(await f.session.endTurn()).toBeNull();
-  for (const steps of [0, -1, 1.5, Number.NaN]) {
-    await expect(f.session.undo({ steps })).rejects.toMatchObject({ code: "invalid_steps" });
-  }
 });
 
 test("two sessions in one workspace keep their own edits, also during a command", async () => {
   const f = fixture();
   f.write("a.txt", "a");
   f.write("b.txt", "b");
-  const other = f.store.session("otter-2", { cwd: f.ws, directories: [] });
+  const other = rewindable(f.store.session("otter-2", { cwd: f.ws, directories: [] }));
   f.session.beginTurn(0);
   const done = await f.session.willRun();
   writeFileSync(f.path("a.txt"), "command");
@@ -150,7 +147,7 @@ test("two sessions in one workspace keep their own edits, also during a command"
 test("clear forgets one session only and leaves files alone", async () => {
   const f = fixture();
   await f.toolTurn(0, { "a.txt": "1" });
-  const other = f.store.session("otter-2", { cwd: f.ws, directories: [] });
+  const other = rewindable(f.store.session("otter-2", { cwd: f.ws, directories: [] }));
   other.beginTurn(0);
   await other.willWrite(f.path("b.txt"));
   f.write("b.txt", "2");
@@ -158,5 +155,5 @@ test("clear forgets one session only and leaves files alone", async () => {
   await f.store.clear("otter-1");
   expect(existsSync(join(f.root, "otter-1"))).toBe(false);
   expect(f.read("a.txt")).toBe("1");
-  expect(await other.undo()).toMatchObject({ turns: 1 });
+  expect(await other.undo()).toMatchObject({ files: [{ outcome: "deleted" }] });
 });

@@ -1,12 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { createSnapshotStore } from "../src/index.js";
 import { fiftyFiles } from "./fifty-files.js";
-import { type Fixture, fixture, memory } from "./workspace.js";
+import { type Fixture, fixture, memory, rewindable } from "./workspace.js";
 
 const child = (name: string) => fileURLToPath(new URL(`children/${name}`, import.meta.url));
 
@@ -21,81 +19,69 @@ async function killEverywhere(f: Fixture, calls: string, stride: number) {
   expect(f.tree()).toEqual(turn.old);
   const total = Number(/calls (\d+)/.exec(clean.stdout)?.[1]);
   const ends = { old: 0, new: 0 };
-  for (let at = 1; at <= total; at += stride) {
+  // The last call is the one that removes the journal, after the record.
+  for (const at of Array.from({ length: total }, (_, i) => i + 1).filter((i) => i % stride === 1 || i === total)) {
     turn.reset();
     expect(run(f, "undo", { DIE_IN: calls, DIE_AT: String(at) }).signal).toBe("SIGKILL");
-    const reports = await createSnapshotStore({ root: f.root }).recover();
-    const tree = f.tree();
-    const undone = JSON.stringify(tree) === JSON.stringify(turn.old);
-    expect(tree).toEqual(undone ? turn.old : turn.new);
-    const depth = await f.reopened().depth();
-    expect(depth).toEqual(undone ? { undo: 0, redo: 1 } : { undo: 1, redo: 0 });
-    if (reports.length > 0) expect(reports[0]!.result).toBe(undone ? "finished" : "taken_back");
-    ends[undone ? "old" : "new"] += 1;
+    const recorded = existsSync(join(f.root, "recorded"));
+    const report = await f.reopened().settle(async () => recorded);
+    expect(f.tree()).toEqual(recorded ? turn.old : turn.new);
+    if (report !== null) expect(report.result).toBe(recorded ? "kept" : "taken_back");
+    ends[recorded ? "old" : "new"] += 1;
   }
   return { total, ends };
 }
 
 describe("kill -9 in the middle of a restore of fifty files", () => {
-  test("at renames and unlinks: all or nothing after the next start", { timeout: 60_000 }, async () => {
-    const { total, ends } = await killEverywhere(fixture({}, memory), "renameSync,unlinkSync,rmdirSync,mkdirSync", 6);
+  test("at renames and unlinks: what the log says after the next start", { timeout: 60_000 }, async () => {
+    const calls = "renameSync,unlinkSync,rmdirSync,mkdirSync,rmSync,writeFileSync";
+    const { total, ends } = await killEverywhere(fixture({}, memory), calls, 6);
     expect(total).toBeGreaterThan(60);
     expect(ends.old).toBeGreaterThan(0);
     expect(ends.new).toBeGreaterThan(0);
   });
 });
 
-test("an interrupted restore is settled only while its session is held", async () => {
-  const f = fixture({}, memory);
-  const turn = await fiftyFiles(f);
-  expect(run(f, "undo", { DIE_IN: "renameSync", DIE_AT: "20" }).signal).toBe("SIGKILL");
-  const left = f.tree();
-  const asked: string[] = [];
-  const store = createSnapshotStore({ root: f.root });
-  expect(await store.recover(async (id) => void asked.push(id))).toEqual([]);
-  expect(asked).toEqual(["otter-1"]);
-  expect(f.tree()).toEqual(left);
-  expect(await store.recover((_, work) => work())).toMatchObject([{ sessionId: "otter-1", result: "finished" }]);
-  expect(f.tree()).toEqual(turn.old);
-});
-
-describe("an interrupted restore that cannot be finished", () => {
-  async function interrupted(isLost: (sha: string) => boolean) {
+describe("an interrupted restore that cannot be taken back", () => {
+  test("stays for the next attempt, and says why", async () => {
     const f = fixture({}, memory);
     const turn = await fiftyFiles(f);
     expect(run(f, "undo", { DIE_IN: "renameSync", DIE_AT: "20" }).signal).toBe("SIGKILL");
-    const blobs = join(f.root, "otter-1/blobs");
-    for (const name of readdirSync(blobs, { recursive: true, encoding: "utf8" })) {
-      if (statSync(join(blobs, name)).isFile() && isLost(basename(name))) rmSync(join(blobs, name));
-    }
-    return { f, turn, reports: await createSnapshotStore({ root: f.root }).recover() };
-  }
-
-  test("is taken back, and says why", async () => {
-    const lost = createHash("sha256").update("old 17").digest("hex");
-    const { f, turn, reports } = await interrupted((sha) => sha === lost);
-    expect(reports).toMatchObject([
-      { result: "taken_back", message: expect.stringMatching(/stored version of .* missing/) },
-    ]);
+    const [blobs, away] = [join(f.root, "otter-1/blobs"), join(f.base, "away")];
+    renameSync(blobs, away);
+    const session = f.reopened();
+    const settled = { result: "failed", message: expect.stringMatching(/stored version of .* missing/) };
+    expect(await session.settle(async () => false)).toMatchObject(settled);
+    await expect(session.list()).rejects.toThrow(/stored version of .* missing/);
+    rmSync(blobs, { recursive: true });
+    renameSync(away, blobs);
+    expect(await session.list()).toHaveLength(1);
     expect(f.tree()).toEqual(turn.new);
   });
 
-  test("nor taken back stays for the next start, and says why", async () => {
-    const { reports } = await interrupted(() => true);
-    expect(reports).toMatchObject([
-      { result: "failed", message: expect.stringMatching(/stored version of .* missing/) },
-    ]);
-  });
-
-  test("keeps nobody from starting when it cannot even be looked at", async () => {
+  test("is named though it cannot even be looked at", async () => {
     const f = fixture({}, memory);
     writeFileSync(join(f.root, "desktop.ini"), "");
     mkdirSync(join(f.root, "otter-2/restore.json"), { recursive: true });
-    const reports = await createSnapshotStore({ root: f.root }).recover();
-    expect(reports).toMatchObject([
-      { sessionId: "otter-2", result: "failed", message: expect.stringContaining("EISDIR") },
-    ]);
+    expect(f.store.unfinished()).toMatchObject([{ sessionId: "otter-2" }]);
+    const report = await f.store.session("otter-2", { cwd: f.ws, directories: [] }).settle(async () => false);
+    expect(report).toMatchObject({ result: "failed", message: expect.stringContaining("EISDIR") });
   });
+});
+
+test("a kill while a restore is taken back: the next attempt takes it back to the end", async () => {
+  const f = fixture({}, memory);
+  const turn = await fiftyFiles(f);
+  for (const [at, again] of [
+    ["20", "10"],
+    ["40", "25"],
+  ] as const) {
+    turn.reset();
+    expect(run(f, "undo", { DIE_IN: "renameSync", DIE_AT: at }).signal).toBe("SIGKILL");
+    expect(run(f, "undo", { DIE_IN: "renameSync", DIE_AT: again }).signal).toBe("SIGKILL");
+    expect(await f.reopened().settle(async () => true)).toMatchObject({ result: "taken_back" });
+    expect(f.tree()).toEqual(turn.new);
+  }
 });
 
 test("a crash in the middle of a turn leaves a turn that can be undone, its command's edits too", async () => {
@@ -107,8 +93,8 @@ test("a crash in the middle of a turn leaves a turn that can be undone, its comm
   const dead = spawnSync(process.execPath, [child("turn.mjs"), f.root, f.ws]);
   expect(dead.signal).toBe("SIGKILL");
   expect(f.read("shell.txt")).toBe("command\n");
-  const report = await f.session.undo();
-  expect(report).toMatchObject({ turns: 1, turnNumbers: [7], conflicts: [] });
+  f.log.undo = [7];
+  expect(await f.session.undo()).toMatchObject({ conflicts: [] });
   expect(f.tree()).toEqual(before);
 });
 
@@ -118,9 +104,11 @@ test("a crash forgets nothing of a command, though another session's ended meanw
   const before = f.tree();
   const dead = spawnSync(process.execPath, [child("two-commands.mjs"), f.root, f.ws]);
   expect(dead.signal).toBe("SIGKILL");
+  f.log.undo = [0];
   expect((await f.session.undo()).conflicts).toEqual([]);
   expect([f.read("a.txt"), f.read("gone.txt")]).toEqual(["0", "0"]);
-  await f.store.session("otter-2", { cwd: f.ws, directories: [] }).undo();
+  const other = f.store.session("otter-2", { cwd: f.ws, directories: [] });
+  await rewindable(other, { undo: [0], redo: [] }).undo();
   expect(f.tree()).toEqual(before);
 });
 
@@ -160,7 +148,7 @@ test("a call that fails on the way: what was restored is taken back, and undo wo
     expect(failed.status).toBe(1);
     expect(failed.stderr).toMatch(/EIO: injected/);
     expect(f.tree()).toEqual(turn.new);
-    expect(await f.reopened().undo()).toMatchObject({ turns: 1, conflicts: [] });
+    expect(await f.reopened().undo()).toMatchObject({ conflicts: [] });
     expect(f.tree()).toEqual(turn.old);
   }
 });

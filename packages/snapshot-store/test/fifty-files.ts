@@ -36,6 +36,7 @@ export async function fiftyFiles(f: Fixture): Promise<FiftyFiles> {
     reset() {
       copy(join(saved, "ws"), f.ws);
       copy(join(saved, "store"), f.root);
+      Object.assign(f.log, { undo: [0], redo: [] });
     },
   };
 }

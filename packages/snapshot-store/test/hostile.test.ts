@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type Fixture, fixture, memory } from "./workspace.js";
+import { type Fixture, fixture, memory, rewindable } from "./workspace.js";
 
 /** Permissions mean nothing to root: the rest of the test is done as somebody else. */
 function asOrdinaryUser(f: Fixture): void {
@@ -52,7 +52,7 @@ test("a workspace in the store's own data is left alone", async () => {
   await f.toolTurn(0, { a: "1" });
   for (const cwd of [f.root, join(f.root, "otter-1"), join(f.root, ".baselines")]) {
     mkdirSync(cwd, { recursive: true });
-    const session = f.store.session("inside", { cwd, directories: [] });
+    const session = rewindable(f.store.session("inside", { cwd, directories: [] }));
     session.beginTurn(0);
     const done = await session.willRun();
     writeFileSync(join(cwd, "x"), "1");

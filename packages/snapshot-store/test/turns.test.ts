@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { fixture } from "./workspace.js";
@@ -13,15 +13,14 @@ test("undo brings back what a tool overwrote, created and deleted; redo replays 
 
   const undone = await f.session.undo();
   expect(f.tree()).toEqual(before);
-  expect(undone).toMatchObject({ turns: 1, turnNumbers: [0], conflicts: [], remaining: 0 });
+  expect(undone).toMatchObject({ turns: [0], conflicts: [] });
   expect(undone.files).toEqual([
     { path: f.path("deep/er/made.txt"), outcome: "deleted" },
     { path: f.path("gone.txt"), outcome: "created" },
     { path: f.path("kept.txt"), outcome: "restored" },
   ]);
-  const redone = await f.session.redo();
+  await f.session.redo();
   expect(f.tree()).toEqual(after);
-  expect(redone).toMatchObject({ turns: 1, remaining: 0 });
 });
 
 test("a shell command's edits are undone outside any git repository", async () => {
@@ -47,25 +46,95 @@ test("a shell command's edits are undone outside any git repository", async () =
   expect(f.tree()).toEqual(after);
 });
 
-test("steps are turns, with and without file changes, and survive a restart", async () => {
+test("turns are restored by number, those without file changes too, also by another process", async () => {
   const f = fixture();
   await f.toolTurn(0, { "a.txt": "1" });
   await f.toolTurn(1, {});
   await f.toolTurn(2, { "a.txt": "2" });
   chmodSync(f.path("a.txt"), 0o600);
-  expect(await f.reopened().undo({ steps: 2 })).toMatchObject({ turns: 2, turnNumbers: [2, 1], remaining: 1 });
+  expect(await f.reopened().undo({ steps: 2 })).toMatchObject({ turns: [2, 1], conflicts: [] });
   expect(f.read("a.txt")).toBe("1");
-  expect(await f.reopened().redo({ steps: 9 })).toMatchObject({ turns: 2, turnNumbers: [1, 2], remaining: 0 });
+  expect(await f.reopened().redo({ steps: 9 })).toMatchObject({ turns: [1, 2], conflicts: [] });
   expect(f.read("a.txt")).toBe("2");
 });
 
-test("a session that changes no file leaves nothing on disk; its steps count all the same", async () => {
+test("a session that changes no file leaves nothing on disk", async () => {
   const f = fixture();
   await f.toolTurn(0, {});
   expect(existsSync(join(f.root, "otter-1"))).toBe(false);
-  expect(await f.session.depth()).toEqual({ undo: 1, redo: 0 });
   await f.toolTurn(1, { "a.txt": "1" });
   await f.toolTurn(2, {});
-  expect(await f.reopened().undo({ steps: 9 })).toMatchObject({ turnNumbers: [2, 1, 0], remaining: 0 });
+  expect(await f.reopened().undo({ steps: 9 })).toMatchObject({ turns: [2, 1, 0] });
   expect(f.tree()).toEqual({});
+});
+
+test("only the named turns are looked at, however many there are", async () => {
+  const f = fixture();
+  for (let turn = 0; turn < 10; turn += 1) await f.toolTurn(turn, { [`${turn}.txt`]: "1", shared: String(turn) });
+  // What other turns touched is not even opened: a directory in a manifest's place would fail the call.
+  const snaps = join(f.root, "otter-1/snaps");
+  for (const name of readdirSync(snaps)) {
+    if (name.startsWith("snap-10-")) continue;
+    rmSync(join(snaps, name, "manifest.json"));
+    mkdirSync(join(snaps, name, "manifest.json"));
+  }
+  const { files } = await f.reopened().undo();
+  expect(files.map(({ path }) => path)).toEqual([f.path("9.txt"), f.path("shared")]);
+  expect([f.read("shared"), existsSync(f.path("9.txt"))]).toEqual(["8", false]);
+});
+
+test("a restore stands once its record does, and goes back whole when there is none", async () => {
+  const f = fixture();
+  f.write("a.txt", "0");
+  await f.toolTurn(0, { "a.txt": "1", "new.txt": "1" });
+  const after = f.tree();
+  const journal = join(f.root, "otter-1/restore.json");
+  const taken = await f.session.restore([0], "undo", { after: 7 });
+  expect(f.tree()).toEqual({ "a.txt": "file 644 0" });
+  expect(existsSync(journal)).toBe(true);
+  await taken.takeBack();
+  expect(f.tree()).toEqual(after);
+  expect(existsSync(journal)).toBe(false);
+  await (await f.session.restore([0], "undo", { after: 7 })).keep();
+  expect([f.tree(), existsSync(journal)]).toEqual([{ "a.txt": "file 644 0" }, false]);
+});
+
+test("what a process left unsettled is settled by the log of the next", async () => {
+  const f = fixture();
+  f.write("a.txt", "0");
+  await f.toolTurn(0, { "a.txt": "1" });
+  const asked: unknown[] = [];
+  const settle = (recorded: boolean) =>
+    f.reopened().settle(async (...question) => {
+      asked.push(question);
+      return recorded;
+    });
+  expect(await settle(true)).toBeNull();
+  await f.session.restore([0], "undo", { after: 7 });
+  f.store.release("otter-1");
+  expect(f.store.unfinished()).toMatchObject([{ sessionId: "otter-1", workspace: { cwd: f.ws, directories: [] } }]);
+  expect(await settle(false)).toEqual({ sessionId: "otter-1", result: "taken_back" });
+  expect([f.read("a.txt"), f.store.unfinished()]).toEqual(["1", []]);
+  await f.reopened().restore([0], "undo", { after: 8 });
+  expect(await settle(true)).toEqual({ sessionId: "otter-1", result: "kept" });
+  expect([f.read("a.txt"), f.store.unfinished()]).toEqual(["0", []]);
+  await f.reopened().restore([0], "redo", { after: 9 });
+  expect(await settle(false)).toMatchObject({ result: "taken_back" });
+  expect(f.read("a.txt")).toBe("0");
+  expect(asked).toEqual([
+    ["undo", 7],
+    ["undo", 8],
+    ["redo", 9],
+  ]);
+});
+
+test("a restore that is taken back leaves what somebody changed meanwhile", async () => {
+  const f = fixture();
+  f.write("a.txt", "0");
+  f.write("b.txt", "0");
+  await f.toolTurn(0, { "a.txt": "1", "b.txt": "1" });
+  const taken = await f.session.restore([0], "undo", { after: 0 });
+  f.write("a.txt", "mine");
+  await taken.takeBack();
+  expect([f.read("a.txt"), f.read("b.txt")]).toEqual(["mine", "1"]);
 });

@@ -17,10 +17,59 @@ import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import {
   createSnapshotStore,
+  type Direction,
+  type RestoreOptions,
   type SessionSnapshots,
   type SnapshotStore,
   type SnapshotStoreOptions,
 } from "../src/index.js";
+
+/** What a session's log says of its turns, as far as undo is concerned. */
+export interface Log {
+  /** Oldest first. */
+  undo: number[];
+  /** The next one to redo last. */
+  redo: number[];
+}
+
+type Go = (options?: Omit<RestoreOptions, "after"> & { readonly steps?: number }) => Promise<{
+  readonly turns: readonly number[];
+  readonly files: Awaited<ReturnType<SessionSnapshots["restore"]>>["files"];
+  readonly conflicts: readonly string[];
+}>;
+
+export type Rewindable = SessionSnapshots & Readonly<Record<Direction, Go>>;
+
+/** Snapshots with a log beside them, which knows what can be undone and redone, as a session has one. */
+export function rewindable(session: SessionSnapshots, log: Log = { undo: [], redo: [] }): Rewindable {
+  let number = -1;
+  const go =
+    (direction: Direction): Go =>
+    async ({ steps = 1, force = false, dryRun = false } = {}) => {
+      const turns = log[direction].slice(-steps).reverse();
+      const { files, conflicts, keep } = await session.restore(turns, direction, { after: 0, force, dryRun });
+      await keep();
+      if (!dryRun) {
+        log[direction].splice(-turns.length, turns.length);
+        log[direction === "undo" ? "redo" : "undo"].push(...turns);
+      }
+      return { turns, files, conflicts };
+    };
+  return {
+    ...session,
+    beginTurn(turn) {
+      number = turn;
+      session.beginTurn(turn);
+    },
+    endTurn() {
+      log.undo.push(number);
+      log.redo = [];
+      return session.endTurn(new Set(log.undo));
+    },
+    undo: go("undo"),
+    redo: go("redo"),
+  };
+}
 
 export interface Fixture {
   readonly base: string;
@@ -28,7 +77,8 @@ export interface Fixture {
   readonly out: string;
   readonly root: string;
   readonly store: SnapshotStore;
-  readonly session: SessionSnapshots;
+  readonly session: Rewindable;
+  readonly log: Log;
   path(name: string): string;
   write(name: string, content: string | Buffer, mode?: number): void;
   read(name: string): string;
@@ -39,7 +89,7 @@ export interface Fixture {
   /** A turn in which a shell command runs. */
   shellTurn(turn: number, script: string): Promise<void>;
   /** The same session as another process would open it. */
-  reopened(): SessionSnapshots;
+  reopened(): Rewindable;
 }
 
 /** A place without a disk where there is one: a test that kills a process fifty times need not wait for fifty syncs. */
@@ -55,7 +105,8 @@ export function fixture(options: Partial<SnapshotStoreOptions> = {}, place = tmp
   mkdirSync(out);
   writeFileSync(join(out, "canary"), "canary");
   const store = createSnapshotStore({ root, ...options });
-  const session = store.session("otter-1", { cwd: ws, directories: [] });
+  const log: Log = { undo: [], redo: [] };
+  const session = rewindable(store.session("otter-1", { cwd: ws, directories: [] }), log);
   const path = (name: string) => join(ws, name);
   return {
     base,
@@ -64,6 +115,7 @@ export function fixture(options: Partial<SnapshotStoreOptions> = {}, place = tmp
     root,
     store,
     session,
+    log,
     path,
     write(name, content, mode) {
       mkdirSync(dirname(path(name)), { recursive: true });
@@ -90,7 +142,8 @@ export function fixture(options: Partial<SnapshotStoreOptions> = {}, place = tmp
       await done();
       await session.endTurn();
     },
-    reopened: () => createSnapshotStore({ root, ...options }).session("otter-1", { cwd: ws, directories: [] }),
+    reopened: () =>
+      rewindable(createSnapshotStore({ root, ...options }).session("otter-1", { cwd: ws, directories: [] }), log),
   };
 }
 

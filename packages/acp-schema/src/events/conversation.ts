@@ -7,7 +7,9 @@ import {
   type ChangedSettings,
   type Facts,
   type Fold,
+  filesOf,
   newFold,
+  numbersOf,
   redoable,
   type TurnView,
   take,
@@ -37,6 +39,10 @@ export interface Conversation {
   undoable(): TurnView[];
   /** Turns that redo can bring back, in the order they ran. */
   redoable(): TurnView[];
+  /** The turns whose files go with the given ones, in the order they are taken: those without a step go with the turn before. */
+  filesOf(taken: readonly TurnView[], direction: "undo" | "redo"): number[];
+  /** The turns whose files can still be undone or redone. */
+  reachable(): Set<number>;
   /** Turn numbers hidden from the visible conversation. */
   hidden(): Set<number>;
   /** How many records of the given types there are; each lost record counts as one. */
@@ -87,8 +93,9 @@ export function foldConversation(options: { readonly keep?: "state" | "model" } 
     },
     undoable: () => undoable(fold),
     redoable: () => redoable(fold),
-    hidden: () =>
-      new Set(turns.filter((turn) => turn.undone || turn.number < fold.cleared).map(({ number }) => number)),
+    filesOf: (taken, direction) => filesOf(fold, taken, direction),
+    reachable: () => new Set(numbersOf(fold, ({ number, cutOff }) => number >= fold.cleared && !cutOff)),
+    hidden: () => new Set(numbersOf(fold, (turn) => turn.undone || turn.number < fold.cleared)),
     messages(before) {
       const { summary, kept } = visible(fold, before);
       if (!summary) return kept.flatMap((turn) => turn.messages);

@@ -11,6 +11,10 @@ export interface TurnView {
   started: boolean;
   ended: boolean;
   undone: boolean;
+  /** What it did to files is undone: with the turn itself, or with the one before it when it took no step. */
+  filesUndone: boolean;
+  /** It was undone when a later turn took its first step: nothing brings it back. */
+  cutOff: boolean;
   /** Model steps taken; the model does not see a turn that took none (a slash command). */
   steps: number;
   /** It summed up what came before: it can be undone, though it may have taken no step. */
@@ -65,6 +69,8 @@ export interface Fold {
   /** Null where messages are not kept. */
   readonly reply: Parts | null;
   cleared: number;
+  /** Whether any turn was ever undone: most logs need not be searched for those that are cut off. */
+  anyUndone: boolean;
   summaries: { text: string; fromTurn: number; skipped: number; by: TurnView | undefined }[];
   readonly counts: Map<string, number>;
   readonly marks: { readonly seq: number; readonly counts: ReadonlyMap<string, number> }[];
@@ -88,6 +94,7 @@ export function newFold(keepsMessages: boolean): Fold {
     openPermissions: new Map(),
     reply: keepsMessages ? createParts() : null,
     cleared: 0,
+    anyUndone: false,
     summaries: [],
     counts: new Map(),
     marks: [],
@@ -104,9 +111,21 @@ export function undoable({ turns, cleared }: Fold): TurnView[] {
   return turns.filter((turn) => turn.number >= cleared && turn.ended && !turn.undone && hasEffect(turn));
 }
 
-export function redoable({ turns }: Fold): TurnView[] {
-  const last = turns.findLast((turn) => hasEffect(turn) && !turn.undone);
-  return turns.filter((turn) => turn.undone && hasEffect(turn) && turn.number > (last?.number ?? -1));
+export function redoable({ turns, cleared }: Fold): TurnView[] {
+  return turns.filter((turn) => turn.number >= cleared && turn.undone && !turn.cutOff);
+}
+
+/** The turns whose files go with the given ones, in the order they are taken: those without a step go with the turn before. */
+export function filesOf(fold: Fold, taken: readonly TurnView[], direction: "undo" | "redo"): number[] {
+  const first = taken[0]?.number ?? Number.POSITIVE_INFINITY;
+  if (direction === "undo")
+    return numbersOf(fold, ({ number, ended, filesUndone }) => number >= first && ended && !filesUndone).reverse();
+  const next = redoable(fold)[taken.length]?.number ?? Number.POSITIVE_INFINITY;
+  return numbersOf(fold, (turn) => turn.number >= first && turn.number < next && turn.filesUndone && !turn.cutOff);
+}
+
+export function numbersOf({ turns }: Fold, which: (turn: TurnView) => boolean): number[] {
+  return turns.filter(which).map(({ number }) => number);
 }
 
 /** An older log says only in the result what the turn cost and called. */
@@ -138,9 +157,9 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   turn_start(_fold, _metadata, turn) {
     if (turn) turn.started = true;
   },
-  step_start({ facts }, _metadata, turn) {
-    facts.steps++;
-    if (turn) turn.steps++;
+  step_start(fold, _metadata, turn) {
+    fold.facts.steps++;
+    if (turn) takesEffect(fold, turn).steps++;
   },
   text_delta: addPart,
   thought_delta: addPart,
@@ -192,25 +211,25 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   error(_fold, { name, message }, turn) {
     if (turn) turn.failure = { name, message };
   },
-  compaction({ turns, summaries }, { summary: text, from_turn: fromTurn, from_call }, turn) {
-    const skipped = summedUp(turns[fromTurn]?.messages ?? [], from_call);
-    summaries.push({ text, fromTurn, skipped, by: turn });
-    if (turn) turn.compacted = true;
+  compaction(fold, { summary: text, from_turn: fromTurn, from_call }, turn) {
+    const skipped = summedUp(fold.turns[fromTurn]?.messages ?? [], from_call);
+    fold.summaries.push({ text, fromTurn, skipped, by: turn });
+    if (turn) takesEffect(fold, turn).compacted = true;
   },
   cleared(fold) {
     fold.cleared = fold.turns.length;
     fold.summaries = [];
   },
   undo(fold, { turns: count }) {
-    for (const turn of undoable(fold).slice(-count)) turn.undone = true;
+    rewind(fold, undoable(fold).slice(-count), "undo");
   },
   redo(fold, { turns: count }) {
-    for (const turn of redoable(fold).slice(0, count)) turn.undone = false;
+    rewind(fold, redoable(fold).slice(0, count), "redo");
   },
   agent_result(fold, { output, success, error, steps, cost }, turn) {
     // An agent from elsewhere may yield no steps; its result then says how many it took.
-    if (turn && turn.steps === 0) {
-      turn.steps = steps;
+    if (turn && turn.steps === 0 && steps > 0) {
+      takesEffect(fold, turn).steps = steps;
       fold.facts.steps += steps;
     }
     fold.facts.lastResult = { success, error };
@@ -230,6 +249,8 @@ function newTurn(number: number, prompt: TurnView["prompt"]): TurnView {
     started: false,
     ended: false,
     undone: false,
+    filesUndone: false,
+    cutOff: false,
     steps: 0,
     compacted: false,
     stopReason: null,
@@ -263,6 +284,18 @@ function endTurn(fold: Fold, turn: TurnView | undefined, result: TurnResult): vo
     turn.messages.push({ role: "assistant", parts: [{ type: "text", text: output }] });
   turn.result = result;
   turn.ended = true;
+}
+
+function rewind(fold: Fold, taken: readonly TurnView[], direction: "undo" | "redo"): void {
+  fold.anyUndone = true;
+  for (const number of filesOf(fold, taken, direction)) fold.turns[number]!.filesUndone = direction === "undo";
+  for (const turn of taken) turn.undone = direction === "undo";
+}
+
+/** The first effect of a turn takes away what could be redone. */
+function takesEffect({ turns, anyUndone }: Fold, turn: TurnView): TurnView {
+  if (anyUndone && !hasEffect(turn)) for (const other of turns) if (other?.filesUndone) other.cutOff = true;
+  return turn;
 }
 
 function hasEffect({ steps, compacted }: TurnView): boolean {

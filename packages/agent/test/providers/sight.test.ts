@@ -1,8 +1,9 @@
 /** Pictures and models that cannot see them, against vendors that refuse as the real ones do. */
+
+import type { Turn } from "@chimera/acp-schema/agent";
 import type { AgentEvent, PromptBlock } from "@chimera/acp-schema/events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { anthropicFirst, createAgent } from "../../src/index.js";
-import type { Turn } from "../../src/port.js";
 import { createModels } from "../../src/providers/index.js";
 import { contextOf, of, toolNamed, turnOf } from "../take-turn.js";
 import { type ChatDialect, createChatVendor, deepseek, invalid, openaiChat } from "../vendors/chat-completions.js";

@@ -1,44 +1,47 @@
 /**
- * `restore.json`: a restore in progress. While its phase is "stage" nothing in the workspace has changed but for a directory
- * of prepared files; once it says "commit" the restore will be finished, by this process or by the next.
+ * `restore.json`: a restore that is not yet settled. It stays until the session's log holds the record of the undo or redo, so
+ * that after a crash the log decides: with the record the restore stands, without it the restore is taken back.
  */
 import { rmSync } from "node:fs";
 import { readTextIfAny, replaceDurably, syncDirectory } from "../content/atomic-file.js";
 import { sha256 } from "../content/blobs.js";
 import { stringifying } from "../content/stringify.js";
 import { createPacer, paced } from "../pacer.js";
-import { checkStack, type Stack } from "../turn/stack.js";
+import type { Direction } from "../types.js";
+import { reversed } from "./apply.js";
 import type { Plan } from "./plan.js";
 
 export interface Journal {
-  readonly phase: "stage" | "commit";
+  /**
+   * "stage": nothing in the workspace has changed but for a directory of prepared files. "commit": the plan is being carried
+   * out, or was. "back": the plan takes a restore back, and is carried out to its end whatever the log says.
+   */
+  readonly phase: "stage" | "commit" | "back";
+  readonly direction: Direction;
+  /** The last number of the log when the restore began: its record has a higher one. */
+  readonly after: number;
   readonly roots: readonly string[];
   /** The name of the directory of prepared files, the same in every root. */
   readonly stage: string;
   readonly plan: Plan;
-  /** The stack before the restore and once it is done. */
-  readonly stacks: { readonly before: Stack; readonly after: Stack };
 }
 
 const NAME = "restore.json";
 
 export async function writeJournal(directory: string, journal: Journal): Promise<void> {
-  const text = await paced(stringifying({ v: 1, ...journal }), createPacer());
+  const text = await paced(stringifying({ v: 2, ...journal }), createPacer());
   await replaceDurably(`${directory}/${NAME}`, [`${text}\n`, `${sha256(Buffer.from(text))}\n`]);
 }
 
-/**
- * Null when no restore was interrupted, or its journal is damaged: the stack is then still the one before, and the same undo
- * again does the rest.
- */
+/** Null when no restore was interrupted, or its journal is damaged: the same undo again then does the rest. */
 export function readJournal(directory: string): Journal | null {
   const [text = "", hash] = (readTextIfAny(`${directory}/${NAME}`) ?? "").split("\n");
   if (hash !== sha256(Buffer.from(text))) return null;
   try {
     const value = JSON.parse(text) as Journal & { v: number };
-    if (value.v !== 1 || !Array.isArray(value.plan.files) || !Array.isArray(value.plan.dirs)) return null;
-    const { before, after } = value.stacks;
-    return { ...value, stacks: { before: checkStack(before), after: checkStack(after) } };
+    if (![value.plan.files, value.plan.dirs, value.roots].every(Array.isArray)) return null;
+    if (value.v === 1) return { ...value, direction: "undo", after: 0, ...takenBack(value) };
+    return value.v === 2 ? value : null;
   } catch {
     return null;
   }
@@ -47,4 +50,11 @@ export function readJournal(directory: string): Journal | null {
 export async function removeJournal(directory: string): Promise<void> {
   rmSync(`${directory}/${NAME}`, { force: true });
   await syncDirectory(directory);
+}
+
+// --- internal ---
+
+/** Version 1 removed its journal before it wrote the record: where there is a journal, there is no record. */
+function takenBack({ phase, plan }: Journal): Pick<Journal, "phase" | "plan"> {
+  return phase === "commit" ? { phase: "back", plan: reversed(plan) } : { phase, plan };
 }

@@ -3,8 +3,7 @@ import { dirname } from "node:path";
 import { type FileState, isAbsentAsFile, type StoredState, sameContent } from "../content/file-state.js";
 import type { Steps } from "../pacer.js";
 import { type Manifest, stepOf } from "../turn/manifest.js";
-import type { Direction } from "../turn/stack.js";
-import type { FileOutcome } from "../types.js";
+import type { Direction, FileOutcome } from "../types.js";
 
 export interface FileOp {
   readonly path: string;

@@ -1,13 +1,11 @@
-/** Undo and redo as one step: all of a plan is carried out or none of it, even when the process dies on the way. */
+/** Undo and redo of files as one step: a plan is carried out whole or taken back whole, even when the process dies on the way. */
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import type { FileState } from "../content/file-state.js";
 import { SnapshotError, toSnapshotError } from "../errors.js";
 import { createPacer, paced } from "../pacer.js";
-import { replaceHistory, replaceHistoryDurably } from "../turn/history-file.js";
 import type { Manifest } from "../turn/manifest.js";
-import type { Direction, Stack } from "../turn/stack.js";
-import type { FileOutcome, RecoveryReport } from "../types.js";
+import type { Direction, FileOutcome, RecoveryReport } from "../types.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 import type { Roots } from "../workspace/roots.js";
 import { carryOut, type LateConflicts, prepare, reversed } from "./apply.js";
@@ -46,60 +44,67 @@ export async function makePlan(
   return paced(planningRestore(manifests, direction, force, around), pacer);
 }
 
-/** Carries a plan out and makes `after` the session's stack; returns what became of each file. */
+/**
+ * Carries a plan out and returns what became of each file. The journal stays until `keepRestore` or `takeBackRestore`. When
+ * the plan fails, what was already replaced is put back.
+ */
 export async function restore(
   directory: string,
   plan: Plan,
-  stacks: { readonly before: Stack; readonly after: Stack },
+  head: Pick<Journal, "direction" | "after">,
   place: Workplace,
 ): Promise<readonly FileOutcome[]> {
-  if (plan.files.length === 0 && plan.dirs.length === 0) {
-    replaceHistory(directory, stacks.after);
-    return plan.outcomes;
-  }
   const stage = `${STAGE_PREFIX}${randomBytes(6).toString("hex")}`;
-  const journal: Journal = { phase: "stage", roots: place.roots.paths, stage, plan, stacks };
+  const journal: Journal = { phase: "stage", ...head, roots: place.roots.paths, stage, plan };
   try {
     await writeJournal(directory, journal);
-    return settle(plan.outcomes, await commit(directory, journal, place));
+    const late = await perform(directory, { ...journal, phase: "commit" }, place);
+    return plan.outcomes.map((each) => {
+      const reason = late.get(each.path);
+      return reason === undefined ? each : { path: each.path, outcome: "conflict", reason };
+    });
   } catch (error) {
-    await takeBack(directory, place, error);
+    await takeBackRestore(directory, place, error);
     throw toSnapshotError(error, "nothing was restored");
   }
 }
 
-/** Finishes or takes back what a crash interrupted; null when there is nothing to do. */
-export async function recoverRestore(
-  sessionId: string,
+/** Settles what a crash interrupted by what the log says; null when nothing was interrupted. */
+export async function settleRestore(
   directory: string,
-  placeOf: (roots: readonly string[]) => Workplace,
-): Promise<RecoveryReport | null> {
+  place: Workplace,
+  recorded: (direction: Direction, after: number) => Promise<boolean>,
+): Promise<RecoveryReport["result"] | null> {
   const journal = readJournal(directory);
   if (journal === null) return null;
-  try {
-    const place = placeOf(journal.roots);
-    assertInside(journal, place.roots);
+  assertInside(journal, place.roots);
+  if (journal.phase === "commit" && (await recorded(journal.direction, journal.after))) {
     removeStage(journal.stage, place.roots);
-    if (journal.phase === "stage") {
-      await removeJournal(directory);
-      return { sessionId, result: "taken_back", files: [] };
-    }
-    try {
-      const late = await commit(directory, journal, place);
-      return { sessionId, result: "finished", files: settle(journal.plan.outcomes, late) };
-    } catch (error) {
-      await takeBack(directory, place, error);
-      const { message } = toSnapshotError(error, "an undo could not be finished");
-      return { sessionId, result: "taken_back", files: [], message };
-    }
-  } catch (error) {
-    return unsettled(sessionId, error);
+    await keepRestore(directory);
+    return "kept";
   }
+  await takeBackRestore(directory, place);
+  return "taken_back";
 }
 
-/** The report of a restore that stays as the crash left it, and why. */
-export function unsettled(sessionId: string, error: unknown): RecoveryReport {
-  return { sessionId, result: "failed", files: [], message: toSnapshotError(error, "an undo is unfinished").message };
+/** The record is durable: the journal is not needed any more. */
+export const keepRestore = removeJournal;
+
+/** Puts back what was replaced. If that fails, the journal stays for the next attempt. `reason`: why it is taken back. */
+export async function takeBackRestore(directory: string, place: Workplace, reason?: unknown): Promise<void> {
+  try {
+    const journal = readJournal(directory);
+    if (journal === null) return;
+    removeStage(journal.stage, place.roots);
+    if (journal.phase === "commit") {
+      await perform(directory, { ...journal, phase: "back", plan: reversed(journal.plan) }, place);
+    } else if (journal.phase === "back") await perform(directory, journal, place);
+    await removeJournal(directory);
+  } catch (error) {
+    const causes = reason === undefined ? [error] : [reason, error];
+    const why = causes.map((each) => toSnapshotError(each, "restoring").message).join("; taking it back: ");
+    throw toSnapshotError(new AggregateError(causes, why), "the restore is unfinished and will be tried again");
+  }
 }
 
 // --- internal ---
@@ -111,51 +116,20 @@ function remembering<T>(known: Map<string, T>, ask: (key: string) => T): (key: s
   };
 }
 
-/** From the moment the journal says "commit" there is no way but forward. */
-async function commit(directory: string, journal: Journal, place: Workplace): Promise<LateConflicts> {
+/** Carries out the plan of a journal. Doing it again after a crash ends in the same place. */
+async function perform(directory: string, journal: Journal, place: Workplace): Promise<LateConflicts> {
   const stage = await prepare(journal.plan, journal.stage, place);
   try {
-    await writeJournal(directory, { ...journal, phase: "commit" });
+    await writeJournal(directory, journal);
     const late = await carryOut(journal.plan, stage, place);
-    await replaceHistoryDurably(directory, journal.stacks.after);
     removeStage(journal.stage, place.roots);
-    await removeJournal(directory);
     return late;
   } finally {
     stage.close();
   }
 }
 
-/** After a failure: puts back what was already replaced. If that fails too, the journal stays for the next attempt. */
-async function takeBack(directory: string, place: Workplace, reason: unknown): Promise<void> {
-  try {
-    const journal = readJournal(directory);
-    if (journal === null) return;
-    removeStage(journal.stage, place.roots);
-    if (journal.phase === "stage") {
-      await removeJournal(directory);
-      return;
-    }
-    const { before, after } = journal.stacks;
-    const back: Journal = { ...journal, plan: reversed(journal.plan), stacks: { before: after, after: before } };
-    await commit(directory, back, place);
-  } catch (error) {
-    const why = [reason, error].map((each) => toSnapshotError(each, "restoring").message).join("; taking it back: ");
-    throw toSnapshotError(
-      new AggregateError([reason, error], why),
-      "the restore is unfinished and will be tried again",
-    );
-  }
-}
-
-function settle(outcomes: readonly FileOutcome[], late: LateConflicts): readonly FileOutcome[] {
-  return outcomes.map((each) => {
-    const reason = late.get(each.path);
-    return reason === undefined ? each : { path: each.path, outcome: "conflict", reason };
-  });
-}
-
-/** A journal is data on disk like a manifest: it gets no further than the workspace. */
+/** Anybody may have written the journal: it leads nowhere outside the workspace. */
 function assertInside(journal: Journal, roots: Roots): void {
   for (const { path } of [...journal.plan.files, ...journal.plan.dirs]) {
     if (typeof path !== "string" || roots.locate(path) === null) {

@@ -1,15 +1,26 @@
 /**
- * `history.ndjson`: the stack, then a row for everything that happened since: what the turn in progress found, and each turn
- * that ended. A row costs one write and waits for no disk, whereas to replace a file makes ext4 write it out at once. The whole
- * is replaced when undo rearranges the stack, or when it has grown long.
+ * `history.ndjson`: which manifest each turn has, then a row for everything that happened since: what the turn in progress
+ * found, and each turn that ended. A row costs one write and waits for no disk, whereas replacing a file makes ext4 write it
+ * out at once. The whole file is replaced when manifests were removed, or when it has grown long.
  */
 import { closeSync, constants, fstatSync, openSync, writeFileSync } from "node:fs";
-import { readTextIfAny, replaceDurably, replaceFile } from "../content/atomic-file.js";
+import { readTextIfAny, replaceFile } from "../content/atomic-file.js";
 import { isSha256 } from "../content/blobs.js";
 import { ABSENT, type StoredState } from "../content/file-state.js";
 import { errnoOf, SnapshotError } from "../errors.js";
-import { isModeOrNull, isPlainPath } from "./manifest.js";
-import { checkStack, EMPTY_STACK, isStep, push, type Stack, type Step } from "./stack.js";
+import { isModeOrNull, isPlainPath, isSnapId } from "./manifest.js";
+
+/** A turn that ended. */
+export interface EndedTurn {
+  readonly turn: number;
+  /** Null when the turn changed no file. */
+  readonly snap: string | null;
+}
+
+/** A turn that has a manifest. */
+export interface KeptTurn extends EndedTurn {
+  readonly snap: string;
+}
 
 export interface Row {
   /** A turn began. */
@@ -23,29 +34,42 @@ export interface Row {
   /** A command in this root started, or ended when `at` is null. */
   readonly run?: string;
   readonly at?: number | null;
-  readonly ended?: Step;
+  readonly ended?: EndedTurn;
 }
 
 export interface HistoryContent {
-  readonly stack: Stack;
+  /** Manifests made so far; part of their ids. */
+  readonly counter: number;
+  /** Oldest first. */
+  readonly kept: readonly KeptTurn[];
   /** Rows of a turn that did not end; none when there is no such turn. */
   readonly open: readonly Row[];
+  /** The file has an older format: it is replaced before anything is added to it. */
+  readonly outdated: boolean;
 }
+
+export const EMPTY_HISTORY: HistoryContent = { counter: 0, kept: [], open: [], outdated: false };
 
 export function readHistory(directory: string): HistoryContent {
   const text = readTextIfAny(pathIn(directory));
-  if (text === null) return { stack: EMPTY_STACK, open: [] };
+  if (text === null) return EMPTY_HISTORY;
   const [head, ...lines] = text.split("\n");
-  let stack = parseHead(head!);
+  let content = parseHead(head!);
   let open: Row[] = [];
   for (const row of lines.flatMap(parseRow)) {
     if (row.ended !== undefined) {
-      stack = push(stack, row.ended);
+      content = withEnded(content, row.ended);
       open = [];
     } else if (row.turn !== undefined) open = [row];
     else if (open.length > 0) open.push(row);
   }
-  return { stack, open };
+  return { ...content, open };
+}
+
+/** The history once a turn has ended. */
+export function withEnded(content: HistoryContent, { turn, snap }: EndedTurn): HistoryContent {
+  if (snap === null) return { ...content, open: [] };
+  return { ...content, counter: content.counter + 1, kept: [...content.kept, { turn, snap }], open: [] };
 }
 
 /** Adds rows and returns the size of the file; null when there is none. */
@@ -65,46 +89,56 @@ export function appendToHistory(directory: string, rows: readonly Row[]): number
   }
 }
 
-export function replaceHistory(directory: string, stack: Stack, rows: readonly Row[] = []): void {
-  replaceFile(pathIn(directory), headOf(stack) + encode(rows));
-}
-
-/** The same; it is on the disk when this resolves. */
-export async function replaceHistoryDurably(directory: string, stack: Stack): Promise<void> {
-  await replaceDurably(pathIn(directory), [headOf(stack) + encode([])]);
+export function replaceHistory(directory: string, { counter, kept, open }: HistoryContent): void {
+  replaceFile(pathIn(directory), JSON.stringify({ v: VERSION, counter, kept }) + encode(open));
 }
 
 // --- internal ---
 
-const VERSION = 1;
+/** Version 1 held two stacks of turns, to undo and to redo: which turns those are is now read from the session's log. */
+const VERSION = 2;
 
 const pathIn = (directory: string): string => `${directory}/history.ndjson`;
-
-function headOf(stack: Stack): string {
-  return JSON.stringify({ v: VERSION, ...stack });
-}
 
 /** The line break comes first: half a row, which a full disk may leave, spoils no other. */
 function encode(rows: readonly Row[]): string {
   return rows.map((row) => `\n${JSON.stringify(row)}`).join("");
 }
 
-function parseHead(text: string): Stack {
+function parseHead(text: string): HistoryContent {
   // A power cut right after the file was replaced leaves nothing of it: the undo of earlier turns is lost, not the session.
-  if (/^\0*$/.test(text)) return EMPTY_STACK;
-  let value: { v?: unknown } | null;
+  if (/^\0*$/.test(text)) return { ...EMPTY_HISTORY, outdated: true };
+  let value: Loose | null;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new SnapshotError("bad_manifest", "the undo stack is not JSON", { cause });
+    throw new SnapshotError("bad_manifest", "the undo history is not JSON", { cause });
   }
-  if (typeof value?.v === "number" && value.v > VERSION) {
-    throw new SnapshotError(
-      "unsupported_format",
-      `the undo stack has format ${value.v}, this version reads ${VERSION}`,
-    );
+  const { v, counter, kept, undo, redo } = value ?? {};
+  if (typeof v === "number" && v > VERSION) {
+    throw new SnapshotError("unsupported_format", `the undo history has format ${v}, this version reads ${VERSION}`);
   }
-  return checkStack(value);
+  const outdated = v === 1;
+  const turns = outdated ? [undo, redo] : [kept];
+  if (!Number.isSafeInteger(counter) || !turns.every(isListOfTurns)) {
+    throw new SnapshotError("bad_manifest", "the undo history is damaged");
+  }
+  const known = turns.flat().filter((each): each is KeptTurn => each.snap !== null);
+  return {
+    counter: counter as number,
+    kept: known.sort((a, b) => a.turn - b.turn),
+    open: [],
+    outdated,
+  };
+}
+
+function isListOfTurns(value: unknown): value is EndedTurn[] {
+  return Array.isArray(value) && value.every(isEnded);
+}
+
+function isEnded(value: unknown): value is EndedTurn {
+  const { turn, snap } = (value ?? {}) as Loose;
+  return Number.isSafeInteger(turn) && (snap === null || isSnapId(snap));
 }
 
 /** Nothing for what is not a whole row: half of one, one of a later version, or one that somebody made up. */
@@ -122,7 +156,7 @@ type Loose = Readonly<Record<string, unknown>>;
 /** By the key that says what a row is: whether the rest of it is there. */
 const WHOLE: Readonly<Record<string, (row: Loose) => boolean>> = {
   turn: ({ turn }) => Number.isSafeInteger(turn),
-  ended: ({ ended }) => isStep(ended),
+  ended: ({ ended }) => isEnded(ended),
   path: ({ path, state }) => isPlainPath(path) && isStored(state),
   dir: ({ dir, mode }) => isPlainPath(dir) && isModeOrNull(mode),
   skipped: ({ skipped, reason }) => typeof skipped === "string" && typeof reason === "string",

@@ -1,13 +1,35 @@
-/** Unified diffs of stored versions. What compares lines is loaded when the first one is asked for. */
+/** The files one snapshot changed, as unified diffs. One file at a time is in memory. */
 import { relative } from "node:path";
+import type { Blobs } from "../content/blobs.js";
+import { createPacer, type Pacer, paced } from "../pacer.js";
+import { changeOf, type Manifest } from "../turn/manifest.js";
+import type { FileEdit } from "../types.js";
+
+export async function editsOf(manifest: Manifest, blobs: Blobs, base: string): Promise<readonly FileEdit[]> {
+  const edits: FileEdit[] = [];
+  const pacer = createPacer();
+  for (const [path, after] of Object.entries(manifest.files)) {
+    const before = await contentOf(manifest.before[path]!, blobs, pacer);
+    const diff = await unifiedDiff(path, before, await contentOf(after, blobs, pacer), base);
+    edits.push({ ...changeOf(manifest, path), diff });
+  }
+  return edits;
+}
+
+// --- internal ---
 
 /** Content of one side; null: the file does not exist there. */
-export type Side = Buffer | null;
+type Side = Buffer | null;
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
+async function contentOf(sha: string | null, blobs: Blobs, pacer: Pacer): Promise<Side> {
+  await pacer.pause();
+  return sha === null ? null : paced(blobs.reading(sha), pacer);
+}
+
 /** The diff of one file, with its path relative to `base`; empty when both sides are the same. */
-export async function unifiedDiff(path: string, before: Side, after: Side, base: string): Promise<string> {
+async function unifiedDiff(path: string, before: Side, after: Side, base: string): Promise<string> {
   if (before !== null && after !== null && before.equals(after)) return "";
   if (before === null && after === null) return "";
   const name = printable(relative(base, path));
@@ -15,12 +37,11 @@ export async function unifiedDiff(path: string, before: Side, after: Side, base:
   const newName = after === null ? "/dev/null" : `b/${name}`;
   if (isBinary(before) || isBinary(after)) return `Binary files ${oldName} and ${newName} differ\n`;
   const small = (before?.length ?? 0) <= MAX_BYTES && (after?.length ?? 0) <= MAX_BYTES;
+  // What compares lines is loaded when the first diff is asked for.
   const { unifiedHunks } = await import("./hunks.js");
   const hunks = small ? await unifiedHunks(before?.toString("utf8") ?? "", after?.toString("utf8") ?? "") : null;
   return hunks === null ? `Files ${oldName} and ${newName} differ\n` : `--- ${oldName}\n+++ ${newName}\n${hunks}`;
 }
-
-// --- internal ---
 
 /** As git decides it: a NUL in the first 8000 bytes. */
 function isBinary(side: Side): boolean {

@@ -1,0 +1,63 @@
+/**
+ * What a process left unfinished when it died, repaired in one order whenever a session is loaded:
+ *
+ * 1. The store claims the log, cuts a torn tail and starts a segment of its own.
+ * 2. The log is read and folded.
+ * 3. `settleFiles`: a restore of files stands when the log has its record, and is taken back when it has none.
+ * 4. Also `settleFiles`: what the open turn did to files becomes its snapshot, so that it can be undone.
+ * 5. `endInterrupted` of the journal: questions are denied, calls fail, the open turn ends, prompts that never ran are cancelled.
+ * 6. What that recorded becomes durable with the first acknowledgement, and the summary follows.
+ *
+ * When the program starts, `recoverRestores` does 1, 3 and 4 for every session with an interrupted restore, since somebody uses
+ * its files whether or not anybody loads it. The journal also ends turns of a live session whose log could not be written.
+ */
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import { type EventStore, isStoreError } from "@chimera/event-store";
+import type { Direction, RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
+import type { Summary } from "./summary.js";
+
+/** Whether the log of a session holds a record of a type after a number. */
+export function isRecorded(store: EventStore<SessionEvent, Summary>, id: string) {
+  return async (type: Direction, after: number): Promise<boolean> => {
+    for await (const entry of store.read(id, { from: after })) if (entry.type === type) return true;
+    return false;
+  };
+}
+
+/** A session can be used without its snapshots, so what cannot be repaired is reported and not thrown. */
+export async function settleFiles(
+  snapshots: SessionSnapshots | null,
+  recorded: (direction: Direction, after: number) => Promise<boolean>,
+  onRecovered?: (report: RecoveryReport) => void,
+): Promise<void> {
+  const report = await snapshots?.settle(recorded);
+  if (report) onRecovered?.(report);
+}
+
+/** No restore takes so long. */
+const ABANDONED_MS = 10 * 60 * 1000;
+
+/** Repairs undos that a crash interrupted, also in sessions that nobody loads. To be called once, before any is loaded. */
+export async function recoverRestores(
+  store: EventStore<SessionEvent, Summary>,
+  snapshots: SnapshotStore,
+  onRecovered: (report: RecoveryReport) => void,
+): Promise<void> {
+  for (const { sessionId, workspace, touchedMs } of snapshots.unfinished()) {
+    const settle = async (recorded: (direction: Direction, after: number) => Promise<boolean>) => {
+      await settleFiles(snapshots.session(sessionId, workspace), recorded, onRecovered);
+      snapshots.release(sessionId);
+    };
+    try {
+      const writer = await store.open(sessionId);
+      await settle(isRecorded(store, sessionId)).finally(() => writer.close());
+    } catch (error) {
+      const code = isStoreError(error) ? error.code : null;
+      // Another process has the session open, and may be at its undo right now.
+      if (code === "claimed") continue;
+      // Without a log it was in the memory of a process, which may still be at its undo.
+      if (code !== "not_found") onRecovered({ sessionId, result: "failed", message: String(error) });
+      else if (Date.now() - touchedMs > ABANDONED_MS) await settle(async () => false);
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/** A session whose last turn is undone by a process that can be killed at any call of the file system. */
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import { createFileStore } from "@chimera/event-store";
+import { createSnapshotStore } from "@chimera/snapshot-store";
+import { expect, onTestFinished } from "vitest";
+import type { Agent, Summary } from "../src/index.js";
+import { makeSessions, recordsOf, runPrompt } from "./fixture.js";
+
+/** What the last two turns leave: null removes a file. */
+const TURNS: readonly Record<string, string | null>[] = [
+  { "kept.txt": "one", "gone.txt": "one" },
+  { "kept.txt": "two", "gone.txt": null, "deep/made.txt": "two" },
+];
+
+/** Writes what the turn's number says; `earlier` turns before the last two write a file each. */
+const writing = (earlier: number): Agent =>
+  async function* ({ number }, { workspace }) {
+    yield { type: "step_start", metadata: { step: 0 } };
+    const files = TURNS[number - earlier] ?? { [`${number}.txt`]: "x", "kept.txt": String(number) };
+    for (const [name, text] of Object.entries(files)) {
+      const path = join(workspace.cwd, name);
+      await workspace.willWrite(path);
+      mkdirSync(dirname(path), { recursive: true });
+      if (text === null) rmSync(path);
+      else writeFileSync(path, text);
+    }
+    yield { type: "text_delta", metadata: { text: `turn ${number}` } };
+    yield { type: "step_end", metadata: { step: 0 } };
+  };
+
+export interface KilledUndo {
+  /** The calls of an undo that nobody interrupts. */
+  readonly calls: readonly string[];
+  /**
+   * Kills the process at a call, starts over, and checks that files, log and visible conversation say the same and that undo
+   * and redo go on from there. Returns whether the undo stands.
+   */
+  killAt(call: number): Promise<boolean>;
+}
+
+export async function killedUndo({ earlier = 0 } = {}): Promise<KilledUndo> {
+  const base = realpathSync(mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "killed-undo-")));
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  const [root, cwd, saved] = ["root", "work", "saved"].map((name) => join(base, name)) as [string, string, string];
+  mkdirSync(cwd);
+  const open = () => {
+    const store = createFileStore<SessionEvent, Summary>({ root });
+    const snapshots = createSnapshotStore({ root: join(root, "snapshots") });
+    const sessions = makeSessions(writing(earlier), { store, snapshots });
+    const close = async () => {
+      await sessions.shutdown();
+      await store.close();
+    };
+    return { sessions, snapshots, close };
+  };
+  const first = open();
+  const { id } = await first.sessions.create({ cwd });
+  const last = earlier + 1;
+  for (let turn = 0; turn < last; turn++) await runPrompt(first.sessions, id, `turn ${turn}`);
+  const before = treeOf(cwd);
+  await runPrompt(first.sessions, id, `turn ${last}`);
+  const after = treeOf(cwd);
+  await first.close();
+  for (const [place, name] of [
+    [root, "root"],
+    [cwd, "work"],
+  ] as const)
+    cpSync(place, join(saved, name), { recursive: true });
+
+  const undo = (env: Record<string, string>) => {
+    for (const [place, name] of [
+      [root, "root"],
+      [cwd, "work"],
+    ] as const) {
+      rmSync(place, { recursive: true, force: true });
+      cpSync(join(saved, name), place, { recursive: true, preserveTimestamps: true });
+    }
+    const fixture = (name: string) => join(import.meta.dirname, "fixtures", name);
+    const args = ["--import", fixture("dying-calls.mjs"), fixture("undoing.mjs"), root, id];
+    return spawnSync(process.execPath, args, { env: { PATH: process.env["PATH"], ...env }, encoding: "utf8" });
+  };
+  const list = join(base, "calls");
+  const clean = undo({ CALLS: list });
+  expect(clean.stderr).toBe("");
+  expect(treeOf(cwd)).toEqual(before);
+
+  return {
+    calls: readFileSync(list, "utf8").split("\n"),
+    async killAt(call) {
+      expect(undo({ DIE_AT: String(call) }).signal, `call ${call}`).toBe("SIGKILL");
+      const { sessions, snapshots, close } = open();
+      try {
+        const session = await sessions.load(id);
+        const undone = (await recordsOf(sessions, id)).some(({ type }) => type === "undo");
+        const state = () => ({
+          tree: treeOf(cwd),
+          visible: session.conversation.seen(last + 1).length,
+          redoable: session.conversation.redoable().map(({ number }) => number),
+        });
+        const there = { tree: after, visible: last + 1, redoable: [] };
+        const back = { tree: before, visible: last, redoable: [last] };
+        expect(state(), `call ${call}`).toEqual(undone ? back : there);
+        expect(snapshots.unfinished()).toEqual([]);
+        expect(await session[undone ? "redo" : "undo"]()).toMatchObject({
+          turns: 1,
+          conflicts: [],
+          files: { length: 3 },
+        });
+        expect(state(), `call ${call}, then the other way`).toEqual(undone ? there : back);
+        return undone;
+      } finally {
+        await close();
+      }
+    },
+  };
+}
+
+function treeOf(directory: string): Record<string, string> {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(
+    files.map(({ parentPath, name }) => [
+      join(parentPath, name).slice(directory.length),
+      readFileSync(join(parentPath, name), "utf8"),
+    ]),
+  );
+}
