@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { anthropicFirst, createAgent, createModels, type Tool } from "@chimera/agent";
 import { localWorkspace } from "@chimera/agent/tools";
 import { createFileStore } from "@chimera/event-store";
-import { createSessions, createSlashPalette, MODE_FLAGS, type Sessions, type Summary } from "@chimera/session";
+import { createSessions, createSlashPalette, MODE_FLAGS, type Sessions } from "@chimera/session";
 import {
   type ModelReply,
   type RunningVendor,

@@ -1,54 +1,58 @@
-import { rmSync, writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { StoreError, storageError } from "./errors.js";
-import { type Claim, claim, claimUnseen } from "./file/claim.js";
+import { type Claim, claim, isHeld } from "./file/claim.js";
 import { createHeartbeat } from "./file/heartbeat.js";
-import { EMPTY_LOG, inspectLog, type LogEnd } from "./file/inspect.js";
+import { inspectLog, type LogEnd } from "./file/inspect.js";
 import { createLiveLogs } from "./file/live-logs.js";
 import { createLogFiles } from "./file/log-files.js";
 import { createLogWriter, type FileLogWriter } from "./file/log-writer.js";
 import { createOpenFiles } from "./file/open-files.js";
 import { countTypes, replayOf } from "./file/replay-log.js";
-import { createSegmentLog, type SegmentLog } from "./file/segment-log.js";
-import { isSessionDirectory, makeSessionDirectory, removeSessionDirectory } from "./file/session-directory.js";
-import { createSessionIndex } from "./file/session-index.js";
-import { createSummaries, formatSummary } from "./file/summaries.js";
+import { isSessionDirectory, removeSessionDirectory, restoreReplaced } from "./file/session-directory.js";
+import { createSessionIndex, type ListWork } from "./file/session-index.js";
+import { birthOf, createSessionMakers, type OpenLog, startLog } from "./file/session-makers.js";
+import { createSummaries } from "./file/summaries.js";
 import { createDiskSync } from "./file/sync.js";
-import { pageOf, type RowSource } from "./list.js";
+import { LIMITS } from "./limits.js";
+import { isPrompted, pageOf, type RowSource } from "./list.js";
 import { refused } from "./live/broadcast.js";
 import { createTick } from "./live/tick.js";
-import { withChecksum } from "./record/encode.js";
 import { createStamp } from "./record/stamp.js";
 import { readEntries } from "./replay.js";
 import { assertStorableId } from "./session-id.js";
-import type { Damage, Durability, EventBody, EventStore, LogWriter } from "./types.js";
+import type { Damage, Durability, EventBody, EventStore, ListedSession, LogWriter, SummaryForm } from "./types.js";
 
-export interface FileStoreOptions {
+export interface FileStoreOptions<E extends EventBody = EventBody, S extends object = object> {
   /** The data directory; sessions go to its `eventlog`, heartbeats to its `run`. Created on first use. */
   readonly root: string;
   /** @defaultValue "turn" */
   readonly durability?: Durability;
   /** @defaultValue Date.now */
   readonly clock?: () => number;
+  /** @defaultValue none: summaries are kept as they are given, and a lost one stays lost */
+  readonly summaries?: SummaryForm<E, S>;
   /** Told of a torn tail or damaged records found when a session is opened for writing. */
   readonly onDamage?: (id: string, damage: Damage) => void;
 }
 
 /** Sessions as directories of append-only segments. Other processes may read and follow them, and claim them when free. */
-export function createFileStore<E extends EventBody, S extends object>(options: FileStoreOptions): EventStore<E, S> {
-  const { durability = "turn", clock: now = Date.now, onDamage } = options;
+export function createFileStore<E extends EventBody, S extends object>(
+  options: FileStoreOptions<E, S>,
+): EventStore<E, S> {
+  const { durability = "turn", clock: now = Date.now, onDamage, summaries: form } = options;
   const root = resolve(options.root);
   const eventlog = join(root, "eventlog");
   const heartbeat = createHeartbeat(join(root, "run"));
   const openFiles = createOpenFiles();
   const disk = createDiskSync(openFiles);
   const tick = createTick();
-  const index = createSessionIndex<S>(eventlog);
   const directoryOf = (id: string): string => join(eventlog, id);
   const filesOf = createLogFiles(openFiles);
+  const index = createSessionIndex<E, S>({ directory: eventlog, filesOf, form });
   const live = createLiveLogs<E>((id) => filesOf(directoryOf(id)));
   const summaries = createSummaries<S>(openFiles, disk);
+  const makers = createSessionMakers<E, S>({ openFiles, disk, heartbeat, form, clock: now });
   let closed = false;
 
   const usable = (id: string): void => {
@@ -65,27 +69,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
   const take = (directory: string): Claim => openFiles.withRoom(() => claim(join(directory, "claim"), { heartbeat }));
 
-  /** `unsynced` are the paths that a crash of the machine may still take back. */
-  const makeSession = (id: string, summary: S): { held: Claim; directory: string; unsynced: string[] } => {
-    usable(id);
-    const directory = directoryOf(id);
-    const text = formatSummary(summary);
-    const { filled: held, changed } = makeSessionDirectory(directory, (unseen) =>
-      openFiles.withRoom(() => {
-        writeFileSync(join(unseen, "summary.json"), text, { mode: 0o600 });
-        return claimUnseen(join(unseen, "claim"), join(directory, "claim"), heartbeat);
-      }),
-    );
-    return { held, directory, unsynced: [join(directory, "summary.json"), directory, ...changed] };
-  };
-
-  const openWriter = (
-    id: string,
-    held: Claim,
-    segments: SegmentLog,
-    lastTs: string,
-    unsynced: string[],
-  ): LogWriter<E> => {
+  const openWriter = (id: string, { held, segments, lastTs, unsynced }: OpenLog): LogWriter<E> => {
     const log = live.forWriting(id, segments.writtenSeq);
     const writer: FileLogWriter<E> = createLogWriter<E>({
       id,
@@ -109,18 +93,33 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     return writer;
   };
 
-  const continueLog = (directory: string, held: Claim, end: LogEnd): SegmentLog => {
-    // A directory that lost its claim files in a crash starts counting anew; its segments must not.
-    const fence = Math.max(held.fence, end.chain.fence + 1);
-    return createSegmentLog({ directory, fence, end, openFiles });
+  const storedSummary = (id: string, directory: string): S | null => {
+    const stored = summaries.read(directory);
+    return stored === null ? null : form === undefined ? (stored as S) : form.read(id, stored);
+  };
+
+  /** A log of version 0.1 does not say how its session was born; its next segment does. */
+  const knownBirth = (id: string, directory: string, { chain }: LogEnd): object | undefined =>
+    chain.segments.findLast((segment) => segment.header?.birth)?.header?.birth ??
+    birthOf(form, storedSummary(id, directory));
+
+  /** A process that died while a turn ran left that in its summary. */
+  const shown = ({ id, summary }: ListedSession<S>): S => {
+    const unheld = form?.unheld(summary) ?? summary;
+    if (unheld === summary || live.get(id)?.writer) return summary;
+    try {
+      return isHeld(join(directoryOf(id), "claim"), heartbeat) ? summary : unheld;
+    } catch {
+      return summary;
+    }
   };
 
   const store: EventStore<E, S> = {
     capabilities: { durable: true, crossProcess: true, rollup: true },
 
     async create(id, summary) {
-      const { held, directory, unsynced } = makeSession(id, summary);
-      return openWriter(id, held, continueLog(directory, held, EMPTY_LOG), "", unsynced);
+      usable(id);
+      return openWriter(id, makers.create(directoryOf(id), summary));
     },
 
     async open(id) {
@@ -128,11 +127,11 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       const held = take(directory);
       try {
         const end = openFiles.withRoom(() => inspectLog(directory, (damage) => onDamage?.(id, damage)));
-        const segments = continueLog(directory, held, end);
+        const segments = startLog({ path: directory }, held.fence, end, knownBirth(id, directory, end), openFiles);
         // Whoever did not release may still write: a segment of our own makes that invisible.
         if (held.isTakeover) segments.start();
         for (const path of summaries.drafts(directory)) rmSync(path, { force: true });
-        return openWriter(id, held, segments, end.lastTs, []);
+        return openWriter(id, { held, segments, lastTs: end.lastTs, unsynced: [] });
       } catch (error) {
         held.release();
         throw storageError(error, `cannot open session ${id}`);
@@ -145,33 +144,21 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     },
 
     async copy(from, to, { upTo, summary }) {
-      const source = existing(from);
-      const { held, directory, unsynced } = makeSession(to, summary);
-      const segments = continueLog(directory, held, EMPTY_LOG);
+      const source = filesOf(existing(from));
+      usable(to);
+      return openWriter(to, await makers.copy(source, directoryOf(to), { upTo, summary }));
+    },
+
+    async importLog(id, log) {
+      usable(id);
+      const directory = directoryOf(id);
+      // Held until it is replaced, so that nobody writes to a log that goes.
+      const replaced = log.replace && isSessionDirectory(directory) ? take(directory) : null;
       try {
-        let lastTs = "";
-        let isWhole = true;
-        const onDamage = ({ types = {} }: Damage): void => {
-          segments.lose(types);
-          isWhole = false;
-        };
-        await replayOf<E>(filesOf(source))({ from: 0, to: upTo, onDamage }, (batch) => {
-          const lines = batch.map((entry) => withChecksum(entry));
-          const bytes = Buffer.from(lines.map((entry) => `${entry.line}\n`).join(""));
-          if (segments.write(lines, bytes) < lines.length) {
-            throw new StoreError("storage_full", `session ${to}: short write, the disk is full`);
-          }
-          lastTs = batch[batch.length - 1]?.event.ts ?? lastTs;
-        });
-        // What is missing has no line in the copy: the next header says what it was.
-        if (!isWhole) segments.roll();
-        return openWriter(to, held, segments, lastTs, unsynced);
+        await makers.importLog(directory, log, replaced === null ? null : () => live.end(id));
       } catch (error) {
-        // While it is open, a file that is gone still takes its room on a disk that may be full.
-        segments.close();
-        held.release();
-        await rm(directory, { recursive: true, force: true });
-        throw storageError(error, `cannot copy session ${from}`);
+        replaced?.release();
+        throw storageError(error, `cannot import session ${id}`);
       }
     },
 
@@ -217,11 +204,16 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
 
     async readSummary(id) {
       usable(id);
-      return isSessionDirectory(directoryOf(id)) ? summaries.read(directoryOf(id)) : null;
+      const directory = directoryOf(id);
+      if (!isSessionDirectory(directory)) return null;
+      const summary = storedSummary(id, directory);
+      if (form === undefined || (summary !== null && isPrompted(summary))) return summary;
+      const row = await index.row(id, { checked: false, logBytes: Number.POSITIVE_INFINITY });
+      return row?.summary ?? summary;
     },
 
-    async writeSummary(id, summary) {
-      await summaries.write(existing(id), summary);
+    async writeSummary(id, summary, { sync = true } = {}) {
+      await summaries.write(existing(id), summary, sync);
     },
 
     async list(listOptions = {}) {
@@ -231,14 +223,17 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
       const refreshed = listOptions.limit === undefined || listOptions.order === "touched";
       if (refreshed) await index.refresh(ids);
       const latest = (id: string, touched: number): number => Math.max(touched, live.get(id)?.touched ?? 0);
+      const work: ListWork = { checked: refreshed, logBytes: LIMITS.derivedBytes, onDamage: listOptions.onDamage };
+      const listed = (row: ListedSession<S> | null): ListedSession<S> | null =>
+        row && { id: row.id, summary: shown(row), touched: latest(row.id, row.touched) };
       const source: RowSource<S> = {
         touched(id) {
           const touched = index.touched(id, refreshed);
           return touched === null ? null : latest(id, touched);
         },
         row(id) {
-          const row = index.row(id, refreshed, listOptions.onDamage);
-          return row === null ? null : { ...row, touched: latest(id, row.touched) };
+          const row = index.row(id, work);
+          return row instanceof Promise ? row.then(listed) : listed(row);
         },
       };
       return pageOf(ids, source, listOptions);
@@ -263,7 +258,7 @@ export function createFileStore<E extends EventBody, S extends object>(options: 
     },
 
     async sweep() {
-      let swept = 0;
+      let swept = restoreReplaced(eventlog, now());
       for (const id of index.ids()) {
         try {
           const left = summaries.drafts(directoryOf(id)).length;

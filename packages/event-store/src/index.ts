@@ -3,9 +3,9 @@ export { PAST_THE_END, parseCursor } from "./cursor.js";
 export { describeLoss } from "./damage.js";
 export { isStoreError, StoreError, type StoreErrorCode } from "./errors.js";
 export { type Claim, claim, claimHolder } from "./file/claim.js";
+export { writeEventFiles } from "./file/event-files.js";
 export { createHeartbeat, type Heartbeat } from "./file/heartbeat.js";
 export type { Holder } from "./file/identity.js";
-export { writeEventFiles } from "./file/write-event-files.js";
 export { createFileStore, type FileStoreOptions } from "./file-store.js";
 export { LIMITS } from "./limits.js";
 export { createMemoryStore, type MemoryStoreOptions } from "./memory-store.js";
@@ -16,7 +16,9 @@ export type {
   Entry,
   EventBody,
   EventStore,
+  ImportedLog,
   ListedSession,
+  ListFilter,
   ListOptions,
   LogWriter,
   Position,
@@ -25,5 +27,6 @@ export type {
   Stored,
   SubscribeOptions,
   Subscription,
+  SummaryForm,
   TypeCounts,
 } from "./types.js";

@@ -82,6 +82,23 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       logs.set(to, log);
       return openWriter(to, log, { now, tick, maxSessionBytes });
     },
+    async importLog(id, { summary, events, replace = false }) {
+      if (closed) throw new StoreError("closed", "the store is closed");
+      assertStorableId(id);
+      const before = logs.get(id);
+      if (before !== undefined && !replace) throw new StoreError("exists", `session ${id} exists`);
+      if (before?.writer) throw new StoreError("claimed", `session ${id} is open`);
+      const log = createLog<E, S>(id, structuredClone(summary), now(), budget);
+      let time = now();
+      const writer = openWriter(id, log, { now: () => time, tick, maxSessionBytes });
+      for (const { event, at } of events) {
+        time = at ?? time;
+        writer.append([event]);
+      }
+      await writer.close();
+      logs.set(id, log);
+      before?.broadcast.end();
+    },
     async has(id) {
       return logs.has(id);
     },

@@ -1,12 +1,13 @@
 /** The composition root: stores, agent and sessions from flags, environment and paths. Loaded when the first session is. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import type { Engine } from "@chimera/acp-server";
 import type { Tool } from "@chimera/agent";
 import { createAgentList } from "@chimera/agent/agents";
 import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
 import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import { createSessions, createSlashPalette, type OwnTurn, SessionError, type Summary } from "@chimera/session";
+import { createSessions, createSlashPalette, type OwnTurn, SessionError, sessionSummaries } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { type AgentSources, openCodingAgent } from "./coding-agent.js";
 import { holdSession } from "./hold-session.js";
@@ -41,6 +42,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   const projects = createProjectRules(config, log);
   const store = createFileStore<SessionEvent, Summary>({
     root: paths.root,
+    summaries: sessionSummaries,
     durability: values.durability,
     onDamage: (session, { where, reason }) => log.warn("damaged record skipped", { session, where, reason }),
   });

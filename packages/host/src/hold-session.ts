@@ -2,8 +2,8 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { type EventStore, isStoreError } from "@chimera/event-store";
-import type { Summary } from "@chimera/session";
 import type { HoldSession } from "@chimera/snapshot-store";
 
 /** No undo takes so long. */

@@ -1,5 +1,6 @@
 /** Puts one session together: log, history, queue, permissions, settings and undo. */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Agent, McpServer } from "./agent-port.js";
@@ -14,7 +15,7 @@ import type { OwnTurn } from "./run-turn.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import { modeOf, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
-import { type Summary, type SummaryFacts, summarize } from "./summary.js";
+import { changesSummary, endsTurn, type SummaryFacts, summarize } from "./summary.js";
 import { createTurnQueue } from "./turn-queue.js";
 import { createTurnRunner } from "./turn-runner.js";
 import { createRewind, type Direction, type Rewind, type RewindOptions } from "./undo.js";
@@ -56,6 +57,8 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
   let touchedAt = deps.clock();
   let endedAt: number | null = null;
   let closing: Promise<void> | null = null;
+  let saving: Promise<void> | null = null;
+  let unsaved: { readonly sync: boolean } | null = null;
   const attachments = createAttachments(() => broker.release("rule"));
   let announceEnd = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -71,7 +74,14 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     store: deps.store,
     history: birth.history,
     coalesce: deps.coalesce,
-    onRecords: touch,
+    onRecords(records) {
+      touch();
+      const listed = records.filter(changesSummary);
+      if (listed.length === 0) return;
+      const isEnd = listed.some(endsTurn);
+      if (isEnd) endedAt = deps.clock();
+      void saveSummary({ sync: isEnd });
+    },
     onFault(error) {
       onError(error);
       queue.abort();
@@ -112,8 +122,6 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
   const queue = createTurnQueue({
     async run(next, signal) {
       await runTurn(next, signal);
-      endedAt = deps.clock();
-      void saveSummary();
       await writer.durable();
     },
     async recover(error) {
@@ -124,9 +132,24 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
   });
 
   const summary = () => summarize({ ...birth, id, model: settings.now.model }, journal.history, endedAt);
-  /** Not waited for by the next turn; the store keeps the order. */
-  const saveSummary = async () => {
-    if (birth.persistent) await deps.store.writeSummary(id, summary()).catch(onError);
+  /**
+   * Lists of other processes are made of summaries. Changes that come while one is being written share the next one. Only the end of a
+   * turn is forced to the disk: after a crash of the machine a list may show the state of a moment before.
+   */
+  const saveSummary = ({ sync }: { sync: boolean }): Promise<void> => {
+    if (!birth.persistent) return Promise.resolve();
+    unsaved = { sync: sync || unsaved?.sync === true };
+    saving ??= (async () => {
+      // The records of this tick are one change.
+      await Promise.resolve();
+      while (unsaved) {
+        const next: { readonly sync: boolean } = unsaved;
+        unsaved = null;
+        await deps.store.writeSummary(id, summary(), next).catch(onError);
+      }
+      saving = null;
+    })();
+    return saving;
   };
 
   /** A change outside a turn: a record like any other, so that every client sees it. */
@@ -165,7 +188,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
     try {
       journal.settle(new Set());
       for (const turn of dropped) recorder.write({ type: "cancelled", metadata: { output: "" } }, { turn });
-      await saveSummary();
+      await saveSummary({ sync: true });
     } catch (error) {
       // The next load ends what could not be ended here.
       onError(error);
@@ -255,8 +278,6 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): Session {
       if (title.length > limits.titleLength)
         throw new SessionError("invalid_setting", `a title has at most ${limits.titleLength} characters`);
       change({ type: "title_changed", metadata: { title } }, origin);
-      // Lists of other processes are made of summaries.
-      void saveSummary();
     },
     useMcpServers(servers) {
       mcpServers = servers;

@@ -12,7 +12,6 @@ export type {
 export { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
 export { createHistory, type Facts, type History, type TurnState, type Usage } from "./history.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
-export { type ListedOptions, listedSessions } from "./listed.js";
 export { createOlderReader, OLDER_METADATA } from "./older-log.js";
 export type { OpenPermission } from "./permissions.js";
 export type { OwnTurn, TurnOwner } from "./run-turn.js";
@@ -38,7 +37,7 @@ export {
   type Settings,
 } from "./settings.js";
 export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
-export { readSummary, type Summary } from "./summary.js";
+export { sessionSummaries } from "./summary.js";
 export type { Rewind, RewindOptions, RewindReport } from "./undo.js";
 export { visibleRecords } from "./visible.js";
 export type { ClientEffects, Files } from "./workspace.js";

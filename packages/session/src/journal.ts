@@ -3,12 +3,12 @@
  * written until the log was read back, and what the failure left open is ended by the first write that succeeds.
  */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import { createHistory, type History } from "./history.js";
 import { createRecorder, type Place, type Recorder } from "./recorder.js";
 import { repair } from "./repair.js";
 import { namedError } from "./storage-error.js";
-import type { Summary } from "./summary.js";
 
 export interface Journal {
   readonly history: History;
@@ -26,7 +26,8 @@ export function createJournal(deps: {
   readonly store: EventStore<SessionEvent, Summary>;
   readonly history: History;
   readonly coalesce: boolean;
-  readonly onRecords: () => void;
+  /** Called with records that the history has folded. */
+  readonly onRecords: (records: readonly SessionEvent[]) => void;
   /** The log did not take a record: whatever writes has to stop. */
   readonly onFault: (error: unknown) => void;
   /** Resolves when nothing writes any more. */
@@ -78,8 +79,8 @@ export function createJournal(deps: {
       throw fault.error;
     },
     onRecords(records) {
-      deps.onRecords();
       for (const record of records) history.apply(record);
+      deps.onRecords(records);
     },
   });
   /** Whoever does not wait for the disk learns of a failure from the fault. */

@@ -3,13 +3,13 @@
  * of it is read back from the log.
  */
 import type { Decision, PromptBlock, ResolvedBy, SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import type { Reader, SubscribeOptions, Subscription } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Agent, McpServer } from "./agent-port.js";
 import type { History } from "./history.js";
 import type { OpenPermission } from "./permissions.js";
 import type { FlagOption, Mode, Settings } from "./settings.js";
-import type { Summary } from "./summary.js";
 import type { RewindOptions, RewindReport } from "./undo.js";
 import type { ClientEffects } from "./workspace.js";
 

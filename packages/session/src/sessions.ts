@@ -1,7 +1,8 @@
 /** All sessions of a process: made, loaded, listed, forked, unloaded when idle, deleted. */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import { readSummary, type Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
-import { createMemoryStore, makeSessionId } from "@chimera/event-store";
+import { createMemoryStore, makeSessionId, sessionTime } from "@chimera/event-store";
 import type { SnapshotStore } from "@chimera/snapshot-store";
 import type { Agent, McpServer } from "./agent-port.js";
 import { createSession, type SessionBirth, type SessionDeps } from "./create-session.js";
@@ -13,7 +14,7 @@ import type { OwnTurn, TurnOwner } from "./run-turn.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import { DEFAULT_SETTINGS, type Flags, ownBounds, requireModelName, type Settings } from "./settings.js";
 import { namedError } from "./storage-error.js";
-import { readSummary, type Summary, summarize } from "./summary.js";
+import { summarize } from "./summary.js";
 import type { Rewind } from "./undo.js";
 import { type Files, plainFiles } from "./workspace.js";
 
@@ -38,8 +39,10 @@ export interface Sessions {
   find(id: string): Session | undefined;
   /** Live sessions, newest touched first. */
   live(): Session[];
-  /** Stored sessions that had a prompt, with the live ones' summaries up to date. */
-  list(options?: ListOptions): Promise<{ sessions: ListedSummary[]; next: string | null }>;
+  /** Stored sessions that had a prompt, newest touched first; those in memory as they are now. */
+  list(options?: ListOptions<Summary>): Promise<{ sessions: ListedSummary[]; next: string | null }>;
+  /** The rows of stored sessions that are in memory, as they are now: newer than what the store lists. */
+  known(): ReadonlyMap<string, ListedSummary>;
   /** Copies the log up to the end of a turn (default: the last) into a new session. */
   fork(id: string, options?: { turn?: number | undefined; mcpServers?: readonly McpServer[] }): Promise<Session>;
   /** Cancels, unloads; the session stays loadable. */
@@ -238,13 +241,16 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     async list(options) {
       sessions.evictIdle();
-      const page = await deps.store.list({ prefixes: [deps.prefix], order: "touched", ...options });
-      const rows = page.sessions.map(({ id, summary, touched }) => {
-        const session = live.find(id);
-        return { id, touched: session?.touchedAt ?? touched, summary: session?.summary() ?? readSummary(id, summary) };
-      });
-      return { sessions: rows.filter((row) => row.summary.prompt !== "" && !row.summary.closed), next: page.next };
+      const asked = { prefixes: [deps.prefix], order: "touched", prompted: true, closed: false, ...options } as const;
+      return deps.store.list({ ...asked, known: sessions.known() });
     },
+    known: () =>
+      new Map(
+        live
+          .all()
+          .filter((session) => session.persistent)
+          .map((session) => [session.id, { id: session.id, summary: session.summary(), touched: session.touchedAt }]),
+      ),
     async fork(id, options = {}) {
       const parent = await sessions.load(id);
       const turn = options.turn ?? parent.history.turns.findLast((candidate) => candidate.ended)?.number;
@@ -321,7 +327,7 @@ function rememberedBirth(
     program: summary.agent,
     cwd: summary.cwd,
     directories: summary.directories ?? [],
-    createdAt: Date.parse(summary.started_at),
+    createdAt: Date.parse(summary.started_at ?? "") || sessionTime(summary.session_id) || 0,
     persistent: true,
     mcpServers: [],
     ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),

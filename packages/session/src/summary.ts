@@ -1,40 +1,18 @@
-/** `summary.json`: what lists and rollups read without opening a log. Rebuilt from the session at every turn end. */
-import { sessionPrefix, sessionTime } from "@chimera/event-store";
-import type { History } from "./history.js";
+/** A session's summary as a fold of its log, and how a store makes it again. */
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import {
+  type Birth,
+  beginningOf,
+  birthOf,
+  readSummary,
+  SUMMARY_VERSION,
+  type Summary,
+  type SummaryState,
+  unheld,
+} from "@chimera/acp-schema/summary";
+import type { SummaryForm } from "@chimera/event-store";
+import { createHistory, type History } from "./history.js";
 import type { Bounds } from "./settings.js";
-
-export const SUMMARY_VERSION = 1;
-
-export interface Summary {
-  readonly v: number;
-  readonly session_id: string;
-  readonly run_id: string;
-  readonly started_at: string;
-  readonly ended_at: string | null;
-  readonly model: string;
-  readonly prompt: string;
-  readonly cwd: string;
-  readonly directories: readonly string[];
-  /** The program that made it: otter, ferret. */
-  readonly agent: string;
-  readonly steps: number;
-  readonly tool_calls_total: number;
-  readonly turns: number;
-  readonly success: boolean;
-  readonly cost_usd: number;
-  readonly total_tokens: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cache_tokens: number;
-  readonly error: string | null;
-  readonly title: string | null;
-  readonly parent_id?: string;
-  readonly forked_at?: string;
-  /** What its maker held it to. */
-  readonly bounds?: Partial<Bounds>;
-  /** Torn down by its owner: kept as a record of what happened, no longer a session to talk to. */
-  readonly closed?: boolean;
-}
 
 /** What a summary says that the log does not. */
 export interface SummaryFacts {
@@ -48,22 +26,86 @@ export interface SummaryFacts {
   readonly parentId?: string;
 }
 
+/** How a store of sessions reads, bounds and makes summaries again. */
+export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
+  read: readSummary,
+  birth: birthOf,
+  unheld,
+  async derive(id, known, entries) {
+    const history = createHistory();
+    let endedAt: number | null = null;
+    for await (const entry of entries) {
+      if (!SAYS_NOTHING.has(entry.type)) history.apply(entry.event);
+      if (ENDS.has(entry.type)) endedAt = Date.parse(entry.event.ts);
+    }
+    const birth = birthOf(readSummary(id, known));
+    return summaryOf(id, { ...birth, model: history.facts.model ?? birth.model }, history, endedAt);
+  },
+};
+
 export function summarize(facts: SummaryFacts, history: History, endedAt: number | null): Summary {
+  const { id, program, cwd, directories, createdAt, model, bounds, parentId } = facts;
+  const created = isoSeconds(createdAt);
+  const birth: Birth = {
+    started_at: created,
+    model,
+    cwd,
+    directories,
+    agent: program,
+    ...(parentId !== undefined && { parent_id: parentId, forked_at: created }),
+    ...(Object.keys(bounds).length > 0 && { bounds }),
+  };
+  return summaryOf(id, birth, history, endedAt);
+}
+
+/** True for a record that changes what a list shows: others do not cost a write. */
+export function changesSummary({ type }: SessionEvent): boolean {
+  return LISTED.has(type) || ENDS.has(type);
+}
+
+/** True for the last record of a turn. */
+export function endsTurn({ type }: SessionEvent): boolean {
+  return ENDS.has(type);
+}
+
+// --- internal ---
+
+const ENDS: ReadonlySet<string> = new Set(["agent_result", "cancelled"]);
+const LISTED: ReadonlySet<string> = new Set([
+  "user_message",
+  "permission_request",
+  "permission_resolved",
+  "title_changed",
+  "model_changed",
+]);
+/** The bulk of a log: what is said and what tools say. */
+const SAYS_NOTHING: ReadonlySet<string> = new Set([
+  "text_delta",
+  "thought_delta",
+  "part_end",
+  "tool_progress",
+  "tool_result",
+]);
+
+const ERROR_LENGTH = 1000;
+
+function summaryOf(id: string, birth: Birth, history: History, endedAt: number | null): Summary {
   const { usage, lastResult, title, firstPrompt, steps, toolCalls } = history.facts;
   const input = usage?.input ?? 0;
   const output = usage?.output ?? 0;
   const cache = usage?.cache ?? 0;
+  const { started_at, model, cwd, directories, agent, ...rest } = birth;
   return {
     v: SUMMARY_VERSION,
-    session_id: facts.id,
-    run_id: facts.id,
-    started_at: isoSeconds(facts.createdAt),
+    session_id: id,
+    run_id: id,
+    started_at,
     ended_at: endedAt === null ? null : isoSeconds(endedAt),
-    model: facts.model,
-    prompt: firstPrompt ?? "",
-    cwd: facts.cwd,
-    directories: facts.directories,
-    agent: facts.program,
+    model,
+    prompt: beginningOf(firstPrompt ?? ""),
+    cwd,
+    directories,
+    agent,
     steps,
     tool_calls_total: toolCalls,
     turns: history.turns.length,
@@ -73,65 +115,20 @@ export function summarize(facts: SummaryFacts, history: History, endedAt: number
     input_tokens: input,
     output_tokens: output,
     cache_tokens: cache,
-    error: lastResult?.error ?? null,
+    error: lastResult?.error == null ? null : beginningOf(lastResult.error, ERROR_LENGTH),
     title,
-    ...(facts.parentId !== undefined && { parent_id: facts.parentId, forked_at: isoSeconds(facts.createdAt) }),
-    ...(Object.keys(facts.bounds).length > 0 && { bounds: facts.bounds }),
+    state: stateOf(history),
+    ...rest,
   };
 }
 
-/**
- * A summary as a store has it: ours as it stands, another program's or a damaged one with every field of the type it must have
- * and the id it is filed under. Where it does not say where it worked, `cwd` is empty.
- */
-export function readSummary(id: string, stored: object): Summary {
-  const given = stored as Readonly<Record<string, unknown>>;
-  if (given["v"] === SUMMARY_VERSION && given["session_id"] === id && typeof given["cwd"] === "string")
-    return stored as Summary;
-  const text = (name: string): string | null => {
-    const value = given[name];
-    return typeof value === "string" ? value : null;
-  };
-  const number = (name: string): number => {
-    const value = given[name];
-    return typeof value === "number" && Number.isFinite(value) ? value : 0;
-  };
-  const time = (name: string): string | null => (Number.isNaN(Date.parse(text(name) ?? "")) ? null : text(name));
-  const { bounds } = given;
-  const parent = text("parent_id");
-  const forked = time("forked_at");
-  return {
-    v: SUMMARY_VERSION,
-    session_id: id,
-    run_id: id,
-    started_at: time("started_at") ?? isoSeconds(sessionTime(id) || 0),
-    ended_at: time("ended_at"),
-    model: text("model") ?? "",
-    prompt: text("prompt") ?? "",
-    cwd: text("cwd") ?? "",
-    directories: Array.isArray(given["directories"])
-      ? given["directories"].filter((path): path is string => typeof path === "string")
-      : [],
-    agent: text("agent") ?? sessionPrefix(id),
-    steps: number("steps"),
-    tool_calls_total: number("tool_calls_total"),
-    turns: number("turns"),
-    success: given["success"] === true,
-    cost_usd: number("cost_usd"),
-    total_tokens: number("total_tokens"),
-    input_tokens: number("input_tokens"),
-    output_tokens: number("output_tokens"),
-    cache_tokens: number("cache_tokens"),
-    error: text("error"),
-    title: text("title"),
-    ...(parent !== null && { parent_id: parent }),
-    ...(forked !== null && { forked_at: forked }),
-    ...(typeof bounds === "object" && bounds !== null && { bounds }),
-    ...(given["closed"] === true && { closed: true }),
-  };
+function stateOf({ turns, openPermissions }: History): SummaryState {
+  // A prompt that the log never took leaves a hole.
+  if (!turns.some((turn) => turn && !turn.ended)) return "idle";
+  return openPermissions.size > 0 ? "waiting" : "running";
 }
 
 /** ISO-8601 UTC to the second, as summaries have always been written. */
-export function isoSeconds(epochMs: number): string {
+function isoSeconds(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

@@ -2,18 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
-import { createFileStore, createMemoryStore } from "@chimera/event-store";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { createFileStore, createMemoryStore, type ListOptions } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import {
-  DEFAULT_SESSION_TTL,
-  type ListedOptions,
-  listedSessions,
-  MODE_FLAGS,
-  MODES,
-  modeOf,
-  parseMode,
-  type Summary,
-} from "../src/index.js";
+import { DEFAULT_SESSION_TTL, MODE_FLAGS, MODES, modeOf, parseMode } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf, untilCancelled, untilHeard } from "./fixture.js";
 
 function fileStore() {
@@ -297,10 +289,10 @@ test("sessions that were never prompted hide none that were, however many there 
   await runPrompt(sessions, id, "remember me");
   const asking = await sessions.create({ cwd: "/" });
   for (let i = 0; i < 250; i++) await sessions.create({ cwd: "/" });
-  const ids = async (options?: ListedOptions) => (await listedSessions(sessions, options)).map((row) => row.id);
+  const ids = async (options?: ListOptions<Summary>) => (await sessions.list(options)).sessions.map((row) => row.id);
   expect(await ids()).toEqual([id]);
-  expect(await ids({ most: 1 })).toEqual([id]);
-  expect(await ids({ passes: () => false })).toEqual([]);
+  expect(await ids({ limit: 1 })).toEqual([id]);
+  expect(await ids({ cwd: "/elsewhere" })).toEqual([]);
   const answer = (await runPrompt(sessions, asking.id, "/sessions")).find(({ type }) => type === "text_delta");
   expect(answer?.metadata).toEqual({ text: expect.stringContaining(id) });
 });

@@ -1,8 +1,8 @@
 /** A log in one frame: all of its events, or the newest that fit, with notices in the place of those that cannot be read. */
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss } from "@chimera/acp-schema/http";
+import type { Summary } from "@chimera/acp-schema/summary";
 import type { Damage, Entry, EventStore } from "@chimera/event-store";
-import type { Summary } from "@chimera/session";
 import { lossRecord } from "../project/loss.js";
 
 /** Of records. Half of the longest line that a client of this package takes. */

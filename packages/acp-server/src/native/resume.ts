@@ -1,8 +1,9 @@
 /** `session/resume`: the updates after a cursor, as far back as the history of the dialect reaches. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import type { Damage, EventStore } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
-import { createOlderReader, type Session, type Summary } from "@chimera/session";
+import { createOlderReader, type Session } from "@chimera/session";
 import { lossFrames } from "../project/loss.js";
 import type { NativeProjection } from "../project/native.js";
 import { frameHead, nativeFrame, notifying } from "./view.js";

@@ -1,11 +1,14 @@
 import { statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { parsedEntry } from "../record/entry.js";
-import type { Damage, Entry, EventBody, Stored } from "../types.js";
+import { lineId } from "../record/line.js";
+import type { Damage, Entry, EventBody, EventStore, Stored } from "../types.js";
 import { readRegular } from "./regular-file.js";
 
-/** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs are such directories; they are read, not written. */
+/** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs are such directories; they are continued in segments. */
 export interface EventFile {
   readonly name: string;
   /** 1-based, whether the names count from 0 or from 1. */
@@ -46,6 +49,35 @@ export function* readEventFiles<E extends EventBody>(
     if (event === null) yield { seq: file.seq, last: file.seq, where: file.name, reason: "damaged" };
     else yield parsedEntry(event);
   }
+}
+
+/**
+ * Writes a session in the layout of one file per event: `event-NNNNNN-<8 hex>.json`, counted from 1, with
+ * `{id, type, metadata, ts}` bodies, and `summary.json`. The directory is created; existing files are replaced. Returns the
+ * number of events.
+ */
+export async function writeEventFiles<E extends EventBody, S extends object>(
+  store: EventStore<E, S>,
+  id: string,
+  directory: string,
+): Promise<number> {
+  let count = 0;
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    for await (const entry of store.read(id)) {
+      const { seq, ...body } = entry.event;
+      const name = `event-${String(seq).padStart(6, "0")}-${lineId(entry.line).slice(4)}.json`;
+      await writeFile(join(directory, name), `${JSON.stringify(body, null, 2)}\n`, { mode: 0o600 });
+      count++;
+    }
+    const summary = await store.readSummary(id);
+    if (summary !== null) {
+      await writeFile(join(directory, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`, { mode: 0o600 });
+    }
+  } catch (error) {
+    throw storageError(error, `cannot export session ${id}`);
+  }
+  return count;
 }
 
 // --- internal ---

@@ -3,8 +3,7 @@ import { crc32 } from "node:zlib";
 import { LIMITS } from "../limits.js";
 import { hex8 } from "../record/crc32.js";
 import { replaceFileSync } from "./atomic-file.js";
-import { lendChunk, takeChunkBack } from "./read-chunk.js";
-import { openRegular } from "./regular-file.js";
+import { lendChunk, openRegular, takeChunkBack } from "./regular-file.js";
 
 // The file of the session index: a checksum, and below it one line per session. It passes through one lent chunk. As a text it
 // would grow with the sessions, and an allocator that once took back a piece of such a size keeps as much in each of its threads.

@@ -8,8 +8,7 @@ import { type Chain, type ChainSegment, loadChain } from "./chain.js";
 import { type EventFile, readEventFiles } from "./event-files.js";
 import type { OpenFiles } from "./open-files.js";
 import { type Page, type PagedSegment, type Place, readPages } from "./page.js";
-import { lendChunk, takeChunkBack } from "./read-chunk.js";
-import { openRegular } from "./regular-file.js";
+import { lendChunk, openRegular, takeChunkBack } from "./regular-file.js";
 
 /** The files of one log, for replays. Whatever cannot be read throws a StoreError that names the session. */
 export interface LogFiles {

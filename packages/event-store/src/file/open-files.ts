@@ -1,6 +1,5 @@
 import { closeSync } from "node:fs";
 import { LIMITS } from "../limits.js";
-import { createSlots, type Slots } from "./slots.js";
 
 /** The files this process holds open for sessions, bounded. */
 export interface OpenFiles {
@@ -104,5 +103,39 @@ export function createOpenFiles(limit: number = LIMITS.openFiles): OpenFiles {
     },
     reads: createSlots(LIMITS.readsInFlight),
     replacements: createSlots(LIMITS.replacements),
+  };
+}
+
+/** Runs at most so many pieces of work at a time; the others wait in line. */
+export interface Slots {
+  /** Waits for a slot; the returned function gives it back. */
+  enter(): Promise<() => void>;
+  run<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function createSlots(count: number): Slots {
+  const waiting: (() => void)[] = [];
+  let taken = 0;
+
+  const enter = async (): Promise<() => void> => {
+    if (taken < count) taken++;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    return () => {
+      const next = waiting.shift();
+      if (next === undefined) taken--;
+      else next();
+    };
+  };
+
+  return {
+    enter,
+    async run(work) {
+      const leave = await enter();
+      try {
+        return await work();
+      } finally {
+        leave();
+      }
+    },
   };
 }

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
+import { LIMITS } from "../limits.js";
 
 /**
  * Opens a file for reading that must be a regular one; null for anything else that may carry its name. Opening a pipe would
@@ -34,7 +35,22 @@ export function readRegular(path: string, maxBytes: number): string | null {
   }
 }
 
+/** Memory to read into, until it is given back. */
+export function lendChunk(): Buffer {
+  return spare.pop() ?? Buffer.allocUnsafeSlow(LIMITS.readBytes);
+}
+
+export function takeChunkBack(chunk: Buffer): void {
+  if (spare.length < LIMITS.readsInFlight) spare.push(chunk);
+}
+
 // --- internal ---
+
+/**
+ * The memory that logs are read through, lent to one read after the other. A fresh chunk for each would live until the next
+ * collection: under load hundreds of them do, and the allocator keeps that much for good.
+ */
+const spare: Buffer[] = [];
 
 /** True for what cannot be opened whoever asks: a socket, or a link that cannot be followed. */
 function isImpostor(path: string, { code }: NodeJS.ErrnoException): boolean {

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import type { Entry, EventBody } from "../types.js";
 import type { SegmentParser } from "./parse-segment.js";
-import { lendChunk, takeChunkBack } from "./read-chunk.js";
+import { lendChunk, takeChunkBack } from "./regular-file.js";
 
 /** Reads a segment's first `limit` bytes through a parser, without giving way to others, until `take` says that it has enough. */
 export function scanSegment<E extends EventBody>(

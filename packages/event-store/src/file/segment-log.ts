@@ -39,16 +39,20 @@ export interface SegmentLog {
    * nothing. The next write or sync starts a new segment with everything since the last good one.
    */
   distrust(): void;
+  /** Closes the descriptors; what needs one opens the file again by its name. */
+  letGo(): void;
   close(): void;
 }
 
 export function createSegmentLog(options: {
-  readonly directory: string;
+  /** Where the segments are: asked each time, since a session that is being made gets its name last. */
+  readonly directory: () => string;
   readonly fence: number;
   readonly end: LogEnd;
+  readonly birth?: object | undefined;
   readonly openFiles: OpenFiles;
 }): SegmentLog {
-  const { directory, fence, end, openFiles } = options;
+  const { directory, fence, end, birth, openFiles } = options;
   let writtenSeq = end.lastSeq;
   const counts = createCounts(end.counts);
   /** Where the next segment continues, while none is open. */
@@ -70,7 +74,7 @@ export function createSegmentLog(options: {
 
   const open = (): SegmentFile => {
     if (current === null) {
-      current = createSegmentFile(directory, writtenSeq + 1, { fence, rewrites, prev, counts }, openFiles);
+      current = createSegmentFile(directory, writtenSeq + 1, { fence, rewrites, prev, counts, birth }, openFiles);
       hasNewFile = true;
     }
     return current;
@@ -86,7 +90,7 @@ export function createSegmentLog(options: {
   /** Writes everything since the last good sync once more, into a segment of its own. */
   const rewrite = (): void => {
     const bytes = unsyncedBytes();
-    const header = { fence, rewrites: ++rewrites, prev: durable.prev, counts: durable.counts };
+    const header = { fence, rewrites: ++rewrites, prev: durable.prev, counts: durable.counts, birth };
     const file = createSegmentFile(directory, durable.seq + 1, header, openFiles);
     try {
       const { written, wanted } = file.write(bytes);
@@ -167,6 +171,9 @@ export function createSegmentLog(options: {
       durable = point;
       for (const file of point.files) if (file !== current) openFiles.drop(file.key);
       closed = closed.filter((file) => !point.files.includes(file));
+    },
+    letGo() {
+      for (const file of openSegments()) openFiles.drop(file.key);
     },
     distrust() {
       distrusted = true;

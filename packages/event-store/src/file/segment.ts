@@ -7,7 +7,8 @@ const MAJOR = 1;
 
 /**
  * The first line of a segment. `prev` names the segment before it and how much of that is valid, so what a superseded writer
- * adds later is ignored. `counts` are the records of each type before this segment.
+ * adds later is ignored. `counts` are the records of each type before this segment. `birth` is what no record says of the
+ * session; headers of version 0.1 have none.
  */
 export interface SegmentHeader {
   readonly fence: number;
@@ -18,6 +19,7 @@ export interface SegmentHeader {
   readonly rewrites?: number;
   readonly prev: { readonly name: string; readonly bytes: number } | null;
   readonly counts: Readonly<Record<string, number>>;
+  readonly birth?: object | undefined;
 }
 
 const NAME = /^event-(\d{6,16})-[0-9a-f]{8}\.ndjson$/;
@@ -37,8 +39,9 @@ export function segmentFirst(name: string): number | null {
 
 /** The header line, with its own checksum in the last key. */
 export function formatHeader(header: SegmentHeader): string {
-  const { fence, rewrites, prev, counts } = header;
-  const head = JSON.stringify({ segment: MAJOR, fence, rewrites: rewrites || undefined, prev, counts }).slice(0, -1);
+  const { fence, rewrites, prev, counts, birth } = header;
+  const fields = { segment: MAJOR, fence, rewrites: rewrites || undefined, prev, counts, birth };
+  const head = JSON.stringify(fields).slice(0, -1);
   const line = `${head},"check":"${ZEROS}"}`;
   return `${line.slice(0, -CHECK_TAIL)}${hex8(crc32(line))}"}`;
 }
@@ -70,7 +73,8 @@ export function parseHeader(line: string): SegmentHeader | null {
 // --- internal ---
 
 function isHeader(value: unknown): value is SegmentHeader {
-  const { fence, rewrites = 0, prev, counts } = (value ?? {}) as Partial<SegmentHeader>;
+  const { fence, rewrites = 0, prev, counts, birth = {} } = (value ?? {}) as Partial<SegmentHeader>;
+  if (typeof birth !== "object" || birth === null || Array.isArray(birth)) return false;
   if (prev === undefined || (prev !== null && typeof prev.name !== "string")) return false;
   if (typeof counts !== "object" || counts === null) return false;
   return [fence, rewrites, prev?.bytes ?? 0, ...Object.values(counts)].every(isCount);

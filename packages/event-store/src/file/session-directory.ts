@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, renameSync, rmSync, type Stats } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync, type Stats } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { StoreError, storageError } from "../errors.js";
@@ -9,31 +9,83 @@ export function isSessionDirectory(path: string): boolean {
   return entryAt(path)?.isDirectory() === true;
 }
 
-/**
- * Makes a session's directory, which appears in one step with all that `fill` puts into it: whoever gives it its name has created
- * the session. `changed` are the directories that got a new name in them. Throws `exists`.
- */
-export function makeSessionDirectory<T>(
-  directory: string,
-  fill: (unseen: string) => T,
-): { filled: T; changed: string[] } {
+/** The directory of a session that is being made, under a name that no list shows. */
+export interface DraftDirectory {
+  /** Where it is now: its draft's name, then its own. */
+  readonly path: string;
+  /** The directories that got a new name in them. */
+  readonly changed: readonly string[];
+  /** Gives it its own name in one step: from then on there is a session. Throws `exists`. */
+  publish(): void;
+  /** Takes the place of a session. That one comes back when this fails, and after a crash by `restoreReplaced`. */
+  replace(): Promise<void>;
+  /** Removes it, unless it has its name already. */
+  discard(): void;
+}
+
+/** Throws `exists` when the name is taken, unless it is to be replaced. */
+export function draftSessionDirectory(directory: string, { replaces = false } = {}): DraftDirectory {
   const id = basename(directory);
   const refuseTaken = (): void => {
     if (entryAt(directory) === undefined) return;
     throw new StoreError("exists", `session ${id} exists`);
   };
-  refuseTaken();
-  const unseen = unseenName(directory, "new");
+  if (!replaces) refuseTaken();
+  const failed = (error: unknown): StoreError => storageError(error, `cannot create session ${id}`);
+  let path = unseenName(directory, "new");
+  let changed: string[];
   try {
-    const changed = makeDirectory(unseen);
-    const filled = fill(unseen);
-    renameSync(unseen, directory);
-    return { filled, changed };
+    changed = makeDirectory(path);
   } catch (error) {
-    discard(unseen);
-    refuseTaken();
-    throw storageError(error, `cannot create session ${id}`);
+    throw failed(error);
   }
+  const publish = (): void => {
+    try {
+      renameSync(path, directory);
+      path = directory;
+    } catch (error) {
+      refuseTaken();
+      throw failed(error);
+    }
+  };
+  return {
+    get path() {
+      return path;
+    },
+    changed,
+    publish,
+    async replace() {
+      if (entryAt(directory) === undefined) return publish();
+      const aside = unseenName(directory, "replaced");
+      renameSync(directory, aside);
+      try {
+        publish();
+      } catch (error) {
+        renameSync(aside, directory);
+        throw error;
+      }
+      await rm(aside, { recursive: true, force: true });
+    },
+    discard() {
+      if (path !== directory) discard(path);
+    },
+  };
+}
+
+/** Gives sessions their name back that a crash left aside while they were replaced, and removes those replaced. Counts both. */
+export function restoreReplaced(eventlog: string, now: number): number {
+  if (entryAt(eventlog) === undefined) return 0;
+  let found = 0;
+  for (const name of readdirSync(eventlog)) {
+    const id = /^\.replaced-(.+)-[0-9a-f]{8}$/.exec(name)?.[1];
+    const aside = join(eventlog, name);
+    // A young one may be at its step this moment.
+    if (id === undefined || now - (entryAt(aside)?.ctimeMs ?? 0) < SETTLED_MS) continue;
+    found++;
+    if (entryAt(join(eventlog, id)) === undefined) renameSync(aside, join(eventlog, id));
+    else discard(aside);
+  }
+  return found;
 }
 
 /** Gone in one step; what takes longer happens under a name nobody lists. */
@@ -44,6 +96,8 @@ export async function removeSessionDirectory(directory: string): Promise<void> {
 }
 
 // --- internal ---
+
+const SETTLED_MS = 60_000;
 
 /** What has this name; nothing has one below a file. */
 function entryAt(path: string): Stats | undefined {
@@ -56,7 +110,7 @@ function entryAt(path: string): Stats | undefined {
 }
 
 /** A name that no list shows. */
-function unseenName(directory: string, why: "new" | "deleted"): string {
+function unseenName(directory: string, why: "new" | "deleted" | "replaced"): string {
   return join(dirname(directory), `.${why}-${basename(directory)}-${randomBytes(4).toString("hex")}`);
 }
 

@@ -1,8 +1,7 @@
 import { closeSync, fdatasync, fsync, openSync } from "node:fs";
 import { promisify } from "node:util";
 import { LIMITS } from "../limits.js";
-import type { OpenFiles } from "./open-files.js";
-import { createSlots } from "./slots.js";
+import { createSlots, type OpenFiles } from "./open-files.js";
 
 /** Forces written bytes to the disk without blocking the event loop, a few calls at a time. */
 export interface DiskSync {
