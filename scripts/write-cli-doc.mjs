@@ -70,7 +70,7 @@ ${further.map((command) => describe(name, command)).join("\n")}`;
 
 function settings() {
   const rows = Object.entries(CONFIG_KEYS).map(([name, row]) => {
-    const fallback = row.default === null || row.default.length === 0 ? "" : String(row.default);
+    const fallback = typeof row.default === "object" ? "" : String(row.default);
     const flag = row.flag === undefined ? "" : `\`--${row.flag}\``;
     return `| \`${name}\` | ${flag} | \`${row.env}\` | ${fallback} | ${projectMay(row)} |`;
   });
@@ -79,6 +79,12 @@ function settings() {
 Flags win over the environment, that over the project's \`.chimera/config.json\`, that over \`$CHIMERA_HOME/config.json\`, that over
 the default. In a variable's name \`*\` stands for the program: \`OTTER_PORT\`. \`otter config\` shows each value and where it came from.
 \`*_LAUNCHED_BY\` is not a setting: what it holds, such as \`zed\`, is in every line of the log as \`launched_by\`.
+
+\`providers\` names packages of the [AI SDK](https://ai-sdk.dev/providers) that serve further models: with
+\`{"providers": {"bedrock": {"package": "@ai-sdk/amazon-bedrock", "options": {"region": "eu-west-1"}}}}\` and
+\`npm install --prefix ~/.chimera @ai-sdk/amazon-bedrock\`, \`--model bedrock/MODEL\` is served by it. \`options\` are the package's own,
+\`context_window\` is the model's in tokens (128000 unless it is set), and \`package\` may be the path of a directory too. Keys can stay in
+the variables that the package reads. \`otter doctor\` says whether the packages are installed.
 
 A key with a dot is written inside its group, as \`otter init\` writes it: \`{"safety": {"read_only": false}}\`. \`safety\` is how a session
 opens; its mode and options can be switched afterwards, for that session alone.

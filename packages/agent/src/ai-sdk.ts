@@ -3,7 +3,7 @@
  * package (Bedrock, Vertex, Mistral, Cohere …) can be used. Nothing of the SDK is a dependency: a model is known by its shape.
  */
 import type { Json, Part } from "@chimera/acp-schema/events";
-import { AgentError, isAgentError } from "./errors.js";
+import { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
 import { isJsonObject, type JsonObject } from "./json.js";
 import type {
   Model,
@@ -242,6 +242,7 @@ function stopOf(
   tools: readonly ModelTool[],
 ): ModelEvent[] {
   const { unified, raw } = isJsonObject(reason) ? reason : { unified: reason, raw: reason };
+  if (raw === "pause_turn") return [{ type: "stop", reason: "pause" }];
   if (unified === "other" && raw !== undefined) return [{ type: "stop", reason: "end" }];
   const stop = STOPS.get(unified);
   if (stop === undefined) return [];
@@ -272,6 +273,16 @@ function usageOf({ inputTokens, outputTokens }: JsonObject): Usage {
   };
 }
 
+/** What a package throws before it connects: no other try mends it. */
+const FAULTS: ReadonlyMap<string | undefined, AgentErrorCode> = new Map([
+  ["AI_LoadAPIKeyError", "model_unavailable"],
+  ["AI_LoadSettingError", "model_unavailable"],
+  ["AI_NoSuchModelError", "model_unavailable"],
+  ["AI_UnsupportedFunctionalityError", "bad_request"],
+  ["AI_InvalidPromptError", "bad_request"],
+  ["AI_InvalidArgumentError", "bad_request"],
+]);
+
 /** Errors of the SDK have a status and the raw body; of a lost connection there is only the cause. */
 function errorOf(error: unknown): unknown {
   if (isAgentError(error) || (error as Error | null)?.name === "AbortError") return error;
@@ -279,6 +290,8 @@ function errorOf(error: unknown): unknown {
   const said = [asText(message) || asText(error), asText(responseBody)].filter((text) => text !== "").join(": ");
   if (typeof statusCode === "number")
     return providerError(statusCode, "", said, retryAfterOf(asObject(responseHeaders)));
+  const code = FAULTS.get((error as Error | null)?.name);
+  if (code) return new AgentError(code, said, { cause: error });
   if (error instanceof Error)
     return new AgentError("connection_lost", `lost the connection to the model: ${said}`, { cause: error });
   return providerError(0, "server_error", said || JSON.stringify(error) || "the provider reported an error");

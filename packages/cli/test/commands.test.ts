@@ -193,6 +193,7 @@ test("models, tools, agents, commands, config, doctor, audit", async () => {
     "node",
     "config",
     "keys",
+    "providers",
     "data",
     "disk",
     "port",

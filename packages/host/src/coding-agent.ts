@@ -12,14 +12,20 @@ export interface AgentSources {
   readonly extensions: readonly StartedExtension[];
 }
 
+/** Its code alone. */
+export function loadAgent() {
+  return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/providers")]);
+}
+
 export async function openCodingAgent({ profile, env, config, extensions }: AgentSources): Promise<CodingAgent> {
   const { paths, values } = config;
-  const [{ createCodingAgent }, { createModels }] = await Promise.all([
-    import("@chimera/agent/agents"),
-    import("@chimera/agent/providers"),
-  ]);
+  const [{ createCodingAgent }, { createModels }] = await loadAgent();
   return createCodingAgent({
-    resolveModel: createModels({ env, chain: profile.chain }),
+    resolveModel: createModels({
+      env,
+      chain: profile.chain,
+      packages: { rows: values.providers, directory: paths.root },
+    }),
     home: paths.home,
     env,
     permissionsFile: paths.permissions,

@@ -4,12 +4,20 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import type { Engine } from "@chimera/acp-server";
 import type { Tool } from "@chimera/agent";
 import { createAgentList } from "@chimera/agent/agents";
-import { type Chain, defaultModel, listProviders, resolveModel, suggestModels } from "@chimera/agent/providers";
+import {
+  type Chain,
+  defaultModel,
+  listProviders,
+  type ProviderPackages,
+  packagedModel,
+  resolveModel,
+  suggestModels,
+} from "@chimera/agent/providers";
 import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette, type OwnTurn, SessionError, sessionSummaries } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import { type AgentSources, openCodingAgent } from "./coding-agent.js";
+import { type AgentSources, loadAgent, openCodingAgent } from "./coding-agent.js";
 import { holdSession } from "./hold-session.js";
 import type { Log } from "./log/log.js";
 import { programCommands } from "./program-commands.js";
@@ -48,7 +56,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createSnapshotStore({ root: paths.snapshots });
-  const turns = createTurnAgent(() => openCodingAgent(options));
+  const turns = createTurnAgent(loadAgent, () => openCodingAgent(options));
   const agentsIn = createAgentList(paths.home);
   const palette = createSlashPalette({
     home: paths.home,
@@ -85,6 +93,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     commands: palette,
     ...(options.owner && { owner: options.owner }),
     onLoad: (session) => {
+      turns.expectTurn();
       for (const extension of extensions) extension.onLoad?.(session, { acp });
     },
     onUnload: async (id) => {
@@ -121,7 +130,10 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
       const workspace = localWorkspace(config.cwd);
       return (await permitted()).filter((tool) => tool.available?.(workspace) ?? true);
     },
-    providers: () => ({ active: activeProvider(sessions.defaults.model, env, chain), available: listProviders(env) }),
+    providers: () => ({
+      active: activeProvider(sessions.defaults.model, env, chain, values.providers),
+      available: [...listProviders(env), ...Object.keys(values.providers).map((name) => ({ name, configured: true }))],
+    }),
     async close() {
       await sessions.shutdown();
       try {
@@ -152,9 +164,10 @@ function requireTools(names: readonly string[], tools: readonly Tool[], permitte
     throw new SessionError("invalid_setting", `${beyond} is not among the tools this program was started with.`);
 }
 
-function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
+function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, rows: ProviderPackages["rows"]) {
   try {
-    return { provider: resolveModel(model, env, chain).provider as string, model };
+    const { provider } = packagedModel(model, rows) ?? resolveModel(model, env, chain);
+    return { provider: provider as string, model };
   } catch {
     // A model whose key is missing is named all the same: the first prompt says what is wrong.
     return { provider: "", model };

@@ -181,15 +181,33 @@ describe("what makes no sense", () => {
     ["durability", "sometimes"],
     ["mcp", ""],
     ["model", {}],
+    ["providers", ["@ai-sdk/mistral"]],
+    ["providers", { mistral: "@ai-sdk/mistral" }],
+    ["providers", { mistral: {} }],
+    ["providers", { mistral: { package: "" } }],
+    ["providers", { "a/b": { package: "@ai-sdk/mistral" } }],
+    ["providers", { mistral: { package: "@ai-sdk/mistral", options: "key" } }],
+    ["providers", { mistral: { package: "@ai-sdk/mistral", context_window: -1 } }],
+    ["providers", { mistral: { package: "@ai-sdk/mistral", optoins: {} } }],
   ])("%s: %j in a file is refused by name", (name, value) => {
     const attempt = () => resolveConfig({ ...NOTHING, user: user({ [name]: value }) });
     expect(attempt).toThrow(`/home/.chimera/config.json: ${name} takes`);
+  });
+
+  it("prints neither the options of a provider nor what stands in place of them", () => {
+    const providers = { shop: { package: "p", options: { apiKey: "secret" } } };
+    const { values, settings } = resolveConfig({ ...NOTHING, user: user({ providers }) });
+    expect(values.providers).toEqual({ shop: { ...providers.shop, contextWindow: null } });
+    expect(JSON.stringify(settings)).not.toContain("secret");
+    const attempt = () => resolveConfig({ ...NOTHING, user: user({ providers: { shop: { apiKey: "secret" } } }) });
+    expect(attempt).toThrow(/^(?!.*secret).*providers takes/);
   });
 
   it.each([
     ["OTTER_PORT", "eighty"],
     ["OTTER_SAVE", "maybe"],
     ["CHIMERA_LOG_LEVEL", "loud"],
+    ["OTTER_PROVIDERS", "{mistral"],
   ])("%s=%s is refused by name", (variable, value) => {
     expect(() => resolveConfig({ ...NOTHING, env: { [variable]: value } })).toThrow(`${variable} takes`);
   });

@@ -72,6 +72,12 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const { env = {}, confine, mcpNetwork: network } = options;
   const surroundings = createSurroundings(options);
   const tools = [...builtinTools({ bash: { env, ...(confine && { confine }) } }), ...(options.tools ?? [])];
+  // Plain copies, made with the first turn: a tool makes its schema when it is read, and every turn copies every tool.
+  let plain: readonly Tool[] | undefined;
+  const plainTools = (): readonly Tool[] => {
+    plain ??= tools.map((tool) => ({ ...tool }));
+    return plain;
+  };
   const pool = createMcpPool({ env, ...(network && { network }), ...(confine && { confine }) });
   const audit = createAudit({ directory: options.auditDirectory });
   const remembered = createRemembered({ directory: options.rememberedDirectory });
@@ -99,7 +105,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const { directories } = context.workspace;
     const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings);
     const isInstructed = options.instructions !== false;
-    const permitted = allowedTools(toolsOf(definition, [...tools, ...mcp.tools]), allowed);
+    const permitted = allowedTools(toolsOf(definition, [...plainTools(), ...mcp.tools]), allowed);
     const own = deferTools(permitted, (tool) => mcp.tools.includes(tool));
     const inner = createAgent({
       ...options,

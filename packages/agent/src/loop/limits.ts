@@ -43,13 +43,14 @@ function stepLimit(run: Run): Limit {
     const { autoApproveWrites, autoApproveExecute } = run.flags();
     // Who wants no questions gets none, and where nobody is there to be asked the work goes on: only a person's no ends it.
     if (autoApproveWrites && autoApproveExecute) return null;
-    const goesOn = await ask(run, {
+    const answer = await ask(run, {
       tool: "continue_over_steps",
       args: { steps },
       title: `Go on? ${steps} steps are taken`,
       unanswered: true,
     });
-    return goesOn ? null : { reason: "max_turn_requests", error: `stopped after ${steps} steps, as it was answered` };
+    if (answer === "always") next = Number.POSITIVE_INFINITY;
+    return answer ? null : { reason: "max_turn_requests", error: `stopped after ${steps} steps, as it was answered` };
   };
 }
 
@@ -93,8 +94,8 @@ interface Question {
   readonly unanswered: boolean;
 }
 
-/** Whether to go on. */
-async function ask(run: Run, { tool, args, title, unanswered }: Question): Promise<boolean> {
+/** Null for no. `always` is not among the answers that are offered; a client that sends it all the same means yes, for this turn. */
+async function ask(run: Run, { tool, args, title, unanswered }: Question): Promise<"once" | "always" | null> {
   const call_id = run.ids.take(`${tool}-${run.turn.number}`);
   const startedAt = run.clock.now();
   let success = false;
@@ -103,8 +104,9 @@ async function ask(run: Run, { tool, args, title, unanswered }: Question): Promi
     await run.taken();
     const request = { call_id, tool, args, risk: "medium" as const, options: ["allow", "deny"] as const };
     const { decision, by } = await abortable(run.ask(request), run.signal, 0);
-    success = decision === "allow" || (unanswered && by !== "client");
-    return success;
+    success = decision === "allow" || decision === "always" || (unanswered && by !== "client");
+    if (!success) return null;
+    return decision === "always" ? "always" : "once";
   } finally {
     const output = success ? "Going on." : "Not allowed to go on.";
     const duration_ms = Math.max(0, Math.round(run.clock.now() - startedAt));

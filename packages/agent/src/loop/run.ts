@@ -44,6 +44,8 @@ export interface Run {
 export interface Progress {
   steps: number;
   calls: number;
+  /** Replies in a row that the provider paused. */
+  pauses: number;
   /** The last thing the model said; partial when it was interrupted. */
   output: string;
 }

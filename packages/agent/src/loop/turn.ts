@@ -1,6 +1,6 @@
 /** A turn: step after step until one of its endings, each of them typed and announced the same way. */
 import type { StopReason } from "@chimera/acp-schema/events";
-import { asAgentError } from "../errors.js";
+import { AgentError, asAgentError } from "../errors.js";
 import { sealOfCall } from "../providers/written-call.js";
 import { abortable } from "./abortable.js";
 import { prepareCall } from "./call.js";
@@ -24,7 +24,7 @@ export async function runTurn(
   signal: AbortSignal,
   open: (progress: Progress) => Promise<Run>,
 ): Promise<void> {
-  const progress: Progress = { steps: 0, calls: 0, output: "" };
+  const progress: Progress = { steps: 0, calls: 0, pauses: 0, output: "" };
   let run: Run | undefined;
   let ending: Ending;
   try {
@@ -44,6 +44,9 @@ export async function runTurn(
 }
 
 // --- internal ---
+
+/** Replies in a row that a provider may pause. */
+const MOST_PAUSES = 10;
 
 const natural: Ending = { reason: "end_turn", error: null };
 const cancelled: Ending = { reason: "cancelled", error: "cancelled" };
@@ -79,6 +82,8 @@ async function runStep(run: Run, pursuit: Pursuit): Promise<Ending | null> {
     const draft = await nextReply(run, pursuit);
     if (!draft) return null;
     if (run.model.textCalls) readCallsInText(run, draft);
+    if (isPaused(draft)) return rest(run, draft);
+    run.progress.pauses = 0;
     const ending = endingOf(draft);
     if (ending) return ending;
     run.progress.calls += draft.calls.length;
@@ -87,6 +92,19 @@ async function runStep(run: Run, pursuit: Pursuit): Promise<Ending | null> {
   } finally {
     run.emit({ type: "step_end", metadata: { step } });
   }
+}
+
+/** With calls it waits for their results, as any other reply does. */
+function isPaused({ stop, calls }: Draft): boolean {
+  return stop === "pause" && calls.length === 0;
+}
+
+/** A provider that pauses its reply goes on when it gets the conversation again with that reply as it is. */
+function rest(run: Run, draft: Draft): null {
+  if (run.progress.pauses++ >= MOST_PAUSES)
+    throw new AgentError("provider_failed", `the provider paused its reply ${run.progress.pauses} times in a row`);
+  run.context.messages.push({ role: "assistant", parts: draft.parts.take() });
+  return null;
 }
 
 function readCallsInText({ toolbox, ids }: Run, { stop, text, calls }: Draft): void {

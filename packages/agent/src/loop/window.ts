@@ -22,7 +22,7 @@ export function createWindow(
   { contextWindow, maxOutput }: Pick<Model, "contextWindow" | "maxOutput">,
   overhead: Pick<ModelRequest, "system" | "tools">,
 ): Window {
-  const fixed = overhead.system.length + JSON.stringify(overhead.tools.map(declared)).length;
+  const fixed = overhead.system.length + overhead.tools.reduce((sum, tool) => sum + declaredLength(tool), 0);
   /** Tokens counted for each token estimated. */
   let ratio = 1;
   let limit = Math.min(contextWindow * FULLEST, contextWindow - reserve(contextWindow, maxOutput));
@@ -75,9 +75,20 @@ function reserve(contextWindow: number, maxOutput = LONGEST_REPLY): number {
   return Math.min(maxOutput, LONGEST_REPLY, contextWindow / 4) + contextWindow * MARGIN;
 }
 
-function declared({ name, description, inputSchema }: ModelRequest["tools"][number]) {
-  return { name, description, inputSchema };
+/** Schemas do not change either, and every turn declares them. */
+const schemaLengths = new WeakMap<object, number>();
+
+function declaredLength({ name, description, inputSchema }: ModelRequest["tools"][number]): number {
+  let length = schemaLengths.get(inputSchema);
+  if (length === undefined) {
+    length = JSON.stringify(inputSchema).length;
+    schemaLengths.set(inputSchema, length);
+  }
+  return name.length + description.length + length + DECLARATION;
 }
+
+/** Characters of `{"name":"","description":"","inputSchema":},`. */
+const DECLARATION = 44;
 
 /** Messages do not change, and each is counted again with every step. */
 const lengths = new WeakMap<ModelMessage, number>();

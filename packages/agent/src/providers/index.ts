@@ -12,6 +12,14 @@ export type {
 } from "./model.js";
 export { createModels, type ModelsOptions } from "./models.js";
 export { createOfflineModel } from "./offline/model.js";
+export {
+  findPackage,
+  installCommand,
+  type PackagedModel,
+  type ProviderPackage,
+  type ProviderPackages,
+  packagedModel,
+} from "./packages.js";
 export { createPost, type Post, type PostOptions, type PostReply, type PostRequest } from "./post.js";
 export { pricesDate } from "./prices.gen.js";
 export { findPrice, type PriceListing } from "./prices.js";

@@ -72,7 +72,8 @@ export type ModelEvent =
   /** The reply is complete. A stream that ends without one was cut. */
   | { readonly type: "stop"; readonly reason: ModelStop };
 
-export type ModelStop = "end" | "calls" | "max_tokens" | "refusal";
+/** `pause`: the provider wants the same conversation again, with this reply at its end, and then goes on with it. */
+export type ModelStop = "end" | "calls" | "max_tokens" | "refusal" | "pause";
 
 /** Tokens of one request; every token is counted in exactly one of the first four. */
 export interface Usage {

@@ -4,19 +4,12 @@ import type { Chain } from "./chains.js";
 import { budgetOf, type Effort, effortIn } from "./effort.js";
 import { claudeFacts, geminiFacts } from "./facts.js";
 import type { Model } from "./model.js";
-import { createOfflineModel } from "./offline/model.js";
+import { type ProviderPackages, packagedModel } from "./packages.js";
 import { createPost, type Post } from "./post.js";
 import { findPrice } from "./prices.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
-import { createScriptedModel } from "./scripted/model.js";
-import { readScript } from "./scripted/script.js";
 import { createSwitch } from "./switch.js";
 import type { Env } from "./table.js";
-import { createChatModel } from "./wires/chat.js";
-import { createGeminiModel } from "./wires/gemini.js";
-import { createMessagesModel } from "./wires/messages/model.js";
-import { createOllamaModel, showModel } from "./wires/ollama.js";
-import { createResponsesModel } from "./wires/responses.js";
 
 export interface ModelsOptions {
   /** Keys and base URLs, as the person who starts the program set them. */
@@ -24,23 +17,27 @@ export interface ModelsOptions {
   readonly chain: Chain;
   /** @defaultValue kept-alive node:http(s), through the proxy that the environment names */
   readonly post?: Post;
+  /** Providers that the person adds. @defaultValue none */
+  readonly packages?: ProviderPackages;
 }
 
 /** The `resolveModel` of an agent, for the providers in the table. The models last opened are kept. */
-export function createModels({ env, chain, post }: ModelsOptions): (name: string) => Promise<Model> {
+export function createModels({ env, chain, post, packages }: ModelsOptions): (name: string) => Promise<Model> {
   const opened = new Map<string, Promise<Model>>();
   let shared = post;
   const sharedPost = (): Post => {
     shared ??= createPost({ env });
     return shared;
   };
+  const openListed = (address: ModelAddress) => {
+    const { open, keep } = OPENERS[address.wire];
+    const opening = open(address, env, sharedPost);
+    return { keep, model: address.remedy === null ? opening : onOwnServer(opening, address.remedy) };
+  };
   return async (name) => {
     const known = opened.get(name);
     if (known) return known;
-    const address = resolveModel(name, env, chain);
-    const { open, keep } = OPENERS[address.wire];
-    const opening = open(address, env, sharedPost);
-    const model = address.remedy === null ? opening : onOwnServer(opening, address.remedy);
+    const { model, keep } = openPackaged(name, env, packages) ?? openListed(resolveModel(name, env, chain));
     if (!keep) return model;
     // Names come from clients: a picker gone wild must not fill the memory.
     if (opened.size >= MOST_KEPT) opened.delete(opened.keys().next().value as string);
@@ -54,23 +51,32 @@ export function createModels({ env, chain, post }: ModelsOptions): (name: string
 
 const MOST_KEPT = 64;
 
+function openPackaged(name: string, env: Env, packages: ProviderPackages | undefined) {
+  const wanted = packages && packagedModel(name, packages.rows);
+  if (!packages || !wanted) return null;
+  const model = import("./open-package.js").then(({ openPackage }) => openPackage(wanted, packages, env));
+  return { keep: true, model };
+}
+
 interface Opener {
   open(address: ModelAddress, env: Env, post: () => Post): Promise<Model>;
   /** A script is read anew for every turn: an edit counts at once, and its failures start over. */
   readonly keep: boolean;
 }
 
+/** A process speaks one or two wires: each is loaded when a model of it is opened. */
 const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
   messages: { open: openMessages, keep: true },
   chat: { open: openChat, keep: true },
   responses: { open: openResponses, keep: true },
   gemini: { open: openGemini, keep: true },
   ollama: { open: openOllama, keep: true },
-  offline: { open: async () => createOfflineModel(), keep: true },
+  offline: { open: async () => (await import("./offline/model.js")).createOfflineModel(), keep: true },
   scripted: { open: openScripted, keep: false },
 };
 
 async function openMessages(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { createMessagesModel } = await import("./wires/messages/model.js");
   const { maxOutput, thinking: form } = claudeFacts(address.model);
   const effort = askedEffort(env);
   // A model that decides by itself may think unless the person says no; one that needs a number does when it is asked to.
@@ -83,6 +89,7 @@ async function openMessages(address: ModelAddress, env: Env, post: () => Post): 
 const WANTS_RESPONSES = /v1\/responses|responses (?:api|endpoint)/i;
 
 async function openChat(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { createChatModel } = await import("./wires/chat.js");
   const effort = askedEffort(env);
   const cacheKey = address.provider === "openai";
   const chat = createChatModel({ ...address, ...listing(address), effort, cacheKey, post: post() });
@@ -91,10 +98,12 @@ async function openChat(address: ModelAddress, env: Env, post: () => Post): Prom
 }
 
 async function openResponses(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { createResponsesModel } = await import("./wires/responses.js");
   return createResponsesModel({ ...address, ...listing(address), effort: askedEffort(env), post: post() });
 }
 
 async function openGemini(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { createGeminiModel } = await import("./wires/gemini.js");
   const { thinking: form, signed } = geminiFacts(address.model);
   const effort = askedEffort(env);
   const asked = effort && (form === "level" ? { level: GEMINI_LEVELS[effort] } : { budget: budgetOf(effort) });
@@ -109,6 +118,7 @@ const ASSUMED_CONTEXT = 32_768;
 const SHOW_MS = 10_000;
 
 async function openOllama(address: ModelAddress, env: Env, post: () => Post): Promise<Model> {
+  const { createOllamaModel, showModel } = await import("./wires/ollama.js");
   const url = address.url.replace(/\/api\/chat$/, "/api/show");
   const { contextLength: made, thinks } = await showModel({ ...address, url }, post(), AbortSignal.timeout(SHOW_MS));
   // Ollama's own variable, for machines that have less.
@@ -151,6 +161,10 @@ async function onOwnServer(opening: Promise<Model>, remedy: string): Promise<Mod
 const UNSERVED: ReadonlySet<AgentErrorCode> = new Set(["model_unavailable", "connection_lost", "stalled"]);
 
 async function openScripted({ model: path }: ModelAddress): Promise<Model> {
+  const [{ createScriptedModel }, { readScript }] = await Promise.all([
+    import("./scripted/model.js"),
+    import("./scripted/script.js"),
+  ]);
   return createScriptedModel(await readScript(path));
 }
 

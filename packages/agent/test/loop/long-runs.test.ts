@@ -66,7 +66,11 @@ describe("a model that makes the same call with the same result", () => {
 
 describe("a turn without a limit", () => {
   const long = () => play([...times(250, (n) => call("same", { n })), done]);
-  const answering = (decision: "allow" | "deny", by: "client" | "rule", asked: unknown[]): Partial<AgentContext> => ({
+  const answering = (
+    decision: "allow" | "always" | "deny",
+    by: "client" | "rule",
+    asked: unknown[],
+  ): Partial<AgentContext> => ({
     ask: async ({ tool, args, options }) => {
       asked.push([tool, args["steps"], options]);
       return { decision, by };
@@ -81,6 +85,13 @@ describe("a turn without a limit", () => {
       ["continue_over_steps", 100, ["allow", "deny"]],
       ["continue_over_steps", 200, ["allow", "deny"]],
     ]);
+    expect(of(events, "agent_result")).toMatchObject([{ success: true, steps: 251 }]);
+  });
+
+  it("asks no more in this turn once a client answers `always`, which it was not offered", async () => {
+    const asked: unknown[] = [];
+    const events = await takeTurn(long(), { settings: cautious, context: answering("always", "client", asked) });
+    expect(asked).toHaveLength(1);
     expect(of(events, "agent_result")).toMatchObject([{ success: true, steps: 251 }]);
   });
 

@@ -5,6 +5,7 @@ import { anthropicFirst, createAgent, createConversation } from "../../src/index
 import { createModels, type Model } from "../../src/providers/index.js";
 import { contextOf, of, textOf, toolNamed } from "../take-turn.js";
 import { vendors } from "../vendors/all.js";
+import { createClaude } from "../vendors/claude.js";
 import { type ModelReply, startVendor, type Vendor } from "../vendors/vendor.js";
 
 const call = (path: string) => ({ call: "look", args: { path } });
@@ -96,5 +97,33 @@ describe.each(vendors)("$name", ({ create, env = {} }) => {
     expect(after).toContain("Look at four files.");
     expect(after).toContain("<d>");
     expect(after).not.toContain("<a>");
+  });
+});
+
+describe("a Claude that pauses its reply", () => {
+  it("gets the same conversation again with the reply as it is, and goes on", async () => {
+    const replies: ModelReply[] = [
+      { says: [think, call("a")] },
+      { says: [think, { text: "I search. " }], stop: "pause_turn" },
+      { says: [think, { text: "Still. " }], stop: "pause_turn" },
+      { says: [think, { text: "Found." }, call("b")] },
+      { says: [think, { text: "Done." }] },
+      { says: [{ text: "Yes." }] },
+    ];
+    const { events, requests } = await talk(createClaude(), replies, { prompts: ["go", "again"] });
+    expect(textOf(events)).toBe("I search. Still. Found.Done.Yes.");
+    expect(of(events, "tool_call").map(({ args }) => args)).toEqual([{ path: "a" }, { path: "b" }]);
+    expect(of(events, "agent_result")).toMatchObject([{ success: true, steps: 5 }, { success: true }]);
+    const last = JSON.parse(requests[2] ?? "").messages.at(-1);
+    expect(last).toMatchObject({ role: "assistant", content: [{ type: "thinking" }, { text: "I search. " }] });
+  });
+
+  it("again and again fails the turn", async () => {
+    const replies = Array.from({ length: 11 }, (): ModelReply => ({ says: [{ text: "Wait. " }], stop: "pause_turn" }));
+    const { events, requests } = await talk(createClaude(), replies);
+    expect(of(events, "error")).toMatchObject([
+      { name: "provider_failed", message: expect.stringContaining("paused") },
+    ]);
+    expect(requests).toHaveLength(11);
   });
 });

@@ -141,19 +141,101 @@ test("pictures of tools come in a message of their own, which every package send
   expect(JSON.stringify(sent[3])).toContain("data:image/png;base64,iVBORw0KGgo=");
 });
 
-test("a call that a package ends with an empty object and without the vendor's word is a cut one", async () => {
-  const parts = [
-    { type: "tool-call", toolCallId: "c", toolName: "look", input: "{}" },
-    { type: "finish", usage: {}, finishReason: { unified: "tool-calls", raw: undefined } },
-  ];
+/** A model that gives these parts, one list a request, and keeps the prompts that it was asked with. */
+function playing(modelId: string, ...replies: object[][]) {
+  const prompts: { role: string; content: Record<string, unknown>[] }[][] = [];
   const model: AiSdkModel = {
-    specificationVersion: "v3",
+    specificationVersion: "v4",
     provider: "p",
-    modelId: "m",
-    doStream: async () => ({ stream: ReadableStream.from(parts) }),
+    modelId,
+    doStream: async ({ prompt }) => {
+      prompts.push(structuredClone(prompt));
+      return { stream: ReadableStream.from(replies[Math.min(prompts.length, replies.length) - 1] ?? []) };
+    },
   };
-  const agent = { resolveModel: () => fromAiSdk(model), tools: [look], clock: { now: () => 0, sleep: async () => {} } };
-  expect(of(await takeTurn(agent), "tool_call")).toEqual([]);
+  const clock = { now: () => 0, sleep: async () => {} };
+  return { prompts, agent: { resolveModel: () => fromAiSdk(model), tools: [look], clock } };
+}
+
+const finish = (unified: string, raw?: string) => ({ type: "finish", usage: {}, finishReason: { unified, raw } });
+const calling = (toolCallId: string, path = "a") => ({
+  type: "tool-call",
+  toolCallId,
+  toolName: "look",
+  input: JSON.stringify({ path }),
+});
+const saying = (delta: string) => [
+  { type: "text-start", id: "t" },
+  { type: "text-delta", id: "t", delta },
+  { type: "text-end", id: "t" },
+];
+const closing = [...saying("Done."), finish("stop", "stop")];
+
+test.each([
+  ["interrupted, as anthropic, openai and google say", [calling("c"), finish("interrupted")]],
+  ["other without the vendor's word, as deepseek and openrouter say", [calling("c"), finish("other")]],
+  [
+    "an empty object without the vendor's word, as openrouter says",
+    [{ ...calling("c"), input: "{}" }, finish("tool-calls")],
+  ],
+  [
+    "an error, as openai-compatible says",
+    [calling("c"), { type: "error", error: new Error("ended without a finish reason") }],
+  ],
+  ["nothing at all", [calling("c")]],
+])("a reply that ends with %s is a cut one: asked for again, and its calls do not run", async (_how, cut) => {
+  const { agent, prompts } = playing("m", cut, closing);
+  const events = await takeTurn(agent);
+  expect(of(events, "tool_call")).toEqual([]);
+  expect(of(events, "agent_result")).toMatchObject([{ success: true, output: "Done." }]);
+  expect(prompts).toHaveLength(2);
+});
+
+test("a reply that the vendor pauses is gone on with", async () => {
+  const { agent, prompts } = playing("m", [...saying("Wait. "), finish("stop", "pause_turn")], closing);
+  expect(of(await takeTurn(agent), "agent_result")).toMatchObject([{ success: true, steps: 2 }]);
+  expect(prompts[1]?.at(-1)).toMatchObject({ role: "assistant", content: [{ type: "text", text: "Wait. " }] });
+});
+
+test("ids that not every vendor takes, none, and the same twice become ids that each call has for itself", async () => {
+  const ids = ["functions.look:0", "", "x", "x"];
+  const calls = ids.map((id, n) => calling(id, `f${n}`));
+  const { agent, prompts } = playing("m", [...calls, finish("tool-calls", "tool_calls")], closing);
+  await takeTurn(agent);
+  const content = prompts[1]?.flatMap((message) => message.content) ?? [];
+  const sent = content.flatMap(({ type, toolCallId }) => (type === "tool-call" ? [String(toolCallId)] : []));
+  expect(new Set(sent).size).toBe(4);
+  for (const id of sent) expect(id).toMatch(/^[A-Za-z0-9_-]+$/);
+  expect(content.flatMap(({ type, toolCallId }) => (type === "tool-result" ? [toolCallId] : []))).toEqual(sent);
+});
+
+test("what a package says of a part over its start, deltas and end goes back whole, and only to the model that said it", async () => {
+  const thinking = [
+    { type: "reasoning-start", id: "r", providerMetadata: { p: { itemId: "i" } } },
+    { type: "reasoning-delta", id: "r", delta: "Hm.", providerMetadata: { p: { format: "f" } } },
+    { type: "reasoning-end", id: "r", providerMetadata: { p: { encrypted: "e" } } },
+    { type: "custom", kind: "p.compaction", providerMetadata: { p: { type: "compaction" } } },
+  ];
+  const first = playing("m", [...thinking, calling("c"), finish("tool-calls", "tool_calls")], closing, closing);
+  const other = playing("n", closing);
+  let current = first.agent;
+  const agent = createAgent({ ...first.agent, resolveModel: () => current.resolveModel() });
+  const conversation = createConversation(agent, { workspace: contextOf({}).workspace });
+  const ask = async () => {
+    for await (const _ of conversation.prompt("go"));
+  };
+  await ask();
+  await ask();
+  const seals = (prompt: (typeof first.prompts)[number] | undefined) =>
+    prompt
+      ?.flatMap(({ content }) => (Array.isArray(content) ? content : []))
+      .flatMap((part) => part["providerOptions"] ?? []);
+  const whole = [{ p: { itemId: "i", format: "f", encrypted: "e" } }];
+  expect([seals(first.prompts[1]), seals(first.prompts[2])]).toEqual([whole, whole]);
+  expect(JSON.stringify(first.prompts[1])).not.toContain("compaction");
+  current = other.agent;
+  await ask();
+  expect(seals(other.prompts[0])).toEqual([]);
 });
 
 test("a model of an older specification is refused with the way out", () => {

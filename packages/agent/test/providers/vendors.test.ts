@@ -9,7 +9,7 @@ import { createClaude } from "../vendors/claude.js";
 import { createGemini } from "../vendors/gemini.js";
 import { createOllama } from "../vendors/ollama.js";
 import { createResponses } from "../vendors/openai-responses.js";
-import { type ModelReply, type RunningVendor, startVendor, type Vendor } from "../vendors/vendor.js";
+import { type ModelReply, Refusal, type RunningVendor, startVendor, type Vendor } from "../vendors/vendor.js";
 
 const look = toolNamed("look", async ({ path }) => ({ success: path !== "b", output: `<${String(path)}>` }), {
   aliases: ["look_at"],
@@ -150,6 +150,33 @@ describe("Claude", () => {
     );
     const none = await talk(createClaude({ model: "claude-future-9", thinking: "enabled" }), [done, done], { prompts });
     expect(none.running.answered.map(({ body }) => body.thinking)).toEqual([undefined, undefined]);
+  });
+
+  it.each([
+    [true, "adaptive thinking is not supported on this model"],
+    [true, "claude-3-5-haiku-20241022 does not support thinking."],
+    [true, "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'enabled'"],
+    [true, "output_config: Extra inputs are not permitted"],
+    [true, "output_config.effort: Input should be 'low' or 'high'"],
+    [true, 'unknown field "thinking"'],
+    [false, "tools.0.description: This tool is for thinking about a plan"],
+    [false, "thinking of what you asked for: no"],
+    [false, "messages.1.content.0: unexpected `thinking` block"],
+    [false, "Your credit balance is too low; the effort to go on was refused"],
+  ])("is asked otherwise (%s) after the refusal %j", async (changes, words) => {
+    const claude = createClaude();
+    let asked = 0;
+    const vendor: Vendor = {
+      ...claude,
+      answer(request, next) {
+        const body = { type: "error", error: { type: "invalid_request_error", message: words } };
+        if (asked++ === 0) throw new Refusal(400, body, words);
+        return claude.answer(request, next);
+      },
+    };
+    const { running, events } = await talk(vendor, [done]);
+    expect(of(events, "agent_result")).toMatchObject([{ success: changes }]);
+    expect(running.answered.map(({ body }) => body.thinking)).toEqual(changes ? [undefined] : []);
   });
 
   it("keeps its thinking when several requests find out at once how to ask for it", async () => {

@@ -266,7 +266,7 @@ function messageOf(says: readonly Said[], fields: Loose, calls: Loose[]): Loose 
   };
 }
 
-const STOPS = { max_tokens: "length", refusal: "content_filter" } as const;
+const STOPS = { max_tokens: "length", refusal: "content_filter", pause_turn: "stop" } as const;
 
 /** https://platform.openai.com/docs/api-reference/chat-streaming */
 function streamOf({ says, stop = "end" }: ModelReply, reasoned: Reasoned, calls: Loose[], body: Loose): string[] {

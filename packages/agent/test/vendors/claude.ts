@@ -31,6 +31,8 @@ export function createClaude(options: ClaudeOptions = {}): Vendor & { readonly c
   /** Signature, or data of a redacted block -> the reply it was in, and what that reply followed. */
   const signed = new Map<string, { blocks: Loose[]; index: number; after: string }>();
   const sent: Loose[] = [];
+  /** The reply that was paused last: a request may end with it, as it is, and what is answered goes on with it. */
+  let paused: { blocks: Loose[]; after: string } | null = null;
   const cached = new Set<string>();
   const cacheReads: number[] = [];
 
@@ -49,16 +51,20 @@ export function createClaude(options: ClaudeOptions = {}): Vendor & { readonly c
       checkFields(body, { model, maxOutput, thinking });
       checkMessages(body);
       checkThinking(body, signed, bound);
+      const resumed = checkEnd(body, paused);
       const read = readCache(body, cached);
       cacheReads.push(read);
       const reply = thinkingFirst(next(), body);
       const blocks = reply.says.map((said) => blockOf(said, ids));
-      sent.push(sendable(blocks));
-      const after = digestOf(body, body.messages.length);
-      blocks.forEach((block, index) => {
+      const all = [...(resumed?.blocks ?? []), ...blocks];
+      if (resumed) sent.pop();
+      sent.push(sendable(all));
+      const after = resumed?.after ?? digestOf(body, body.messages.length);
+      all.forEach((block, index) => {
         const key = block.signature ?? (block.type === "redacted_thinking" ? block.data : undefined);
-        if (key !== undefined) signed.set(key, { blocks, index, after });
+        if (key !== undefined) signed.set(key, { blocks: all, index, after });
       });
+      paused = reply.stop === "pause_turn" ? { blocks: all, after } : null;
       return { stream: streamOf(model, blocks, reply, read) };
     },
   };
@@ -202,6 +208,18 @@ function checkThinking(
         "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
       );
   }
+}
+
+/**
+ * A paused reply is sent back as it is (https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons#pause-turn); any
+ * other words put into the model's mouth are refused (https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-6).
+ */
+function checkEnd({ messages }: Loose, paused: { blocks: Loose[]; after: string } | null): typeof paused {
+  const { role, content } = messages.at(-1);
+  if (role !== "assistant") return null;
+  if (!paused || JSON.stringify(content.map(bare)) !== JSON.stringify(sendable(paused.blocks)))
+    invalid("This model does not support assistant message prefill. The conversation must end with a user message.");
+  return paused;
 }
 
 /** A text of blanks is refused though models write them, and so is thinking that nothing follows. */

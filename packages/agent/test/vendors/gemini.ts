@@ -183,7 +183,7 @@ function objectOf(args: Record<string, unknown> | string): Loose {
   }
 }
 
-const STOPS = { end: "STOP", max_tokens: "MAX_TOKENS", refusal: "SAFETY" } as const;
+const STOPS = { end: "STOP", max_tokens: "MAX_TOKENS", refusal: "SAFETY", pause_turn: "STOP" } as const;
 
 /** https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent */
 function streamOf({ stop = "end" }: ModelReply, parts: Loose[], body: Loose): string[] {

@@ -18,7 +18,7 @@ export type Said =
 export interface ModelReply {
   readonly says: readonly Said[];
   /** @defaultValue end */
-  readonly stop?: "end" | "max_tokens" | "refusal";
+  readonly stop?: "end" | "max_tokens" | "refusal" | "pause_turn";
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a request is whatever arrived; the vendor says what is wrong with it.

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname } from "node:path";
 import { verifyAudit } from "@chimera/agent/policy";
-import { listProviders, resolveModel } from "@chimera/agent/providers";
+import { findPackage, installCommand, listProviders, packagedModel, resolveModel } from "@chimera/agent/providers";
 import { type Invocation, readConfig, resolvePaths } from "@chimera/host";
 import { createSandbox } from "@chimera/sandbox";
 
@@ -25,6 +25,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   node: async ({ process }) => ({ state: "ok", found: `${process.version} on ${process.platform} ${process.arch}` }),
   config: checkConfig,
   keys: checkKeys,
+  providers: checkProviders,
   data: checkData,
   disk: checkDisk,
   port: checkPort,
@@ -46,7 +47,8 @@ async function checkKeys(invocation: Invocation): Promise<Finding> {
   const { profile, process } = invocation;
   const { values } = readConfig(invocation);
   try {
-    const { provider, model } = resolveModel(values.model ?? "", process.env, profile.chain);
+    const packaged = packagedModel(values.model ?? "", values.providers);
+    const { provider, model } = packaged ?? resolveModel(values.model ?? "", process.env, profile.chain);
     const others = listProviders(process.env).filter(({ name, configured }) => configured && name !== provider);
     if (provider !== "offline")
       return { state: "ok", found: `${model} at ${provider}, ${others.length} more configured` };
@@ -59,6 +61,21 @@ async function checkKeys(invocation: Invocation): Promise<Finding> {
       remedy: "set the key it names, or choose another --model",
     };
   }
+}
+
+/** Whether the packages are installed that the person's own providers name. */
+async function checkProviders(invocation: Invocation): Promise<Finding> {
+  const { values, paths } = readConfig(invocation);
+  const rows = Object.entries(values.providers);
+  if (rows.length === 0) return { state: "ok", found: "the built-in ones" };
+  const looked = await Promise.all(
+    rows.map(async ([name, { package: spec }]) => ({ name, spec, found: await findPackage(spec, paths.root) })),
+  );
+  const found = looked
+    .map(({ name, spec, found }) => `${name}: ${spec} ${found ? found.version : "is not installed"}`.trim())
+    .join("; ");
+  const missing = looked.filter((one) => !one.found).map(({ spec }) => installCommand(spec, paths.root));
+  return missing.length === 0 ? { state: "ok", found } : { state: "warn", found, remedy: missing.join("; ") };
 }
 
 async function checkData({ process }: Invocation): Promise<Finding> {

@@ -24,5 +24,6 @@ export async function showConfig(invocation: Invocation): Promise<number> {
 
 function shown(value: unknown): string {
   if (value === null) return "-";
-  return Array.isArray(value) ? value.join(",") : String(value);
+  if (Array.isArray(value)) return value.join(",");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

@@ -1,8 +1,9 @@
 /** Every setting of the programs: one row says how it is typed, which variable and key it has, and what a project may do. */
 import type { DialectName } from "@chimera/acp-server";
+import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Durability } from "@chimera/event-store";
 import { LOG_LEVELS, type LogLevel } from "../log/log.js";
-import { choice, type Kind, list, number, path, text, toggle } from "./kind.js";
+import { choice, type Kind, list, number, packages, path, text, toggle } from "./kind.js";
 
 export interface ConfigKey<T> {
   readonly kind: Kind<T>;
@@ -14,6 +15,8 @@ export interface ConfigKey<T> {
   readonly value?: string;
   /** The flag may be given several times. */
   readonly repeatable?: boolean;
+  /** What may be printed of a value that can hold a secret. @defaultValue all of it */
+  readonly show?: (value: T) => unknown;
   /** `*` stands for the program's name: `*_MODEL` is `OTTER_MODEL`. */
   readonly env: string;
   /**
@@ -98,6 +101,14 @@ export const CONFIG_KEYS = {
     env: "*_MODEL",
     project: "set",
     help: "Model to use (default: by the keys that are set, else offline)",
+  }),
+  providers: key<Readonly<Record<string, ProviderPackage>>>({
+    kind: packages,
+    default: {},
+    show: (rows) => Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, row.package])),
+    env: "*_PROVIDERS",
+    project: "nothing",
+    help: "AI SDK packages that serve further models, by the name before the slash",
   }),
   allowed_tools: key<readonly string[] | null>({
     kind: list,
@@ -248,7 +259,7 @@ export function narrow<Name extends ConfigName>(
   ours: ConfigValues[Name],
   theirs: ConfigValues[Name],
 ): ConfigValues[Name] {
-  const { project } = CONFIG_KEYS[name] as ConfigKey<ConfigValues[Name]>;
+  const { project } = CONFIG_KEYS[name] as unknown as ConfigKey<ConfigValues[Name]>;
   return typeof project === "object" ? project.narrow(ours, theirs) : ours;
 }
 

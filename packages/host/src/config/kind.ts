@@ -1,5 +1,6 @@
 /** The kinds of values a setting takes, read alike from a flag, a variable or JSON. Undefined means: not such a value. */
 import { resolve } from "node:path";
+import type { ProviderPackage } from "@chimera/agent/providers";
 
 export interface Kind<T> {
   /** What it takes, for messages: `a whole number of at least 1`. */
@@ -56,7 +57,38 @@ export function choice<T extends string>(words: readonly T[]): Kind<T> {
   return { takes: `one of ${words.join(", ")}`, fromText: pick, fromJson: pick };
 }
 
+/** JSON, also in a variable: `{"bedrock": {"package": "@ai-sdk/amazon-bedrock", "options": {"region": "eu-west-1"}}}`. */
+export const packages: Kind<Readonly<Record<string, ProviderPackage>>> = {
+  takes: 'providers by name, each {"package": …} with "options" and "context_window" where wanted',
+  fromText: (value) => {
+    try {
+      return toPackages(JSON.parse(value));
+    } catch {
+      return undefined;
+    }
+  },
+  fromJson: toPackages,
+};
+
 // --- internal ---
+
+function toPackages(value: unknown): Readonly<Record<string, ProviderPackage>> | undefined {
+  if (!isObject(value)) return undefined;
+  const rows = Object.entries(value).map(([name, row]) => [name, /^[\w.-]+$/.test(name) && toPackage(row)]);
+  return rows.every(([, row]) => row) ? Object.fromEntries(rows) : undefined;
+}
+
+function toPackage(row: unknown): ProviderPackage | null {
+  if (!isObject(row)) return null;
+  const { package: name, options = {}, context_window: contextWindow = null, ...rest } = row;
+  const fits = contextWindow === null || (Number.isInteger(contextWindow) && (contextWindow as number) > 0);
+  if (typeof name !== "string" || !name || !isObject(options) || !fits || Object.keys(rest).length > 0) return null;
+  return { package: name, options, contextWindow: contextWindow as number | null };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 const TOGGLES = new Map([
   ["1", true],

@@ -49,7 +49,10 @@ export function resolveConfig(given: ConfigLayers): ResolvedConfig {
   const values = Object.fromEntries(settings.map(({ name, value }) => [name, value]));
   return {
     values: values as unknown as ResolvedConfig["values"],
-    settings,
+    settings: settings.map((setting) => {
+      const show = rows[setting.name]?.show;
+      return show ? { ...setting, value: show(setting.value) } : setting;
+    }),
     problems: [
       ...unknownKeys(rows, layers.user),
       ...unknownKeys(rows, layers.project),
@@ -125,8 +128,8 @@ function readJson(name: string, row: ConfigKey<unknown>, file: ConfigFile | null
   return value;
 }
 
-function refusal(where: string, { kind }: Pick<ConfigKey<unknown>, "kind">, given: unknown): UsageError {
-  return new UsageError(`${where} takes ${kind.takes}, not ${shown(given)}`);
+function refusal(where: string, { kind, show }: ConfigKey<unknown>, given: unknown): UsageError {
+  return new UsageError(`${where} takes ${kind.takes}${show ? "" : `, not ${shown(given)}`}`);
 }
 
 function shown(given: unknown): string {

@@ -124,6 +124,8 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map([
   ["tool_use", "calls"],
   ["max_tokens", "max_tokens"],
   ["refusal", "refusal"],
+  // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons#pause-turn
+  ["pause_turn", "pause"],
 ]);
 
 function merge(usage: Usage, news: WireUsage | undefined): Usage {

@@ -1,0 +1,88 @@
+/** Providers that the person adds: an installed package of the AI SDK each, by the name that leads to its models. Nothing is loaded here. */
+import { readFile } from "node:fs/promises";
+import { isAbsolute, join, resolve } from "node:path";
+import { isJsonObject, type JsonObject } from "../json.js";
+
+export interface ProviderPackage {
+  /** Its name, or the path of its directory. */
+  readonly package: string;
+  /** What its provider is made with, such as `region` or `baseURL`; keys can stay in the variables that the package reads. */
+  readonly options?: JsonObject;
+  /** Tokens. @defaultValue 128,000 */
+  readonly contextWindow?: number | null;
+}
+
+export interface ProviderPackages {
+  /** `bedrock` leads from `bedrock/MODEL` to its package, before any provider that is built in. */
+  readonly rows: Readonly<Record<string, ProviderPackage>>;
+  /** The directory whose `node_modules` has the packages, and which relative paths start from. */
+  readonly directory: string;
+}
+
+export interface PackagedModel {
+  readonly provider: string;
+  /** As the package names it. */
+  readonly model: string;
+}
+
+/** The row that a model's name leads to; null for a model of another provider. */
+export function packagedModel(name: string, rows: ProviderPackages["rows"]): PackagedModel | null {
+  const trimmed = name.trim();
+  const at = trimmed.indexOf("/");
+  const provider = Object.keys(rows).find((row) => row.toLowerCase() === trimmed.slice(0, at).toLowerCase());
+  return at < 0 || provider === undefined ? null : { provider, model: trimmed.slice(at + 1) };
+}
+
+/** Where a package is installed: the file to import, and its version. Null when it is not. */
+export async function findPackage(
+  spec: string,
+  directory: string,
+): Promise<{ readonly entry: string; readonly version: string } | null> {
+  const isPath = isAbsolute(spec) || spec.startsWith(".");
+  const [name, subpath] = isPath ? [spec, "."] : splitSpec(spec);
+  const folder = isPath ? resolve(directory, spec) : join(directory, "node_modules", name);
+  const manifest = await readManifest(join(folder, "package.json"));
+  const entry = manifest && entryOf(manifest, subpath);
+  return entry ? { entry: join(folder, entry), version: String(manifest["version"] ?? "") } : null;
+}
+
+/** The command that installs a package where it is looked for. */
+export function installCommand(spec: string, directory: string): string {
+  return `npm install --prefix ${directory} ${splitSpec(spec)[0]}`;
+}
+
+// --- internal ---
+
+/** `@ai-sdk/google-vertex/anthropic` -> the package and `./anthropic`. */
+function splitSpec(spec: string): [name: string, subpath: string] {
+  const parts = spec.split("/");
+  const length = spec.startsWith("@") ? 2 : 1;
+  return [parts.slice(0, length).join("/"), [".", ...parts.slice(length)].join("/")];
+}
+
+async function readManifest(path: string): Promise<JsonObject | null> {
+  try {
+    const manifest: unknown = JSON.parse(await readFile(path, "utf8"));
+    return isJsonObject(manifest) ? manifest : null;
+  } catch {
+    return null;
+  }
+}
+
+/** As Node finds it for an import. Its own resolver only looks from where this program is installed. */
+function entryOf({ exports, main }: JsonObject, subpath: string): string | null {
+  if (exports === undefined) return subpath === "." ? String(main ?? "index.js") : subpath;
+  const isMap = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
+  if (isMap) return targetOf(exports[subpath]);
+  return subpath === "." ? targetOf(exports) : null;
+}
+
+const CONDITIONS = new Set(["node", "import", "default"]);
+
+function targetOf(value: unknown): string | null {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return value.map(targetOf).find((target) => target !== null) ?? null;
+  if (!isJsonObject(value)) return null;
+  const fitting = Object.entries(value).filter(([condition]) => CONDITIONS.has(condition));
+  return fitting.map(([, inner]) => targetOf(inner)).find((target) => target !== null) ?? null;
+}
