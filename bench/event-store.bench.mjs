@@ -287,7 +287,12 @@ async function filtering() {
     for (let i = 0; i < sessions; i++) {
       const id = makeSessionId("bench", Date.UTC(2026, 0, 1) + 1000 * i);
       mkdirSync(join(root, "eventlog", id), { recursive: true });
-      const summary = { prompt: "a prompt of usual length", turns: 1, cwd: "/work", model: i % 1000 ? "usual" : "rare" };
+      const summary = {
+        prompt: "a prompt of usual length",
+        turns: 1,
+        cwd: "/work",
+        model: i % 1000 ? "usual" : "rare",
+      };
       writeFileSync(join(root, "eventlog", id, "summary.json"), JSON.stringify(summary));
     }
     return createFileStore({ root, durability: "none", summaries: sessionSummaries });
