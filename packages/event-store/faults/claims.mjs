@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { claim, createHeartbeat } from "../dist/claim.js";
+import { claim, createHeartbeat } from "../dist/claim/index.js";
 import { createFileStore, LIMITS } from "../dist/index.js";
 
 const WRITER = new URL("./writer.mjs", import.meta.url).pathname;
