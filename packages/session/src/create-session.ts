@@ -259,7 +259,10 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
     requireOpen();
     if (view.state !== "idle")
       throw new SessionError("turn_running", `cannot ${direction} while a turn runs; cancel it or wait for it`);
-    return queue.alone(() => parts.rewind(direction, options));
+    return queue.alone(async () => {
+      journal.requireSound();
+      return parts.rewind(direction, options);
+    });
   };
   return {
     prompt(input) {

@@ -16,6 +16,8 @@ import type { WorkQueue } from "./work-queue.js";
 export interface Journal {
   readonly conversation: Conversation;
   readonly recorder: Recorder;
+  /** Throws the session's own error from a failed write until the log was read again: the conversation is not what the log says. */
+  requireSound(): void;
   /** Writes what a client asked for; resolves when it is durable. Throws the session's own errors. */
   accept(event: AgentEvent, place: Place): Promise<void>;
   /** Ends the turns that were cut short, but for the busy ones. Throws the session's own error while it cannot. */
@@ -72,15 +74,16 @@ export function createJournal(deps: JournalDeps): Journal {
     queue.abort();
     void heal(error);
   };
+  const guard = (): void => {
+    if (!fault) return;
+    void heal(fault.error);
+    throw fault.error;
+  };
   const recorder = createRecorder({
     writer,
     coalesce: deps.coalesce,
     onFault,
-    guard() {
-      if (!fault) return;
-      void heal(fault.error);
-      throw fault.error;
-    },
+    guard,
     onRecords(records) {
       for (const record of records) conversation.apply(record);
       deps.onRecords(records);
@@ -108,6 +111,7 @@ export function createJournal(deps: JournalDeps): Journal {
       return conversation;
     },
     recorder,
+    requireSound: () => named(guard),
     accept: (event, place) => named(() => durable(recorder.write(event, place).seq)),
     endInterrupted(busy) {
       const reason = cause;

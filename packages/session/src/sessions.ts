@@ -353,8 +353,13 @@ async function fork(house: House, id: string, asked: number | undefined): Promis
   };
   const admitted = (await house.deps.admit?.(wanted)) ?? wanted;
   const settings = { ...parent.settings, ...admitted.settings };
-  const child = await born(house, { ...admitted, settings, parentId: id }, conversation, (target, childId, summary) =>
-    target.copy(id, childId, { upTo: at, summary }),
+  const { maxSteps, maxCostUsd, allowedTools } = settings;
+  const made = { ...house.start(admitted.cwd), maxSteps, maxCostUsd, allowedTools };
+  const child = await born(
+    house,
+    { ...admitted, settings: made, parentId: id },
+    conversation,
+    (target, childId, summary) => target.copy(id, childId, { upTo: at, summary }),
   );
   const durable = child.record({ type: "forked", metadata: { from: id, at } });
   // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything.
