@@ -70,7 +70,16 @@ test.each([
   const summary = readSummary(ID, stored);
   expect(JSON.stringify(summary).length).toBeLessThan(8192);
   expect(summary).toMatchObject({ v: SUMMARY_VERSION, session_id: ID, state: "idle" });
+  expect(readSummary(ID, summary)).toEqual(summary);
+});
+
+test("a summary of this version is taken as it is, but for its bounds", () => {
+  const summary = readSummary(ID, { cwd: "/work" });
   expect(readSummary(ID, summary)).toBe(summary);
+  const bounds = { agent: "plan", readOnly: true, options: { effort: "high", fast: false }, maxSteps: null };
+  expect(readSummary(ID, { ...summary, bounds }).bounds).toEqual(bounds);
+  const hostile = { agent: {}, autoApproveWrites: "yes", options: { effort: 7 }, unknown: 1 };
+  expect(readSummary(ID, { ...summary, bounds: hostile }).bounds).toEqual({ options: {} });
 });
 
 test("the birth of a session is what its log does not say", () => {

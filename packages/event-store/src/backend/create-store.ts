@@ -179,6 +179,7 @@ export function createStore<E extends EventBody, S extends object>(
     },
     async lastSeq(id) {
       usable(id);
+      await written(id);
       return logs.get(id)?.writer?.writtenSeq ?? backend.head(id).catch(named(`cannot read session ${id}`));
     },
     async readSummary(id) {
