@@ -7,7 +7,7 @@ import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events"
 import type { Entry, LogEntry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
 import type { McpServer, PromptInput, Session } from "@chimera/session";
-import type { Engine } from "./context.js";
+import type { Engine } from "./engine.js";
 import type { SessionView } from "./view.js";
 
 export interface ConnectionSessions {

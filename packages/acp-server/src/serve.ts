@@ -11,8 +11,9 @@ import {
 } from "@chimera/ndjson-rpc";
 import { chooseDialect, type DialectName } from "./choose-dialect.js";
 import { createConnectionSessions } from "./connection-sessions.js";
-import type { Engine, ProgramInfo } from "./context.js";
+import type { ProgramInfo } from "./context.js";
 import type { Dialect, DialectContext } from "./dialect.js";
+import type { Engine } from "./engine.js";
 import type { Extension } from "./extension.js";
 
 export interface AcpServerOptions {

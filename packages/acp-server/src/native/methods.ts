@@ -7,9 +7,9 @@ import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-
 import { parseCursor } from "@chimera/event-store";
 import { ErrorCode, type Methods, RpcError } from "@chimera/ndjson-rpc";
 import { foldLog, isSessionError, type OwnedSession, type PromptInput } from "@chimera/session";
-import type { Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
+import type { Engine } from "../engine.js";
 import type { NativeProjection } from "../project/native.js";
 import { promptInput } from "../prompt-content.js";
 import { rowsOf } from "../rows.js";

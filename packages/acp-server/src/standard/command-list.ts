@@ -1,7 +1,7 @@
 /** `available_commands_update`: told with the first prompt of a session, and with a later one when they have changed. */
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session } from "@chimera/session";
-import type { Engine } from "../context.js";
+import type { Engine } from "../engine.js";
 
 export function createCommandList(connection: Connection) {
   const told = new Map<string, string>();

@@ -3,7 +3,7 @@ import type { SessionConfigOption, SessionModeState } from "@chimera/acp-schema"
 import { FLAG_OPTIONS, type FlagOption, isFlagOption, MODES, type Mode } from "@chimera/acp-schema/conversation";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import { parseMode, type Session, type SettingChange } from "@chimera/session";
-import type { Choice, SessionOption } from "../context.js";
+import type { Choice, SessionOption } from "../engine.js";
 
 export interface SettingsShown {
   readonly models: readonly Choice[];
