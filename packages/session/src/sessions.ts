@@ -98,7 +98,7 @@ export interface SessionsDeps {
   /** Where sessions with `persist: false` live. @defaultValue memory */
   readonly ephemeral?: EventStore<SessionEvent, Summary>;
   /** @defaultValue none: undo then rewinds the conversation alone */
-  readonly snapshots?: SnapshotStore | null;
+  readonly snapshots?: Pick<SnapshotStore, "session" | "release" | "clear"> | null;
   /** @defaultValue this machine's files, unguarded: an agent that takes paths from a model brings its own */
   readonly disk?: Files;
   /** The program's name: the prefix of its session ids. */
