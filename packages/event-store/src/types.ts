@@ -122,6 +122,8 @@ export interface ListOptions<S = object> extends ListFilter {
 export interface SummaryForm<E extends EventBody, S extends object> {
   /** A stored object as a complete, small summary, whatever program wrote it. */
   read(id: string, stored: object): S;
+  /** Whether it lacks what the log says. A list shows it all the same; the reader of one session gets it made again. */
+  isOutdated(stored: object): boolean;
   /** The facts that no record says. They go into the header of every segment. */
   birth(summary: S): object;
   /** The summary of a log. `known` is its birth, and what an outdated summary says. */

@@ -27,6 +27,7 @@ function countingForm() {
       const { prompt = "", turns = 0, ...rest } = stored as Partial<Brief>;
       return { cwd: "", ...rest, turns, prompt: JSON.parse(JSON.stringify(prompt.slice(0, 200))) };
     },
+    isOutdated: (stored) => "old" in stored,
     birth: ({ cwd }) => ({ cwd }),
     unheld: (summary) => (summary.state === "running" ? { ...summary, state: "idle" } : summary),
     async derive(_id, known, entries) {
@@ -97,6 +98,22 @@ describe("a summary beside a whole log", () => {
     expect(await listed(openStore(root, form))).toEqual([[ID, { cwd: "/work", turns: 1, prompt: "what was asked" }]]);
     rmSync(join(root, "eventlog", ID, "summary.json"));
     expect(await listed(openStore(root, form))).toEqual([[ID, { cwd: "", turns: 1, prompt: "what was asked" }]]);
+  });
+
+  it("is made again for the reader of one session when an older version wrote it, and listed as it is", async () => {
+    const root = place();
+    const { form, work } = countingForm();
+    const writer = await openStore(root, form).create(ID, { ...UNASKED, turns: 1, prompt: "stale" });
+    writer.append([{ type: "prompt", text: "what was asked" }]);
+    await writer.close();
+    const old = { ...UNASKED, turns: 1, prompt: "stale", old: true };
+    writeFileSync(join(root, "eventlog", ID, "summary.json"), JSON.stringify(old));
+    const store = openStore(root, form);
+    expect((await listed(store))[0]?.[1].prompt).toBe("stale");
+    expect(work.derived).toBe(0);
+    expect(await store.readSummary(ID)).toMatchObject({ prompt: "what was asked" });
+    await store.readSummary(ID);
+    expect(work.derived).toBe(1);
   });
 
   it("is followed by what the log says next", async () => {

@@ -30,6 +30,8 @@ export interface SummaryFacts {
 /** How a store of sessions reads, bounds and makes summaries again. */
 export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
   read: readSummary,
+  // Version 1 says what was true when the last turn ended, and not whether another one began since.
+  isOutdated: (stored) => (stored as Partial<Summary>).v === 1,
   birth: birthOf,
   unheld,
   async derive(id, known, entries) {
@@ -40,8 +42,9 @@ export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
       else if (!SAYS_NOTHING.has(entry.type)) conversation.apply(entry.event);
       if (endsTurn(entry.type) && !isLost(entry)) endedAt = Date.parse(entry.event.ts);
     }
-    const birth = birthOf(readSummary(id, known));
-    return summaryOf(id, { ...birth, model: conversation.settings.model ?? birth.model }, conversation, endedAt);
+    const before = readSummary(id, known);
+    const birth = { ...birthOf(before), model: conversation.settings.model ?? before.model };
+    return { ...summaryOf(id, birth, conversation, endedAt), ...(before.closed && { closed: true }) };
   },
 };
 

@@ -103,6 +103,14 @@ describe("the time to live", () => {
     expect([afresh.mode, afresh.settings.options]).toEqual(["review", { approval: "full" }]);
   });
 
+  test("a session that was torn down before its first prompt stays so, though its summary is made again", async () => {
+    const sessions = makeSessions(speaking("ok"), { store: fileStore() });
+    const session = await sessions.create({ cwd: "/" });
+    await session.setTitle("named");
+    await sessions.tearDown(session.id);
+    await expect(sessions.load(session.id)).rejects.toMatchObject({ code: "session_not_found" });
+  });
+
   test("brings an evicted session back exactly as it was made, and a restart no wider than its start", async () => {
     const root = mkdtempSync(join(tmpdir(), "session-made-"));
     let now = 0;

@@ -68,15 +68,13 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     return held;
   };
 
-  const storedSummary = (id: string, directory: string): S | null => {
-    const stored = summaries.read(directory);
-    return stored === null ? null : form === undefined ? (stored as S) : form.read(id, stored);
-  };
+  const shaped = (id: string, stored: object | null): S | null =>
+    stored === null ? null : form === undefined ? (stored as S) : form.read(id, stored);
 
   /** A log of version 0.1 does not say how its session was born; its next segment does. */
   const knownBirth = (id: string, directory: string, { chain }: LogEnd): object | undefined =>
     chain.segments.findLast((segment) => segment.header?.birth)?.header?.birth ??
-    birthOf(form, storedSummary(id, directory));
+    birthOf(form, shaped(id, summaries.read(directory)));
 
   /** A process that died while a turn ran left that in its summary. */
   const shown = ({ id, summary }: ListedSession<S>): S => {
@@ -131,10 +129,11 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     async readSummary(id) {
       const directory = directoryOf(id);
       if (!isSessionDirectory(directory)) return null;
-      const summary = storedSummary(id, directory);
-      if (form === undefined || (summary !== null && isPrompted(summary))) return summary;
-      const row = await index.row(id, { checked: false, logBytes: Number.POSITIVE_INFINITY });
-      return row?.summary ?? summary;
+      const stored = summaries.read(directory);
+      const summary = shaped(id, stored);
+      if (form === undefined) return summary;
+      if (summary !== null && isPrompted(summary) && !form.isOutdated(stored!)) return summary;
+      return (await index.fromLog(id))?.summary ?? summary;
     },
     async writeSummary(id, summary, sync) {
       await summaries.write(existing(id), summary, sync);

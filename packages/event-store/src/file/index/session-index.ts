@@ -25,6 +25,8 @@ export interface SessionIndex<S> {
   touched(id: string, checked: boolean): number | null;
   /** The row of a session; null when neither its summary nor its log can be read. */
   row(id: string, work: ListWork): ListedSession<S> | null | Promise<ListedSession<S> | null>;
+  /** The same, made from the log however long that is. */
+  fromLog(id: string): Promise<ListedSession<S> | null>;
   /** Brings the rows of all sessions up to date, giving way to other work in between, and saves them when much changed. */
   refresh(ids: readonly string[]): Promise<void>;
 }
@@ -178,6 +180,10 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
       const summary = summaryOf(id, row);
       const isEnough = summary !== null && (form === undefined || isPrompted(summary)) && row.log === null;
       return isEnough ? listed(id, row) : derived(id, row, work);
+    },
+    async fromLog(id) {
+      const row = current(id);
+      return row === undefined ? null : derived(id, row, { checked: false, logBytes: Number.POSITIVE_INFINITY });
     },
     async refresh(ids) {
       // Before the first wait: a session made meanwhile is not among the ids, and a list that began later has its row already.
