@@ -1,4 +1,5 @@
 /** The composition root: stores, agent and sessions from flags, environment and paths. Loaded when the first session is. */
+import { existsSync } from "node:fs";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Engine } from "@chimera/acp-server";
 import type { Tool } from "@chimera/agent";
@@ -6,21 +7,24 @@ import { createAgentList } from "@chimera/agent/agents";
 import {
   type Chain,
   defaultModel,
+  hasListedModels,
   listProviders,
   type ProviderPackages,
   packagedModel,
-  resolveModel,
+  type Route,
+  routeOf,
   suggestModels,
 } from "@chimera/agent/providers";
 import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette, recoverRestores, SessionError, type Summary } from "@chimera/session";
-import { createSnapshotStore, type RecoveryReport } from "@chimera/snapshot-store";
+import type { RecoveryReport } from "@chimera/snapshot-store";
 import { type AgentSources, loadAgent, openCodingAgent } from "./coding-agent.js";
 import { createEffort } from "./effort.js";
 import type { Log } from "./log/log.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
+import { createLazySnapshots } from "./snapshots.js";
 import { createTurnAgent } from "./turn-agent.js";
 
 export interface EngineOptions extends AgentSources {
@@ -51,10 +55,22 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     onTornTail: (session, where) => log.warn("the log ended in a torn record", { session, where }),
   });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
-  const snapshots = createSnapshotStore({ root: paths.snapshots });
-  const turns = createTurnAgent(loadAgent, () => openCodingAgent(options));
+  const snapshots = createLazySnapshots(paths.snapshots, async () => {
+    const { createSnapshotStore } = await import("@chimera/snapshot-store");
+    const opened = createSnapshotStore({ root: paths.snapshots });
+    await recoverRestores(store, opened, onRecovered);
+    return opened;
+  });
+  const turns = createTurnAgent(
+    () => Promise.all([loadAgent(), snapshots.load()]),
+    () => openCodingAgent(options),
+  );
   const agentsIn = createAgentList(paths.home);
-  const effort = createEffort((model) => canThink(model, env, chain));
+  // Without a key there is no model to ask that the table lists.
+  const facts = hasListedModels(env) ? await import("@chimera/agent/facts") : null;
+  const effort = createEffort((model) =>
+    facts ? canThink(model, facts, (name) => routeOf(name, env, chain)) : undefined,
+  );
   const palette = createSlashPalette({
     home: paths.home,
     commands: [
@@ -112,7 +128,8 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     onRecovered,
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
-  await recoverRestores(store, snapshots, onRecovered);
+  // An undo that a crash interrupted is repaired although nobody loads its session.
+  if (existsSync(paths.snapshots)) turns.expectTurn();
   /** What the person who started the program lets any session have: a session may ask for less of it. */
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
   const engine: RunningEngine = {
@@ -150,6 +167,8 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
 
 // --- internal ---
 
+type Facts = typeof import("@chimera/agent/facts");
+
 /** A session held to a tool that it cannot have would have none at all, and not say why. */
 function requireTools(names: readonly string[], tools: readonly Tool[], permitted: readonly string[] | null): void {
   try {
@@ -165,10 +184,11 @@ function requireTools(names: readonly string[], tools: readonly Tool[], permitte
     throw new SessionError("invalid_setting", `${beyond} is not among the tools this program was started with.`);
 }
 
-/** undefined where nothing is known of the model, or nobody serves it. */
-function canThink(model: string, env: NodeJS.ProcessEnv, chain: Chain): boolean | undefined {
+/** undefined where nothing is known of the model, or no provider can be reached for it. */
+function canThink(model: string, { factsOf }: Facts, route: (model: string) => Route): boolean | undefined {
   try {
-    const { facts } = resolveModel(model, env, chain);
+    const { provider, served } = route(model);
+    const facts = factsOf(provider, served);
     return facts ? facts.thinking !== "none" : undefined;
   } catch {
     return undefined;
@@ -177,7 +197,7 @@ function canThink(model: string, env: NodeJS.ProcessEnv, chain: Chain): boolean 
 
 function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, rows: ProviderPackages["rows"]) {
   try {
-    const { provider } = packagedModel(model, rows) ?? resolveModel(model, env, chain);
+    const { provider } = packagedModel(model, rows) ?? routeOf(model, env, chain);
     return { provider: provider as string, model };
   } catch {
     // A model whose key is missing is named all the same: the first prompt says what is wrong.

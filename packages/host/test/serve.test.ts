@@ -256,7 +256,7 @@ describe("signals", () => {
   });
 });
 
-it("a place for files that is not there yet is asked for again with the next session", async () => {
+it("a place for files that is not there yet keeps no session from opening, and is asked for again with the next turn", async () => {
   const home = await makeHome();
   const disk = join(home, "disk");
   writeFileSync(disk, "");
@@ -271,12 +271,17 @@ it("a place for files that is not there yet is asked for again with the next ses
     await expect.poll(find, { timeout: 10_000 }).toBeDefined();
     return find();
   };
-  await answer(1, "initialize", { protocolVersion: 1 });
+  await answer(1, "initialize", { protocolVersion: 1, clientCapabilities: { session: { notices: {} } } });
   const session = { cwd: home, mcpServers: [] };
-  expect(await answer(2, "session/new", session)).toHaveProperty("error");
+  const opened = (await answer(2, "session/new", session)) as { result: { sessionId: string } };
+  const prompt = { sessionId: opened.result.sessionId, prompt: [{ type: "text", text: "list files" }] };
+  expect(await answer(3, "session/prompt", prompt)).toHaveProperty("result.stopReason", "end_turn");
+  const warned = () => agent.said().stdout.split("cannot be undone").length - 1;
+  const before = warned();
   rmSync(disk);
   mkdirSync(disk);
-  expect(await answer(3, "session/new", session)).toHaveProperty("result.sessionId");
+  expect(await answer(4, "session/prompt", prompt)).toHaveProperty("result.stopReason", "end_turn");
+  expect([before > 0, warned()]).toEqual([true, before]);
   agent.child.stdin?.end();
   expect((await agent.ended).code).toBe(0);
 });

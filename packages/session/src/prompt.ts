@@ -50,7 +50,7 @@ export function acceptPrompt(deps: PromptDeps, { text, content, origin }: Prompt
   journal.endInterrupted(queue.busy());
   const { turns } = journal.conversation;
   const number = turns.length;
-  const status = [...queue.busy()].every((turn) => turns[turn]?.ended) ? "running" : "queued";
+  const startsNow = !queue.isAlone && [...queue.busy()].every((turn) => turns[turn]?.ended);
   const messageId = `msg-${number}`;
   const metadata = { prompt: messageId, text, ...(content && { content: [...content] }) };
   const durable = journal.accept({ type: "user_message", metadata }, { turn: number, origin });
@@ -60,7 +60,7 @@ export function acceptPrompt(deps: PromptDeps, { text, content, origin }: Prompt
     run: (signal) => runPrompt(deps, { prompt, place: { turn: number, origin } }, signal),
     recover: (error) => recover(deps, error),
   });
-  return { turn: number, messageId, status, durable };
+  return { turn: number, messageId, status: startsNow ? "running" : "queued", durable };
 }
 
 // --- internal ---

@@ -94,7 +94,7 @@ export interface SessionsDeps {
   /** Where sessions with `persist: false` live. @defaultValue memory */
   readonly ephemeral?: EventStore<SessionEvent, Summary>;
   /** @defaultValue none: undo then rewinds the conversation alone */
-  readonly snapshots?: SnapshotStore | null;
+  readonly snapshots?: Pick<SnapshotStore, "session" | "release" | "clear"> | null;
   /** @defaultValue this machine's files, unguarded: an agent that takes paths from a model brings its own */
   readonly disk?: Files;
   /** The program's name: the prefix of its session ids. */
@@ -349,8 +349,13 @@ async function fork(house: House, id: string, asked: number | undefined): Promis
   };
   const admitted = (await house.deps.admit?.(wanted)) ?? wanted;
   const settings = { ...parent.settings, ...admitted.settings };
-  const child = await born(house, { ...admitted, settings, parentId: id }, conversation, (target, childId, summary) =>
-    target.copy(id, childId, { upTo: at, summary }),
+  const { maxSteps, maxCostUsd, allowedTools } = settings;
+  const made = { ...house.start(admitted.cwd), maxSteps, maxCostUsd, allowedTools };
+  const child = await born(
+    house,
+    { ...admitted, settings: made, parentId: id },
+    conversation,
+    (target, childId, summary) => target.copy(id, childId, { upTo: at, summary }),
   );
   const durable = child.record({ type: "forked", metadata: { from: id, at } });
   // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything.

@@ -15,6 +15,8 @@ export interface WorkQueue {
   readonly current: { readonly turn: number; readonly signal: AbortSignal; readonly cancelled: boolean } | null;
   /** The turns that wait. */
   readonly waiting: readonly number[];
+  /** Work between turns, an undo, runs or waits. */
+  readonly isAlone: boolean;
   /** Turns that run or wait. */
   busy(): ReadonlySet<number>;
   add(turn: QueuedTurn): void;
@@ -72,6 +74,9 @@ export function createWorkQueue(): WorkQueue {
     },
     get waiting() {
       return turnsOf(waiting);
+    },
+    get isAlone() {
+      return [running, ...waiting].some((job) => job?.turn === null);
     },
     busy: () => new Set(turnsOf(running ? [running, ...waiting] : waiting)),
     add: (turn) => add({ ...turn, drop() {} }),

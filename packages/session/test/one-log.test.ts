@@ -1,0 +1,290 @@
+/** What is true of a session is in its log: after eviction, after a restart, and while several clients act at once. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MODE_FLAGS } from "@chimera/acp-schema/conversation";
+import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import { createFileStore, createMemoryStore } from "@chimera/event-store";
+import { createSnapshotStore } from "@chimera/snapshot-store";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Agent, type CreateOptions, createSlashPalette, type SessionsDeps, type Summary } from "../src/index.js";
+import { makeSessions, recordsOf, runPrompt, speaking, typesOf, until, untilCancelled, untilHeard } from "./fixture.js";
+
+const ORDERS = { approval: ["read-only", "auto", "full"] };
+const defaults = { model: "m", options: { approval: "full" } };
+
+function scratch(name: string): string {
+  const path = mkdtempSync(join(tmpdir(), name));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Programs that run one after the other on the same log. */
+function program(overrides: Partial<SessionsDeps> = {}) {
+  const root = scratch("one-log-");
+  return async (started: Partial<SessionsDeps> = {}) => {
+    const store = createFileStore<SessionEvent, Summary>({ root });
+    const sessions = makeSessions(speaking("hello"), { store, defaults, orders: ORDERS, ...overrides, ...started });
+    const stop = async () => {
+      await sessions.shutdown();
+      await store.close();
+    };
+    onTestFinished(stop);
+    return { sessions, stop };
+  };
+}
+
+describe("settings", () => {
+  test("come back from eviction exactly, whatever the program was started with", async () => {
+    let now = 0;
+    const { sessions } = await program({ ttl: 1, monotonic: () => now, flags: () => MODE_FLAGS.auto })();
+    const session = await sessions.create({ cwd: "/" });
+    await session.set({ approval: "read-only" });
+    await session.set({ mode: "read-only" });
+    await session.set({ model: "other" });
+    await session.set({ option: "effort", value: "high" });
+    const before = session.settings;
+    now += 2000;
+    sessions.evictIdle();
+    const again = await sessions.load(session.id);
+    expect(again).not.toBe(session);
+    expect(again.settings).toEqual(before);
+    expect((await recordsOf(sessions, session.id)).filter(({ type }) => type === "mode_changed")).toHaveLength(1);
+  });
+
+  test("after a restart are the narrower of log and start, and clients see the difference", async () => {
+    const start = program();
+    const first = await start({ flags: () => MODE_FLAGS.auto });
+    const wide = await first.sessions.create({ cwd: "/" });
+    const narrow = await first.sessions.create({ cwd: "/" });
+    await wide.set({ mode: "auto" });
+    await narrow.set({ mode: "read-only" });
+    await narrow.set({ approval: "auto" });
+    await narrow.set({ model: "kept" });
+    await first.stop();
+
+    const { sessions } = await start({
+      flags: () => MODE_FLAGS.review,
+      defaults: { model: "m", options: { approval: "read-only" } },
+    });
+    expect((await sessions.load(wide.id)).mode).toBe("review");
+    const { mode, settings } = await sessions.load(narrow.id);
+    expect([mode, settings.options["approval"], settings.model]).toEqual(["read-only", "read-only", "kept"]);
+    const records = (await recordsOf(sessions, wide.id)).map(({ type, metadata }) => [type, metadata]);
+    expect(records.at(-1)).toEqual(["mode_changed", { old: "auto", new: "review" }]);
+  });
+
+  test("are as the session was made once a client closed it; model and agent stay", async () => {
+    const { sessions } = await program()();
+    const session = await sessions.create({ cwd: "/" });
+    await session.set({ mode: "auto" });
+    await session.set({ approval: "read-only" });
+    await session.set({ agent: "plan" });
+    await sessions.close(session.id);
+    const { mode, settings } = await sessions.load(session.id);
+    expect([mode, settings.options, settings.agent]).toEqual(["review", { approval: "full" }, "plan"]);
+  });
+
+  test("of a fork are those its parent has now, also when they were changed after the turn", async () => {
+    const { sessions } = await program()();
+    const parent = await sessions.create({ cwd: "/" });
+    await parent.set({ mode: "auto" });
+    await runPrompt(sessions, parent.id, "hi");
+    await parent.set({ mode: "read-only" });
+    await parent.set({ approval: "read-only" });
+    const child = await sessions.fork(parent.id);
+    expect([child.mode, child.settings.options]).toEqual(["read-only", { approval: "read-only" }]);
+  });
+
+  test("that were acknowledged are in the log, as are titles and forks", async () => {
+    const { sessions } = await program()();
+    const session = await sessions.create({ cwd: "/" });
+    await runPrompt(sessions, session.id, "hi");
+    await Promise.all([session.set({ model: "a" }), session.set({ mode: "auto" }), session.setTitle("t")]);
+    const child = await sessions.fork(session.id);
+    const types = async (id: string) => typesOf(await recordsOf(sessions, id));
+    expect(await types(session.id)).toEqual(expect.arrayContaining(["model_changed", "mode_changed", "title_changed"]));
+    expect(await types(child.id)).toContain("forked");
+  });
+});
+
+test("every way to make a session goes through admit: create, fork and /new", async () => {
+  const asked: CreateOptions[] = [];
+  const { sessions } = await program({
+    async admit(options) {
+      asked.push(options);
+      return { ...options, persist: false, settings: { ...options.settings, model: "the project's" } };
+    },
+    commands: createSlashPalette({ home: "/nonexistent" }),
+  })();
+  const session = await sessions.create({ cwd: "/" });
+  await runPrompt(sessions, session.id, "hi");
+  await runPrompt(sessions, session.id, "/new");
+  await sessions.fork(session.id);
+  expect(asked).toHaveLength(3);
+  expect(sessions.live().map(({ persistent, settings }) => [persistent, settings.model])).toEqual(
+    Array.from({ length: 3 }, () => [false, "the project's"]),
+  );
+  expect((await sessions.store.list({})).sessions).toEqual([]);
+});
+
+describe("undo", () => {
+  const writing = (cwd: string): Agent =>
+    async function* (turn, { workspace }) {
+      yield { type: "step_start", metadata: { step: 0 } };
+      const path = join(cwd, "a.txt");
+      await workspace.willWrite(path);
+      writeFileSync(path, turn.prompt.text);
+      yield { type: "step_end", metadata: { step: 0 } };
+    };
+  const withTurns = async (...texts: string[]) => {
+    const cwd = scratch("one-log-work-");
+    const start = program({
+      agent: writing(cwd),
+      snapshots: createSnapshotStore({ root: scratch("one-log-snapshots-") }),
+    });
+    const { sessions, stop } = await start();
+    const session = await sessions.create({ cwd });
+    for (const text of texts) await runPrompt(sessions, session.id, text);
+    return { sessions, session, stop, start, text: () => readFileSync(join(cwd, "a.txt"), "utf8") };
+  };
+
+  test("twice at once takes two turns, in files and in the log", async () => {
+    const { session, text } = await withTurns("one", "two", "three");
+    const reports = await Promise.all([session.undo(), session.undo()]);
+    expect(reports.map(({ turns, remaining }) => [turns, remaining])).toEqual([
+      [1, 2],
+      [1, 1],
+    ]);
+    expect([session.conversation.undoable().length, text()]).toEqual([1, "one"]);
+  });
+
+  test("lets a prompt wait until the files are back", async () => {
+    const { session, text } = await withTurns("one", "two");
+    const undone = session.undo();
+    const { status } = session.prompt({ text: "after" });
+    await undone;
+    await session.idle();
+    expect([status, text()]).toEqual(["queued", "after"]);
+    expect(session.conversation.turns.map(({ undone: isUndone }) => isUndone)).toEqual([false, true, false]);
+  });
+
+  test("that runs when the program ends is finished, and the log has it", async () => {
+    const { sessions, session, stop, start, text } = await withTurns("one", "two");
+    const undone = session.undo();
+    await stop();
+    await undone;
+    const again = await start();
+    const loaded = await again.sessions.load(session.id);
+    expect([text(), loaded.conversation.undoable().length]).toEqual(["one", 1]);
+    expect(sessions.find(session.id)).toBeUndefined();
+  });
+
+  test("while a turn runs is refused", async () => {
+    const sessions = makeSessions(untilCancelled("working"));
+    const session = await sessions.create({ cwd: "/" });
+    session.prompt({ text: "go" });
+    await untilHeard(session);
+    await expect(session.undo()).rejects.toMatchObject({ code: "turn_running" });
+    session.cancel();
+    await session.idle();
+  });
+});
+
+describe("loading against deleting", () => {
+  test.each(["delete", "tearDown"] as const)("%s leaves no session, whoever loads it meanwhile", async (end) => {
+    const { sessions } = await program()();
+    for (let round = 0; round < 20; round++) {
+      const { id } = await sessions.create({ cwd: "/" });
+      await runPrompt(sessions, id, "hi");
+      const results = await Promise.allSettled([
+        sessions.load(id),
+        sessions[end](id),
+        sessions.load(id),
+        sessions.load(id),
+      ]);
+      expect(results[1]).toMatchObject({ status: "fulfilled" });
+      expect(sessions.find(id)).toBeUndefined();
+      await expect(sessions.load(id)).rejects.toMatchObject({ code: "session_not_found" });
+    }
+  });
+});
+
+test("a cancelled turn says how many steps it took and what it cost", async () => {
+  const sessions = makeSessions(async function* (_turn, { signal }) {
+    yield { type: "step_start", metadata: { step: 0 } } satisfies AgentEvent;
+    const usage = { input: 1, output: 1, cache: 0, reasoning: 0, total_usd: 0.25, priced: true, used: 2, size: 10 };
+    yield { type: "usage", metadata: usage } satisfies AgentEvent;
+    yield { type: "text_delta", metadata: { text: "so far" } } satisfies AgentEvent;
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  });
+  const session = await sessions.create({ cwd: "/" });
+  session.prompt({ text: "go" });
+  await untilHeard(session);
+  session.cancel();
+  await session.idle();
+  const last = (await recordsOf(sessions, session.id)).at(-1);
+  expect(last).toMatchObject({ type: "cancelled", metadata: { output: "so far", steps: 1, cost: 0.25 } });
+});
+
+describe("an engine's memory", () => {
+  const remembering: Agent = async function* ({ prompt }, { session }) {
+    const known = session.recall();
+    await session.remember({ seen: prompt.text });
+    yield { type: "text_delta", metadata: { text: JSON.stringify(known) } };
+  };
+
+  test("lasts over turns and restarts, and no client is shown it", async () => {
+    const start = program({ agent: remembering });
+    const first = await start();
+    const { id } = await first.sessions.create({ cwd: "/" });
+    await runPrompt(first.sessions, id, "one");
+    await first.stop();
+    const { sessions } = await start();
+    await runPrompt(sessions, id, "two");
+    expect((await sessions.load(id)).conversation.turns.map(({ result }) => result?.output)).toEqual([
+      "null",
+      '{"seen":"one"}',
+    ]);
+    const shown = [];
+    for await (const item of (await sessions.loadVisible(id)).visible) shown.push(item);
+    expect(JSON.stringify(shown)).not.toContain('"seen"');
+  });
+
+  test("is bounded", async () => {
+    const sessions = makeSessions(async function* (_turn, { session }) {
+      yield { type: "text_delta", metadata: { text: "trying" } };
+      await session.remember("x".repeat(70_000));
+    });
+    const { id } = await sessions.create({ cwd: "/" });
+    const records = await runPrompt(sessions, id, "go");
+    expect(records.at(-1)).toMatchObject({ metadata: { success: false, error: expect.stringContaining("65536") } });
+  });
+
+  test("an event that comes between turns is recorded outside of them", async () => {
+    let emit: (event: AgentEvent) => void = () => {};
+    const sessions = makeSessions(
+      async function* (_turn, { session }) {
+        emit = session.emit;
+        yield { type: "text_delta", metadata: { text: "ok" } };
+      },
+      { store: createMemoryStore<SessionEvent, Summary>() },
+    );
+    const session = await sessions.create({ cwd: "/" });
+    await runPrompt(sessions, session.id, "go");
+    emit({ type: "notice", metadata: { level: "info", text: "later" } });
+    await until(() => session.conversation.count(new Set(["notice"])) === 1);
+    expect((await recordsOf(sessions, session.id)).at(-1)).toMatchObject({ type: "notice", turn: null });
+  });
+});
+
+test("fail ends the turn with an error, from outside of what the agent yields", async () => {
+  const sessions = makeSessions(async function* (_turn, { fail, signal }) {
+    yield { type: "text_delta", metadata: { text: "begun" } };
+    setTimeout(() => fail(new Error("the child died")), 5);
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  });
+  const { id } = await sessions.create({ cwd: "/" });
+  const records = await runPrompt(sessions, id, "go");
+  expect(records.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: false, error: "the child died" } });
+});
