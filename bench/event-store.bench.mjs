@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createFileStore, makeSessionId } from "../packages/event-store/dist/index.js";
+import { sessionSummaries } from "../packages/session/dist/index.js";
 import { interleave, median, milliseconds, row } from "./report.mjs";
 
 const sync = promisify(fdatasync);
@@ -279,6 +280,35 @@ async function listing(sessions) {
   await many.close();
 }
 
+/** A filter that few sessions pass, over a store with their form of summaries. */
+async function filtering() {
+  const stores = [2000, 16_000].map((sessions) => {
+    const root = join(work, `filtered-${sessions}`);
+    for (let i = 0; i < sessions; i++) {
+      const id = makeSessionId("bench", Date.UTC(2026, 0, 1) + 1000 * i);
+      mkdirSync(join(root, "eventlog", id), { recursive: true });
+      const summary = {
+        prompt: "a prompt of usual length",
+        turns: 1,
+        cwd: "/work",
+        model: i % 1000 ? "usual" : "rare",
+      };
+      writeFileSync(join(root, "eventlog", id, "summary.json"), JSON.stringify(summary));
+    }
+    return createFileStore({ root, durability: "none", summaries: sessionSummaries });
+  });
+  const [few, many] = stores.map((store) => () => milliseconds(() => store.list({ model: "rare", order: "touched" })));
+  const samples = await interleave({ few, many }, { runs: 9 });
+  row({
+    name: "filtered list of 16,000 sessions against 2,000",
+    ours: median(samples.many),
+    floor: median(samples.few),
+    unit: "ms",
+    target: 10,
+  });
+  for (const store of stores) await store.close();
+}
+
 async function memory() {
   const id = nextId();
   const writer = await store.create(id, {});
@@ -303,6 +333,7 @@ try {
   for (const readers of [1, 50, 500]) await delivery(readers, readers === 500 ? 2_000 : 10_000);
   await replay(100_000);
   await listing(10_000);
+  await filtering();
   await memory();
 } finally {
   await store.close();

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import { isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { anthropicFirst, createAgent, createModels, type Tool } from "@chimera/agent";
 import { localWorkspace } from "@chimera/agent/tools";
 import { createFileStore } from "@chimera/event-store";
-import { createSessions, createSlashPalette, type Sessions, type Summary } from "@chimera/session";
+import { createSessions, createSlashPalette, type Sessions } from "@chimera/session";
 import {
   type ModelReply,
   type RunningVendor,

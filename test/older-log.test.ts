@@ -29,6 +29,7 @@ test("over HTTP each is a row with every field, and is shown as it is", async ()
   const { body } = await ask("GET /sessions");
   expect(body.sessions.find((row: { session_id: string }) => row.session_id === WHOLE)).toMatchObject({
     state: "persisted",
+    status: "idle",
     started_at: "2026-04-25T12:03:00Z",
     ended_at: "2026-04-25T12:03:30Z",
     model: "offline",
@@ -42,6 +43,7 @@ test("over HTTP each is a row with every field, and is shown as it is", async ()
   expect(body.sessions.find((row: { session_id: string }) => row.session_id === BARE)).toEqual({
     session_id: BARE,
     state: "persisted",
+    status: "idle",
     working_dir: null,
     created_at: Date.UTC(2026, 3, 25, 13, 3) / 1000,
     last_touched: expect.any(Number),
@@ -71,7 +73,13 @@ test("an editor lists it, gets the conversation, and goes on with it; nothing is
   const editor = await startEditor(surroundings);
   const list = await editor.request("session/list", {});
   expect(list.result.sessions).toEqual([
-    { sessionId: WHOLE, cwd: surroundings.cwd, title: "do the thing", updatedAt: expect.any(String) },
+    {
+      sessionId: WHOLE,
+      cwd: surroundings.cwd,
+      title: "do the thing",
+      updatedAt: expect.any(String),
+      _meta: { "chimera.dev/state": "idle" },
+    },
   ]);
   const load = await editor.request("session/load", { sessionId: WHOLE, cwd: surroundings.cwd, mcpServers: [] });
   expect(load.error).toBeUndefined();

@@ -362,7 +362,7 @@ test("[http.worked-example] as pasted into a shell, with curl and jq", withCurl,
 /** What a session that ran offline to a good end says of itself, whole. */
 function summaryOf(id: string, facts: object) {
   return {
-    v: 1,
+    v: 2,
     session_id: id,
     run_id: id,
     started_at: isoSeconds,
@@ -371,6 +371,7 @@ function summaryOf(id: string, facts: object) {
     directories: [],
     agent: "otter",
     turns: 1,
+    state: "idle",
     success: true,
     cost_usd: 0,
     total_tokens: expect.any(Number),

@@ -2,8 +2,9 @@
 import { PassThrough } from "node:stream";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { createOracle } from "@chimera/acp-schema/oracle";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore } from "@chimera/event-store";
-import { type Agent, createSessions, createSlashPalette, type SessionsDeps, type Summary } from "@chimera/session";
+import { type Agent, createSessions, createSlashPalette, type SessionsDeps } from "@chimera/session";
 import { expect, onTestFinished } from "vitest";
 import {
   type AcpServerOptions,

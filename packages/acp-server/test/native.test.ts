@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import type { Agent, Summary } from "@chimera/session";
+import type { Agent } from "@chimera/session";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Client, connect, type Frame, makeEngine, nativeClient, saying, yielding } from "./harness.js";
 

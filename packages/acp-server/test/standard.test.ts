@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore, type EventStore, StoreError } from "@chimera/event-store";
-import type { Agent, Summary, Turn } from "@chimera/session";
+import type { Agent, Turn } from "@chimera/session";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect, everything, makeEngine, saying, standardClient } from "./harness.js";
 

@@ -1,15 +1,9 @@
 /** The program's side: a real engine over a memory store, served over the bridge by the real ACP server. */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
 import { createMemoryStore } from "@chimera/event-store";
-import {
-  type Agent,
-  createSessions,
-  createSlashPalette,
-  type Session,
-  type Sessions,
-  type Summary,
-} from "@chimera/session";
+import { type Agent, createSessions, createSlashPalette, type Session, type Sessions } from "@chimera/session";
 import type { BridgedSession, BridgePeer, BridgeServer } from "../src/index.js";
 
 export interface Program {

@@ -40,13 +40,8 @@ export async function openSession(
 }
 
 export async function lastSession({ sessions }: RunningEngine, cwd: string): Promise<string> {
-  let after: string | undefined;
-  do {
-    const page = await sessions.list({ order: "created", limit: 100, ...(after !== undefined && { after }) });
-    const found = page.sessions.find(({ summary }) => summary.cwd === cwd);
-    if (found) return found.id;
-    after = page.next ?? undefined;
-  } while (after !== undefined);
+  const [found] = (await sessions.list({ order: "created", cwd, limit: 1 })).sessions;
+  if (found) return found.id;
   throw new CliError("not_found", `there is no session of ${cwd} to continue`);
 }
 

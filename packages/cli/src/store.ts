@@ -1,15 +1,17 @@
 /** The stored sessions, to be read: no engine, no claim, nothing written. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, type EventStore, isStoreError } from "@chimera/event-store";
 import { type Invocation, type Paths, resolvePaths } from "@chimera/host";
-import type { Summary } from "@chimera/session";
+import { sessionSummaries } from "@chimera/session";
 import { CliError } from "./errors.js";
 
 export type SessionStore = EventStore<SessionEvent, Summary>;
 
 export function openStore({ process }: Invocation): { readonly store: SessionStore; readonly paths: Paths } {
   const paths = resolvePaths(process.env);
-  return { paths, store: createFileStore<SessionEvent, Summary>({ root: paths.root }) };
+  const store = createFileStore<SessionEvent, Summary>({ root: paths.root, summaries: sessionSummaries });
+  return { paths, store };
 }
 
 /** The summary of a session that must be there. */
@@ -20,5 +22,8 @@ export async function requireSummary(store: SessionStore, id: string): Promise<S
   });
   if (summary !== null) return summary;
   const known = await store.has(id).catch(() => false);
-  throw new CliError("not_found", known ? `session ${id} has no summary.json` : `there is no session ${id}`);
+  throw new CliError(
+    "not_found",
+    known ? `session ${id} has neither a summary nor a log` : `there is no session ${id}`,
+  );
 }

@@ -122,7 +122,7 @@ test("sessions: list, show, cost, rename, search, gc", async () => {
   `);
   const [row] = JSON.parse(ok(await person.type(["sessions", "list", "--json", "--limit", "1", "--since", "1h"])));
   expect(Object.keys(row).join()).toBe(
-    "session_id,started_at,ended_at,model,prompt,title,success,cost_usd,steps,tool_calls,path,error,cli_origin",
+    "session_id,started_at,ended_at,model,prompt,title,success,cost_usd,steps,tool_calls,path,error,cli_origin,state",
   );
   expect(row).toMatchObject({ session_id: id, title: "Second thoughts", steps: 2, tool_calls: 1, success: true });
   const whole = JSON.parse(ok(await person.type(["sessions", "show", id, "--json"])));

@@ -12,7 +12,9 @@ export type {
   Entry,
   EventBody,
   EventStore,
+  ImportedLog,
   ListedSession,
+  ListFilter,
   ListOptions,
   LogEntry,
   LogWriter,
@@ -22,4 +24,5 @@ export type {
   Stored,
   SubscribeOptions,
   Subscription,
+  SummaryForm,
 } from "./types.js";

@@ -10,6 +10,10 @@ export const LIMITS = {
   recordBytes: 64 * 1024 * 1024,
   /** One summary. A larger file counts as damaged. */
   summaryBytes: 16 * 1024 * 1024,
+  /** What a segment's header says of its session's birth. More is left out: 0.1 reads headers of at most 64 KiB. */
+  birthBytes: 32 * 1024,
+  /** Logs that one list reads to make lost summaries again; the next list goes on with the rest. */
+  derivedBytes: 256 * 1024 * 1024,
   /** The copy of all summaries that speeds up lists. A larger one is not used. */
   indexBytes: 256 * 1024 * 1024,
   /** Read size of a replay: each read is a trip to another thread. */

@@ -1,10 +1,10 @@
 import type { Backend, Held } from "./backend/backend.js";
 import { createStore } from "./backend/create-store.js";
 import { lineTs } from "./backend/line.js";
+import { pageOf, type RowSource } from "./backend/list.js";
 import { batches } from "./backend/replay.js";
 import { StoreError } from "./errors.js";
 import { LIMITS } from "./limits.js";
-import { pageOf, type RowSource } from "./list.js";
 import type { Entry, EventBody, EventStore, LogEntry } from "./types.js";
 
 export interface MemoryStoreOptions {
@@ -42,10 +42,14 @@ export function createMemoryStore<E extends EventBody, S extends object>(
 
   const make = (id: string, summary: S, entries: Entry<E>[] = [], dropped = 0): Held => {
     if (logs.has(id)) throw new StoreError("exists", `session ${id} exists`);
-    const bytes = entries.reduce((sum, entry) => sum + entry.line.length, 0);
-    const log = { entries, dropped, bytes, summary: structuredClone(summary), touched: clock(), isHeld: false };
+    const log = logOf(summary, entries, dropped);
     logs.set(id, log);
     return hold(log);
+  };
+
+  const logOf = (summary: S, entries: Entry<E>[] = [], dropped = 0): MemoryLog<E, S> => {
+    const bytes = entries.reduce((sum, entry) => sum + entry.line.length, 0);
+    return { entries, dropped, bytes, summary: structuredClone(summary), touched: clock(), isHeld: false };
   };
 
   const hold = (log: MemoryLog<E, S>): Held => {
@@ -81,6 +85,17 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       const { entries, dropped } = find(from);
       const kept = entries.filter((entry) => entry.seq <= upTo);
       return make(to, summary, kept, Math.min(dropped, upTo));
+    },
+    async importLog(id, { summary, batches: given, onReplace }) {
+      const before = logs.get(id);
+      if (before !== undefined && onReplace === null) throw new StoreError("exists", `session ${id} exists`);
+      if (before?.isHeld) throw new StoreError("claimed", `session ${id} is open`);
+      const log = logOf(summary);
+      const { write } = hold(log);
+      for await (const batch of given) await write(batch);
+      log.isHeld = false;
+      onReplace?.();
+      logs.set(id, log);
     },
     has: async (id) => logs.has(id),
     head: async (id) => lastSeq(find(id)),

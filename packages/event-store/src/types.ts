@@ -88,18 +88,46 @@ export interface SubscribeOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface ListOptions {
+/**
+ * Which sessions a list shows. A store applies it before it cuts a page, so that a page is full while there are sessions left.
+ * Apart from `prefixes` and `since` it compares fields of the summary that have these names.
+ */
+export interface ListFilter {
   /** Only ids with one of these prefixes (`otter`), compared up to the first `-`. */
   readonly prefixes?: readonly string[];
+  readonly cwd?: string;
+  readonly model?: string;
   /** Created at or after, as epoch milliseconds. */
   readonly since?: number;
-  /** Newest first by id time stamp, or by last write. @defaultValue "created" */
-  readonly order?: "created" | "touched";
+  readonly state?: string;
+  /** Whether it had a prompt: its `turns` is not 0. */
+  readonly prompted?: boolean;
+  /** Whether it was torn down: its `closed` is true. */
+  readonly closed?: boolean;
   readonly limit?: number;
   /** An opaque cursor from a former page. */
   readonly after?: string;
-  /** Called with each session that is left out because its summary cannot be read. */
+}
+
+export interface ListOptions<S = object> extends ListFilter {
+  /** Newest first by id time stamp, or by last write. @defaultValue "created" */
+  readonly order?: "created" | "touched";
+  /** Rows that are newer than the stored ones, by id: those of sessions in memory. The filter and the order see these. */
+  readonly known?: ReadonlyMap<string, ListedSession<S>>;
+  /** Called with each session that is left out because neither its summary nor its log can be read. */
   readonly onUnreadable?: (id: string) => void;
+}
+
+/** What a store must know of summaries to keep them small, and to make one again from a log. */
+export interface SummaryForm<E extends EventBody, S extends object> {
+  /** A stored object as a complete, small summary, whatever program wrote it. */
+  read(id: string, stored: object): S;
+  /** The facts that no record says. They go into the header of every segment. */
+  birth(summary: S): object;
+  /** The summary of a log. `known` is its birth, and what an outdated summary says. */
+  derive(id: string, known: object, entries: AsyncIterable<LogEntry<E>>): Promise<S>;
+  /** The summary of a session that no process holds; the same object when that makes no difference. */
+  unheld(summary: S): S;
 }
 
 export interface ListedSession<S> {
@@ -107,6 +135,14 @@ export interface ListedSession<S> {
   readonly summary: S;
   /** Epoch milliseconds of the last write. */
   readonly touched: number;
+}
+
+export interface ImportedLog<E extends EventBody, S> {
+  readonly summary: S;
+  /** In order. `at` is epoch milliseconds; null: the time of the event before it. */
+  readonly events: readonly { readonly event: E; readonly at: number | null }[];
+  readonly replace?: boolean;
+  readonly onProgress?: (written: number) => void;
 }
 
 /** Any backend. `@chimera/event-store/conformance` proves one. */
@@ -118,6 +154,11 @@ export interface EventStore<E extends EventBody, S extends object> {
   has(id: string): Promise<boolean>;
   /** Creates `to` with the records of `from` up to `upTo`, verbatim (numbers, ids and times kept), and opens it for writing. */
   copy(from: string, to: string, options: { upTo: number; summary: S }): Promise<LogWriter<E>>;
+  /**
+   * Makes a session of events that happened before. It appears when all of it is on disk, or not at all. With `replace` it takes the
+   * place of a session of this id, which stays as it is when this fails. StoreError `exists`, `claimed`.
+   */
+  importLog(id: string, log: ImportedLog<E, S>): Promise<void>;
   /** Entries with from < seq <= to, in order, in bounded memory. */
   read(id: string, range?: { from?: number; to?: number }): AsyncIterable<LogEntry<E>>;
   /** Replay, then live, with no gap and no duplicate. Works without the claim and, where supported, across processes. */
@@ -125,9 +166,9 @@ export interface EventStore<E extends EventBody, S extends object> {
   /** The number of the last record. */
   lastSeq(id: string): Promise<number>;
   readSummary(id: string): Promise<S | null>;
-  /** Atomic replace. */
-  writeSummary(id: string, summary: S): Promise<void>;
-  list(options?: ListOptions): Promise<{ sessions: ListedSession<S>[]; next: string | null }>;
+  /** Atomic replace. Without `sync` it survives the process, not a crash of the machine. @defaultValue sync is true */
+  writeSummary(id: string, summary: S, options?: { sync?: boolean }): Promise<void>;
+  list(options?: ListOptions<S>): Promise<{ sessions: ListedSession<S>[]; next: string | null }>;
   /** Ends subscribers, removes the session. Idempotent. */
   delete(id: string): Promise<void>;
   /** Removes what killed processes left in sessions that nobody has now. How much that was. */

@@ -1,6 +1,7 @@
 /** The composition root: stores, agent and sessions from flags, environment and paths. Loaded when the first session is. */
 import { existsSync } from "node:fs";
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import type { Engine } from "@chimera/acp-server";
 import type { Tool } from "@chimera/agent";
 import { createAgentList } from "@chimera/agent/agents";
@@ -17,7 +18,7 @@ import {
 } from "@chimera/agent/providers";
 import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import { createSessions, createSlashPalette, recoverRestores, SessionError, type Summary } from "@chimera/session";
+import { createSessions, createSlashPalette, recoverRestores, SessionError, sessionSummaries } from "@chimera/session";
 import type { RecoveryReport } from "@chimera/snapshot-store";
 import { type AgentSources, loadAgent, openCodingAgent } from "./coding-agent.js";
 import { createEffort } from "./effort.js";
@@ -51,6 +52,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   const projects = createProjectRules(config, log);
   const store = createFileStore<SessionEvent, Summary>({
     root: paths.root,
+    summaries: sessionSummaries,
     durability: values.durability,
     onTornTail: (session, where) => log.warn("the log ended in a torn record", { session, where }),
   });

@@ -88,7 +88,10 @@ describe("the plural family", () => {
     expect(new Set(await list())).toEqual(new Set([live, ...ids]));
     expect(await list("?state=live")).toEqual([live]);
     expect(new Set(await list("?state=persisted"))).toEqual(new Set(ids));
-    expect(await list("?limit=1")).toHaveLength(2);
+    // Live ones are counted: decision 0050.
+    expect(await list("?limit=1")).toEqual([live]);
+    expect(await list("?limit=2")).toHaveLength(2);
+    expect(await list("?state=persisted&limit=1")).toHaveLength(1);
     expect(await list("?model=m-2")).toEqual([ids[1]]);
     expect(await list("?model=&state=&since=&limit=%20")).toEqual(await list());
     expect(await list("?since=1h")).toHaveLength(4);

@@ -335,7 +335,7 @@ test("a peer that left before it was answered leaves no timer running", async ()
 
 test("a stream whose log cannot be read any more ends, and the server's log says why", async () => {
   const { served, id } = await finished();
-  const { sessions, store } = served;
+  const { sessions } = served;
   const ended = () => Promise.reject(new Error("/secret/path is gone"));
   const unreadable = { ...sessions.logs, follow: () => ({ cursor: 0, ended: ended(), close() {} }) };
   const broken = await serve({ sessions: { ...sessions, logs: unreadable } });

@@ -1,7 +1,8 @@
 /** Builds one session from its parts, each from those before it: clients, queue, journal, permissions, settings, undo, prompts. */
 import type { Agent, EngineMemory, TurnSettings } from "@chimera/acp-schema/agent";
 import { type ChangedSettings, type Conversation, modeOf } from "@chimera/acp-schema/conversation";
-import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import type { Direction, SessionSnapshots } from "@chimera/snapshot-store";
 import type { Attachments } from "./attachments.js";
@@ -15,7 +16,7 @@ import { isRecorded } from "./recover.js";
 import { createRewind, type Rewind, type RewindOptions } from "./rewind.js";
 import type { OwnedSession, ReadableSession, ResolvedCommand, Session } from "./session.js";
 import { changeEvent, type Settings, settingsOf } from "./settings.js";
-import { type Summary, type SummaryFacts, summarize } from "./summary.js";
+import { changesSummary, createSummarySaver, type SaveSummary, type SummaryFacts, summarize } from "./summary.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 import { composeWorkspace, type Files } from "./workspace.js";
 
@@ -46,6 +47,8 @@ export interface SessionBirth extends Omit<SummaryFacts, "id" | "model"> {
   /** What it was made with; its log says what was changed since. */
   readonly made: Settings;
   readonly persistent: boolean;
+  /** When its last turn ended; null for a session that had none. */
+  readonly endedAt: number | null;
 }
 
 export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSession {
@@ -79,7 +82,7 @@ interface Parts extends SessionDeps {
   readonly settings: () => Settings;
   readonly activity: Activity;
   readonly summary: () => Summary;
-  readonly saveSummary: () => Promise<void>;
+  readonly saveSummary: SaveSummary;
   /** Records something that belongs to no turn, once turns that were cut short have ended. */
   readonly change: (event: AgentEvent, origin?: string) => Promise<void>;
   readonly life: { closing: Promise<void> | null; endedAt: number | null };
@@ -98,9 +101,13 @@ function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     coalesce: deps.coalesce,
     queue,
     attachments,
-    onRecords() {
+    onRecords(records) {
       activity.touch();
       settings();
+      if (!records.some(changesSummary)) return;
+      const ends = records.some(({ type }) => endsTurn(type));
+      if (ends) life.endedAt = deps.clock();
+      void saveSummary({ sync: ends });
     },
     onError,
   });
@@ -115,9 +122,12 @@ function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     journal.endInterrupted(queue.busy());
     return journal.accept(event, { turn: null, origin });
   };
-  const life: Parts["life"] = { closing: null, endedAt: null };
+  const life: Parts["life"] = { closing: null, endedAt: birth.endedAt };
   const summary = () =>
     summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation, life.endedAt);
+  const saveSummary = createSummarySaver(async (options) => {
+    if (birth.persistent) await deps.store.writeSummary(writer.id, summary(), options).catch(onError);
+  });
   return {
     ...deps,
     birth,
@@ -137,10 +147,7 @@ function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
       recorded: isRecorded(deps.store, writer.id),
     }),
     summary,
-    /** Not waited for by the next turn; the store keeps the order. */
-    async saveSummary() {
-      if (birth.persistent) await deps.store.writeSummary(writer.id, summary()).catch(onError);
-    },
+    saveSummary,
   };
 }
 
@@ -292,7 +299,7 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
         throw new SessionError("invalid_setting", `a title has at most ${limits.titleLength} characters`);
       const durable = change({ type: "title_changed", metadata: { title } }, origin);
       // Lists of other processes are made of summaries.
-      await Promise.all([durable, parts.saveSummary()]);
+      await Promise.all([durable, parts.saveSummary({ sync: false })]);
     },
     async notify(level, text) {
       requireOpen();
@@ -315,7 +322,7 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
 }
 
 function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
-  const { writer, journal, queue, birth, attachments, snapshots, rewind, life } = parts;
+  const { writer, journal, queue, birth, attachments, snapshots, rewind } = parts;
   const signal = () => queue.current?.signal;
   return {
     ...parts,
@@ -323,11 +330,7 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
     mcpServers: attachments.mcpServers,
     resolve: (text) => parts.resolveCommand(session(), text, rewind),
     written: () => writer.written(),
-    async onEnded() {
-      life.endedAt = parts.clock();
-      void parts.saveSummary();
-      await writer.durable();
-    },
+    onEnded: () => writer.durable(),
     onError: (error) => parts.onError(error, writer.id),
     memory: createMemory(journal, queue),
     workspace: composeWorkspace({
@@ -392,7 +395,7 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
     for (const turn of dropped) journal.recorder.write(NEVER_RAN, { turn });
     if (reset && isChanged(journal.conversation.settings))
       journal.recorder.write({ type: "settings_reset", metadata: {} }, { turn: null });
-    await parts.saveSummary();
+    await parts.saveSummary({ sync: true });
   } catch (error) {
     // The next load ends what could not be ended here.
     parts.onError(error, writer.id);

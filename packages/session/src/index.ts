@@ -12,7 +12,6 @@ export type {
 } from "@chimera/acp-schema/agent";
 export { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
-export { type ListedOptions, listedSessions } from "./listed.js";
 export { foldLog, type SessionLogs } from "./logs.js";
 export { recoverRestores } from "./recover.js";
 export type { Rewind, RewindOptions, RewindReport } from "./rewind.js";
@@ -35,5 +34,5 @@ export {
 } from "./sessions.js";
 export { DEFAULT_SETTINGS, type OptionOrders, parseMode, type SettingChange, type Settings } from "./settings.js";
 export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
-export { readSummary, type Summary } from "./summary.js";
+export { sessionSummaries } from "./summary.js";
 export type { ClientEffects, Files } from "./workspace.js";

@@ -4,13 +4,13 @@
  */
 import type { Conversation } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import type { Attachments } from "./attachments.js";
 import { namedError } from "./errors.js";
 import { interruptedTurn } from "./last-record.js";
 import { foldLog } from "./logs.js";
 import { createRecorder, type Place, type Recorder } from "./recorder.js";
-import type { Summary } from "./summary.js";
 import type { WorkQueue } from "./work-queue.js";
 
 export interface Journal {
@@ -33,6 +33,7 @@ export interface JournalDeps {
   readonly coalesce: boolean;
   readonly queue: WorkQueue;
   readonly attachments: Attachments;
+  /** Called with records that the conversation has folded. */
   readonly onRecords: (records: readonly SessionEvent[]) => void;
   readonly onError: (error: unknown) => void;
 }

@@ -1,10 +1,10 @@
 /** Reading logs by session id: loaded, stored or held by another process, every log is read the same way. */
 import { type Conversation, createJoin, foldConversation } from "@chimera/acp-schema/conversation";
 import { isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, Reader, SubscribeOptions, Subscription } from "@chimera/event-store";
 import type { Loaded } from "./loaded.js";
 import type { ReadableSession } from "./session.js";
-import type { Summary } from "./summary.js";
 
 type Store = EventStore<SessionEvent, Summary>;
 

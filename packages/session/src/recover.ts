@@ -12,9 +12,9 @@
  * its files whether or not anybody loads it. The journal also ends turns of a live session whose log could not be written.
  */
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { type EventStore, isStoreError } from "@chimera/event-store";
 import type { Direction, RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
-import type { Summary } from "./summary.js";
 
 /** Whether the log of a session holds a record of a type after a number. */
 export function isRecorded(store: EventStore<SessionEvent, Summary>, id: string) {

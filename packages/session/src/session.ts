@@ -5,10 +5,10 @@
 import type { Agent, McpServer } from "@chimera/acp-schema/agent";
 import type { Conversation, Mode } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, Decision, Metadata, PromptBlock, ResolvedBy } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { RewindOptions, RewindReport } from "./rewind.js";
 import type { SettingChange, Settings } from "./settings.js";
-import type { Summary } from "./summary.js";
 import type { ClientEffects } from "./workspace.js";
 
 /** idle: ready. running: a turn is in progress. cancelled: a cancel arrived and the turn is unwinding. */

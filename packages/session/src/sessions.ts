@@ -9,8 +9,9 @@ import {
   type SessionEvent,
   type SessionRecord,
 } from "@chimera/acp-schema/events";
+import { readSummary, type Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, ListOptions, LogWriter } from "@chimera/event-store";
-import { createMemoryStore, makeSessionId } from "@chimera/event-store";
+import { createMemoryStore, makeSessionId, sessionTime } from "@chimera/event-store";
 import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import { createSession, type SessionBirth } from "./create-session.js";
 import { namedError, SessionError } from "./errors.js";
@@ -23,14 +24,15 @@ import type { OwnedSession, ResolvedCommand, Session, SessionClient } from "./se
 import {
   changesBetween,
   DEFAULT_SETTINGS,
+  madeWith,
   narrower,
   type OptionOrders,
-  ownBounds,
+  ownSettings,
   requireModelName,
   type Settings,
   settingsOf,
 } from "./settings.js";
-import { readSummary, type Summary, summarize } from "./summary.js";
+import { summarize } from "./summary.js";
 import { type Files, plainFiles } from "./workspace.js";
 
 export interface CreateOptions {
@@ -56,8 +58,10 @@ export interface Sessions {
   find(id: string): OwnedSession | undefined;
   /** Loaded sessions, newest touched first. */
   live(): OwnedSession[];
-  /** Stored sessions that had a prompt, with the loaded ones' summaries up to date. */
-  list(options?: ListOptions): Promise<{ sessions: ListedSummary[]; next: string | null }>;
+  /** Stored sessions that had a prompt, newest touched first; those in memory as they are now. */
+  list(options?: ListOptions<Summary>): Promise<{ sessions: ListedSummary[]; next: string | null }>;
+  /** The rows of stored sessions that are in memory, as they are now: newer than what the store lists. */
+  known(): ReadonlyMap<string, ListedSummary>;
   /** Copies the log up to the end of a turn (default: the last) into a new session. Resolves when the copy is durable. */
   fork(id: string, options?: { readonly turn?: number | undefined }): Promise<OwnedSession>;
   /** Cancels, takes flags and options back to how it was made, unloads; the session stays loadable. */
@@ -154,7 +158,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       loaded.evictIdle();
       const asked = (await deps.admit?.(options)) ?? options;
       if (asked.settings?.model !== undefined) requireModelName(asked.settings.model);
-      const settings = { ...house.start(asked.cwd), ...asked.settings };
+      const settings = madeWith(house.start(asked.cwd), asked.settings ?? {});
       return born(house, { ...asked, settings }, foldConversation(), (target, id, summary) =>
         target.create(id, summary),
       );
@@ -174,12 +178,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     async list(options) {
       loaded.evictIdle();
-      const page = await store.list({ prefixes: [deps.prefix], order: "touched", ...options });
-      const rows = page.sessions.map(({ id, summary, touched }) => {
-        const session = loaded.find(id);
-        return { id, touched: session?.touchedAt ?? touched, summary: session?.summary() ?? readSummary(id, summary) };
-      });
-      return { sessions: rows.filter((row) => row.summary.prompt !== "" && !row.summary.closed), next: page.next };
+      const asked = { prefixes: [deps.prefix], order: "touched", prompted: true, closed: false, ...options } as const;
+      return store.list({ ...asked, known: sessions.known() });
+    },
+    known() {
+      const stored = loaded.all().filter(({ persistent }) => persistent);
+      return new Map(stored.map((one) => [one.id, { id: one.id, summary: one.summary(), touched: one.touchedAt }]));
     },
     fork: (id, { turn } = {}) => loaded.inLane(id, () => fork(house, id, turn)),
     close: (id) => loaded.inLane(id, () => close(house, id)),
@@ -303,7 +307,7 @@ async function born(
   conversation: Conversation,
   open: (store: Store, id: string, summary: Summary) => Promise<LogWriter<SessionEvent>>,
 ): Promise<OwnedSession> {
-  const { deps, defaults, clock } = house;
+  const { deps, clock } = house;
   const { cwd, settings: made, parentId, persist = true } = options;
   const createdAt = clock();
   const id = makeSessionId(deps.prefix, createdAt, house.randomHex(4));
@@ -313,12 +317,12 @@ async function born(
     cwd,
     directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
     createdAt,
-    bounds: ownBounds(made, defaults),
+    bounds: ownSettings(made, house.start(cwd)),
     ...(parentId !== undefined && { parentId }),
   };
   const { model } = settingsOf(made, conversation.settings);
   const writer = await open(store, id, summarize({ ...facts, id, model }, conversation, null));
-  return house.open(store, { ...facts, writer, conversation, made, persistent: persist });
+  return house.open(store, { ...facts, writer, conversation, made, persistent: persist, endedAt: null });
 }
 
 /** Runs in the parent's lane. */
@@ -396,16 +400,17 @@ async function remove(house: House, id: string): Promise<void> {
   await house.deps.snapshots?.clear(id);
 }
 
-/** What a stored session is loaded with: the start settings of now, within its own bounds; its log says what was changed. */
+/** What a stored session is loaded with: the start settings of now, under those it was made with; its log says what was changed. */
 function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, "writer" | "conversation"> {
   const { bounds = {} } = summary;
   return {
-    made: { ...start, ...bounds, model: summary.model },
+    made: madeWith(start, { ...bounds, model: summary.model }),
     bounds,
     program: summary.agent,
     cwd: summary.cwd,
     directories: summary.directories ?? [],
-    createdAt: Date.parse(summary.started_at),
+    createdAt: Date.parse(summary.started_at ?? "") || sessionTime(summary.session_id) || 0,
+    endedAt: summary.ended_at === null ? null : Date.parse(summary.ended_at),
     persistent: true,
     ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
   };

@@ -13,6 +13,7 @@ import {
   modeOf,
 } from "@chimera/acp-schema/conversation";
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { SummaryBounds } from "@chimera/acp-schema/summary";
 import { SessionError } from "./errors.js";
 import { limits } from "./limits.js";
 
@@ -48,17 +49,20 @@ export const DEFAULT_SETTINGS: Omit<Settings, "model"> = {
   options: {},
 };
 
-/** What keeps a session small: kept with it, so that a session that is loaded again is not wider than it was made. */
-export type Bounds = Pick<Settings, "maxSteps" | "maxCostUsd" | "allowedTools">;
+/** What a new session starts with: the program's start settings, under those it was asked to have. */
+export function madeWith(start: Settings, asked: Partial<Settings>): Settings {
+  return { ...start, ...asked, options: { ...start.options, ...asked.options } };
+}
 
-/** The bounds that differ from what every session has. */
-export function ownBounds(settings: Settings, defaults: Settings): Partial<Bounds> {
-  const { maxSteps, maxCostUsd, allowedTools } = settings;
-  return {
-    ...(maxSteps !== defaults.maxSteps && { maxSteps }),
-    ...(maxCostUsd !== defaults.maxCostUsd && { maxCostUsd }),
-    ...(allowedTools !== defaults.allowedTools && { allowedTools }),
-  };
+/**
+ * The settings that a session was made with and that differ from the program's start settings: kept with it, so that it comes back as
+ * it was made, and no wider. Its model has a place of its own in the summary.
+ */
+export function ownSettings(made: Settings, start: Settings): SummaryBounds {
+  const own: Record<string, unknown> = {};
+  for (const name of OWN) if (made[name] !== start[name]) own[name] = made[name];
+  const options = Object.entries(made.options).filter(([id, value]) => value !== start.options[id]);
+  return { ...own, ...(options.length > 0 && { options: Object.fromEntries(options) }) };
 }
 
 /** What a session was made with, under what its log says was changed since. */
@@ -134,6 +138,16 @@ export function requireModelName(name: string): void {
 }
 
 // --- internal ---
+
+const OWN = [
+  "agent",
+  "maxSteps",
+  "maxCostUsd",
+  "allowedTools",
+  "autoApproveWrites",
+  "autoApproveExecute",
+  "readOnly",
+] as const satisfies readonly (keyof SummaryBounds & keyof Settings)[];
 
 /** A value that the order does not know counts as wider than every other. */
 function isWithin(order: readonly string[], value: string | boolean | undefined, bound: string): boolean {

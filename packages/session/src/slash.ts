@@ -7,7 +7,6 @@ import type { AgentEvent } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
 import { isSessionError } from "./errors.js";
-import { listedSessions } from "./listed.js";
 import type { Rewind } from "./rewind.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
@@ -163,7 +162,7 @@ const BUILT_IN: readonly SlashCommand[] = [
     name: "sessions",
     description: "List recent sessions",
     async run({ sessions }) {
-      const rows = await listedSessions(sessions, { most: 10 });
+      const { sessions: rows } = await sessions.list({ limit: 10 });
       if (rows.length === 0) return "no sessions yet";
       return rows.map(({ id, summary }) => `${id}  ${summary.title || startOf(summary.prompt, 60)}`).join("\n");
     },

@@ -1,42 +1,19 @@
-/** `summary.json`: what lists and rollups read without opening a log. Rebuilt from the session at every turn end. */
-
-import type { Conversation } from "@chimera/acp-schema/conversation";
+/** A session's summary as a fold of its log, when it is saved, and how a store makes it again. */
+import { type Conversation, foldConversation } from "@chimera/acp-schema/conversation";
+import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import {
+  type Birth,
+  beginningOf,
+  birthOf,
+  readSummary,
+  SUMMARY_VERSION,
+  type Summary,
+  type SummaryBounds,
+  type SummaryState,
+  unheld,
+} from "@chimera/acp-schema/summary";
 import { startOf } from "@chimera/acp-schema/text";
-import { sessionPrefix, sessionTime } from "@chimera/event-store";
-import type { Bounds } from "./settings.js";
-
-export const SUMMARY_VERSION = 1;
-
-export interface Summary {
-  readonly v: number;
-  readonly session_id: string;
-  readonly run_id: string;
-  readonly started_at: string;
-  readonly ended_at: string | null;
-  readonly model: string;
-  readonly prompt: string;
-  readonly cwd: string;
-  readonly directories: readonly string[];
-  /** The program that made it: otter, ferret. */
-  readonly agent: string;
-  readonly steps: number;
-  readonly tool_calls_total: number;
-  readonly turns: number;
-  readonly success: boolean;
-  readonly cost_usd: number;
-  readonly total_tokens: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cache_tokens: number;
-  readonly error: string | null;
-  readonly title: string | null;
-  readonly parent_id?: string;
-  readonly forked_at?: string;
-  /** What its maker held it to. */
-  readonly bounds?: Partial<Bounds>;
-  /** Torn down by its owner: kept as a record of what happened, no longer a session to talk to. */
-  readonly closed?: boolean;
-}
+import type { SummaryForm } from "@chimera/event-store";
 
 /** What a summary says that the log does not. */
 export interface SummaryFacts {
@@ -46,96 +23,72 @@ export interface SummaryFacts {
   readonly directories: readonly string[];
   readonly createdAt: number;
   readonly model: string;
-  readonly bounds: Partial<Bounds>;
+  readonly bounds: SummaryBounds;
   readonly parentId?: string;
 }
 
+/** How a store of sessions reads, bounds and makes summaries again. */
+export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
+  read: readSummary,
+  birth: birthOf,
+  unheld,
+  async derive(id, known, entries) {
+    const conversation = foldConversation({ keep: "state" });
+    let endedAt: number | null = null;
+    for await (const entry of entries) {
+      if (isLost(entry)) conversation.apply(entry);
+      else if (!SAYS_NOTHING.has(entry.type)) conversation.apply(entry.event);
+      if (endsTurn(entry.type) && !isLost(entry)) endedAt = Date.parse(entry.event.ts);
+    }
+    const birth = birthOf(readSummary(id, known));
+    return summaryOf(id, { ...birth, model: conversation.settings.model ?? birth.model }, conversation, endedAt);
+  },
+};
+
 export function summarize(facts: SummaryFacts, conversation: Conversation, endedAt: number | null): Summary {
-  const { usage, lastResult, title, firstPrompt, steps, toolCalls } = conversation.facts;
-  const input = usage?.input ?? 0;
-  const output = usage?.output ?? 0;
-  const cache = usage?.cache ?? 0;
-  return {
-    v: SUMMARY_VERSION,
-    session_id: facts.id,
-    run_id: facts.id,
-    started_at: isoSeconds(facts.createdAt),
-    ended_at: endedAt === null ? null : isoSeconds(endedAt),
-    model: facts.model,
-    prompt: firstPrompt ?? "",
-    cwd: facts.cwd,
-    directories: facts.directories,
-    agent: facts.program,
-    steps,
-    tool_calls_total: toolCalls,
-    turns: conversation.turns.length,
-    success: lastResult?.success ?? false,
-    cost_usd: usage?.total_usd ?? 0,
-    total_tokens: input + output + cache,
-    input_tokens: input,
-    output_tokens: output,
-    cache_tokens: cache,
-    error: lastResult?.error ?? null,
-    title,
-    ...(facts.parentId !== undefined && { parent_id: facts.parentId, forked_at: isoSeconds(facts.createdAt) }),
-    ...(Object.keys(facts.bounds).length > 0 && { bounds: facts.bounds }),
+  const { id, program, cwd, directories, createdAt, model, bounds, parentId } = facts;
+  const created = isoSeconds(createdAt);
+  const birth: Birth = {
+    started_at: created,
+    model,
+    cwd,
+    directories,
+    agent: program,
+    ...(parentId !== undefined && { parent_id: parentId, forked_at: created }),
+    ...(Object.keys(bounds).length > 0 && { bounds }),
   };
+  return summaryOf(id, birth, conversation, endedAt);
 }
+
+/** True for a record that changes what a list shows: others do not cost a write. */
+export function changesSummary({ type }: SessionEvent): boolean {
+  return LISTED.has(type) || endsTurn(type);
+}
+
+export type SaveSummary = (options: { readonly sync: boolean }) => Promise<void>;
 
 /**
- * A summary as a store has it: ours as it stands, another program's or a damaged one with every field of the type it must have
- * and the id it is filed under. Where it does not say where it worked, `cwd` is empty.
+ * Lists of other processes are made of summaries. Changes that come while one is being written share the next one. Only the end of a
+ * turn is forced to the disk: after a crash of the machine a list may show the state of a moment before.
  */
-export function readSummary(id: string, stored: object): Summary {
-  const given = stored as Readonly<Record<string, unknown>>;
-  if (given["v"] === SUMMARY_VERSION && given["session_id"] === id && typeof given["cwd"] === "string")
-    return stored as Summary;
-  const text = (name: string): string | null => {
-    const value = given[name];
-    return typeof value === "string" ? value : null;
+export function createSummarySaver(write: SaveSummary): SaveSummary {
+  let saving: Promise<void> | null = null;
+  let unsaved: { readonly sync: boolean } | null = null;
+  const save = async (): Promise<void> => {
+    // The records of this tick are one change.
+    await Promise.resolve();
+    while (unsaved) {
+      const next: { readonly sync: boolean } = unsaved;
+      unsaved = null;
+      await write(next);
+    }
+    saving = null;
   };
-  const number = (name: string): number => {
-    const value = given[name];
-    return typeof value === "number" && Number.isFinite(value) ? value : 0;
+  return ({ sync }) => {
+    unsaved = { sync: sync || unsaved?.sync === true };
+    saving ??= save();
+    return saving;
   };
-  const time = (name: string): string | null => (Number.isNaN(Date.parse(text(name) ?? "")) ? null : text(name));
-  const { bounds } = given;
-  const parent = text("parent_id");
-  const forked = time("forked_at");
-  return {
-    v: SUMMARY_VERSION,
-    session_id: id,
-    run_id: id,
-    started_at: time("started_at") ?? isoSeconds(sessionTime(id) || 0),
-    ended_at: time("ended_at"),
-    model: text("model") ?? "",
-    prompt: text("prompt") ?? "",
-    cwd: text("cwd") ?? "",
-    directories: Array.isArray(given["directories"])
-      ? given["directories"].filter((path): path is string => typeof path === "string")
-      : [],
-    agent: text("agent") ?? sessionPrefix(id),
-    steps: number("steps"),
-    tool_calls_total: number("tool_calls_total"),
-    turns: number("turns"),
-    success: given["success"] === true,
-    cost_usd: number("cost_usd"),
-    total_tokens: number("total_tokens"),
-    input_tokens: number("input_tokens"),
-    output_tokens: number("output_tokens"),
-    cache_tokens: number("cache_tokens"),
-    error: text("error"),
-    title: text("title"),
-    ...(parent !== null && { parent_id: parent }),
-    ...(forked !== null && { forked_at: forked }),
-    ...(typeof bounds === "object" && bounds !== null && { bounds }),
-    ...(given["closed"] === true && { closed: true }),
-  };
-}
-
-/** ISO-8601 UTC to the second, as summaries have always been written. */
-export function isoSeconds(epochMs: number): string {
-  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
 
 /** A session's title: the first line of its first answer, without Markdown's marks, cut at a word. */
@@ -161,3 +114,64 @@ export function titleFrom(answer: string): string | null {
 const TITLE_CHARS = 60;
 /** How much of an answer is looked through for its first line. */
 const SEARCHED_CHARS = 4096;
+const ERROR_CHARS = 1000;
+
+const LISTED: ReadonlySet<string> = new Set([
+  "user_message",
+  "permission_request",
+  "permission_resolved",
+  "title_changed",
+  "model_changed",
+]);
+/** The bulk of a log: what is said and what tools say. */
+const SAYS_NOTHING: ReadonlySet<string> = new Set([
+  "text_delta",
+  "thought_delta",
+  "part_end",
+  "tool_progress",
+  "tool_result",
+]);
+
+function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt: number | null): Summary {
+  const { usage, lastResult, title, firstPrompt, steps, toolCalls } = conversation.facts;
+  const input = usage?.input ?? 0;
+  const output = usage?.output ?? 0;
+  const cache = usage?.cache ?? 0;
+  const { started_at, model, cwd, directories, agent, ...rest } = birth;
+  return {
+    v: SUMMARY_VERSION,
+    session_id: id,
+    run_id: id,
+    started_at,
+    ended_at: endedAt === null ? null : isoSeconds(endedAt),
+    model,
+    prompt: beginningOf(firstPrompt ?? ""),
+    cwd,
+    directories,
+    agent,
+    steps,
+    tool_calls_total: toolCalls,
+    turns: conversation.turns.length,
+    success: lastResult?.success ?? false,
+    cost_usd: usage?.total_usd ?? 0,
+    total_tokens: input + output + cache,
+    input_tokens: input,
+    output_tokens: output,
+    cache_tokens: cache,
+    error: lastResult?.error == null ? null : beginningOf(lastResult.error, ERROR_CHARS),
+    title,
+    state: stateOf(conversation),
+    ...rest,
+  };
+}
+
+function stateOf({ turns, openPermissions }: Conversation): SummaryState {
+  // A prompt that the log never took leaves a hole.
+  if (!turns.some((turn) => turn && !turn.ended)) return "idle";
+  return openPermissions.size > 0 ? "waiting" : "running";
+}
+
+/** ISO-8601 UTC to the second, as summaries have always been written. */
+function isoSeconds(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+}

@@ -4,10 +4,11 @@
  * plainest way, by other code than the session's.
  */
 import type { AgentEvent, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore, type EventStore } from "@chimera/event-store";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Agent, createSlashPalette, type OwnedSession, type Sessions, type Summary } from "../src/index.js";
+import { type Agent, createSlashPalette, type OwnedSession, type Sessions } from "../src/index.js";
 import { makeSessions, recordsOf } from "./fixture.js";
 
 type Store = EventStore<SessionEvent, Summary>;

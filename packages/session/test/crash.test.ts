@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Session, Summary } from "../src/index.js";
+import type { Session } from "../src/index.js";
 import { makeSessions, recordsOf, speaking, typesOf } from "./fixture.js";
 
 /** Runs the crashing process, kills it in its second turn and opens what it left. */

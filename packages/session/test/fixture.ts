@@ -1,5 +1,6 @@
 /** A session engine over a memory store, with agents written on the spot. */
 import { type AgentEvent, isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore } from "@chimera/event-store";
 import { vi } from "vitest";
 import {
@@ -9,7 +10,6 @@ import {
   type Session,
   type Sessions,
   type SessionsDeps,
-  type Summary,
 } from "../src/index.js";
 
 export const defaults = { model: "test-model" } as const;

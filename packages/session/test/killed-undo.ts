@@ -14,10 +14,11 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { expect, onTestFinished } from "vitest";
-import type { Agent, Summary } from "../src/index.js";
+import type { Agent } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt } from "./fixture.js";
 
 /** What the last two turns leave: null removes a file. */

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MODE_FLAGS, MODES, modeOf } from "@chimera/acp-schema/conversation";
 import type { SessionEvent } from "@chimera/acp-schema/events";
-import { createFileStore, createMemoryStore } from "@chimera/event-store";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { createFileStore, createMemoryStore, type ListOptions } from "@chimera/event-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { DEFAULT_SESSION_TTL, type ListedOptions, listedSessions, parseMode, type Summary } from "../src/index.js";
+import { DEFAULT_SESSION_TTL, parseMode, sessionSummaries } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf, untilCancelled, untilHeard } from "./fixture.js";
 
-function fileStore() {
-  const root = mkdtempSync(join(tmpdir(), "session-life-"));
-  const store = createFileStore<SessionEvent, Summary>({ root });
+function fileStore(root = mkdtempSync(join(tmpdir(), "session-life-"))) {
+  const store = createFileStore<SessionEvent, Summary>({ root, summaries: sessionSummaries });
   onTestFinished(async () => {
     await store.close();
     rmSync(root, { recursive: true, force: true });
@@ -99,7 +99,33 @@ describe("the time to live", () => {
     sessions.evictIdle();
     await sessions.close(id);
     const afresh = await sessions.load(id);
-    expect([afresh.mode, afresh.settings.options]).toEqual(["review", {}]);
+    // As it was made, and no wider than the program was started.
+    expect([afresh.mode, afresh.settings.options]).toEqual(["review", { approval: "full" }]);
+  });
+
+  test("brings an evicted session back exactly as it was made, and a restart no wider than its start", async () => {
+    const root = mkdtempSync(join(tmpdir(), "session-made-"));
+    let now = 0;
+    const start = (store: ReturnType<typeof fileStore>) =>
+      makeSessions(speaking("ok"), { store, monotonic: () => now, defaults: { model: "m", options: { depth: "1" } } });
+    const settings = { agent: "plan", ...MODE_FLAGS.auto, maxSteps: 3, options: { effort: "high" } };
+    const store = fileStore(root);
+    const sessions = start(store);
+    const made = await sessions.create({ cwd: "/", settings });
+    const all = structuredClone(made.settings);
+    expect(all).toMatchObject({ agent: "plan", maxSteps: 3, options: { depth: "1", effort: "high" } });
+    now += (DEFAULT_SESSION_TTL + 1) * 1000;
+    sessions.evictIdle();
+    const back = await sessions.load(made.id);
+    expect(back).not.toBe(made);
+    expect(back.settings).toEqual(all);
+    await runPrompt(sessions, made.id, "hi");
+    await sessions.shutdown();
+    await store.close();
+    // The log says so too, when the summary is lost.
+    rmSync(join(root, "eventlog", made.id, "summary.json"));
+    const restarted = await start(fileStore(root)).load(made.id);
+    expect(restarted.settings).toEqual({ ...all, ...MODE_FLAGS.review });
   });
 
   test.each([null, 0])("%s keeps sessions loaded", async (ttl) => {
@@ -289,10 +315,10 @@ test("sessions that were never prompted hide none that were, however many there 
   await runPrompt(sessions, id, "remember me");
   const asking = await sessions.create({ cwd: "/" });
   for (let i = 0; i < 250; i++) await sessions.create({ cwd: "/" });
-  const ids = async (options?: ListedOptions) => (await listedSessions(sessions, options)).map((row) => row.id);
+  const ids = async (options?: ListOptions<Summary>) => (await sessions.list(options)).sessions.map((row) => row.id);
   expect(await ids()).toEqual([id]);
-  expect(await ids({ most: 1 })).toEqual([id]);
-  expect(await ids({ passes: () => false })).toEqual([]);
+  expect(await ids({ limit: 1 })).toEqual([id]);
+  expect(await ids({ cwd: "/elsewhere" })).toEqual([]);
   const answer = (await runPrompt(sessions, asking.id, "/sessions")).find(({ type }) => type === "text_delta");
   expect(answer?.metadata).toEqual({ text: expect.stringContaining(id) });
 });

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Agent, type CreateOptions, createSlashPalette, type SessionsDeps, type Summary } from "../src/index.js";
+import { type Agent, type CreateOptions, createSlashPalette, type SessionsDeps } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, speaking, typesOf, until, untilCancelled, untilHeard } from "./fixture.js";
 
 const ORDERS = { approval: ["read-only", "auto", "full"] };

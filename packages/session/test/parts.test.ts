@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentEvent, Message, SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
 import { expect, onTestFinished, test } from "vitest";
-import type { Agent, Summary } from "../src/index.js";
+import type { Agent } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt } from "./fixture.js";
 
 const seal = (data: string) => ({ provider: "p", model: "m", data: { signature: data } });

@@ -1,7 +1,8 @@
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore } from "@chimera/event-store";
 import { describe, expect, it } from "vitest";
-import type { Agent, Summary } from "../src/index.js";
+import type { Agent } from "../src/index.js";
 import { defaults, makeSessions, recordsOf, runPrompt, speaking, typesOf, until } from "./fixture.js";
 
 describe("a turn", () => {

@@ -5,10 +5,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, createMemoryStore, type EventStore, type LogWriter, StoreError } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Agent, Session, Summary } from "../src/index.js";
+import type { Agent, Session } from "../src/index.js";
 import { makeSessions, recordsOf, speaking, typesOf, until, untilHeard } from "./fixture.js";
 
 type Store = EventStore<SessionEvent, Summary>;

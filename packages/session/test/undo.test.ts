@@ -2,10 +2,11 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, truncateSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Agent, Session, Summary } from "../src/index.js";
+import type { Agent, Session } from "../src/index.js";
 import { makeSessions, recordsOf, runPrompt, until } from "./fixture.js";
 
 /**

@@ -38,7 +38,7 @@ export const CreateSessionReply = plain(() => ({
 }));
 export type CreateSessionReply = v.InferOutput<typeof CreateSessionReply>;
 
-/** The query of `GET /sessions`; `limit` cuts persisted rows only. */
+/** The query of `GET /sessions`. `limit` counts every row, live ones too; without it all live rows come, and 20 others. */
 export const ListSessionsQuery = plain(() => ({
   state: v.optional(v.picklist(["live", "persisted", "all"])),
   limit: v.optional(text),
@@ -51,6 +51,8 @@ export type ListSessionsQuery = v.InferOutput<typeof ListSessionsQuery>;
 export const SessionRow = plain(() => ({
   session_id: text,
   state: v.picklist(["live", "persisted"]),
+  /** Whether a turn runs, or waits for the answer to a permission request; also in another process. */
+  status: v.picklist(["idle", "running", "waiting"]),
   working_dir: v.nullable(text),
   created_at: v.nullable(epochSeconds),
   last_touched: v.nullable(epochSeconds),

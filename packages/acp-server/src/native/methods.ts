@@ -6,7 +6,7 @@ import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
 import { ErrorCode, type Methods, RpcError } from "@chimera/ndjson-rpc";
-import { foldLog, isSessionError, listedSessions, type OwnedSession, type PromptInput } from "@chimera/session";
+import { foldLog, isSessionError, type OwnedSession, type PromptInput } from "@chimera/session";
 import type { Engine } from "../context.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
@@ -93,15 +93,16 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     },
     "session/list": async () => {
       const { sessions } = await context.engine();
-      const rows = await listedSessions(sessions, { most: MOST_LISTED });
+      const page = await sessions.list({ limit: MOST_LISTED });
       return {
-        sessions: rows.map(({ id, summary, touched }) => ({
+        sessions: page.sessions.map(({ id, summary, touched }) => ({
           sessionId: id,
           cwd: summary.cwd,
           title: summary.title,
           updatedAt: new Date(touched).toISOString(),
           model: summary.model,
-          state: sessions.find(id)?.state ?? null,
+          // One that another process runs is not loaded here.
+          state: sessions.find(id)?.state ?? (summary.state === "idle" ? null : "running"),
         })),
       };
     },

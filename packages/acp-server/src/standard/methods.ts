@@ -1,5 +1,6 @@
 /** The rows of standard ACP v1. */
 import { agentMethods, type ClientCapabilities, InitializeRequest, McpServer } from "@chimera/acp-schema";
+import { startOf } from "@chimera/acp-schema/text";
 import { parseCursor } from "@chimera/event-store";
 import { deferred, type Methods } from "@chimera/ndjson-rpc";
 import { parseMode, type Session } from "@chimera/session";
@@ -10,12 +11,14 @@ import { requireDirectories } from "../directory.js";
 import { promptInput } from "../prompt-content.js";
 import { rowsOf } from "../rows.js";
 import { createCommandList } from "./command-list.js";
-import { listSessions } from "./list.js";
 import { mcpServer } from "./mcp-servers.js";
 import { replayRaw, replayVisible } from "./replay.js";
 import { configOptions, modeState, type SettingsShown, setConfigOption } from "./settings.js";
 import { loadedServers, namedLinks, plainServers, tolerate, typedValue } from "./tolerated.js";
 import { standardView } from "./view.js";
+
+/** Rows of a page of `session/list`. */
+const LISTED_PAGE = 50;
 
 const Rewinding = v.object({
   sessionId: v.string(),
@@ -109,8 +112,24 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       return shows.settingsOf(session);
     },
     "session/list": async ({ cwd, cursor }) => {
-      const engine = await context.engine();
-      return listSessions(engine, cwd ?? null, cursor ?? null);
+      const { sessions } = await context.engine();
+      const page = await sessions.list({
+        limit: LISTED_PAGE,
+        ...(typeof cwd === "string" && { cwd }),
+        ...(typeof cursor === "string" && { after: cursor }),
+      });
+      // The protocol has no word for a session that does not say where it worked.
+      const rows = page.sessions.filter(({ summary }) => summary.cwd !== "");
+      return {
+        sessions: rows.map(({ id, summary, touched }) => ({
+          sessionId: id,
+          cwd: summary.cwd,
+          title: summary.title ?? startOf(summary.prompt, 60),
+          updatedAt: new Date(touched).toISOString(),
+          _meta: { "chimera.dev/state": summary.state },
+        })),
+        ...(page.next !== null && { nextCursor: page.next }),
+      };
     },
     "session/fork": async ({ sessionId, mcpServers, _meta }) => {
       const engine = await context.engine();

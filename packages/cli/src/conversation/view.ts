@@ -2,7 +2,6 @@
 import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { renderDiff } from "../terminal/diff.js";
-import { formatDuration } from "../terminal/duration.js";
 import { createMarkdownStream } from "../terminal/markdown.js";
 import { plain, plainLine } from "../terminal/plain.js";
 import type { Style } from "../terminal/style.js";
@@ -188,4 +187,12 @@ function factsOf({ metadata }: RecordOf<"agent_result">, toolCalls: number): str
 
 function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+/** `340ms`, `4.2s`, `3m 05s`. Rounded before it is split, so that no part says 60. */
+function formatDuration(ms: number): string {
+  if (ms < 999.5) return `${Math.max(0, Math.round(ms))}ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)}m ${String(seconds % 60).padStart(2, "0")}s`;
 }

@@ -50,8 +50,9 @@ async function removeEmpty(store: SessionStore, now: number, progress: Progress)
   let removed = 0;
   for (const [at, { id, summary, touched }] of sessions.entries()) {
     progress.update(at + 1, sessions.length);
-    if (summary.prompt !== "" || now - touched < YOUNG_MS) continue;
+    if (summary.turns > 0 || summary.title !== null || now - touched < YOUNG_MS) continue;
     try {
+      if (!(await saysNothing(store, id))) continue;
       await store.delete(id);
       removed++;
     } catch (error) {
@@ -60,6 +61,24 @@ async function removeEmpty(store: SessionStore, now: number, progress: Progress)
     }
   }
   return removed;
+}
+
+/** What a session that was never prompted may hold: how it was set up, and what it was told on the way. */
+const SETTINGS: ReadonlySet<string> = new Set([
+  "model_changed",
+  "mode_changed",
+  "config_changed",
+  "approval_changed",
+  "settings_reset",
+  "commands_changed",
+  "notice",
+]);
+
+/** True for a log without a word of anybody, all of which can be read. */
+async function saysNothing(store: SessionStore, id: string): Promise<boolean> {
+  // Lost records are of none of these types.
+  for await (const { type } of store.read(id)) if (!SETTINGS.has(type)) return false;
+  return true;
 }
 
 /** Directories whose making or removal a crash interrupted, and long outputs of sessions that are gone. */

@@ -2,13 +2,12 @@
 import { isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { LogEntry } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
-import { parseSince } from "@chimera/run-reports";
 import { isSet, limitFlag, textFlag } from "../flags.js";
 import { printJson, printLines, styleFor } from "../output.js";
 import { openStore } from "../store.js";
 import { plainLine } from "../terminal/plain.js";
 import { createProgress } from "../terminal/progress.js";
-import { selectSessions } from "./select.js";
+import { askedSessions } from "./list.js";
 
 const DEFAULT_LIMIT = 20;
 /** Characters shown before and after what was found. */
@@ -23,7 +22,7 @@ interface Hit {
 }
 
 export async function searchSessions(invocation: Invocation): Promise<number> {
-  const { flags, operands, profile, process } = invocation;
+  const { flags, operands, process } = invocation;
   const needle = operands.join(" ").trim().toLowerCase();
   if (needle === "") throw new UsageError("name what to look for: sessions search <text>");
   const limit = limitFlag(textFlag(flags, "limit", "sessions"), DEFAULT_LIMIT);
@@ -31,12 +30,8 @@ export async function searchSessions(invocation: Invocation): Promise<number> {
   const progress = createProgress(process.stderr, "sessions searched:");
   const hits: Hit[] = [];
   let searched = 0;
-  const selection = selectSessions(store, {
-    ...(!isSet(flags, "all-clis") && { prefix: profile.name }),
-    since: parseSince(textFlag(flags, "since"), Date.now()),
-    limit: Number.POSITIVE_INFINITY,
-  });
-  for await (const { id, summary } of selection) {
+  const { sessions } = await store.list(askedSessions(invocation));
+  for (const { id, summary } of sessions) {
     progress.update(++searched);
     const found = await findIn(store.read(id), needle);
     if (found) hits.push({ session_id: id, title: summary.title ?? "", ...found });

@@ -1,14 +1,16 @@
 /** `sessions show`: a session's summary and its events. */
 import { join } from "node:path";
-import { describeLost, isLost, lostNotice } from "@chimera/acp-schema/events";
+import { describeLost, isLost, lostNotice, type SessionRecord } from "@chimera/acp-schema/events";
 import { asShown } from "@chimera/acp-schema/parts";
 import type { Invocation } from "@chimera/host";
+import stringWidth from "string-width";
 import { requireOperand } from "../actions.js";
 import { isSet } from "../flags.js";
 import { printJson, printLines, styleFor } from "../output.js";
 import { openStore, requireSummary } from "../store.js";
+import { cut } from "../terminal/cut.js";
 import { plainLine } from "../terminal/plain.js";
-import { eventLine } from "./event-line.js";
+import type { Style } from "../terminal/style.js";
 
 /** Of more than this only the number is shown, unless all are asked for. */
 const FEW_EVENTS = 30;
@@ -74,4 +76,21 @@ function describeSummary(fields: Readonly<Record<string, unknown>>, dim: (text: 
     const shown = field === "cost_usd" ? `$${Number(value).toFixed(6)}` : plainLine(String(value));
     return [`${dim(label.padEnd(width))}  ${shown}`];
   });
+}
+
+const LINE_WIDTH = 100;
+
+/** An event on one line: its number, its type and what matters of it. */
+function eventLine(record: SessionRecord, style: Style): string {
+  const said = cut(plainLine(gistOf(record)), LINE_WIDTH, stringWidth);
+  return `${String(record.seq).padStart(6)}  ${style.cyan(record.type.padEnd(20))}${said ? ` ${said}` : ""}`.trimEnd();
+}
+
+/** By the first of these that a record carries. */
+const TELLING = ["text", "title", "error", "message", "output", "chunk", "path", "decision", "stop_reason", "new"];
+
+function gistOf({ metadata }: SessionRecord): string {
+  const fields = metadata as Readonly<Record<string, unknown>>;
+  const found = TELLING.map((name) => fields[name]).find((value) => typeof value === "string" && value !== "");
+  return typeof found === "string" ? found : Object.keys(fields).length > 0 ? JSON.stringify(fields) : "";
 }

@@ -1,19 +1,16 @@
 /** `import`: a session from a bundle or a directory of event files, under its own id or a new one. */
 import { resolve } from "node:path";
-import type { SessionEvent } from "@chimera/acp-schema/events";
-import { createFileStore, isStoreError, type LogWriter } from "@chimera/event-store";
-import { type Invocation, resolvePaths } from "@chimera/host";
-import { readSummary, type Summary } from "@chimera/session";
+import { readSummary } from "@chimera/acp-schema/summary";
+import { isStoreError } from "@chimera/event-store";
+import type { Invocation } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { isSet } from "../flags.js";
 import { printJson, printLines } from "../output.js";
+import { openStore } from "../store.js";
 import { createProgress } from "../terminal/progress.js";
 import { createEventReader, type ImportedEvent } from "./imported-event.js";
 import { type Bundle, readBundle } from "./read-bundle.js";
-
-/** Written at once, then waited for: a log of any length in bounded memory. */
-const BATCH = 256;
 
 export async function importSession(invocation: Invocation): Promise<number> {
   const { flags, operands, process } = invocation;
@@ -24,22 +21,22 @@ export async function importSession(invocation: Invocation): Promise<number> {
   const events = bundle.events.map(read).filter((event): event is ImportedEvent => event !== null);
   const turns = events.filter(({ event }) => event.type === "user_message").length;
   // Whoever wrote it, and whatever version it says: nothing of it is taken on trust.
-  const given = readSummary(id, { ...bundle.summary, v: undefined, closed: undefined, bounds: undefined });
+  const given = readSummary(id, {
+    ...bundle.summary,
+    v: undefined,
+    closed: undefined,
+    bounds: undefined,
+    state: undefined,
+  });
   const summary = { ...given, turns, cwd: given.cwd || process.cwd() };
-  let now = Date.now();
-  const store = createFileStore<SessionEvent, Summary>({ root: resolvePaths(process.env).root, clock: () => now });
+  const { store } = openStore(invocation);
+  const progress = createProgress(process.stderr, "events imported:");
+  const replace = isSet(flags, "overwrite") || isSet(flags, "import-overwrite");
+  const onProgress = (done: number) => progress.update(done, events.length);
   try {
-    if (isSet(flags, "overwrite") || isSet(flags, "import-overwrite")) await store.delete(id);
-    const writer = await store.create(id, summary).catch(explainExists);
-    const progress = createProgress(process.stderr, "events imported:");
-    await writeAll(
-      writer,
-      events,
-      (at) => (now = at ?? now),
-      (done) => progress.update(done, events.length),
-    );
-    progress.end();
+    await store.importLog(id, { summary, events, replace, onProgress }).catch(explainExists);
   } finally {
+    progress.end();
     await store.close();
   }
   const skipped = bundle.events.length - events.length;
@@ -64,22 +61,4 @@ function explainExists(error: unknown): never {
   throw new CliError("failed", `${error.message}; --overwrite replaces it, a second word gives it another id`, {
     cause: error,
   });
-}
-
-/** Each event keeps its own time: the store's clock is set to it before it is appended. */
-async function writeAll(
-  writer: LogWriter<SessionEvent>,
-  events: readonly ImportedEvent[],
-  setClock: (at: number | null) => void,
-  onProgress: (done: number) => void,
-): Promise<void> {
-  for (const [index, { event, at }] of events.entries()) {
-    setClock(at);
-    writer.append([event]);
-    if (index % BATCH !== BATCH - 1) continue;
-    await writer.written();
-    onProgress(index + 1);
-  }
-  await writer.durable();
-  await writer.close();
 }

@@ -13,6 +13,8 @@ export interface Backend<E extends EventBody, S extends object> {
   claim(id: string): Promise<Held>;
   /** Makes `to` with the records of `from` up to `upTo`, their lines verbatim, and holds it. A failure leaves nothing of it. */
   copy(from: string, to: string, options: { readonly upTo: number; readonly summary: S }): Promise<Held>;
+  /** Makes a session of these records. It appears when all of it is durable, or not at all. */
+  importLog(id: string, log: Import<E, S>): Promise<void>;
   has(id: string): Promise<boolean>;
   /** The number of the last record. */
   head(id: string): Promise<number>;
@@ -24,14 +26,22 @@ export interface Backend<E extends EventBody, S extends object> {
    */
   watch(id: string, watcher: Watcher<E>): () => void;
   readSummary(id: string): Promise<S | null>;
-  /** Replaces it in one step. */
-  writeSummary(id: string, summary: S): Promise<void>;
-  list(options: ListOptions): Promise<{ sessions: ListedSession<S>[]; next: string | null }>;
+  /** Replaces it in one step. With `sync` it survives the machine when this resolves. */
+  writeSummary(id: string, summary: S, sync: boolean): Promise<void>;
+  list(options: ListOptions<S>): Promise<{ sessions: ListedSession<S>[]; next: string | null }>;
   /** Removes a session, which may be gone already. When this process holds it, that ends too. */
   remove(id: string): Promise<void>;
   /** Removes what killed processes left in sessions that nobody has now. How much that was. */
   sweep?(): Promise<number>;
   close(): Promise<void>;
+}
+
+export interface Import<E extends EventBody, S extends object> {
+  readonly summary: S;
+  /** Numbered from 1. What they throw leaves everything as it was. */
+  readonly batches: AsyncIterable<readonly Entry<E>[]>;
+  /** Called right before it takes the place of a session of its id; null where it may not: StoreError `exists`. */
+  readonly onReplace: (() => void) | null;
 }
 
 /** A session that this process alone may write. */

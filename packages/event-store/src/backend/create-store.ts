@@ -1,10 +1,12 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError, storageError } from "../errors.js";
 import { assertStorableId } from "../session-id.js";
-import type { Durability, EventBody, EventStore, LogWriter } from "../types.js";
+import type { Durability, Entry, EventBody, EventStore, ImportedLog, LogWriter } from "../types.js";
 import type { Backend, Held } from "./backend.js";
 import { type Broadcast, createBroadcast, refused } from "./broadcast.js";
+import { createStamp, encodeBatch } from "./encode.js";
 import { createLogWriter, createTick, type HeldWriter } from "./log-writer.js";
-import { readEntries } from "./replay.js";
+import { batches, readEntries } from "./replay.js";
 import { createWindowBudget } from "./window.js";
 
 export interface StoreOptions {
@@ -145,6 +147,12 @@ export function createStore<E extends EventBody, S extends object>(
       await written(from);
       return openWriter(to, await backend.copy(from, to, options).catch(named(`cannot copy session ${from}`)));
     },
+    async importLog(id, { summary, events, replace = false, onProgress }) {
+      usable(id);
+      const onReplace = replace ? () => end(id) : null;
+      const log = { summary, batches: importedBatches(events, clock, onProgress), onReplace };
+      await backend.importLog(id, log).catch(named(`cannot import session ${id}`));
+    },
     async has(id) {
       assertStorableId(id);
       return backend.has(id);
@@ -171,15 +179,16 @@ export function createStore<E extends EventBody, S extends object>(
     },
     async lastSeq(id) {
       usable(id);
+      await written(id);
       return logs.get(id)?.writer?.writtenSeq ?? backend.head(id).catch(named(`cannot read session ${id}`));
     },
     async readSummary(id) {
       usable(id);
       return backend.readSummary(id);
     },
-    async writeSummary(id, summary) {
+    async writeSummary(id, summary, { sync = true } = {}) {
       usable(id);
-      await backend.writeSummary(id, summary);
+      await backend.writeSummary(id, summary, sync);
     },
     async list(options = {}) {
       if (closed) throw new StoreError("closed", "the store is closed");
@@ -202,4 +211,30 @@ export function createStore<E extends EventBody, S extends object>(
       if (failed !== undefined) throw failed.reason;
     },
   };
+}
+
+// --- internal ---
+
+/** Events between two reports of progress. */
+const SLICE = 256;
+
+async function* importedBatches<E extends EventBody>(
+  events: ImportedLog<E, object>["events"],
+  clock: () => number,
+  onProgress?: (written: number) => void,
+): AsyncGenerator<readonly Entry<E>[]> {
+  let time = clock();
+  const stamp = createStamp(() => time);
+  function* encoded(): Generator<Entry<E>> {
+    for (const [index, { event, at }] of events.entries()) {
+      if (index > 0 && index % SLICE === 0) onProgress?.(index);
+      time = at ?? time;
+      yield* encodeBatch([event], index, stamp);
+    }
+  }
+  for (const batch of batches(encoded())) {
+    yield batch;
+    // Others get their turn in between, however many events there are.
+    await nextTurn();
+  }
 }

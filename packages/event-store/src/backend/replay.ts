@@ -58,8 +58,8 @@ export function readEntries<E extends EventBody>(
 }
 
 /** Groups entries into batches of about 64 KiB. */
-export function* batches<E extends EventBody>(entries: Iterable<LogEntry<E>>): Generator<readonly LogEntry<E>[]> {
-  let batch: LogEntry<E>[] = [];
+export function* batches<T extends LogEntry<EventBody>>(entries: Iterable<T>): Generator<readonly T[]> {
+  let batch: T[] = [];
   let bytes = 0;
   for (const entry of entries) {
     batch.push(entry);

@@ -61,6 +61,12 @@ export function claimHolder(path: string): Holder | null {
   return top === 0 ? null : readHolder(path, top);
 }
 
+/** True while a process that may still live holds the path. */
+export function isHeld(path: string, heartbeat: Heartbeat): boolean {
+  const holder = claimHolder(path);
+  return holder !== null && isInTheWay(holder, heartbeat);
+}
+
 // --- internal ---
 
 const UNKNOWN: Omit<Holder, "instance"> = { pid: 0, start: null, boot: null, pidns: null, host: "" };

@@ -13,6 +13,8 @@ export interface SuiteEvent {
 /** The summary the suite writes. */
 export interface SuiteSummary {
   readonly title?: string;
+  readonly cwd?: string;
+  readonly turns?: number;
 }
 
 export type SuiteStore = EventStore<SuiteEvent, SuiteSummary>;

@@ -2,9 +2,9 @@ import { EventEmitter } from "node:events";
 import type { Backend, Held } from "../backend/backend.js";
 import { ReplayedEntry } from "../backend/entry.js";
 import { lineTs } from "../backend/line.js";
+import { pageOf } from "../backend/list.js";
 import { batches } from "../backend/replay.js";
 import { StoreError } from "../errors.js";
-import { pageOf } from "../list.js";
 import type { EventBody } from "../types.js";
 
 /** What stands for a database here: rows that several handles share, and a way to hear of changes. */
@@ -59,6 +59,16 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
     create: async (id, summary) => make(id, summary, []),
     claim: async (id) => hold(id),
     copy: async (from, to, { upTo, summary }) => make(to, summary, find(from).lines.slice(0, upTo)),
+    async importLog(id, { summary, batches: given, onReplace }) {
+      const before = rows.get(id);
+      if (before !== undefined && onReplace === null) throw new StoreError("exists", `session ${id} exists`);
+      if (before?.holder) throw new StoreError("claimed", `session ${id} is held`);
+      const lines: string[] = [];
+      for await (const batch of given) lines.push(...batch.map((entry) => entry.line));
+      onReplace?.();
+      rows.set(id, { lines, summary, touched: Date.now(), holder: null });
+      changes.emit(id);
+    },
     has: async (id) => rows.has(id),
     head: async (id) => find(id).lines.length,
     async read(id, { from, to, isOver }, take) {

@@ -110,6 +110,40 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "lists filter by fields of the summary before they cut a page, and believe what their caller knows",
+    async run({ store }) {
+      for (const n of upTo(6)) await store.create(idAt(n), { cwd: n % 2 ? "/odd" : "/even", turns: n > 2 ? 1 : 0 });
+      const idsOf = async (options: Parameters<typeof store.list>[0]): Promise<string[]> =>
+        (await store.list(options)).sessions.map((session) => session.id);
+      assert.deepEqual(await idsOf({ cwd: "/odd", prompted: true, limit: 2 }), [idAt(5), idAt(3)]);
+      assert.deepEqual(await idsOf({ prompted: false }), [idAt(2), idAt(1)]);
+      const { next } = await store.list({ cwd: "/even", limit: 2 });
+      assert.deepEqual(await idsOf({ cwd: "/even", limit: 2, after: next! }), [idAt(2)]);
+      const known = new Map([[idAt(1), { id: idAt(1), summary: { cwd: "/moved", turns: 1 }, touched: 0 }]]);
+      assert.deepEqual(await idsOf({ cwd: "/moved", known }), [idAt(1)]);
+    },
+  },
+  {
+    name: "an import is a session with the times of its events, and replaces another only when it succeeds",
+    async run({ store }) {
+      const events = upTo(3).map((n) => ({ event: delta(String(n)), at: n * 1000 }));
+      await store.importLog(ID, { summary: { title: "first" }, events });
+      await refuses("exists", () => store.importLog(ID, { summary: {}, events }));
+      const broken = [...events, { event: { type: 1 as unknown as string }, at: null }];
+      await refuses("invalid_event", () => store.importLog(ID, { summary: {}, events: broken, replace: true }));
+      assert.deepEqual(
+        (await readAll(store, ID)).map((entry) => [entry.seq, entry.event.ts]),
+        upTo(3).map((n) => [n, `1970-01-01T00:00:0${n}.000Z`]),
+      );
+      assert.deepEqual(await store.readSummary(ID), { title: "first" });
+      const writer = await store.open(ID);
+      await refuses("claimed", () => store.importLog(ID, { summary: {}, events, replace: true }));
+      await writer.close();
+      await store.importLog(ID, { summary: {}, events: events.slice(0, 1), replace: true });
+      assert.equal((await readAll(store, ID)).length, 1);
+    },
+  },
+  {
     name: "the order by last write follows summaries and appends",
     async run({ store }) {
       for (const n of [1, 2, 3]) await store.create(idAt(n), {});

@@ -5,14 +5,14 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DiskSync } from "./sync.js";
 
-/** Replaces a small file in one step: readers see the old text or the new one. On disk when it resolves. */
-export async function replaceFile(path: string, text: string, disk: DiskSync): Promise<void> {
+/** Replaces a small file in one step: readers see the old text or the new one. With `disk` it is on disk when this resolves. */
+export async function replaceFile(path: string, text: string, disk: DiskSync | null): Promise<void> {
   const temp = tempName(path);
   try {
     const fd = openSync(temp, "wx", 0o600);
     try {
       writeFileSync(fd, text);
-      await disk.data(() => fd);
+      await disk?.data(() => fd);
     } finally {
       closeSync(fd);
     }
@@ -21,7 +21,7 @@ export async function replaceFile(path: string, text: string, disk: DiskSync): P
     rmSync(temp, { force: true });
     throw error;
   }
-  await disk.path(dirname(path));
+  await disk?.path(dirname(path));
 }
 
 /** The same at once, without waiting for the disk, with what `write` puts into it. */

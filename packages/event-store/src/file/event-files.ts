@@ -8,7 +8,7 @@ import { LIMITS } from "../limits.js";
 import type { EventBody, EventStore, LogEntry, Stored } from "../types.js";
 import { readRegular } from "./regular-file.js";
 
-/** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs are such directories; they are read, not written. */
+/** One event in a file of its own: `event-NNNNNN-<8 hex>.json`. Older logs are such directories; they are continued in segments. */
 export interface EventFile {
   readonly name: string;
   /** 1-based, whether the names count from 0 or from 1. */

@@ -1,53 +1,56 @@
-import { rmSync, writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Backend, Held } from "../backend/backend.js";
 import { createStore, type StoreOptions } from "../backend/create-store.js";
-import { withChecksum } from "../backend/encode.js";
-import { lastOf } from "../backend/entry.js";
-import { type Claim, claim, claimUnseen } from "../claim/claim.js";
+import { isPrompted, pageOf, type RowSource } from "../backend/list.js";
+import { type Claim, claim, isHeld } from "../claim/claim.js";
 import { createHeartbeat } from "../claim/heartbeat.js";
 import { StoreError } from "../errors.js";
-import { pageOf, type RowSource } from "../list.js";
-import type { EventBody, EventStore } from "../types.js";
+import { LIMITS } from "../limits.js";
+import type { EventBody, EventStore, ListedSession, SummaryForm } from "../types.js";
 import { createFollowing } from "./follow.js";
 import { createHeldLog, type HeldLog, type OpenLog } from "./held-log.js";
+import { isSessionDirectory, removeSessionDirectory, restoreReplaced } from "./index/session-directory.js";
+import { createSessionIndex, type ListWork } from "./index/session-index.js";
+import { createSummaries } from "./index/summaries.js";
 import { createOpenFiles } from "./open-files.js";
-import { EMPTY_LOG, inspectLog, type LogEnd } from "./segment/log-end.js";
+import { inspectLog, type LogEnd } from "./segment/log-end.js";
 import { createLogFiles } from "./segment/log-files.js";
 import { replayOf } from "./segment/replay-log.js";
-import { createSegmentLog, type SegmentLog } from "./segment/segment-log.js";
-import { isSessionDirectory, makeSessionDirectory, removeSessionDirectory } from "./session-directory.js";
-import { createSessionIndex } from "./session-index.js";
-import { createSummaries, formatSummary } from "./summaries.js";
+import { birthOf, createSessionMakers, startLog } from "./session-makers.js";
 import { createDiskSync } from "./sync.js";
 
-export interface FileStoreOptions extends StoreOptions {
+export interface FileStoreOptions<E extends EventBody = EventBody, S extends object = object> extends StoreOptions {
   /** The data directory; sessions go to its `eventlog`, heartbeats to its `run`. Created on first use. */
   readonly root: string;
+  /** @defaultValue none: summaries are kept as they are given, and a lost one stays lost */
+  readonly summaries?: SummaryForm<E, S>;
   /** Called when a session that is opened for writing ends in a record that a crash cut off; `where` names the file and the byte. */
   readonly onTornTail?: (id: string, where: string) => void;
 }
 
 /** Sessions as directories of append-only segments. Other processes may read and follow them, and claim them when free. */
-export function createFileStore<E extends EventBody, S extends object>(options: FileStoreOptions): EventStore<E, S> {
+export function createFileStore<E extends EventBody, S extends object>(
+  options: FileStoreOptions<E, S>,
+): EventStore<E, S> {
   return createStore(createFileBackend<E, S>(options), options);
 }
 
 // --- internal ---
 
-function createFileBackend<E extends EventBody, S extends object>(options: FileStoreOptions): Backend<E, S> {
-  const { clock = Date.now, onTornTail } = options;
+function createFileBackend<E extends EventBody, S extends object>(options: FileStoreOptions<E, S>): Backend<E, S> {
+  const { clock = Date.now, summaries: form, onTornTail } = options;
   const root = resolve(options.root);
   const eventlog = join(root, "eventlog");
   const heartbeat = createHeartbeat(join(root, "run"));
   const openFiles = createOpenFiles();
   const disk = createDiskSync(openFiles);
-  const index = createSessionIndex<S>(eventlog);
   const directoryOf = (id: string): string => join(eventlog, id);
   const filesOf = createLogFiles(openFiles);
+  const index = createSessionIndex<E, S>({ directory: eventlog, filesOf, form });
   const follow = createFollowing<E>();
   const summaries = createSummaries<S>(openFiles, disk);
+  const makers = createSessionMakers<E, S>({ openFiles, disk, heartbeat, form });
   const holds = new Map<string, HeldLog>();
 
   const existing = (id: string): string => {
@@ -65,24 +68,25 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     return held;
   };
 
-  /** `unsynced` are the paths that a crash of the machine may still take back. */
-  const makeSession = (id: string, summary: S): OpenLog => {
-    const directory = directoryOf(id);
-    const text = formatSummary(summary);
-    const { filled, changed } = makeSessionDirectory(directory, (unseen) =>
-      openFiles.withRoom(() => {
-        writeFileSync(join(unseen, "summary.json"), text, { mode: 0o600 });
-        return claimUnseen(join(unseen, "claim"), join(directory, "claim"), heartbeat);
-      }),
-    );
-    const unsynced = [join(directory, "summary.json"), directory, ...changed];
-    return { claim: filled, segments: continueLog(directory, filled, EMPTY_LOG), lastSeq: 0, lastTs: "", unsynced };
+  const storedSummary = (id: string, directory: string): S | null => {
+    const stored = summaries.read(directory);
+    return stored === null ? null : form === undefined ? (stored as S) : form.read(id, stored);
   };
 
-  const continueLog = (directory: string, held: Claim, end: LogEnd): SegmentLog => {
-    // A directory that lost its claim files in a crash starts counting anew; its segments must not.
-    const fence = Math.max(held.fence, end.chain.fence + 1);
-    return createSegmentLog({ directory, fence, end, openFiles });
+  /** A log of version 0.1 does not say how its session was born; its next segment does. */
+  const knownBirth = (id: string, directory: string, { chain }: LogEnd): object | undefined =>
+    chain.segments.findLast((segment) => segment.header?.birth)?.header?.birth ??
+    birthOf(form, storedSummary(id, directory));
+
+  /** A process that died while a turn ran left that in its summary. */
+  const shown = ({ id, summary }: ListedSession<S>): S => {
+    const unheld = form?.unheld(summary) ?? summary;
+    if (unheld === summary || holds.has(id)) return summary;
+    try {
+      return isHeld(join(directoryOf(id), "claim"), heartbeat) ? summary : unheld;
+    } catch {
+      return summary;
+    }
   };
 
   const openLog = (id: string): OpenLog => {
@@ -90,7 +94,8 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     const held = take(directory);
     try {
       const end = openFiles.withRoom(() => inspectLog(directory, (where) => onTornTail?.(id, where)));
-      const segments = continueLog(directory, held, end);
+      const birth = knownBirth(id, directory, end);
+      const segments = startLog({ path: directory }, held.fence, end, birth, openFiles);
       // A holder that did not release may still write: a segment of this process makes that invisible.
       if (held.isTakeover) segments.start();
       for (const path of summaries.drafts(directory)) rmSync(path, { force: true });
@@ -101,31 +106,18 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     }
   };
 
-  /** Lost records have no line in the copy: the gap says so, before the next record too. */
-  const copyRecords = async (source: string, { segments }: OpenLog, upTo: number) => {
-    let [lastSeq, lastTs] = [0, ""];
-    await replayOf<E>(filesOf(source))({ from: 0, to: upTo }, (batch) => {
-      lastSeq = lastOf(batch[batch.length - 1]!);
-      const lines = batch.flatMap((entry) => ("line" in entry ? withChecksum(entry) : []));
-      if (segments.write(lines) < lines.length) throw new StoreError("storage_full", "short write, the disk is full");
-      lastTs = lines.at(-1)?.event.ts ?? lastTs;
-    });
-    return { lastSeq, lastTs };
-  };
-
-  const backend: Backend<E, S> = {
-    create: async (id, summary) => hold(id, makeSession(id, summary)),
+  return {
+    create: async (id, summary) => hold(id, makers.create(directoryOf(id), summary)),
     claim: async (id) => hold(id, openLog(id)),
-    async copy(from, to, { upTo, summary }) {
-      const source = existing(from);
-      const log = makeSession(to, summary);
+    copy: async (from, to, copied) => hold(to, await makers.copy(filesOf(existing(from)), directoryOf(to), copied)),
+    async importLog(id, log) {
+      const directory = directoryOf(id);
+      // Held until it is replaced, so that nobody writes to a log that goes.
+      const replaced = log.onReplace !== null && isSessionDirectory(directory) ? take(directory) : null;
       try {
-        return hold(to, { ...log, ...(await copyRecords(source, log, upTo)) });
+        await makers.importLog(directory, log);
       } catch (error) {
-        // While it is open, a file that is gone still takes its room on a disk that may be full.
-        log.segments.close();
-        log.claim.release();
-        await rm(directoryOf(to), { recursive: true, force: true });
+        replaced?.release();
         throw error;
       }
     },
@@ -137,10 +129,15 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     read: async (id, range, taken) => replayOf<E>(filesOf(existing(id)))(range, taken),
     watch: (id, watcher) => follow(existing(id), watcher),
     async readSummary(id) {
-      return isSessionDirectory(directoryOf(id)) ? summaries.read(directoryOf(id)) : null;
+      const directory = directoryOf(id);
+      if (!isSessionDirectory(directory)) return null;
+      const summary = storedSummary(id, directory);
+      if (form === undefined || (summary !== null && isPrompted(summary))) return summary;
+      const row = await index.row(id, { checked: false, logBytes: Number.POSITIVE_INFINITY });
+      return row?.summary ?? summary;
     },
-    async writeSummary(id, summary) {
-      await summaries.write(existing(id), summary);
+    async writeSummary(id, summary, sync) {
+      await summaries.write(existing(id), summary, sync);
     },
     async list(listOptions) {
       const ids = index.ids();
@@ -148,14 +145,18 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       const refreshed = listOptions.limit === undefined || listOptions.order === "touched";
       if (refreshed) await index.refresh(ids);
       const latest = (id: string, time: number): number => Math.max(time, holds.get(id)?.touched ?? 0);
+      const { onUnreadable } = listOptions;
+      const work: ListWork = { checked: refreshed, logBytes: LIMITS.derivedBytes, onUnreadable };
+      const listed = (row: ListedSession<S> | null): ListedSession<S> | null =>
+        row && { id: row.id, summary: shown(row), touched: latest(row.id, row.touched) };
       const source: RowSource<S> = {
         touched(id) {
           const time = index.touched(id, refreshed);
           return time === null ? null : latest(id, time);
         },
         row(id) {
-          const row = index.row(id, refreshed, listOptions.onUnreadable);
-          return row === null ? null : { ...row, touched: latest(id, row.touched) };
+          const row = index.row(id, work);
+          return row instanceof Promise ? row.then(listed) : listed(row);
         },
       };
       return pageOf(ids, source, listOptions);
@@ -176,7 +177,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       }
     },
     async sweep() {
-      let swept = 0;
+      let swept = restoreReplaced(eventlog, clock());
       for (const id of index.ids()) {
         try {
           const left = summaries.drafts(directoryOf(id)).length;
@@ -194,5 +195,4 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       heartbeat.stop();
     },
   };
-  return backend;
 }

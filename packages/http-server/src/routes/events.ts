@@ -1,5 +1,4 @@
 /** The event streams of both families. */
-import { endsTurn, isLost, lostCount } from "@chimera/acp-schema/events";
 import { parseCursor } from "@chimera/event-store";
 import { isSessionError } from "@chimera/session";
 import type { Context } from "hono";
@@ -26,17 +25,12 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
   };
 
   /**
-   * A turn that a crash cut off gets its last record when its session is loaded, and whoever reads on waits for that. A log
-   * without one is read as it is, and so is one that another process writes. A lost record may have been a turn's last one.
+   * A turn that a crash cut off gets its last record when its session is loaded, and a client that reads on waits for that. A session
+   * that another process holds is not loaded, and its log is read as it is.
    */
   const endCutOff = async (id: string): Promise<void> => {
-    let unended = 0;
-    for await (const entry of sessions.logs.read(id)) {
-      if (entry.type === "user_message") unended++;
-      else if (isLost(entry)) unended = Math.max(0, unended - lostCount(entry));
-      else if (endsTurn(entry.type)) unended = Math.max(0, unended - 1);
-    }
-    if (unended > 0) await sessions.load(id).catch(() => {});
+    const summary = await sessions.logs.readSummary(id).catch(() => null);
+    if (summary !== null && summary.state !== "idle") await sessions.load(id).catch(() => {});
   };
 
   return {

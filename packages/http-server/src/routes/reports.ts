@@ -1,6 +1,6 @@
 /** Past sessions rendered, sent somewhere, listed and added up. */
 import type { RunsCostReply, RunsReply, ShareReply } from "@chimera/acp-schema/http";
-import type { ListOptions } from "@chimera/event-store";
+import type { ListFilter } from "@chimera/event-store";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../errors.js";
@@ -22,15 +22,7 @@ export function reportRoutes({ deps, clock }: Parts) {
   /** Tokens that could turn up in a session by value; those of sessions are known by digest only. */
   const secrets = deps.authToken === undefined ? [] : [deps.authToken];
   /** Sessions in memory as they are now: what their last turn changed may not be on disk yet. */
-  const runs = {
-    async list(options?: ListOptions) {
-      const { next, sessions: rows } = await sessions.store.list(options);
-      return {
-        next,
-        sessions: rows.map((row) => ({ ...row, summary: sessions.find(row.id)?.summary() ?? row.summary })),
-      };
-    },
-  };
+  const runs = { list: (filter?: ListFilter) => sessions.store.list({ ...filter, known: sessions.known() }) };
   const query = (
     c: Context<AppEnv>,
     route: "GET /runs" | "GET /runs/cost",

@@ -1,6 +1,8 @@
 /** Sessions: listed, made, read whole, named and deleted. */
 import type { CreateRunningSessionReply, ListSessionsReply, SessionRow, TitleReply } from "@chimera/acp-schema/http";
-import { type ListedSummary, listedSessions, type Session, SessionError, type Summary } from "@chimera/session";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { sessionTime } from "@chimera/event-store";
+import { type Session, SessionError } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
 import { readQuery } from "../request/query.js";
@@ -19,23 +21,28 @@ export function sessionRoutes(parts: Parts) {
         cap: limit === undefined ? LIMITS.listedSessions : parseLimit(limit),
         from: parseSince(since, clock()),
       }));
-      const matches = ({ summary }: { summary: Summary }) =>
-        (model === undefined || summary.model === model) && (from === null || Date.parse(summary.started_at) >= from);
-      const live = sessions.live().map((session) => ({ session, summary: session.summary() }));
-      const rows: { touched: number; row: SessionRow }[] = [];
-      if (state !== "persisted") {
-        for (const { session, summary } of live.filter(matches)) {
-          rows.push({ touched: session.touchedAt, row: rowOf(summary, session.touchedAt, session) });
-        }
-      }
+      const matches = ({ summary, createdAt }: { summary: Summary; createdAt: number }) =>
+        (model === undefined || summary.model === model) && (from === null || createdAt >= from);
+      const live = state === "persisted" ? [] : sessions.live();
+      const rows = live
+        .map((session) => ({ session, summary: session.summary(), createdAt: session.createdAt }))
+        .filter(matches)
+        .map(({ session, summary }) => rowOf(summary, session.touchedAt, session));
       if (state !== "live") {
-        const present = state === "all" ? new Set(live.map(({ session }) => session.id)) : new Set<string>();
-        const passes = (row: ListedSummary) => !present.has(row.id) && matches(row);
-        const stored = await listedSessions(sessions, { most: cap, since: from, passes });
-        for (const { summary, touched } of stored) rows.push({ touched, row: rowOf(summary, touched, null) });
+        const present = new Set(live.map(({ id }) => id));
+        const page = await sessions.list({
+          ...(cap !== null && { limit: cap + present.size }),
+          ...(from !== null && { since: from }),
+          ...(model !== undefined && { model }),
+        });
+        const stored = page.sessions.filter(({ id }) => !present.has(id)).slice(0, cap ?? undefined);
+        rows.push(...stored.map(({ summary, touched }) => rowOf(summary, touched, null)));
       }
-      rows.sort((a, b) => b.touched - a.touched);
-      return c.json({ sessions: rows.map(({ row }) => row) } satisfies ListSessionsReply);
+      rows.sort((a, b) => (b.last_touched ?? 0) - (a.last_touched ?? 0));
+      // Without a limit no live session is left out.
+      return c.json({
+        sessions: limit === undefined ? rows : rows.slice(0, cap ?? undefined),
+      } satisfies ListSessionsReply);
     },
 
     "POST /sessions": async (c) => {
@@ -100,14 +107,16 @@ export function sessionRoutes(parts: Parts) {
 // --- internal ---
 
 function rowOf(summary: Summary, touched: number, session: Session | null): SessionRow {
+  const started = summary.started_at ?? timeInId(summary.session_id);
   return {
     session_id: summary.session_id,
     state: session ? "live" : "persisted",
+    status: summary.state,
     working_dir: summary.cwd || null,
-    created_at: session ? session.createdAt / 1000 : Date.parse(summary.started_at) / 1000,
+    created_at: session ? session.createdAt / 1000 : started === null ? null : Date.parse(started) / 1000,
     last_touched: touched / 1000,
     event_count: session?.lastSeq ?? null,
-    started_at: summary.started_at,
+    started_at: started,
     ended_at: summary.ended_at,
     model: summary.model || null,
     prompt: summary.prompt,
@@ -117,4 +126,9 @@ function rowOf(summary: Summary, touched: number, session: Session | null): Sess
     steps: summary.steps,
     tool_calls: summary.tool_calls_total,
   };
+}
+
+function timeInId(id: string): string | null {
+  const time = sessionTime(id);
+  return Number.isNaN(time) ? null : `${new Date(time).toISOString().slice(0, 19)}Z`;
 }

@@ -1,10 +1,12 @@
-import type { SessionEvent } from "@chimera/acp-schema/events";
-import type { EventStore } from "@chimera/event-store";
+import { readSummary } from "@chimera/acp-schema/summary";
+import type { ListedSession, ListFilter } from "@chimera/event-store";
 import { parseInstant, parseSince } from "./query.js";
-import { RUN_PREFIXES, type Run, readRun } from "./run.js";
+import { RUN_PREFIXES, type Run, runOf } from "./run.js";
 
 /** All that a rollup needs of a store: its list, which comes from an index. No session is opened. */
-export type RunStore = Pick<EventStore<SessionEvent, object>, "list">;
+export interface RunStore {
+  list(filter: ListFilter): Promise<{ readonly sessions: readonly ListedSession<object>[] }>;
+}
 
 export interface RunQuery {
   /** Epoch milliseconds, what `since` spans are counted back from. */
@@ -24,27 +26,17 @@ export async function selectRuns(store: RunStore, query: RunQuery): Promise<Run[
   const since = parseSince(query.since, query.now);
   const model = modelFilter(query.model)?.toLowerCase() ?? null;
   const limit = query.limit != null && query.limit > 0 ? query.limit : Number.POSITIVE_INFINITY;
-  const runs: Run[] = [];
-  let after: string | null = null;
-  let page = limit;
-  do {
-    const { sessions, next } = await store.list({
-      prefixes: query.prefixes ?? RUN_PREFIXES,
-      ...(Number.isFinite(page) && { limit: page }),
-      ...(after !== null && { after }),
-    });
-    for (const session of sessions) {
-      const run = readRun(session);
-      if (run === null || !startedSince(run, since)) continue;
-      if (model !== null && !run.model.toLowerCase().includes(model)) continue;
-      runs.push(run);
-      if (runs.length >= limit) return runs;
-    }
-    after = next;
-    // Filters left rows out of a page that was just large enough: further ones of that size could be many.
-    page = Math.max(page, FURTHER_PAGE);
-  } while (after !== null);
-  return runs;
+  // A part of a model's name and the time in a summary are more than a store filters by.
+  const isFiltered = since !== null || model !== null;
+  const { sessions } = await store.list({
+    prefixes: query.prefixes ?? RUN_PREFIXES,
+    prompted: true,
+    ...(Number.isFinite(limit) && !isFiltered && { limit }),
+  });
+  return sessions
+    .map(({ id, summary }) => runOf(readSummary(id, summary)))
+    .filter((run) => startedSince(run, since) && (model === null || run.model.toLowerCase().includes(model)))
+    .slice(0, limit);
 }
 
 /** The model filter as reports echo it: null when it filters nothing. */
@@ -59,8 +51,6 @@ export function sinceFilter(since: string | null | undefined): string | null {
 }
 
 // --- internal ---
-
-const FURTHER_PAGE = 256;
 
 function startedSince(run: Run, since: number | null): boolean {
   if (since === null || run.started_at === null) return true;

@@ -77,8 +77,8 @@ export function loadChain(directory: string): Chain {
 
 // --- internal ---
 
-/** A header is mostly short; those of version 0.1 count the records of each type, of which there may be very many. */
-const HEADER_BYTES = [1024, 64 * 1024];
+/** A header is mostly short; one of version 0.1 that counts very many types, or whose session has many directories, is not. */
+const HEADER_BYTES = [2048, 64 * 1024];
 
 function fenceOf(candidate: Candidate): number {
   return candidate.header?.fence ?? 0;

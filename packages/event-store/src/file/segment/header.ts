@@ -7,7 +7,7 @@ const MAJOR = 1;
 
 /**
  * The first line of a segment. `prev` names the segment before it and how much of that is valid, so what a superseded writer
- * adds later is ignored.
+ * adds later is ignored. `birth` is what no record says of the session; headers of version 0.1 have none.
  */
 export interface SegmentHeader {
   readonly fence: number;
@@ -17,6 +17,7 @@ export interface SegmentHeader {
    */
   readonly rewrites?: number;
   readonly prev: { readonly name: string; readonly bytes: number } | null;
+  readonly birth?: object | undefined;
 }
 
 const NAME = /^event-(\d{6,16})-[0-9a-f]{8}\.ndjson$/;
@@ -36,9 +37,9 @@ export function segmentFirst(name: string): number | null {
 
 /** The header line, with its own checksum in the last key. */
 export function formatHeader(header: SegmentHeader): string {
-  const { fence, rewrites, prev } = header;
+  const { fence, rewrites, prev, birth } = header;
   // Version 0.1 takes a header without `counts` for a damaged one.
-  const fields = { segment: MAJOR, fence, rewrites: rewrites || undefined, prev, counts: {} };
+  const fields = { segment: MAJOR, fence, rewrites: rewrites || undefined, prev, counts: {}, birth };
   const head = JSON.stringify(fields).slice(0, -1);
   const line = `${head},"check":"${ZEROS}"}`;
   return `${line.slice(0, -CHECK_TAIL)}${hex8(crc32(line))}"}`;
@@ -69,7 +70,8 @@ export function parseHeader(line: string): SegmentHeader | null {
 // --- internal ---
 
 function isHeader(value: unknown): value is SegmentHeader {
-  const { fence, rewrites = 0, prev } = (value ?? {}) as Partial<SegmentHeader>;
+  const { fence, rewrites = 0, prev, birth = {} } = (value ?? {}) as Partial<SegmentHeader>;
+  if (typeof birth !== "object" || birth === null || Array.isArray(birth)) return false;
   if (prev === undefined || (prev !== null && typeof prev.name !== "string")) return false;
   return [fence, rewrites, prev?.bytes ?? 0].every(isCount);
 }

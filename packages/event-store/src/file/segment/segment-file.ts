@@ -8,7 +8,6 @@ import { formatHeader, type SegmentHeader, segmentName } from "./header.js";
 /** A segment that this process writes. */
 export interface SegmentFile {
   readonly name: string;
-  readonly path: string;
   /** Bytes that are valid: the header and whole records. */
   readonly size: number;
   readonly headerBytes: number;
@@ -30,13 +29,13 @@ export interface SegmentFile {
 
 /** Creates the file with its header; throws without leaving half a header behind that anybody would read. */
 export function createSegmentFile(
-  directory: string,
+  directory: () => string,
   first: number,
   header: SegmentHeader,
   openFiles: OpenFiles,
 ): SegmentFile {
   const name = segmentName(first, randomBytes(4).toString("hex"));
-  const path = join(directory, name);
+  const path = (): string => join(directory(), name);
   const key = {};
   const head = Buffer.from(`${formatHeader(header)}\n`);
   let size = 0;
@@ -44,14 +43,13 @@ export function createSegmentFile(
 
   const fd = (): number =>
     openFiles.use(key, () => {
-      const opened = openSync(path, created ? "r+" : "wx+", 0o600);
+      const opened = openSync(path(), created ? "r+" : "wx+", 0o600);
       created = true;
       return opened;
     });
 
   const file: SegmentFile = {
     name,
-    path,
     key,
     get size() {
       return size;
@@ -79,7 +77,7 @@ export function createSegmentFile(
     fd,
     remove() {
       openFiles.drop(key);
-      rmSync(path, { force: true });
+      rmSync(path(), { force: true });
     },
   };
 

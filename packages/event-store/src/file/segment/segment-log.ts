@@ -34,16 +34,20 @@ export interface SegmentLog {
    * nothing. The next write or sync starts a new segment with everything since the last good one.
    */
   distrust(): void;
+  /** Closes the descriptors; what needs one opens the file again by its name. */
+  letGo(): void;
   close(): void;
 }
 
 export function createSegmentLog(options: {
-  readonly directory: string;
+  /** Where the segments are: asked each time, since a session that is being made gets its name last. */
+  readonly directory: () => string;
   readonly fence: number;
   readonly end: LogEnd;
+  readonly birth?: object | undefined;
   readonly openFiles: OpenFiles;
 }): SegmentLog {
-  const { directory, fence, end, openFiles } = options;
+  const { directory, fence, end, birth, openFiles } = options;
   let writtenSeq = end.lastSeq;
   /** Where the next segment continues, while none is open. */
   let prev = end.prev;
@@ -64,13 +68,17 @@ export function createSegmentLog(options: {
 
   const open = (): SegmentFile => {
     if (current === null) {
-      current = createSegmentFile(directory, writtenSeq + 1, { fence, rewrites, prev }, openFiles);
+      current = createSegmentFile(directory, writtenSeq + 1, { fence, rewrites, prev, birth }, openFiles);
       hasNewFile = true;
     }
     return current;
   };
 
   const openSegments = (): SegmentFile[] => (current === null ? [...closed] : [...closed, current]);
+
+  const letGo = (): void => {
+    for (const file of openSegments()) openFiles.drop(file.key);
+  };
 
   const unsyncedBytes = (): Buffer =>
     Buffer.concat(
@@ -80,7 +88,7 @@ export function createSegmentLog(options: {
   /** Writes everything since the last good sync once more, into a segment of its own. */
   const rewrite = (): void => {
     const bytes = unsyncedBytes();
-    const header = { fence, rewrites: ++rewrites, prev: durable.prev };
+    const header = { fence, rewrites: ++rewrites, prev: durable.prev, birth };
     const file = createSegmentFile(directory, durable.seq + 1, header, openFiles);
     try {
       const { written, wanted } = file.write(bytes);
@@ -90,7 +98,7 @@ export function createSegmentLog(options: {
       file.remove();
       throw error;
     }
-    for (const old of openSegments()) openFiles.drop(old.key);
+    letGo();
     closed = [];
     current = file;
     hasNewFile = true;
@@ -159,12 +167,13 @@ export function createSegmentLog(options: {
       for (const file of point.files) if (file !== current) openFiles.drop(file.key);
       closed = closed.filter((file) => !point.files.includes(file));
     },
+    letGo,
     distrust() {
       distrusted = true;
       hasNewFile = true;
     },
     close() {
-      for (const file of openSegments()) openFiles.drop(file.key);
+      letGo();
       closed = [];
       current = null;
     },

@@ -1,17 +1,17 @@
 import { join } from "node:path";
-import { StoreError, storageError } from "../errors.js";
-import { LIMITS } from "../limits.js";
-import { listDrafts, replaceFile } from "./atomic-file.js";
-import type { OpenFiles } from "./open-files.js";
-import { readRegular } from "./regular-file.js";
-import type { DiskSync } from "./sync.js";
+import { StoreError, storageError } from "../../errors.js";
+import { LIMITS } from "../../limits.js";
+import { listDrafts, replaceFile } from "../atomic-file.js";
+import type { OpenFiles } from "../open-files.js";
+import { readRegular } from "../regular-file.js";
+import type { DiskSync } from "../sync.js";
 
 /** The `summary.json` of sessions, by their directories. */
 export interface Summaries<S> {
-  /** Null when there is none, or it is not a JSON object. */
-  read(directory: string): S | null;
+  /** Null when there is none, it is not a JSON object, or it is too large. */
+  read(directory: string): object | null;
   /** Replaces it in one step, after those that are under way: the last call's summary is the one that stays. */
-  write(directory: string, summary: S): Promise<void>;
+  write(directory: string, summary: S, sync: boolean): Promise<void>;
   /** Resolves when no replacement is under way: for one session, or for all. */
   settled(directory?: string): Promise<unknown>;
   /** Drafts that a killed process left. Only whose session it is writes one: ask while it is ours. */
@@ -24,16 +24,18 @@ export function createSummaries<S extends object>(openFiles: OpenFiles, disk: Di
   return {
     read(directory) {
       try {
-        return parseSummary<S>(openFiles.withRoom(() => readRegular(pathOf(directory), LIMITS.summaryBytes)) ?? "");
+        return parseSummary(openFiles.withRoom(() => readRegular(pathOf(directory), LIMITS.summaryBytes)) ?? "");
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
         throw storageError(error, `cannot read ${pathOf(directory)}`);
       }
     },
-    async write(directory, summary) {
+    async write(directory, summary, sync) {
       const text = formatSummary(summary);
       const write = (writes.get(directory) ?? Promise.resolve()).then(() =>
-        openFiles.replacements.run(() => openFiles.withRoomAsync(() => replaceFile(pathOf(directory), text, disk))),
+        openFiles.replacements.run(() =>
+          openFiles.withRoomAsync(() => replaceFile(pathOf(directory), text, sync ? disk : null)),
+        ),
       );
       const settled = write.catch(() => {});
       writes.set(directory, settled);
@@ -62,16 +64,16 @@ export function formatSummary(summary: object): string {
 }
 
 /** The summary a text holds, or null when it is not a JSON object. */
-export function parseSummary<S extends object>(text: string): S | null {
+export function parseSummary(text: string): object | null {
   try {
-    return asSummary<S>(JSON.parse(text));
+    return asObject(JSON.parse(text));
   } catch {
     return null;
   }
 }
 
-export function asSummary<S extends object>(value: unknown): S | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as S) : null;
+export function asObject(value: unknown): object | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
 }
 
 // --- internal ---

@@ -1,0 +1,211 @@
+/**
+ * `@chimera/acp-schema/summary`: what lists and rollups know of a session without its log. It can be made from the log at any time,
+ * and it is small: however long a prompt is, a list of many sessions fits into memory. An entry of its own, because code that reads
+ * summaries needs no schema.
+ */
+import { FLAG_OPTIONS, type Flags } from "./events/modes.js";
+import { startOf } from "./text.js";
+
+/** Version 1 held the whole first prompt, and no state. */
+export const SUMMARY_VERSION = 2;
+
+/** idle: no turn runs. waiting: a turn waits for somebody to answer a permission request. */
+export type SummaryState = "idle" | "running" | "waiting";
+
+export interface Summary {
+  readonly v: number;
+  readonly session_id: string;
+  readonly run_id: string;
+  readonly started_at: string | null;
+  /** When its last turn ended. */
+  readonly ended_at: string | null;
+  readonly model: string;
+  /** The beginning of the first prompt. */
+  readonly prompt: string;
+  readonly cwd: string;
+  readonly directories: readonly string[];
+  /** The program that made it: otter, ferret. */
+  readonly agent: string;
+  readonly steps: number;
+  readonly tool_calls_total: number;
+  /** 0 for a session that never had a prompt. */
+  readonly turns: number;
+  readonly success: boolean;
+  readonly cost_usd: number;
+  readonly total_tokens: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_tokens: number;
+  readonly error: string | null;
+  readonly title: string | null;
+  readonly state: SummaryState;
+  readonly parent_id?: string;
+  readonly forked_at?: string;
+  /** The settings it was made with, where they differ from what its program started with. */
+  readonly bounds?: SummaryBounds;
+  /** Torn down by its owner: kept as a record of what happened, no longer a session to talk to. */
+  readonly closed?: boolean;
+  /** Of sessions that other programs made. */
+  readonly permission_mode?: string;
+  readonly sandbox?: string;
+  readonly approval?: string;
+}
+
+export interface SummaryBounds extends Partial<Flags> {
+  /** The agent that answers: build, plan. */
+  readonly agent?: string;
+  readonly maxSteps?: number | null;
+  readonly maxCostUsd?: number | null;
+  readonly allowedTools?: readonly string[] | null;
+  readonly options?: Readonly<Record<string, string | boolean>>;
+}
+
+/** What the log of a session does not say. */
+export type Birth = Pick<
+  Summary,
+  "started_at" | "model" | "cwd" | "directories" | "agent" | "parent_id" | "forked_at" | "bounds"
+>;
+
+/**
+ * A summary as a store has it, with every field of the type it must have, none of them long, and the id it is filed under. Another
+ * program's, an older version's or a damaged one is completed. `cwd` is empty where it does not say where it worked.
+ */
+export function readSummary(id: string, stored: object): Summary {
+  if (isCurrent(id, stored)) return stored;
+  const given = stored as Readonly<Record<string, unknown>>;
+  const text = (name: string, length: number): string | null => {
+    const value = given[name];
+    return typeof value === "string" ? beginningOf(value, length) : null;
+  };
+  const time = (name: string): string | null => {
+    const value = text(name, LONG);
+    return Number.isNaN(Date.parse(value ?? "")) ? null : value;
+  };
+  const number = (...names: readonly string[]): number => {
+    for (const name of names) {
+      const value = toNumber(given[name]);
+      if (value !== null) return value;
+    }
+    return 0;
+  };
+  const integer = (...names: readonly string[]): number => Math.trunc(number(...names));
+  const optional = (name: string, value: unknown): object => (value === null ? {} : { [name]: value });
+  const prompt = text("prompt", PROMPT_LENGTH) ?? "";
+  return {
+    v: SUMMARY_VERSION,
+    session_id: id,
+    run_id: id,
+    started_at: time("started_at"),
+    ended_at: time("ended_at"),
+    model: text("model", LONG) ?? "",
+    prompt,
+    cwd: text("cwd", LONG) ?? "",
+    directories: textsOf(given["directories"]),
+    agent: text("agent", LONG) ?? /^[^-]*/.exec(id)![0],
+    steps: integer("steps"),
+    tool_calls_total: integer("tool_calls_total", "tool_calls"),
+    // Other programs do not count: each of their runs had a prompt.
+    turns: given["turns"] === undefined ? 1 : integer("turns"),
+    success: given["success"] === true,
+    cost_usd: number("cost_usd"),
+    total_tokens: integer("total_tokens", "tokens_total"),
+    input_tokens: integer("input_tokens", "prompt_tokens", "tokens_input"),
+    output_tokens: integer("output_tokens", "completion_tokens", "tokens_output"),
+    cache_tokens: integer("cache_tokens", "cache_read_input_tokens", "cache_read_tokens", "cached_tokens"),
+    error: text("error", LONG),
+    title: text("title", TITLE_LENGTH),
+    state: STATES.find((state) => state === given["state"]) ?? "idle",
+    ...optional("parent_id", text("parent_id", LONG)),
+    ...optional("forked_at", time("forked_at")),
+    ...optional("bounds", boundsOf(given["bounds"])),
+    ...optional("closed", given["closed"] === true || null),
+    ...optional("permission_mode", text("permission_mode", LONG)),
+    ...optional("sandbox", text("sandbox", LONG)),
+    ...optional("approval", text("approval", LONG)),
+  };
+}
+
+/** The part of a summary that no record says. */
+export function birthOf(summary: Summary): Birth {
+  const { started_at, model, cwd, directories, agent, parent_id, forked_at, bounds } = summary;
+  return {
+    started_at,
+    model,
+    cwd,
+    directories,
+    agent,
+    ...(parent_id !== undefined && { parent_id }),
+    ...(forked_at !== undefined && { forked_at }),
+    ...(bounds !== undefined && { bounds }),
+  };
+}
+
+/** The summary of a session that no process holds: nothing runs in it, whatever a process that died wrote last. */
+export function unheld(summary: Summary): Summary {
+  return summary.state === "idle" ? summary : { ...summary, state: "idle" };
+}
+
+/**
+ * At most so many characters of a text's beginning, as a text of its own: a piece of a long text keeps all of it in memory.
+ */
+export function beginningOf(text: string, length: number = PROMPT_LENGTH): string {
+  return text.length <= length ? text : (JSON.parse(JSON.stringify(startOf(text, length))) as string);
+}
+
+// --- internal ---
+
+const PROMPT_LENGTH = 200;
+const TITLE_LENGTH = 200;
+/** Longer than any path, name or message that somebody reads in a list. */
+const LONG = 4096;
+const MOST_DIRECTORIES = 256;
+const MOST_OPTIONS = 64;
+const STATES: readonly SummaryState[] = ["idle", "running", "waiting"];
+
+/** True for a summary that this version wrote, which needs no second look. One with bounds does: they say what may be done. */
+function isCurrent(id: string, stored: object): stored is Summary {
+  const { v, session_id, cwd, prompt, turns, state, bounds } = stored as Partial<Record<keyof Summary, unknown>>;
+  return (
+    v === SUMMARY_VERSION &&
+    session_id === id &&
+    typeof cwd === "string" &&
+    typeof prompt === "string" &&
+    prompt.length <= PROMPT_LENGTH &&
+    typeof turns === "number" &&
+    typeof state === "string" &&
+    bounds === undefined
+  );
+}
+
+function textsOf(value: unknown): string[] {
+  const texts = Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+  return texts.slice(0, MOST_DIRECTORIES).map((text) => beginningOf(text, LONG));
+}
+
+function boundsOf(value: unknown): SummaryBounds | null {
+  if (typeof value !== "object" || value === null) return null;
+  const given = value as Readonly<Record<string, unknown>>;
+  const { agent, maxSteps, maxCostUsd, allowedTools, options } = given;
+  const flags = Object.values(FLAG_OPTIONS).filter((flag) => typeof given[flag] === "boolean");
+  return {
+    ...Object.fromEntries(flags.map((flag) => [flag, given[flag]])),
+    ...(typeof agent === "string" && { agent: beginningOf(agent, LONG) }),
+    ...(maxSteps !== undefined && { maxSteps: toNumber(maxSteps) }),
+    ...(maxCostUsd !== undefined && { maxCostUsd: toNumber(maxCostUsd) }),
+    ...(allowedTools !== undefined && { allowedTools: Array.isArray(allowedTools) ? textsOf(allowedTools) : null }),
+    ...(typeof options === "object" && options !== null && { options: optionsOf(options) }),
+  };
+}
+
+function optionsOf(given: object): Record<string, string | boolean> {
+  const known = Object.entries(given).flatMap(([id, value]): [string, string | boolean][] => {
+    if (typeof value === "boolean") return [[id, value]];
+    return typeof value === "string" ? [[id, beginningOf(value, LONG)]] : [];
+  });
+  return Object.fromEntries(known.slice(0, MOST_OPTIONS));
+}
+
+function toNumber(value: unknown): number | null {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : null;
+}

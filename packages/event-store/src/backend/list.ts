@@ -1,0 +1,93 @@
+import { StoreError } from "../errors.js";
+import { sessionPrefix, sessionTime } from "../session-id.js";
+import type { ListedSession, ListFilter, ListOptions } from "../types.js";
+
+/** Looks a session up; null when it is gone, or nothing of it can be read. */
+export interface RowSource<S> {
+  /** What a row costs without its summary. */
+  touched(id: string): number | null;
+  row(id: string): ListedSession<S> | null | Promise<ListedSession<S> | null>;
+}
+
+/**
+ * Filters, orders (newest first, ties by id) and cuts one page, looking up no more rows than it must. A page ends at a place
+ * in the order, not at an offset, so sessions that come and go between pages neither repeat nor hide others.
+ */
+export async function pageOf<S extends object>(
+  ids: Iterable<string>,
+  source: RowSource<S>,
+  options: ListOptions<S>,
+): Promise<{ sessions: ListedSession<S>[]; next: string | null }> {
+  const { prefixes, since, order = "created", limit = Number.POSITIVE_INFINITY, after, known } = options;
+  const start = after === undefined ? null : parsePlace(after);
+  const touched = (id: string): number => known?.get(id)?.touched ?? source.touched(id) ?? 0;
+  const keyed: Place[] = [];
+  for (const id of ids) {
+    if (prefixes !== undefined && !prefixes.includes(sessionPrefix(id))) continue;
+    // An id chosen by a person says no time: its last write stands in.
+    let created = sessionTime(id);
+    if (Number.isNaN(created)) created = touched(id);
+    if (since !== undefined && created < since) continue;
+    const place: Place = [order === "touched" ? touched(id) : created, id];
+    if (start === null || comparePlaces(place, start) > 0) keyed.push(place);
+  }
+  keyed.sort(comparePlaces);
+  const sessions: ListedSession<S>[] = [];
+  let last: Place | null = null;
+  for (const place of keyed) {
+    const found = known?.get(place[1]) ?? source.row(place[1]);
+    const row = found instanceof Promise ? await found : found;
+    if (row === null || !matches(row.summary, options)) continue;
+    if (sessions.length >= limit) return { sessions, next: last === null ? null : formatPlace(last) };
+    sessions.push(row);
+    last = place;
+  }
+  return { sessions, next: null };
+}
+
+/** True for the summary of a session that had a prompt; for one that does not say, too. */
+export function isPrompted(summary: object): boolean {
+  return (summary as Listed).turns !== 0;
+}
+
+// --- internal ---
+
+/** The fields of a summary that lists look at. */
+interface Listed {
+  readonly cwd?: unknown;
+  readonly model?: unknown;
+  readonly state?: unknown;
+  readonly turns?: unknown;
+  readonly closed?: unknown;
+}
+
+function matches(summary: object, { cwd, model, state, prompted, closed }: ListFilter): boolean {
+  const fields: Listed = summary;
+  if (cwd !== undefined && fields.cwd !== cwd) return false;
+  if (model !== undefined && fields.model !== model) return false;
+  if (state !== undefined && fields.state !== state) return false;
+  if (prompted !== undefined && isPrompted(summary) !== prompted) return false;
+  return closed === undefined || (fields.closed === true) === closed;
+}
+
+type Place = readonly [key: number, id: string];
+
+function comparePlaces(a: Place, b: Place): number {
+  return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
+}
+
+function formatPlace(place: Place): string {
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
+}
+
+function parsePlace(text: string): Place {
+  try {
+    const place: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
+    if (Array.isArray(place) && typeof place[0] === "number" && typeof place[1] === "string") {
+      return [place[0], place[1]];
+    }
+  } catch {
+    // Reported below, like every other text that this store did not make.
+  }
+  throw new StoreError("invalid_id", "not a page cursor of this store");
+}

@@ -1,0 +1,251 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { isPrompted } from "../../backend/list.js";
+import { readEntries } from "../../backend/replay.js";
+import { LIMITS } from "../../limits.js";
+import { isStorableId } from "../../session-id.js";
+import type { EventBody, ListedSession, SummaryForm } from "../../types.js";
+import { createDirectoryView } from "../directory-view.js";
+import { readRegular } from "../regular-file.js";
+import type { LogFiles } from "../segment/log-files.js";
+import { replayOf } from "../segment/replay-log.js";
+import { readIndexFile, writeIndexFile } from "./index-file.js";
+import { asObject, parseSummary } from "./summaries.js";
+
+/**
+ * The summaries of all sessions, so that a list does not open each one. Every use is checked against the summary file's
+ * inode, size and time: the index is a copy that may be thrown away, never the truth. Where a summary is lost, or says that nothing
+ * was asked yet although there is a log, the log is the truth and the row is made from it.
+ */
+export interface SessionIndex<S> {
+  /** Every session directory. */
+  ids(): readonly string[];
+  /** Epoch milliseconds of a session's last write; null when nothing of it can be read. `checked`: the rows were just refreshed. */
+  touched(id: string, checked: boolean): number | null;
+  /** The row of a session; null when neither its summary nor its log can be read. */
+  row(id: string, work: ListWork): ListedSession<S> | null | Promise<ListedSession<S> | null>;
+  /** Brings the rows of all sessions up to date, giving way to other work in between, and saves them when much changed. */
+  refresh(ids: readonly string[]): Promise<void>;
+}
+
+/** What one list may do. */
+export interface ListWork {
+  /** The rows were just refreshed. */
+  readonly checked: boolean;
+  /** Bytes of logs that it may still read. */
+  logBytes: number;
+  readonly onUnreadable?: ((id: string) => void) | undefined;
+}
+
+interface Row<S> {
+  /** Of the summary; 0 when there is none. */
+  readonly ino: number;
+  readonly size: number;
+  /** Of the summary; of the session's directory when there is none. */
+  readonly mtimeMs: number;
+  /** The log that the row was made from; null when the summary was enough. */
+  readonly log: LogMark | null;
+  /** Its JSON until somebody asks for it; null when there is no summary in it. */
+  summary: S | string | null;
+}
+
+/** How long a log is and when it was last written: as long as these stay, so does what is made from it. */
+type LogMark = readonly [bytes: number, mtimeMs: number];
+
+const INDEX_NAME = "index.ndjson";
+/** Rows checked between two turns of the event loop: about a millisecond of work. */
+const SLICE = 200;
+/** A summary of our own is far smaller. A larger one is cut to size as soon as it is read. */
+const SMALL = 16 * 1024;
+const LOG_FILE = /^event-.*\.(nd)?json$/;
+
+export function createSessionIndex<E extends EventBody, S extends object>(deps: {
+  readonly directory: string;
+  readonly filesOf: (directory: string) => LogFiles;
+  readonly form: SummaryForm<E, S> | undefined;
+}): SessionIndex<S> {
+  const { directory, form } = deps;
+  const path = join(directory, INDEX_NAME);
+  let rows: Map<string, Row<S>> | null = null;
+  let changed = 0;
+  const names = createDirectoryView(directory, () =>
+    readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && entry.name !== INDEX_NAME && isStorableId(entry.name))
+      .map((entry) => entry.name),
+  );
+
+  const shaped = (id: string, stored: object | null): S | null =>
+    stored === null ? null : form === undefined ? (stored as S) : form.read(id, stored);
+
+  const loaded = (): Map<string, Row<S>> => {
+    rows ??= loadRows<S>(path, shaped);
+    return rows;
+  };
+
+  const keep = (id: string, row: Row<S> | undefined): Row<S> | undefined => {
+    if (row !== undefined) loaded().set(id, row);
+    else loaded().delete(id);
+    changed++;
+    return row;
+  };
+
+  const summaryOf = (id: string, row: Row<S>): S | null => {
+    if (typeof row.summary === "string") row.summary = shaped(id, parseSummary(row.summary));
+    return row.summary;
+  };
+
+  /** The row as its summary file says; the one known while the file is as it was. */
+  const current = (id: string): Row<S> | undefined => {
+    const before = loaded().get(id);
+    // Not `join`, which costs as much as the call it is for: an id holds nothing that needs it.
+    const file = `${directory}/${id}/summary.json`;
+    try {
+      const stats = statSync(file, { throwIfNoEntry: false });
+      if (stats === undefined) {
+        const { mtimeMs } = statSync(`${directory}/${id}`);
+        return before?.ino === 0 ? before : keep(id, { ino: 0, size: 0, mtimeMs, log: null, summary: null });
+      }
+      const { ino, size, mtimeMs } = stats;
+      if (before?.mtimeMs === mtimeMs && before.size === size && before.ino === ino) return before;
+      const text = readRegular(file, LIMITS.summaryBytes);
+      const isLong = text !== null && text.length > SMALL;
+      const summary = isLong ? shaped(id, parseSummary(text)) : text;
+      return keep(id, { ino, size, mtimeMs, log: null, summary });
+    } catch {
+      return before === undefined ? undefined : keep(id, undefined);
+    }
+  };
+
+  const listed = (id: string, row: Row<S>): ListedSession<S> | null => {
+    const summary = summaryOf(id, row);
+    return summary === null ? null : { id, summary, touched: touchedOf(row) };
+  };
+
+  /** The row of a session whose summary is not enough, made from its log. */
+  const derived = async (id: string, row: Row<S>, work: ListWork): Promise<ListedSession<S> | null> => {
+    const unreadable = (): null => {
+      work.onUnreadable?.(id);
+      return null;
+    };
+    const stored = summaryOf(id, row);
+    try {
+      const log = markOf(join(directory, id));
+      if (log[0] === 0) return listed(id, row);
+      if (row.log?.[0] === log[0] && row.log[1] === log[1]) return listed(id, row);
+      if (form === undefined) return stored === null ? unreadable() : listed(id, row);
+      // The next list makes this summary again.
+      if (work.logBytes <= 0) return unreadable();
+      work.logBytes -= log[0];
+      const files = deps.filesOf(join(directory, id));
+      const born = files.chain().segments.find((segment) => segment.header?.birth)?.header?.birth;
+      const entries = readEntries<E>(() => replayOf<E>(files), { from: 0, to: Number.MAX_SAFE_INTEGER });
+      const summary = await form.derive(id, { ...stored, ...born }, entries);
+      return listed(id, keep(id, { ...row, log, summary })!);
+    } catch {
+      return stored === null ? unreadable() : listed(id, row);
+    }
+  };
+
+  const save = (): void => {
+    if (changed < Math.max(SLICE, loaded().size / 20)) return;
+    try {
+      writeIndexFile(path, linesOf(loaded(), summaryOf));
+      changed = 0;
+    } catch {
+      // Without the file the next process reads the summaries once more.
+    }
+  };
+
+  const find = (id: string, checked: boolean): Row<S> | undefined => (checked ? loaded().get(id) : current(id));
+
+  return {
+    ids() {
+      try {
+        return names();
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+        throw error;
+      }
+    },
+    touched(id, checked) {
+      const row = find(id, checked);
+      return row === undefined ? null : touchedOf(row);
+    },
+    row(id, work) {
+      const row = find(id, work.checked);
+      if (row === undefined) return null;
+      const summary = summaryOf(id, row);
+      const isEnough = summary !== null && (form === undefined || isPrompted(summary)) && row.log === null;
+      return isEnough ? listed(id, row) : derived(id, row, work);
+    },
+    async refresh(ids) {
+      // Before the first wait: a session made meanwhile is not among the ids, and a list that began later has its row already.
+      const known = new Set(ids);
+      for (const id of loaded().keys()) if (!known.has(id)) loaded().delete(id);
+      for (let i = 0; i < ids.length; i += SLICE) {
+        for (const id of ids.slice(i, i + SLICE)) current(id);
+        await nextTurn();
+      }
+      save();
+    },
+  };
+}
+
+// --- internal ---
+
+function touchedOf({ mtimeMs, log }: Row<unknown>): number {
+  return Math.floor(Math.max(mtimeMs, log?.[1] ?? 0));
+}
+
+/** All zeros for a session without a record. A machine that went down while it was made may leave its name and nothing in it. */
+function markOf(directory: string): LogMark {
+  let bytes = 0;
+  let newest = 0;
+  for (const name of readdirSync(directory)) {
+    if (!LOG_FILE.test(name)) continue;
+    const stats = statSync(`${directory}/${name}`, { throwIfNoEntry: false });
+    bytes += stats?.size ?? 0;
+    newest = Math.max(newest, stats?.mtimeMs ?? 0);
+  }
+  return [bytes, newest];
+}
+
+/** The order differs from that of 0.1, which takes such a line for one that is out of date. */
+type Line = [id: string, log: LogMark | null, ino: number, size: number, mtimeMs: number, summary: unknown];
+
+function* linesOf<S extends object>(
+  rows: ReadonlyMap<string, Row<S>>,
+  summaryOf: (id: string, row: Row<S>) => S | null,
+): Iterable<string> {
+  for (const [id, row] of rows) {
+    const line: Line = [id, row.log, row.ino, row.size, row.mtimeMs, summaryOf(id, row)];
+    yield JSON.stringify(line);
+  }
+}
+
+/** None when the file cannot be read, or is not as it was written. */
+function loadRows<S extends object>(
+  path: string,
+  shaped: (id: string, stored: object | null) => S | null,
+): Map<string, Row<S>> {
+  const rows = new Map<string, Row<S>>();
+  try {
+    const isWhole = readIndexFile(path, (lines) => {
+      // Many at once: ten thousand small texts take twice as long.
+      const saved = JSON.parse(`[${lines.replaceAll("\n", ",")}]`) as Line[];
+      for (const [id, log, ino, size, mtimeMs, summary] of saved)
+        rows.set(id, {
+          log: Array.isArray(log) ? log : null,
+          ino,
+          size,
+          mtimeMs,
+          summary: shaped(id, asObject(summary)),
+        });
+    });
+    if (isWhole) return rows;
+  } catch {
+    // The summaries are read once more.
+  }
+  return new Map();
+}

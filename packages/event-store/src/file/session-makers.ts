@@ -1,0 +1,143 @@
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Import } from "../backend/backend.js";
+import { withChecksum } from "../backend/encode.js";
+import { lastOf } from "../backend/entry.js";
+import { type Claim, claimUnseen } from "../claim/claim.js";
+import type { Heartbeat } from "../claim/heartbeat.js";
+import { StoreError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import type { Entry, EventBody, SummaryForm } from "../types.js";
+import type { OpenLog } from "./held-log.js";
+import { type DraftDirectory, draftSessionDirectory } from "./index/session-directory.js";
+import { formatSummary } from "./index/summaries.js";
+import type { OpenFiles } from "./open-files.js";
+import { EMPTY_LOG, type LogEnd } from "./segment/log-end.js";
+import type { LogFiles } from "./segment/log-files.js";
+import { replayOf } from "./segment/replay-log.js";
+import { createSegmentLog, type SegmentLog } from "./segment/segment-log.js";
+import type { DiskSync } from "./sync.js";
+
+/** The ways a session comes into being. Each appears in one step, whole: a crash before it leaves nothing that a list shows. */
+export interface SessionMakers<E extends EventBody, S extends object> {
+  create(directory: string, summary: S): OpenLog;
+  /** The records of a log up to a number, verbatim. */
+  copy(source: LogFiles, directory: string, options: { upTo: number; summary: S }): Promise<OpenLog>;
+  importLog(directory: string, log: Import<E, S>): Promise<void>;
+}
+
+export function createSessionMakers<E extends EventBody, S extends object>(deps: {
+  readonly openFiles: OpenFiles;
+  readonly disk: DiskSync;
+  readonly heartbeat: Heartbeat;
+  readonly form: SummaryForm<E, S> | undefined;
+}): SessionMakers<E, S> {
+  const { openFiles, disk, heartbeat, form } = deps;
+
+  const start = (draft: DraftDirectory, summary: S): SegmentLog => {
+    const text = formatSummary(summary);
+    openFiles.withRoom(() => writeFileSync(join(draft.path, "summary.json"), text, { mode: 0o600 }));
+    return startLog(draft, 1, EMPTY_LOG, birthOf(form, summary), openFiles);
+  };
+  /** Gives the draft its name, held by this process. */
+  const publish = (draft: DraftDirectory, directory: string): { claim: Claim; unsynced: string[] } => {
+    const claim = openFiles.withRoom(() => claimUnseen(join(draft.path, "claim"), join(directory, "claim"), heartbeat));
+    draft.publish();
+    return { claim, unsynced: unsyncedOf(draft) };
+  };
+
+  return {
+    create(directory, summary) {
+      const draft = draftSessionDirectory(directory);
+      try {
+        const segments = start(draft, summary);
+        return { segments, lastSeq: 0, lastTs: "", ...publish(draft, directory) };
+      } catch (error) {
+        draft.discard();
+        throw error;
+      }
+    },
+
+    async copy(source, directory, { upTo, summary }) {
+      const draft = draftSessionDirectory(directory);
+      let segments: SegmentLog | null = null;
+      try {
+        const copied = start(draft, summary);
+        segments = copied;
+        let [lastSeq, lastTs] = [0, ""];
+        await replayOf<E>(source)({ from: 0, to: upTo }, (batch) => {
+          lastSeq = lastOf(batch[batch.length - 1]!);
+          // Lost records have no line in the copy: the gap says so, before the next record too.
+          const lines = batch.flatMap((entry) => ("line" in entry ? withChecksum(entry) : []));
+          writeAll(copied, lines);
+          lastTs = lines.at(-1)?.event.ts ?? lastTs;
+        });
+        // Windows does not rename a directory with an open file in it.
+        copied.letGo();
+        return { segments, lastSeq, lastTs, ...publish(draft, directory) };
+      } catch (error) {
+        // While it is open, a file that is gone still takes its room on a disk that may be full.
+        segments?.close();
+        draft.discard();
+        throw error;
+      }
+    },
+
+    async importLog(directory, { summary, batches, onReplace }) {
+      const draft = draftSessionDirectory(directory, { replaces: onReplace !== null });
+      let segments: SegmentLog | null = null;
+      try {
+        segments = start(draft, summary);
+        for await (const batch of batches) writeAll(segments, batch);
+        for (const file of segments.syncPoint().files) await disk.data(file.fd);
+        for (const path of unsyncedOf(draft)) await disk.path(path);
+        segments.close();
+        onReplace?.();
+        await (onReplace === null ? draft.publish() : draft.replace());
+        await disk.path(dirname(directory));
+      } catch (error) {
+        segments?.close();
+        draft.discard();
+        throw error;
+      }
+    },
+  };
+}
+
+/** The end of a log, to be continued by a writer of this fence. */
+export function startLog(
+  place: { readonly path: string },
+  fence: number,
+  end: LogEnd,
+  birth: object | undefined,
+  openFiles: OpenFiles,
+): SegmentLog {
+  return createSegmentLog({
+    directory: () => place.path,
+    // A directory that lost its claim files in a crash starts counting anew; its segments must not.
+    fence: Math.max(fence, end.chain.fence + 1),
+    end,
+    birth,
+    openFiles,
+  });
+}
+
+/** What the headers of a session's segments say of its birth; nothing when that would be too long for a header. */
+export function birthOf<S extends object>(
+  form: SummaryForm<never, S> | undefined,
+  summary: S | null,
+): object | undefined {
+  const birth = summary === null ? undefined : form?.birth(summary);
+  return birth !== undefined && Buffer.byteLength(JSON.stringify(birth)) <= LIMITS.birthBytes ? birth : undefined;
+}
+
+// --- internal ---
+
+function writeAll(segments: SegmentLog, lines: readonly Entry<EventBody>[]): void {
+  if (segments.write(lines) < lines.length) throw new StoreError("storage_full", "short write, the disk is full");
+}
+
+/** The paths that a crash of the machine may still take back. */
+function unsyncedOf({ path, changed }: DraftDirectory): string[] {
+  return [join(path, "summary.json"), path, ...changed];
+}
