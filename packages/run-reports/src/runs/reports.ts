@@ -1,6 +1,5 @@
 /** The reports over a selection of runs: a list, what they cost, and figures. */
-import type { Run } from "./run.js";
-import { modelFilter, type RunQuery, type RunStore, selectRuns, sinceFilter } from "./select.js";
+import { modelFilter, type Run, type RunQuery, type RunStore, selectRuns, sinceFilter } from "./select.js";
 import { type ModelTotals, type Totals, totalsByModel, totalsOf } from "./totals.js";
 
 export type RunRow = Pick<
