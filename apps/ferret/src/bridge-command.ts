@@ -1,7 +1,7 @@
 /** `bridge`: one session, new or by its id, with a remote console as its only client, until a signal comes or the remote refuses. */
 import type { BridgeExit } from "@chimera/bridge";
 import { type Invocation, openEngine, UsageError, untilEnd } from "@chimera/host";
-import { createBridgeExtension } from "../extensions/bridge.js";
+import { createBridgeExtension } from "./bridge.js";
 
 /** Exit codes: 0 stopped, 1 the remote is of no use, 2 the token was refused, or usage. */
 export async function runBridge(invocation: Invocation): Promise<number> {

@@ -1,3 +1,4 @@
+/** Values as a document shows them. */
 import { stripVTControlCharacters } from "node:util";
 import { startOf } from "@chimera/acp-schema/text";
 
@@ -12,6 +13,19 @@ export function plainText(text: string): string {
     const code = character.charCodeAt(0);
     return code < 0x20 ? String.fromCharCode(SIGNS + code) : "\ufffd";
   });
+}
+
+/** Text for any place in a page, between tags or inside a quoted attribute. */
+export function escapeHtml(text: string): string {
+  return plainText(text).replace(/[&<>"']/g, (character) => ENTITIES[character]!);
+}
+
+/** `850 ms`, `12.4 s`, `3 min 5 s`. Rounded before it is split, so that no part says 60. */
+export function formatDuration(ms: number): string {
+  if (ms < 999.5) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 // --- internal ---
@@ -29,3 +43,11 @@ function beginning(text: string): string {
 const SIGNS = 0x2400;
 const CONTROL = /(?![\t\n])\p{Cc}/gu;
 const HALF_PAIR = /\p{Cs}/gu;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};

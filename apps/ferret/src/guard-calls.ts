@@ -1,8 +1,8 @@
-/** The sandbox mode as a wall in front of every call: one that would leave it is a violation, whoever allowed it. */
+/** The sandbox mode as a wall in front of every call: one that would leave it is a violation, even if a rule or a person allowed it. */
 import type { Policy, PolicyCall, PolicyContext, PolicyDecision } from "@chimera/agent";
 import { type FileAccessOptions, type FileUse, fileAccess, type OsSandbox, SANDBOX_MODES } from "@chimera/sandbox";
 import { classify } from "@chimera/sandbox/classify";
-import type { ProjectBounds } from "../project-bounds.js";
+import type { ProjectBounds } from "./settings.js";
 
 export interface GuardOptions extends Omit<FileAccessOptions, "mode" | "workspace"> {
   readonly modeIn: ProjectBounds["sandbox"];

@@ -5,8 +5,7 @@ import { lazyMethods } from "@chimera/acp-server";
 import { type ExtensionContext, type ProgramExtension, UsageError } from "@chimera/host";
 import { type OsSandbox, SANDBOX_MODES, type SandboxMode } from "@chimera/sandbox";
 import { type Session, SessionError } from "@chimera/session";
-import { projectBounds } from "../project-bounds.js";
-import { chosen } from "../shorthand.js";
+import { chosen, projectBounds } from "./settings.js";
 
 const DESCRIPTIONS: Readonly<Record<SandboxMode, string>> = {
   "read-only": "Nothing is written, nothing reaches the network",
@@ -45,7 +44,7 @@ export const sandboxExtension: ProgramExtension = {
         ],
         methods: (connection) =>
           lazyMethods(["session/setSandbox"], async () =>
-            (await import("../methods/set-sandbox.js")).setSandbox(connection, modeIn),
+            (await import("./methods.js")).setSandbox(connection, modeIn),
           ),
       },
       commands: [
@@ -59,8 +58,7 @@ export const sandboxExtension: ProgramExtension = {
           },
         },
       ],
-      agent: async () =>
-        (await import("../confinement/agent-parts.js")).confinementParts({ mode, modeIn, osSandbox, context }),
+      agent: async () => (await import("./confine.js")).confinementParts({ mode, modeIn, osSandbox, context }),
     };
   },
 };
@@ -85,7 +83,7 @@ function warningsOf(mode: SandboxMode, osSandbox: OsSandbox): string[] {
     : [];
 }
 
-/** What is asked for by name and never offered: an editor's terminal cannot be confined. */
+/** Tools that the user allows by name and that are never offered: an editor's terminal cannot be confined. */
 function uselessTools(mode: SandboxMode, { values }: ExtensionContext): string[] {
   const named = (values.allowed_tools ?? []).some((name) => name.trim().toLowerCase() === "acp_terminal");
   return named && SANDBOX_MODES[mode].confined

@@ -2,10 +2,13 @@
 import type { Policy, PolicyCall, PolicyContext, PolicyDecision } from "@chimera/agent";
 import type { AgentParts } from "@chimera/host";
 import { classify } from "@chimera/sandbox/classify";
-import type { Approvals } from "./approvals.js";
-import type { ApprovalPreset } from "./preset.js";
+import type { Settings } from "@chimera/session";
+import type { ApprovalPreset } from "./settings.js";
 
-export function approvalParts({ within }: Approvals): AgentParts {
+/** The preset that counts for a session in `cwd` that has these options. */
+type PresetWithin = (options: Settings["options"] | undefined, cwd: string) => ApprovalPreset;
+
+export function approvalParts(within: PresetWithin): AgentParts {
   return {
     narrow: (policy) => ({
       ...policy,
