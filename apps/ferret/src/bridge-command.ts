@@ -1,6 +1,6 @@
 /** `bridge`: one session, new or by its id, with a remote console as its only client, until a signal comes or the remote refuses. */
 import type { BridgeExit } from "@chimera/bridge";
-import { type Invocation, openEngine, UsageError, untilEnd } from "@chimera/host";
+import { type Invocation, openCore, UsageError, untilEnd } from "@chimera/host";
 import { createBridgeExtension } from "./bridge.js";
 
 /** Exit codes: 0 stopped, 1 the remote is of no use, 2 the token was refused, or usage. */
@@ -20,20 +20,19 @@ export async function runBridge(invocation: Invocation): Promise<number> {
   });
   const extensions = async () =>
     (await profile.extensions()).map((extension) => (extension.name === own.name ? own : extension));
-  const { engine, config, log } = await openEngine({ ...invocation, profile: { ...profile, extensions } });
+  const { core, config, log } = await openCore({ ...invocation, profile: { ...profile, extensions } });
 
   const [id] = operands;
   try {
-    const session =
-      id === undefined ? await engine.sessions.create({ cwd: config.cwd }) : await engine.sessions.load(id);
+    const session = id === undefined ? await core.sessions.create({ cwd: config.cwd }) : await core.sessions.load(id);
     say(`session ${session.id} (stop with Ctrl-C)`);
     await Promise.race([ended, untilEnd(process, log)]);
   } catch (error) {
     say(error instanceof Error ? error.message : String(error));
-    await engine.close();
+    await core.close();
     return 1;
   }
-  await engine.close();
+  await core.close();
   const { code, message } = await ended;
   if (code !== 0) say(`bridge ended: ${message}`);
   return code;

@@ -15,7 +15,7 @@ type SwitchApproval = (
 export function setApproval(context: ConnectionContext, switchTo: SwitchApproval): Methods {
   return rowsOf(agentMethods, {
     "session/setApproval": async ({ sessionId, preset }) => {
-      const { sessions } = await context.engine();
+      const { sessions } = await context.core();
       return switchTo(await sessions.load(sessionId), preset, context.origin);
     },
   });
@@ -25,7 +25,7 @@ export function setApproval(context: ConnectionContext, switchTo: SwitchApproval
 export function setSandbox(context: ConnectionContext, modeIn: ProjectBounds["sandbox"]): Methods {
   return rowsOf(agentMethods, {
     "session/setSandbox": async ({ sessionId, mode: requested }) => {
-      const { sessions } = await context.engine();
+      const { sessions } = await context.core();
       const mode = modeIn((await sessions.load(sessionId)).cwd);
       if (requested === undefined) return { mode };
       return { mode, requested, restartRequired: true, message: "restart required" };

@@ -1,7 +1,7 @@
 /** What every dialect and every extension is built from. */
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { ConnectionSessions } from "./connection-sessions.js";
-import type { Engine } from "./engine.js";
+import type { Core } from "./core.js";
 
 export interface ProgramInfo {
   readonly name: string;
@@ -11,7 +11,7 @@ export interface ProgramInfo {
 
 export interface ConnectionContext {
   readonly connection: Connection;
-  readonly engine: () => Promise<Engine>;
+  readonly core: () => Promise<Core>;
   readonly sessions: ConnectionSessions;
   readonly program: ProgramInfo;
   readonly defaultCwd: string;

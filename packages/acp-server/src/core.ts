@@ -23,8 +23,8 @@ export interface SessionOption {
   set?(session: Session, value: string, origin?: string): Promise<void>;
 }
 
-/** The engine behind a connection; loaded when the first session is asked for, so that `initialize` is answered at once. */
-export interface Engine {
+/** The core behind a connection; loaded when the first session is asked for, so that `initialize` is answered at once. */
+export interface Core {
   readonly sessions: Sessions;
   readonly palette: SlashPalette;
   models(): readonly Choice[];

@@ -1,10 +1,11 @@
 /** The composition root: stores, agent and sessions from flags, environment and paths. Loaded when the first session is. */
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import type { Engine } from "@chimera/acp-server";
-import type { Tool } from "@chimera/agent";
-import { createAgentList } from "@chimera/agent/agents";
+import type { Core } from "@chimera/acp-server";
+import type { Tool, Trace } from "@chimera/agent";
+import { type CodingAgent, createAgentList, opening } from "@chimera/agent/agents";
 import {
   type Chain,
   defaultModel,
@@ -18,21 +19,38 @@ import {
 } from "@chimera/agent/providers";
 import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import { createSessions, createSlashPalette, recoverRestores, SessionError, sessionSummaries } from "@chimera/session";
-import type { RecoveryReport } from "@chimera/snapshot-store";
-import { type AgentSources, loadAgent, openCodingAgent } from "./coding-agent.js";
+import {
+  type Agent,
+  createSessions,
+  createSlashPalette,
+  recoverRestores,
+  SessionError,
+  sessionSummaries,
+} from "@chimera/session";
+import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
+import type { Config } from "./config/read-config.js";
 import { createEffort } from "./effort.js";
+import type { AgentParts, StartedExtension } from "./extension.js";
+import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
+import type { Profile } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
-import { createLazySnapshots } from "./snapshots.js";
-import { createTurnAgent } from "./turn-agent.js";
 
-export interface EngineOptions extends AgentSources {
+interface AgentSources {
+  readonly profile: Profile;
+  readonly env: NodeJS.ProcessEnv;
+  readonly config: Config;
+  readonly extensions: readonly StartedExtension[];
+  /** @defaultValue nothing is traced to the turn it was done for */
+  readonly trace?: Trace;
+}
+
+export interface CoreOptions extends AgentSources {
   readonly log: Log;
 }
 
-export interface RunningEngine extends Engine {
+export interface RunningCore extends Core {
   /** Every tool of the program, but for those of MCP servers. */
   tools(): Promise<readonly Tool[]>;
   /** Those that a session without an editor gets, unless it asks for fewer. */
@@ -45,7 +63,7 @@ export interface RunningEngine extends Engine {
   close(): Promise<void>;
 }
 
-export async function createEngine(options: EngineOptions): Promise<RunningEngine> {
+export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const { profile, env, config, extensions, log } = options;
   const { chain } = profile;
   const { paths, values } = config;
@@ -85,7 +103,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
     const { acpServer } = await import("./serve/acp.js");
     const { cwd, values } = config;
     const historyLimit = values.acp_history;
-    return acpServer({ profile, engine: async () => engine, extensions, cwd, forced: null, historyLimit, log });
+    return acpServer({ profile, core: async () => core, extensions, cwd, forced: null, historyLimit, log });
   };
   const onRecovered = ({ sessionId: session, result, message }: RecoveryReport) => {
     const said = result === "failed" ? "an interrupted undo is still unfinished" : "an interrupted undo was settled";
@@ -134,7 +152,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
   if (existsSync(paths.snapshots)) turns.expectTurn();
   /** What the person who started the program lets any session have: a session may ask for less of it. */
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
-  const engine: RunningEngine = {
+  const core: RunningCore = {
     sessions,
     palette,
     options: [effort.option],
@@ -164,7 +182,7 @@ export async function createEngine(options: EngineOptions): Promise<RunningEngin
       }
     },
   };
-  return engine;
+  return core;
 }
 
 // --- internal ---
@@ -205,4 +223,128 @@ function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, row
     // A model whose key is missing is named all the same: the first prompt says what is wrong.
     return { provider: "", model };
   }
+}
+
+/** Its code alone. */
+function loadAgent() {
+  return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/providers")]);
+}
+
+async function openCodingAgent({ profile, env, config, extensions, trace }: AgentSources): Promise<CodingAgent> {
+  const { paths, values } = config;
+  const [{ createCodingAgent }, { createModels }] = await loadAgent();
+  return createCodingAgent({
+    resolveModel: createModels({
+      env,
+      chain: profile.chain,
+      packages: { rows: values.providers, directory: paths.root },
+    }),
+    home: paths.home,
+    env,
+    permissionsFile: paths.permissions,
+    rememberedDirectory: paths.remembered,
+    auditDirectory: paths.audit,
+    outputsDirectory: paths.outputs,
+    ...(await joinAgentParts(extensions)),
+    ...(trace && { trace }),
+    ...(values.mcp !== null && { mcpFile: values.mcp }),
+  });
+}
+
+/** All parts as one: each narrows what the ones before it left. */
+async function joinAgentParts(extensions: readonly StartedExtension[]): Promise<AgentParts> {
+  const parts = await Promise.all(
+    extensions.map(async (extension): Promise<AgentParts> => (await extension.agent?.()) ?? {}),
+  );
+  const narrowing = parts.flatMap(({ narrow }) => narrow ?? []);
+  return {
+    ...Object.assign({}, ...parts),
+    narrow: (policy) => narrowing.reduce((current, narrow) => narrow(current), policy),
+  };
+}
+
+/** The agent. Its code is half of the program's, so it is loaded after the first session was answered for, not with it. */
+interface TurnAgent {
+  readonly agent: Agent;
+  /** A session is open, so a turn may come: loads its code once the session was answered for and nobody waits. */
+  expectTurn(): void;
+  /** The built-in tools and those of extensions. */
+  tools(): Promise<readonly Tool[]>;
+  closeSession(sessionId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<CodingAgent>): TurnAgent {
+  const coding = lazily(open);
+  let expected: NodeJS.Timeout | undefined;
+  return {
+    agent: (turn, context) => {
+      clearTimeout(expected);
+      return opening(async () => ({ first: [], rest: (await coding.get()).agent(turn, context) }));
+    },
+    expectTurn() {
+      // What cannot be loaded fails the turn that needs it, and a program that is done does not stay for this.
+      expected ??= setTimeout(() => load().catch(() => {}), QUIET_MS).unref();
+    },
+    tools: async () => (await coding.get()).tools,
+    closeSession: async (id) => (await coding.opened())?.closeSession(id),
+    close: async () => {
+      clearTimeout(expected);
+      await (await coding.opened())?.close();
+    },
+  };
+}
+
+/** An editor opens a session and asks about it at once; a person takes longer to write a prompt. */
+const QUIET_MS = 100;
+
+/**
+ * The snapshots of a program's sessions. Their code is a fifth of the program's and no session needs it to open: it is loaded with the first
+ * turn, undo or load of a session that has any.
+ */
+interface LazySnapshots extends Omit<SnapshotStore, "gc" | "unfinished"> {
+  /** Loads the code and repairs what was interrupted. */
+  load(): Promise<unknown>;
+}
+
+/** @param open loads the code and repairs what a crash interrupted in the store at `root`. */
+function createLazySnapshots(root: string, open: () => Promise<SnapshotStore>): LazySnapshots {
+  const store = lazily(open);
+  const isKept = (id: string) => existsSync(join(root, id));
+  return {
+    load: store.get,
+    session: (id, workspace) =>
+      lazySession(
+        async () => (await store.get()).session(id, workspace),
+        () => isKept(id),
+      ),
+    release: (id) => void store.opened().then((opened) => opened?.release(id)),
+    async clear(id) {
+      if (isKept(id) || (await store.opened())) await (await store.get()).clear(id);
+    },
+  };
+}
+
+/** Calls keep their order, because each waits for the same promise. */
+function lazySession(open: () => Promise<SessionSnapshots>, isKept: () => boolean): SessionSnapshots {
+  const { get, opened } = lazily(open);
+  const isNeeded = async () => isKept() || (await opened()) !== undefined;
+  return {
+    settle: async (recorded) => ((await isNeeded()) ? (await get()).settle(recorded) : null),
+    // The next call says why the code could not be loaded.
+    beginTurn: (turn) =>
+      void get().then(
+        (snapshots) => snapshots.beginTurn(turn),
+        () => {},
+      ),
+    willWrite: async (path) => (await get()).willWrite(path),
+    willRun: async (options) => (await get()).willRun(options),
+    endTurn: async (reachable) => (await get()).endTurn(reachable),
+    restore: async (turns, direction, options) => (await get()).restore(turns, direction, options),
+    list: async () => ((await isNeeded()) ? (await get()).list() : []),
+    edits: async (snapId) => (await get()).edits(snapId),
+    drop: async () => {
+      if (await isNeeded()) await (await get()).drop();
+    },
+  };
 }
