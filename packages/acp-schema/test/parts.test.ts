@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Metadata } from "../src/events/index.js";
-import { asShown, callsOf, createParts, type PartEvent, textOf } from "../src/parts.js";
+import { asShown, callsOf, createParts, type PartEvent, textOf } from "../src/events/parts.js";
 
 const text = (said: string): PartEvent => ({ type: "text_delta", metadata: { text: said } });
 const thought = (said: string): PartEvent => ({ type: "thought_delta", metadata: { text: said } });

@@ -6,8 +6,7 @@
 import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, LogEntry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
-import type { McpServer, PromptInput, Session } from "@chimera/session";
-import type { Engine } from "./context.js";
+import type { McpServer, PromptInput, Session, Sessions } from "@chimera/session";
 import type { SessionView } from "./view.js";
 
 export interface ConnectionSessions {
@@ -15,7 +14,7 @@ export interface ConnectionSessions {
    * Shows a session's records after `from`; one that is shown already is left as it is. `isHeld`: another process has the session, so
    * its log is watched.
    */
-  show(engine: Engine, id: string, options: ShowOptions): void;
+  show(sessions: Sessions, id: string, options: ShowOptions): void;
   view(id: string): SessionView | undefined;
   /** The MCP servers that the client hands over for a session. */
   lend(id: string, servers: readonly McpServer[]): void;
@@ -46,7 +45,7 @@ export interface ConnectionSessionsDeps {
   readonly connection: () => Connection;
   /** Set for a connection that speaks for others; several people may watch through it, so it is shown its own prompts too. */
   readonly origin: string | undefined;
-  readonly engine: () => Promise<Engine>;
+  readonly engine: () => Promise<{ readonly sessions: Sessions }>;
   readonly onError: (error: unknown, sessionId: string) => void;
 }
 
@@ -69,13 +68,13 @@ export function createConnectionSessions(deps: ConnectionSessionsDeps): Connecti
   };
 
   return {
-    show(engine, id, options) {
+    show(sessions, id, options) {
       // The client may have left while its last call was under way.
       if (isGone || shown.has(id)) return;
-      stopListening ??= engine.sessions.onLoad((session) => shown.get(session.id)?.view.reloaded?.(session));
+      stopListening ??= sessions.onLoad((session) => shown.get(session.id)?.view.reloaded?.(session));
       shown.set(
         id,
-        startShowing(deps, engine, id, options, () => lent.get(id) ?? []),
+        startShowing(deps, sessions, id, options, () => lent.get(id) ?? []),
       );
     },
     view: (id) => shown.get(id)?.view,
@@ -132,7 +131,7 @@ interface Shown {
 
 function startShowing(
   deps: ConnectionSessionsDeps,
-  { sessions }: Engine,
+  sessions: Sessions,
   id: string,
   { from, view: makeView, isHeld = false }: ShowOptions,
   mcpServers: () => readonly McpServer[],

@@ -2,8 +2,9 @@
  * Records with the deltas of one block joined, as people read a conversation: one record per block under the number of its last
  * delta, and an answer that was never streamed as a text before its result. Everything else stays as it was logged.
  */
-import { asShown } from "../parts.js";
+
 import { isLost, type Lost } from "./lost.js";
+import { asShown } from "./parts.js";
 import type { RecordOf, SessionRecord } from "./record.js";
 import { createUpgrade } from "./upgrade.js";
 

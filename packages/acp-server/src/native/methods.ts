@@ -29,7 +29,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
   /** Updates of a session, from its last record or from after a place, for as long as it is open here. */
   const show = (engine: Engine, session: OwnedSession, at?: Mark): void => {
     const { seq, id: shown } = at ?? { seq: session.lastSeq, id: session.conversation.count(types) };
-    own.show(engine, session.id, { from: seq, view: () => nativeView(session.id, projection, shown) });
+    own.show(engine.sessions, session.id, { from: seq, view: () => nativeView(session.id, projection, shown) });
   };
   const find = async (id: string) => {
     const engine = await context.engine();
@@ -83,7 +83,11 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
         const { cwd, model, conversation, lastSeq: from } = session;
         const isRunning = conversation.turns.some((turn) => turn && !turn.ended);
         const state = isRunning ? ("running" as const) : ("idle" as const);
-        own.show(engine, sessionId, { from, view: () => nativeView(sessionId, projection, lastEventId), isHeld: true });
+        own.show(engine.sessions, sessionId, {
+          from,
+          view: () => nativeView(sessionId, projection, lastEventId),
+          isHeld: true,
+        });
         const { agent = engine.sessions.defaults.agent } = conversation.settings;
         return { sessionId, cwd, agent, model: conversation.settings.model ?? model, state, lastEventId };
       }
@@ -164,7 +168,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
         historyLimit,
       });
       const view = () => nativeView(sessionId, projection, reply.lastEventId);
-      own.show(engine, sessionId, { from: seq, view, isHeld: isHeld(session) });
+      own.show(engine.sessions, sessionId, { from: seq, view, isHeld: isHeld(session) });
       return reply;
     },
     "permission/respond": (answer) =>

@@ -68,7 +68,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
   };
   /** Shows a session that the client just made or asked for, from after a record. */
   const show = (engine: Engine, session: Session, from: number) => {
-    own.show(engine, session.id, { from, view: () => shows.view(engine, session) });
+    own.show(engine.sessions, session.id, { from, view: () => shows.view(engine, session) });
     return shows.settingsOf(session);
   };
   const rewind = async (
