@@ -1,5 +1,5 @@
 /** One person's day in a fresh home: every command once, what it prints compared. */
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createPerson, type Person, type Typed } from "./person.js";
@@ -183,6 +183,7 @@ test("models, tools, agents, commands, config, doctor, audit", async () => {
   expect(await shown("agents", "show", "plan")).toContain("permission  read_only");
   expect(await shown("commands")).toMatch(/\n\/undo +built-in/);
   expect(await shown("config")).toMatch(/\nmax_steps +- +default\n/);
+  await mkdir(join(person.home, ".chimera"), { recursive: true });
   await writeFile(join(person.home, ".chimera", "config.json"), '{"max_steps": 7, "modle": "x"}');
   const config = await person.type(["config"]);
   expect(config.stdout).toMatch(/\nmax_steps +7 +user: /);
