@@ -17,7 +17,7 @@ test("every source file of otter is ferret's too, but for the name, the profile 
   expect(files).toEqual(["about.ts", "main.ts", "profile.ts", "program.ts"]);
   for (const file of files.filter((name) => name !== "profile.ts")) {
     const shared = source("ferret", file)
-      .replace(/^import { bridgeCommand } .*\n/m, "")
+      .replace("{ bridgeCommand, profile }", "{ profile }")
       .replace(" bridgeCommand(name),", "")
       .replace('"ferret"', '"otter"');
     expect(shared, file).toBe(source("otter", file));

@@ -1,4 +1,4 @@
-// A session of the real engine on a log in files, with a vendor on loopback as its model; it can be restarted at any time.
+// A session of the real core on a log in files, with a vendor on loopback as its model; it can be restarted at any time.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

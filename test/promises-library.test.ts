@@ -1,4 +1,4 @@
-// What an embedder gets: the same engine, app and stdio server as libraries.
+// What an embedder gets: the same core, app and stdio server as libraries.
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
@@ -21,8 +21,8 @@ import { startServer } from "./server.js";
 
 const palette = createSlashPalette({ home: "/nonexistent" });
 
-/** An engine around an agent that repeats what it hears, word by word. */
-function engine(deps: Partial<SessionsDeps> = {}) {
+/** An core around an agent that repeats what it hears, word by word. */
+function core(deps: Partial<SessionsDeps> = {}) {
   const settings = { model: "none", agent: "build", maxSteps: 50, maxCostUsd: null, allowedTools: null, options: {} };
   const sessions = createSessions({
     agent: async function* ({ prompt }) {
@@ -40,13 +40,13 @@ function engine(deps: Partial<SessionsDeps> = {}) {
   onTestFinished(() => sessions.shutdown());
   return sessions;
 }
-const mount = (sessions: ReturnType<typeof engine>) =>
+const mount = (sessions: ReturnType<typeof core>) =>
   createApp({ name: "parrot", version: "1.0.0", sessions, palette, defaultCwd: "/" });
 
 describe("time to live", () => {
   const clocked = (ttl?: number | null) => {
     let now = 0;
-    const sessions = engine({ monotonic: () => now, ...(ttl !== undefined && { ttl }) });
+    const sessions = core({ monotonic: () => now, ...(ttl !== undefined && { ttl }) });
     return { sessions, pass: (seconds: number) => (now += seconds * 1000) };
   };
 
@@ -82,12 +82,12 @@ describe("time to live", () => {
 });
 
 /** A client at the other end of two streams. */
-function stdio(sessions: ReturnType<typeof engine>, otter: Dialect = otterDialect) {
+function stdio(sessions: ReturnType<typeof core>, otter: Dialect = otterDialect) {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const server = serveAcp({
     input,
     output,
-    engine: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
+    core: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
     program: { name: "parrot", title: "Parrot", version: "1.0.0" },
     dialects: { acp: standardDialect, otter, ferret: ferretDialect },
     native: { name: "otter", version: "0.1" },
@@ -118,7 +118,7 @@ const json = (body: object) => ({
 });
 
 test("[auth.rotate-library] an embedder renews a session's token, and learns when there is no session", async () => {
-  const sessions = engine();
+  const sessions = core();
   const app = mount(sessions);
   const { id } = await sessions.create({ cwd: "/" });
   const [first, second] = [await app.rotateSessionToken(id), await app.rotateSessionToken(id)];
@@ -128,7 +128,7 @@ test("[auth.rotate-library] an embedder renews a session's token, and learns whe
 });
 
 test("[auth.create-library] an embedder gets the token of a session with the session, without a request", async () => {
-  const sessions = engine();
+  const sessions = core();
   const app = createApp({ name: "parrot", version: "1.0.0", sessions, defaultCwd: "/", authToken: "master-secret" });
   const cwd = scratchTree({});
   const [one, other] = [await app.createSession({ cwd, settings: { maxSteps: 3 } }), await app.createSession()];
@@ -148,7 +148,7 @@ test("[auth.create-library] an embedder gets the token of a session with the ses
 });
 
 test("[auth.create-library] a directory that is not there is refused, and leaves no session", async () => {
-  const sessions = engine();
+  const sessions = core();
   const app = mount(sessions);
   for (const cwd of ["/nonexistent", "relative", ""]) {
     await expect(app.createSession({ cwd })).rejects.toMatchObject({ status: 400, code: "invalid_cwd" });
@@ -157,7 +157,7 @@ test("[auth.create-library] a directory that is not there is refused, and leaves
 });
 
 test("[runs-api.agent-description] what an embedder says about its agent is in the manifest", async () => {
-  const about = { name: "parrot", version: "1.0.0", sessions: engine(), defaultCwd: "/" };
+  const about = { name: "parrot", version: "1.0.0", sessions: core(), defaultCwd: "/" };
   const app = createApp({ ...about, agentDescription: "My embedded parrot" });
   const described = { name: "parrot", description: "My embedded parrot" };
   expect(await (await app.request("/agents/parrot", host)).json()).toMatchObject(described);
@@ -165,7 +165,7 @@ test("[runs-api.agent-description] what an embedder says about its agent is in t
 });
 
 test("[editor.embed-http] [sessions.shared-registry] the app answers in another server, on a registry that ACP shares", async () => {
-  const sessions = engine();
+  const sessions = core();
   const app = mount(sessions);
   const acp = stdio(sessions);
   await acp.call("initialize", { protocolVersion: 1 });
@@ -179,7 +179,7 @@ test("[editor.embed-http] [sessions.shared-registry] the app answers in another 
 });
 
 test("[editor.embed-stdio] the stdio server runs on any two streams", async () => {
-  const acp = stdio(engine());
+  const acp = stdio(core());
   expect(await acp.call("initialize", { protocolVersion: 1 })).toMatchObject({ agentInfo: { name: "parrot" } });
   const { sessionId } = await acp.call("session/new", { cwd: "/", mcpServers: [] });
   const prompt = [{ type: "text", text: "hello" }];
@@ -187,7 +187,7 @@ test("[editor.embed-stdio] the stdio server runs on any two streams", async () =
 });
 
 test("[acp.history-option] an embedder bounds the history of a dialect", async () => {
-  const acp = stdio(engine(), nativeDialect({ name: "otter", historyLimit: 2 }));
+  const acp = stdio(core(), nativeDialect({ name: "otter", historyLimit: 2 }));
   await acp.call("initialize", {});
   const { sessionId } = await acp.call("session/new", { cwd: "/" });
   await acp.call("session/message", { sessionId, message: "one two three four" });
@@ -199,15 +199,15 @@ test("[acp.history-option] an embedder bounds the history of a dialect", async (
 
 describe("approval time-outs", () => {
   test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, true, "60", null])(
-    "[editor.approval-timeout-library] %s is refused when the engine is made",
+    "[editor.approval-timeout-library] %s is refused when the core is made",
     (value) => {
       const refusal = { code: "invalid_setting", message: expect.stringMatching(/^permissionTimeout takes a finite/) };
-      expect(() => engine({ permissionTimeout: value as number })).toThrow(expect.objectContaining(refusal));
+      expect(() => core({ permissionTimeout: value as number })).toThrow(expect.objectContaining(refusal));
     },
   );
 
   test("[editor.approval-timeout-long] one of 30 days waits for the answer", async () => {
-    const sessions = engine({
+    const sessions = core({
       permissionTimeout: 30 * 24 * 3600,
       agent: async function* (_turn, { ask }) {
         const { decision, by } = await ask({ call_id: "c", tool: "Bash", args: {}, risk: "low" });
@@ -241,7 +241,7 @@ describe("pidfiles", () => {
   });
 
   test("[pidfile.opt-in] an app in somebody else's server leaves none", async () => {
-    const app = mount(engine());
+    const app = mount(core());
     expect((await app.request("/health", host)).status).toBe(200);
     expect(listPidfiles({ prefix: "parrot" })).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// A program with a bridge, small enough for a check: a session engine in memory, an agent that shows what a page can draw.
+// A program with a bridge, small enough for a check: a sessions in memory, an agent that shows what a page can draw.
 import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
 import { createBridge } from "@chimera/bridge";
 import { createMemoryStore } from "@chimera/event-store";
@@ -16,7 +16,7 @@ export async function startDemoProgram({ remoteUrl, token, agent = demoAgent }) 
     coalesce: false,
   });
   const session = await sessions.create({ cwd: "/home/ada/garden" });
-  const engine = { sessions, palette, models: () => [], agents: async () => [] };
+  const core = { sessions, palette, models: () => [], agents: async () => [] };
   const bridge = createBridge({
     remoteUrl,
     token,
@@ -38,7 +38,7 @@ export async function startDemoProgram({ remoteUrl, token, agent = demoAgent }) 
     serve: (peer) =>
       serveAcp({
         ...peer,
-        engine: async () => engine,
+        core: async () => core,
         program: { name: "ferret", title: "Ferret", version: "0.0.0" },
         dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
         native: { name: "ferret", version: "0.2" },

@@ -35,7 +35,7 @@ export async function serveAgent({ agent, model, home, cwd }) {
         defaultCwd: cwd,
         dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
         native: { name: "otter", version: "0.1" },
-        engine: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
+        core: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
       }),
     async close() {
       await http.close();

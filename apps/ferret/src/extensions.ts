@@ -1,9 +1,26 @@
 /** What ferret adds, in the order in which each narrows what the ones before it left. */
+import { isLost } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
 import type { ProgramExtension } from "@chimera/host";
-import { approvalExtension } from "./extensions/approval.js";
-import { createBridgeExtension } from "./extensions/bridge.js";
-import { editorNotifications } from "./extensions/editor-notifications.js";
-import { sandboxExtension } from "./extensions/sandbox.js";
+import type { Session, Sessions } from "@chimera/session";
+import { approvalExtension } from "./approval.js";
+import { createBridgeExtension } from "./bridge.js";
+import { sandboxExtension } from "./sandbox.js";
+
+/** Says what an editor can draw, and lends it the slash command that shows what the session changed. */
+const editorNotifications: ProgramExtension = {
+  name: "editor-notifications",
+  start: () => ({
+    protocol: { name: "editor-notifications", capabilities: { streaming: true, cancellation: true } },
+    commands: [
+      {
+        name: "diff",
+        description: "Show what the file tools of this session changed",
+        run: ({ sessions, session }) => sessionDiff(sessions, session),
+      },
+    ],
+  }),
+};
 
 export const extensions: readonly ProgramExtension[] = [
   approvalExtension,
@@ -11,3 +28,21 @@ export const extensions: readonly ProgramExtension[] = [
   editorNotifications,
   createBridgeExtension(),
 ];
+
+// --- internal ---
+
+const MAX_DIFF_CHARS = 64 * 1024;
+
+/** What the file tools changed in a session, as unified diffs; turns that were undone are left out. */
+async function sessionDiff(sessions: Sessions, session: Session): Promise<string> {
+  const hidden = session.conversation.hidden();
+  let text = "";
+  for await (const entry of sessions.logs.read(session.id)) {
+    if (isLost(entry) || entry.type !== "file_edit") continue;
+    const { event } = entry;
+    if (event.type !== "file_edit" || (event.turn !== null && hidden.has(event.turn))) continue;
+    text += event.metadata.diff.endsWith("\n") ? event.metadata.diff : `${event.metadata.diff}\n`;
+    if (text.length > MAX_DIFF_CHARS) return `${startOf(text, MAX_DIFF_CHARS)}\n[more changes are not shown]`;
+  }
+  return text || "/diff: no file was changed";
+}

@@ -1,9 +1,7 @@
 import { openaiFirst } from "@chimera/agent/providers";
-import type { Profile } from "@chimera/host";
+import { type Command, type Profile, SESSION_FLAGS } from "@chimera/host";
 import { about } from "./about.js";
-import { bridgeFlags } from "./bridge/flags.js";
-import { settings } from "./settings.js";
-import { shorthandFlags } from "./shorthand.js";
+import { flags, settings } from "./settings.js";
 
 /** ferret: for editors. ACP by default, HTTP on request; sandboxed, with approval presets. */
 export const profile: Profile = {
@@ -14,15 +12,19 @@ export const profile: Profile = {
   native: { name: "ferret", version: "0.2" },
   chain: openaiFirst,
   settings,
-  flags: {
-    ...shorthandFlags,
-    ...bridgeFlags,
-    "add-dir": {
-      type: "string",
-      multiple: true,
-      value: "<dir>",
-      help: "A further directory of the workspace (repeatable)",
-    },
-  },
+  flags,
   extensions: async () => (await import("./extensions.js")).extensions,
 };
+
+export function bridgeCommand(name: string): Command {
+  return {
+    name: "bridge",
+    summary: "Let a remote console drive a session here",
+    operands: "[session]",
+    maxOperands: 1,
+    flags: SESSION_FLAGS,
+    startsSessions: true,
+    example: `${name} bridge --remote-url https://console.example`,
+    load: async () => (await import("./bridge-command.js")).runBridge,
+  };
+}

@@ -1,7 +1,6 @@
 import { cliCommands, conversationCommand } from "@chimera/cli";
 import { createMain, type Program, serveCommands } from "@chimera/host";
-import { bridgeCommand } from "./bridge/command.js";
-import { profile } from "./profile.js";
+import { bridgeCommand, profile } from "./profile.js";
 
 const { name } = profile;
 

@@ -1,13 +1,22 @@
-/** The settings that ferret has beyond the shared ones; a project may only make them stricter. */
-import type { ConfigKey, Kind } from "@chimera/host";
-import { DEFAULT_SANDBOX_MODE, SANDBOX_MODES } from "@chimera/sandbox";
-import { PRESET_NAMES } from "./approval/preset.js";
-import { stricter, wordIn } from "./words.js";
+/** The settings and flags that ferret has beyond the shared ones, and what each setting comes to in a session's directory. */
+import { type ConfigKey, type ExtensionContext, type Flags, type Kind, settingOf } from "@chimera/host";
+import { DEFAULT_SANDBOX_MODE, SANDBOX_MODES, type SandboxMode } from "@chimera/sandbox";
+
+/** The approval presets, from the strictest on. */
+export const PRESETS = {
+  "read-only": "Reads run; everything else is refused",
+  auto: "Reads, harmless commands and edits of the workspace run; the rest asks",
+  full: "Everything runs without asking, within the sandbox",
+} as const;
+export type ApprovalPreset = keyof typeof PRESETS;
+
+export const PRESET_NAMES = Object.keys(PRESETS) as ApprovalPreset[];
 
 /** From the strictest on. */
 const MODES: readonly string[] = Object.keys(SANDBOX_MODES);
 const APPROVALS: readonly string[] = PRESET_NAMES;
 
+/** A project may only make them stricter. */
 export const settings: Readonly<Record<"sandbox" | "os_sandbox" | "approval", ConfigKey<string>>> = {
   sandbox: {
     kind: word(MODES),
@@ -38,6 +47,75 @@ export const settings: Readonly<Record<"sandbox" | "os_sandbox" | "approval", Co
   },
 };
 
+/** What a shorthand flag stands for. */
+interface Pair {
+  readonly sandbox: string;
+  readonly approval: string;
+}
+
+const FULL_AUTO: Pair = { sandbox: "workspace-write", approval: "auto" };
+const YOLO: Pair = { sandbox: "off", approval: "full" };
+
+/** Names the bridge's token, which no file may hold: it comes from the environment or the command line. */
+export const TOKEN_VARIABLE = "FERRET_BRIDGE_TOKEN";
+
+export const flags: Flags = {
+  "full-auto": { type: "boolean", help: "The same as --sandbox workspace-write --approval auto" },
+  yolo: { type: "boolean", help: "DANGEROUS: the same as --sandbox off --approval full" },
+  bridge: { type: "boolean", help: "Offer the sessions to a remote console; needs --remote-url" },
+  "remote-url": { type: "string", value: "<url>", help: "The remote console of the bridge" },
+  "bridge-token": {
+    type: "string",
+    value: "<token>",
+    help: `Its token (better: ${TOKEN_VARIABLE} in the environment)`,
+  },
+  insecure: { type: "boolean", help: "Let the bridge's token travel without TLS" },
+  "add-dir": {
+    type: "string",
+    multiple: true,
+    value: "<dir>",
+    help: "A further directory of the workspace (repeatable)",
+  },
+};
+
+type Choice = Pick<ExtensionContext, "flags" | "values">;
+
+/** `--yolo` beats everything; `--full-auto` beats all but a flag that names the setting itself. */
+export function chosen({ flags, values }: Choice, name: keyof Pair): string {
+  return shorthand(flags, name) ?? String(values[name]);
+}
+
+/** What holds in the directory of a session: what the user chose, and less where the project there wants less. */
+export interface ProjectBounds {
+  sandbox(cwd: string): SandboxMode;
+  /** The widest preset; null where the project sets no limit, or the user overrode it by a flag or a variable. */
+  approval(cwd: string): ApprovalPreset | null;
+}
+
+/** Reads the project's file at each call, as it may change; a file that makes no sense leaves the least. */
+export function projectBounds({ flags, under }: Pick<ExtensionContext, "flags" | "under">): ProjectBounds {
+  return {
+    sandbox: (cwd) => leastOnError(() => chosen({ flags, values: under(cwd).values }, "sandbox") as SandboxMode),
+    approval: (cwd) =>
+      leastOnError(() => {
+        if (shorthand(flags, "approval") !== undefined) return null;
+        const { limit = null } = settingOf(under(cwd), "approval") ?? {};
+        return limit as ApprovalPreset | null;
+      }),
+  };
+}
+
+/** The word that a person typed (`read_only`, any case), or undefined. */
+export function wordIn<Word extends string>(words: readonly Word[], text: string): Word | undefined {
+  const typed = text.trim().toLowerCase().replaceAll("_", "-");
+  return words.find((word) => word === typed);
+}
+
+/** The one that allows less, of words that are listed from the strictest on. */
+export function stricter<Word extends string>(words: readonly Word[], one: Word, other: Word): Word {
+  return words.indexOf(one) < words.indexOf(other) ? one : other;
+}
+
 // --- internal ---
 
 function word(words: readonly string[]): Kind<string> {
@@ -47,4 +125,19 @@ function word(words: readonly string[]): Kind<string> {
     fromText: pick,
     fromJson: (value) => (typeof value === "string" ? pick(value) : undefined),
   };
+}
+
+/** What a shorthand says about a setting, if one was typed and counts. */
+function shorthand(flags: Choice["flags"], name: keyof Pair): string | undefined {
+  if (flags["yolo"]) return YOLO[name];
+  return flags["full-auto"] && flags[name] === undefined ? FULL_AUTO[name] : undefined;
+}
+
+/** The strictest mode and the strictest preset have one name. */
+function leastOnError<T>(read: () => T): T | "read-only" {
+  try {
+    return read();
+  } catch {
+    return "read-only";
+  }
 }

@@ -1,5 +1,4 @@
 /** `@chimera/acp-schema`: Agent Client Protocol v1, stable. Types are what reading gives; `v.InferInput` of a schema is what may be written. */
-export { Annotations, Role } from "./acp/annotations.js";
 export {
   AuthenticateRequest,
   AuthenticateResponse,
@@ -34,13 +33,6 @@ export {
   SessionResumeCapabilities,
 } from "./acp/capability.js";
 export {
-  AvailableCommand,
-  AvailableCommandInput,
-  AvailableCommandsUpdate,
-  UnstructuredCommandInput,
-} from "./acp/command.js";
-export { CompactionStatus, CompactionSummaryChunk, CompactionUpdate } from "./acp/compaction.js";
-export {
   ConfigOptionUpdate,
   SessionConfigBoolean,
   SessionConfigOption,
@@ -53,6 +45,7 @@ export {
   SetSessionConfigOptionResponse,
 } from "./acp/config-option.js";
 export {
+  Annotations,
   AudioContent,
   BlobResourceContents,
   ContentBlock,
@@ -60,6 +53,7 @@ export {
   EmbeddedResourceResource,
   ImageContent,
   ResourceLink,
+  Role,
   TextContent,
   TextResourceContents,
 } from "./acp/content.js";
@@ -128,7 +122,6 @@ export {
   RequestPermissionResponse,
   SelectedPermissionOutcome,
 } from "./acp/permission.js";
-export { Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus } from "./acp/plan.js";
 export {
   CancelNotification,
   CancelRequestNotification,
@@ -177,14 +170,26 @@ export {
   ToolKind,
 } from "./acp/tool-call.js";
 export {
+  AvailableCommand,
+  AvailableCommandInput,
+  AvailableCommandsUpdate,
+  CompactionStatus,
+  CompactionSummaryChunk,
+  CompactionUpdate,
   ContentChunk,
+  Cost,
   Notice,
   NoticeSeverity,
+  Plan,
+  PlanEntry,
+  PlanEntryPriority,
+  PlanEntryStatus,
   SessionInfoUpdate,
   SessionNotification,
   SessionUpdate,
+  UnstructuredCommandInput,
+  UsageUpdate,
   updates,
 } from "./acp/update.js";
-export { Cost, UsageUpdate } from "./acp/usage.js";
 export { type Method, type Methods, methodsOf, type Params, type Result, type Side } from "./define/method.js";
 export { strict } from "./define/mode.js";

@@ -3,8 +3,9 @@
  * and it is small: however long a prompt is, a list of many sessions fits into memory. An entry of its own, because code that reads
  * summaries needs no schema.
  */
+
+import { startOf } from "./define/text.js";
 import { FLAG_OPTIONS, type Flags } from "./events/modes.js";
-import { startOf } from "./text.js";
 
 /** Version 1 held the whole first prompt, and no state. */
 export const SUMMARY_VERSION = 2;

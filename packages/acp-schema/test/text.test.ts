@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { endOf, startOf } from "../src/text.js";
+import { endOf, startOf } from "../src/define/text.js";
 
 describe("a text cut by length", () => {
   it("is never longer than asked for, and never holds half a character", () => {

@@ -6,7 +6,8 @@
 import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, LogEntry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
-import type { McpServer, PromptInput, Session, Sessions } from "@chimera/session";
+import type { McpServer, PromptInput, Session } from "@chimera/session";
+import type { Core } from "./core.js";
 import type { SessionView } from "./view.js";
 
 export interface ConnectionSessions {
@@ -14,7 +15,7 @@ export interface ConnectionSessions {
    * Shows a session's records after `from`; one that is shown already is left as it is. `isHeld`: another process has the session, so
    * its log is watched.
    */
-  show(sessions: Sessions, id: string, options: ShowOptions): void;
+  show(core: Core, id: string, options: ShowOptions): void;
   view(id: string): SessionView | undefined;
   /** The MCP servers that the client hands over for a session. */
   lend(id: string, servers: readonly McpServer[]): void;
@@ -45,7 +46,7 @@ export interface ConnectionSessionsDeps {
   readonly connection: () => Connection;
   /** Set for a connection that speaks for others; several people may watch through it, so it is shown its own prompts too. */
   readonly origin: string | undefined;
-  readonly engine: () => Promise<{ readonly sessions: Sessions }>;
+  readonly core: () => Promise<Core>;
   readonly onError: (error: unknown, sessionId: string) => void;
 }
 
@@ -68,13 +69,13 @@ export function createConnectionSessions(deps: ConnectionSessionsDeps): Connecti
   };
 
   return {
-    show(sessions, id, options) {
+    show(core, id, options) {
       // The client may have left while its last call was under way.
       if (isGone || shown.has(id)) return;
-      stopListening ??= sessions.onLoad((session) => shown.get(session.id)?.view.reloaded?.(session));
+      stopListening ??= core.sessions.onLoad((session) => shown.get(session.id)?.view.reloaded?.(session));
       shown.set(
         id,
-        startShowing(deps, sessions, id, options, () => lent.get(id) ?? []),
+        startShowing(deps, core, id, options, () => lent.get(id) ?? []),
       );
     },
     view: (id) => shown.get(id)?.view,
@@ -94,7 +95,7 @@ export function createConnectionSessions(deps: ConnectionSessionsDeps): Connecti
     arrived: async (id) => void (await arriving.get(id)),
     async close(id) {
       await arriving.get(id);
-      const { sessions } = await deps.engine();
+      const { sessions } = await deps.core();
       await sessions.close(id);
       await withinFarewell([...(shown.get(id)?.pending.values() ?? [])].map(({ done }) => done));
       hide(id);
@@ -131,7 +132,7 @@ interface Shown {
 
 function startShowing(
   deps: ConnectionSessionsDeps,
-  sessions: Sessions,
+  { sessions }: Core,
   id: string,
   { from, view: makeView, isHeld = false }: ShowOptions,
   mcpServers: () => readonly McpServer[],

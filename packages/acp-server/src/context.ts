@@ -1,7 +1,7 @@
 /** What every dialect and every extension is built from. */
 import type { Connection } from "@chimera/ndjson-rpc";
-import type { Session, Sessions, SlashPalette } from "@chimera/session";
 import type { ConnectionSessions } from "./connection-sessions.js";
+import type { Core } from "./core.js";
 
 export interface ProgramInfo {
   readonly name: string;
@@ -9,42 +9,9 @@ export interface ProgramInfo {
   readonly version: string;
 }
 
-/** A choice a client may show: a model, an agent. */
-export interface Choice {
-  readonly id: string;
-  readonly name: string;
-  readonly description?: string;
-}
-
-/** A setting of sessions that a client picks from choices. */
-export interface SessionOption {
-  readonly id: string;
-  readonly name: string;
-  /** How ACP calls settings of its kind, where it does. */
-  readonly category?: string;
-  readonly description?: string;
-  readonly choices: readonly Choice[];
-  /** Whether it means anything to the session as it is set. @defaultValue always */
-  offered?(session: Session): boolean;
-  current(session: Session): string;
-  /** Absent for an option that can only be read. `origin` goes into the log. Resolves when the change is durable. */
-  set?(session: Session, value: string, origin?: string): Promise<void>;
-}
-
-/** The engine behind a connection; loaded when the first session is asked for, so that `initialize` is answered at once. */
-export interface Engine {
-  readonly sessions: Sessions;
-  readonly palette: SlashPalette;
-  models(): readonly Choice[];
-  /** The agents a session in that directory can use: built in, the user's and the project's. */
-  agents(cwd: string): Promise<readonly Choice[]>;
-  /** Settings of sessions besides those that all have. */
-  readonly options?: readonly SessionOption[];
-}
-
 export interface ConnectionContext {
   readonly connection: Connection;
-  readonly engine: () => Promise<Engine>;
+  readonly core: () => Promise<Core>;
   readonly sessions: ConnectionSessions;
   readonly program: ProgramInfo;
   readonly defaultCwd: string;

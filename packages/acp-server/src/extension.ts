@@ -1,6 +1,7 @@
 /** What a program adds to the protocol without touching it: config options in standard ACP, rows and flags in its own dialect. */
 import type { Methods } from "@chimera/ndjson-rpc";
-import type { ConnectionContext, SessionOption } from "./context.js";
+import type { ConnectionContext } from "./context.js";
+import type { SessionOption } from "./core.js";
 
 export interface Extension {
   readonly name: string;

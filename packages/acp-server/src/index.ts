@@ -1,6 +1,7 @@
-/** `@chimera/acp-server`: the Agent Client Protocol over any session engine. */
+/** `@chimera/acp-server`: the Agent Client Protocol over any sessions. */
 export { type ChoiceContext, chooseDialect, type DialectChoice, type DialectName } from "./choose-dialect.js";
-export type { Choice, ConnectionContext, Engine, ProgramInfo, SessionOption } from "./context.js";
+export type { ConnectionContext, ProgramInfo } from "./context.js";
+export type { Choice, Core, SessionOption } from "./core.js";
 export type { Dialect, DialectContext, OpenedDialect } from "./dialect.js";
 export type { Extension } from "./extension.js";
 export { lazyMethods } from "./lazy-methods.js";

@@ -11,14 +11,15 @@ import {
 } from "@chimera/ndjson-rpc";
 import { chooseDialect, type DialectName } from "./choose-dialect.js";
 import { createConnectionSessions } from "./connection-sessions.js";
-import type { Engine, ProgramInfo } from "./context.js";
+import type { ProgramInfo } from "./context.js";
+import type { Core } from "./core.js";
 import type { Dialect, DialectContext } from "./dialect.js";
 import type { Extension } from "./extension.js";
 
 export interface AcpServerOptions {
   readonly input: InputStream;
   readonly output: OutputStream;
-  readonly engine: () => Promise<Engine>;
+  readonly core: () => Promise<Core>;
   readonly program: ProgramInfo;
   readonly dialects: Readonly<Record<DialectName, Dialect>>;
   /** The native dialect of this program, and the version it names itself by. */
@@ -46,7 +47,7 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
   const sessions = createConnectionSessions({
     connection: () => connection,
     origin: options.origin,
-    engine: options.engine,
+    core: options.core,
     onError: (error, sessionId) => log("reader failed", { sessionId, error: String(error) }),
   });
   const connection: Connection = createConnection({
@@ -57,7 +58,7 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
   });
   const context: DialectContext = {
     connection,
-    engine: options.engine,
+    core: options.core,
     sessions,
     program: options.program,
     extensions: options.extensions ?? [],

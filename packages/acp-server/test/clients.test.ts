@@ -32,11 +32,11 @@ describe("an editor's files", () => {
   });
 
   test("are written through it", async () => {
-    const engine = makeEngine(
+    const core = makeEngine(
       doing(({ workspace }) => workspace.writeText("/a.txt", "new")),
       { disk },
     );
-    const client = await standardClient(engine, { fs: { writeTextFile: true } });
+    const client = await standardClient(core, { fs: { writeTextFile: true } });
     const written: unknown[] = [];
     client.answer(({ params }) => {
       written.push(params);
@@ -96,19 +96,19 @@ describe("an editor's files", () => {
   });
 
   test("of one that left are the disk's again", async () => {
-    const engine = makeEngine(
+    const core = makeEngine(
       doing(async ({ workspace }) => {
         const first = await workspace.readText("/a").catch(() => "gone");
         return [first, await workspace.readText("/a")];
       }),
       { disk },
     );
-    const editor = await standardClient(engine, { fs: { readTextFile: true } });
+    const editor = await standardClient(core, { fs: { readTextFile: true } });
     editor.answer(({ method }) => {
       if (method === "fs/read_text_file") editor.end();
       return undefined;
     });
-    const watcher = connect(engine);
+    const watcher = connect(core);
     await watcher.call("initialize", { protocolVersion: 1 });
     await watcher.call("session/resume", { sessionId: editor.sessionId, cwd: "/" });
     editor.start("session/prompt", { sessionId: editor.sessionId, prompt: [{ type: "text", text: "go" }] });
@@ -118,20 +118,20 @@ describe("an editor's files", () => {
 });
 
 test("a client that left while its session was being loaded is not waited for", async () => {
-  const engine = makeEngine(reading);
-  const { id } = await engine.sessions.create({ cwd: "/" });
+  const core = makeEngine(reading);
+  const { id } = await core.sessions.create({ cwd: "/" });
   let load = () => {};
   const loading = new Promise<void>((resolve) => {
     load = resolve;
   });
-  const client = connect(engine, { engine: () => loading.then(() => engine) });
+  const client = connect(core, { core: () => loading.then(() => core) });
   await client.call("initialize", { protocolVersion: 1 });
   client.start("session/prompt", { sessionId: id, prompt: [{ type: "text", text: "go" }] });
   client.end();
   await client.closed;
   load();
   await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(engine.sessions.find(id)).toMatchObject({ attended: false, state: "idle" });
+  expect(core.sessions.find(id)).toMatchObject({ attended: false, state: "idle" });
 });
 
 describe("an editor's terminal", () => {
@@ -231,9 +231,9 @@ describe("two clients on one session", () => {
     yield { type: "text_delta", metadata: { text: decision } };
   };
   async function both(agent: Agent) {
-    const engine = makeEngine(agent);
-    const first = await standardClient(engine);
-    const second = connect(engine, { judged: true });
+    const core = makeEngine(agent);
+    const first = await standardClient(core);
+    const second = connect(core, { judged: true });
     await second.call("initialize", { protocolVersion: 1 });
     await second.call("session/resume", { sessionId: first.sessionId, cwd: "/" });
     return { first, second };

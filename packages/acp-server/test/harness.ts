@@ -8,7 +8,7 @@ import { type Agent, createSessions, createSlashPalette, type SessionsDeps } fro
 import { expect, onTestFinished } from "vitest";
 import {
   type AcpServerOptions,
-  type Engine,
+  type Core,
   ferretDialect,
   nativeDialect,
   otterDialect,
@@ -32,7 +32,7 @@ export interface Frame {
 
 export const defaults = { model: "test-model" } as const;
 
-export function makeEngine(agent: Agent, overrides: Partial<SessionsDeps> = {}): Engine {
+export function makeEngine(agent: Agent, overrides: Partial<SessionsDeps> = {}): Core {
   const palette = createSlashPalette({ home: "/nonexistent" });
   const sessions = createSessions({
     agent,
@@ -92,10 +92,7 @@ export interface Client {
   readonly closed: Promise<unknown>;
 }
 
-export function connect(
-  engine: Engine,
-  options: Partial<AcpServerOptions> & { readonly judged?: boolean } = {},
-): Client {
+export function connect(core: Core, options: Partial<AcpServerOptions> & { readonly judged?: boolean } = {}): Client {
   const input = new PassThrough();
   const output = new PassThrough();
   const { judged = false, ...server } = options;
@@ -135,7 +132,7 @@ export function connect(
   const running = serveAcp({
     input,
     output,
-    engine: async () => engine,
+    core: async () => core,
     program: { name: "otter", title: "Otter", version: "1.2.3" },
     dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
     native: { name: "otter", version: "0.1" },
@@ -188,11 +185,11 @@ export const everything = {
 
 /** A client of standard ACP with a session. */
 export async function standardClient(
-  engine: Engine,
+  core: Core,
   clientCapabilities: object = {},
   options: Parameters<typeof connect>[1] = {},
 ): Promise<Client & { readonly sessionId: string; prompt(text: string): Promise<Frame> }> {
-  const client = connect(engine, { judged: true, ...options });
+  const client = connect(core, { judged: true, ...options });
   const hello = await client.call("initialize", { protocolVersion: 1, clientCapabilities });
   expect(hello.result).toMatchObject({ protocolVersion: 1 });
   const { result } = await client.call("session/new", { cwd: "/", mcpServers: [] });
@@ -203,11 +200,11 @@ export async function standardClient(
 
 /** A client of a native dialect with a session. */
 export async function nativeClient(
-  engine: Engine,
+  core: Core,
   options: { readonly dialect?: "otter" | "ferret"; readonly historyLimit?: number } = {},
 ): Promise<Client & { readonly sessionId: string; message(text: string): Promise<Frame> }> {
   const { dialect = "otter", historyLimit } = options;
-  const client = connect(engine, {
+  const client = connect(core, {
     forced: dialect,
     ...(historyLimit !== undefined && {
       dialects: { acp: standardDialect, otter: limited(historyLimit), ferret: ferretDialect },

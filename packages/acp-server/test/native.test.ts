@@ -129,10 +129,10 @@ const counting = (count: number): Agent =>
 
 describe("session/resume", () => {
   async function after(count: number, historyLimit?: number) {
-    const engine = makeEngine(counting(count), { coalesce: false });
-    const { sessionId, message } = await nativeClient(engine);
+    const core = makeEngine(counting(count), { coalesce: false });
+    const { sessionId, message } = await nativeClient(core);
     await message("go");
-    const client = await nativeClient(engine, historyLimit === undefined ? {} : { historyLimit });
+    const client = await nativeClient(core, historyLimit === undefined ? {} : { historyLimit });
     client.frames.length = 0;
     const resume = async (cursor: unknown) => {
       client.frames.length = 0;
@@ -193,8 +193,8 @@ describe("session/resume", () => {
     onTestFinished(() => rmSync(root, { recursive: true, force: true }));
     const start = () => {
       const store = createFileStore<SessionEvent, Summary>({ root });
-      const engine = makeEngine(yielding(...rows.map(([event]) => event)), { store });
-      return { engine, stop: () => engine.sessions.shutdown().then(() => store.close()) };
+      const core = makeEngine(yielding(...rows.map(([event]) => event)), { store });
+      return { core, stop: () => core.sessions.shutdown().then(() => store.close()) };
     };
     return { root, start };
   };
@@ -202,12 +202,12 @@ describe("session/resume", () => {
   test("ids are the same after a restart, and new updates go on from there", async () => {
     const { start } = onDisk();
     const first = start();
-    const { sessionId, message, frames } = await nativeClient(first.engine);
+    const { sessionId, message, frames } = await nativeClient(first.core);
     await message("go");
     const live = frames.filter((frame) => frame.method === "session/update");
     await first.stop();
     const second = start();
-    const client = connect(second.engine, { forced: "otter" });
+    const client = connect(second.core, { forced: "otter" });
     expect((await client.call("session/load", { sessionId })).result).toMatchObject({ lastEventId: live.length });
     await client.call("session/resume", { sessionId, sinceEventId: 0 });
     expect(client.frames.filter((frame) => frame.method === "session/update")).toEqual(live);
@@ -219,7 +219,7 @@ describe("session/resume", () => {
   test("ids behind a record that cannot be read any more are those they were, also in a fork", async () => {
     const { root, start } = onDisk();
     const first = start();
-    const { sessionId, message, frames } = await nativeClient(first.engine);
+    const { sessionId, message, frames } = await nativeClient(first.core);
     await message("go");
     const live = frames.filter((frame) => frame.method === "session/update");
     expect(live[1]?.params?.update.sessionUpdate).toBe("tool_call");
@@ -230,7 +230,7 @@ describe("session/resume", () => {
     writeFileSync(segment, text.replace('"call_id":"c1","tool"', '"call_id":"c1","tolo"'));
 
     const second = start();
-    const client = connect(second.engine, { forced: "otter" });
+    const client = connect(second.core, { forced: "otter" });
     expect((await client.call("session/load", { sessionId })).result).toMatchObject({ lastEventId: live.length });
     await client.call("session/resume", { sessionId, sinceEventId: 0 });
     expect(client.frames.filter((frame) => frame.method === "session/update")).toEqual(
@@ -244,7 +244,7 @@ describe("session/resume", () => {
     await second.stop();
 
     const third = start();
-    const again = connect(third.engine, { forced: "otter" });
+    const again = connect(third.core, { forced: "otter" });
     const loaded = await again.call("session/load", { sessionId: fork.sessionId });
     expect(loaded.result).toMatchObject({ lastEventId: live.length });
     await again.call("session/resume", { sessionId: fork.sessionId, sinceEventId: 0 });
@@ -253,7 +253,7 @@ describe("session/resume", () => {
   });
 
   test("in the middle of a turn misses and doubles nothing", async () => {
-    const engine = makeEngine(
+    const core = makeEngine(
       async function* (_turn, { signal }) {
         for (let i = 0; i < 200 && !signal.aborted; i++) {
           yield { type: "text_delta", metadata: { text: `${i} ` } };
@@ -262,10 +262,10 @@ describe("session/resume", () => {
       },
       { coalesce: false },
     );
-    const first = await nativeClient(engine);
+    const first = await nativeClient(core);
     const done = first.message("go");
     await first.until((frame) => frame.params?.eventId === 20);
-    const second = connect(engine, { forced: "otter" });
+    const second = connect(core, { forced: "otter" });
     await second.call("session/resume", { sessionId: first.sessionId, sinceEventId: 5 });
     await done;
     await second.until((frame) => frame.params?.eventId === 200);
@@ -277,16 +277,16 @@ describe("a conversation", () => {
   const text = (frame: Frame) => (frame.params?.update["content"] as { text: string } | undefined)?.text;
 
   test("two messages at once: the second waits, each has its own reply", async () => {
-    const engine = makeEngine((turn, context) => saying(turn.prompt.text.toUpperCase())(turn, context));
-    const client = await nativeClient(engine);
+    const core = makeEngine((turn, context) => saying(turn.prompt.text.toUpperCase())(turn, context));
+    const client = await nativeClient(core);
     const replies = await Promise.all([client.message("one"), client.message("two")]);
     expect(replies.map(({ result }) => result)).toMatchObject([{ output: "ONE" }, { output: "TWO" }]);
     expect(client.frames.map((frame) => text(frame) ?? frame.id).slice(-4)).toEqual(["ONE", 3, "TWO", 4]);
   });
 
   test("a cancel right behind its message ends it", async () => {
-    const engine = makeEngine(partly);
-    const client = await nativeClient(engine);
+    const core = makeEngine(partly);
+    const client = await nativeClient(core);
     const { sessionId } = client;
     const reply = client.message("go");
     expect((await client.call("session/cancel", { sessionId })).result).toEqual({ sessionId, cancelled: true });
@@ -294,8 +294,8 @@ describe("a conversation", () => {
   });
 
   test("a cancel ends with the partial text, marked, and is answered itself", async () => {
-    const engine = makeEngine(partly);
-    const client = await nativeClient(engine);
+    const core = makeEngine(partly);
+    const client = await nativeClient(core);
     const { sessionId } = client;
     const reply = client.message("go");
     await client.until((frame) => text(frame) === "part");
@@ -325,12 +325,12 @@ describe("a conversation", () => {
       "never",
     ],
   ] as const)("%s: a question waits for %s", async (dialect, method, answer, decision) => {
-    const engine = makeEngine(async function* (_turn, { ask }) {
+    const core = makeEngine(async function* (_turn, { ask }) {
       yield call;
       const answered = await ask({ call_id: "c1", tool: "Bash", args: { command: "ls" }, risk: "high" });
       yield { type: "text_delta", metadata: { text: answered.decision } };
     });
-    const client = await nativeClient(engine, { dialect });
+    const client = await nativeClient(core, { dialect });
     const reply = client.message("go");
     const asked = await client.until((frame) => frame.params?.update?.sessionUpdate === "permission_request");
     const update = asked.params!.update;
@@ -344,14 +344,14 @@ describe("a conversation", () => {
 
   test("a failing agent is -32000 with name, message and stack, and the next message works", async () => {
     let failed = false;
-    const engine = makeEngine(async function* (turn, context) {
+    const core = makeEngine(async function* (turn, context) {
       if (!failed) {
         failed = true;
         throw new RangeError("out of luck\nsecond line");
       }
       yield* saying("fine")(turn, context);
     });
-    const client = await nativeClient(engine);
+    const client = await nativeClient(core);
     expect((await client.message("go")).error).toEqual({
       code: -32000,
       message: "out of luck",
@@ -420,7 +420,7 @@ test.each(["x", "語"])(
   "session/get of a log of %s too long for a frame has the newest of it, and says so",
   async (letter) => {
     const text = letter.repeat(60_000 / Buffer.byteLength(letter));
-    const engine = makeEngine(
+    const core = makeEngine(
       async function* () {
         for (let i = 0; i < 300; i++) {
           yield { type: "text_delta", metadata: { text } };
@@ -429,7 +429,7 @@ test.each(["x", "語"])(
       },
       { coalesce: false, store: createMemoryStore<SessionEvent, Summary>({ maxSessionBytes: 64 * 1024 * 1024 }) },
     );
-    const client = await nativeClient(engine);
+    const client = await nativeClient(core);
     await client.message("go");
     const { result } = await client.call("session/get", { sessionId: client.sessionId });
     const { events, truncated, event_count } = result as unknown as {
@@ -447,10 +447,10 @@ test.each(["x", "語"])(
 );
 
 test("the list shows a session behind any number that were opened and never spoken to", async () => {
-  const engine = makeEngine(saying("ok"));
-  const client = await nativeClient(engine);
+  const core = makeEngine(saying("ok"));
+  const client = await nativeClient(core);
   await client.message("hi");
-  for (let i = 0; i < 120; i++) await engine.sessions.create({ cwd: "/" });
+  for (let i = 0; i < 120; i++) await core.sessions.create({ cwd: "/" });
   const { result } = await client.call("session/list", {});
   expect(result).toMatchObject({ sessions: [{ sessionId: client.sessionId }] });
 });

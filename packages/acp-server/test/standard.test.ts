@@ -66,8 +66,8 @@ describe("a prompt", () => {
 
   test("tells the commands once, and again when they have changed", async () => {
     const cwd = scratch();
-    const engine = makeEngine(saying("ok"));
-    const client = await standardClient(engine);
+    const core = makeEngine(saying("ok"));
+    const client = await standardClient(core);
     const { result } = await client.call("session/new", { cwd, mcpServers: [] });
     const { sessionId } = result as unknown as { sessionId: string };
     const say = () => client.call("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
@@ -154,11 +154,11 @@ describe("a prompt", () => {
 
   test("keeps its place before the one sent behind it, however long its session takes to open", async () => {
     const { agent, turns } = listening("ok");
-    const engine = makeEngine(agent);
-    const { custom } = engine.palette;
+    const core = makeEngine(agent);
+    const { custom } = core.palette;
     let slow = true;
     const palette = {
-      ...engine.palette,
+      ...core.palette,
       custom: async (cwd: string) => {
         if (slow) {
           slow = false;
@@ -167,7 +167,7 @@ describe("a prompt", () => {
         return custom(cwd);
       },
     };
-    const client = await standardClient({ ...engine, palette });
+    const client = await standardClient({ ...core, palette });
     await Promise.all([client.prompt("first"), client.prompt("second")]);
     expect(turns.map(({ prompt }) => prompt.text)).toEqual(["first", "second"]);
   });
@@ -204,14 +204,14 @@ describe("a prompt", () => {
         };
       },
     };
-    const engine = makeEngine(
+    const core = makeEngine(
       async function* (turn, context) {
         full = turn.number === 0;
         yield* saying("well")(turn, context);
       },
       { store },
     );
-    const client = await standardClient(engine);
+    const client = await standardClient(core);
     expect((await client.prompt("one")).error).toMatchObject({ code: -32603, data: { code: "storage_full" } });
     expect((await client.prompt("two")).error).toMatchObject({ code: -32603, data: { code: "storage_full" } });
     full = false;
@@ -295,8 +295,8 @@ describe("MCP servers", () => {
     ["nothing", server, {}],
   ])("reach the agent with variables as %s", async (_, given, env) => {
     const { agent, turns } = listening("ok");
-    const engine = makeEngine(agent);
-    const client = connect(engine);
+    const core = makeEngine(agent);
+    const client = connect(core);
     await client.call("initialize", { protocolVersion: 1 });
     const { result } = await client.call("session/new", { cwd: "/", mcpServers: [given] });
     const { sessionId } = result as unknown as { sessionId: string };
@@ -307,8 +307,8 @@ describe("MCP servers", () => {
   test("are kept for a session that was unloaded meanwhile", async () => {
     let now = 0;
     const { agent, turns } = listening("ok");
-    const engine = makeEngine(agent, { monotonic: () => now, ttl: 60 });
-    const client = connect(engine);
+    const core = makeEngine(agent, { monotonic: () => now, ttl: 60 });
+    const client = connect(core);
     await client.call("initialize", { protocolVersion: 1 });
     const http = { type: "http", name: "h", url: "http://localhost:1/", headers: [{ name: "k", value: "v" }] };
     const { result } = await client.call("session/new", { cwd: "/", mcpServers: [http] });
@@ -336,13 +336,13 @@ describe("the life of a session", () => {
       const { decision } = await ask({ call_id: "c", tool: "Bash", args: {}, risk: "low" });
       yield { type: "text_delta", metadata: { text: decision } };
     };
-    const engine = makeEngine(asking, { monotonic: () => now, ttl: 60 });
-    const editor = await standardClient(engine);
-    const other = connect(engine);
+    const core = makeEngine(asking, { monotonic: () => now, ttl: 60 });
+    const editor = await standardClient(core);
+    const other = connect(core);
     await other.call("initialize", { protocolVersion: 1 });
     now = 100_000;
-    engine.sessions.evictIdle();
-    await expect.poll(() => engine.sessions.find(editor.sessionId)).toBeUndefined();
+    core.sessions.evictIdle();
+    await expect.poll(() => core.sessions.find(editor.sessionId)).toBeUndefined();
     editor.answer(({ method }) =>
       method === "session/request_permission"
         ? { outcome: { outcome: "selected", optionId: "allow_once" } }
@@ -417,11 +417,11 @@ describe("the life of a session", () => {
   });
 
   test("load replays the visible conversation before it answers, resume nothing", async () => {
-    const engine = makeEngine((turn, context) => saying("an", "swer ", turn.prompt.text)(turn, context));
-    const first = await standardClient(engine);
+    const core = makeEngine((turn, context) => saying("an", "swer ", turn.prompt.text)(turn, context));
+    const first = await standardClient(core);
     for (const text of ["one", "two", "/undo"]) await first.prompt(text);
     const { sessionId } = first;
-    const second = connect(engine, { judged: true });
+    const second = connect(core, { judged: true });
     await second.call("initialize", { protocolVersion: 1 });
     const loaded = await second.call("session/load", { sessionId, cwd: "/", mcpServers: [] });
     expect(loaded.result).toMatchObject({ modes: { currentModeId: "review" } });
@@ -432,7 +432,7 @@ describe("the life of a session", () => {
     expect(chunks.slice(0, 2)).toEqual(["user: one", "agent: answer one"]);
     expect(chunks.join()).not.toContain("two");
     expect(second.frames.at(-1)).toBe(loaded);
-    const third = connect(engine, { judged: true });
+    const third = connect(core, { judged: true });
     await third.call("initialize", { protocolVersion: 1 });
     await third.call("session/resume", { sessionId, cwd: "/" });
     expect(third.updates()).toEqual([]);

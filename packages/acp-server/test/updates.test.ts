@@ -135,12 +135,12 @@ const fromAgent = ({ sessionUpdate }: { sessionUpdate: string }) =>
   !["available_commands_update", "session_info_update", "user_message_chunk"].includes(sessionUpdate);
 
 async function shown(event: AgentEvent, capabilities: object) {
-  const engine = makeEngine(yielding(event));
-  const client = await standardClient(engine, capabilities);
+  const core = makeEngine(yielding(event));
+  const client = await standardClient(core, capabilities);
   const before = client.updates().length;
   await client.prompt("go");
   const live = client.updates().slice(before + 1);
-  const other = connect(engine, { judged: true });
+  const other = connect(core, { judged: true });
   await other.call("initialize", { protocolVersion: 1, clientCapabilities: capabilities });
   await other.call("session/load", { sessionId: client.sessionId, cwd: "/", mcpServers: [] });
   return { live, replayed: other.updates(), problems: [...client.problems(), ...other.problems()] };
@@ -188,8 +188,8 @@ describe("a frame stays under one MiB", () => {
     ["of output", result({ output: huge, error: huge })],
     ["of a diff", result({ content: [{ type: "diff", path: "/a", old_text: huge, new_text: huge }] })],
   ] as [string, AgentEvent][])("%s of megabytes", async (_, event) => {
-    const engine = makeEngine(yielding(event));
-    const client = connect(engine);
+    const core = makeEngine(yielding(event));
+    const client = connect(core);
     await client.call("initialize", { protocolVersion: 1 });
     const made = await client.call("session/new", { cwd: "/", mcpServers: [] });
     const { sessionId } = made.result as unknown as { sessionId: string };

@@ -2,8 +2,7 @@
 import type { Agent, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import { BridgeError } from "./errors.js";
-import { networkError, statusError } from "./network-error.js";
+import { BridgeError, networkError, statusError } from "./errors.js";
 import type { RemotePolicy } from "./remote-policy.js";
 
 const HANDSHAKE_MS = 15_000;

@@ -1,8 +1,7 @@
-/** The bridge: register, attach, heartbeat, and all of it again until told to stop or told to go away. */
+/** The bridge: register, attach, heartbeat, and all of it again until the program stops it or the remote refuses it. */
 import type { Agent } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
 import { type Attachment, attach, type BridgePeer, type BridgeServer } from "./attach.js";
-import { type BackoffLimits, createBackoff } from "./backoff.js";
-import { type Clock, systemClock } from "./clock.js";
 import { BridgeError, type BridgeErrorCode, isBridgeError } from "./errors.js";
 import { checkRemote, type Remote } from "./remote.js";
 import { createRemoteApi } from "./remote-api.js";
@@ -23,6 +22,20 @@ export interface BridgeOptions extends Remote {
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
 
+/** The wait before the next attempt doubles from `firstMs` to `maxMs`, and begins again after a success. */
+interface BackoffLimits {
+  /** @defaultValue 5000 */
+  readonly firstMs?: number;
+  /** @defaultValue 60000 */
+  readonly maxMs?: number;
+}
+
+/** Time, passed in so that a schedule of minutes can be watched in a moment. */
+export interface Clock {
+  /** Resolves after `ms`, or at once when the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
 export type BridgeState = "connecting" | "connected" | "waiting";
 
 /** The answer to `session/bridgeStatus`. */
@@ -38,7 +51,7 @@ export type BridgeStatus =
       readonly error?: string;
     };
 
-/** 0: stopped when asked. 1: the remote is not one of ours. 2: the token was refused. */
+/** 0: stopped when asked. 1: the remote is not a receiver. 2: the token was refused. */
 export interface BridgeExit {
   readonly code: 0 | 1 | 2;
   readonly message: string;
@@ -161,4 +174,33 @@ const ENDS_CONNECTION = new Set<BridgeErrorCode>(["unauthorized", "unknown_sessi
 
 function asBridgeError(error: unknown): BridgeError {
   return isBridgeError(error) ? error : new BridgeError("unreachable", String(error), { cause: error });
+}
+
+const systemClock: Clock = {
+  sleep: (ms, signal) => wait(ms, undefined, { signal }).catch(() => {}),
+};
+
+/** Throws a RangeError for times that are not finite numbers of at least 0: no wait at all would flood the remote. */
+function createBackoff(limits: BackoffLimits = {}) {
+  const firstMs = delayOf("firstMs", limits.firstMs ?? 5_000);
+  const maxMs = delayOf("maxMs", limits.maxMs ?? 60_000);
+  let delay = firstMs;
+  return {
+    next() {
+      const current = delay;
+      delay = Math.min(delay * 2, maxMs);
+      return current;
+    },
+    reset() {
+      delay = firstMs;
+    },
+  };
+}
+
+/** A timer that is asked for more fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function delayOf(name: string, ms: number): number {
+  if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`backoff.${name} takes a finite number of at least 0`);
+  return Math.min(ms, LONGEST_TIMER_MS);
 }

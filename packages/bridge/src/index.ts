@@ -6,9 +6,9 @@ export {
   type BridgeOptions,
   type BridgeState,
   type BridgeStatus,
+  type Clock,
   createBridge,
 } from "./bridge.js";
-export type { Clock } from "./clock.js";
 export { BridgeError, type BridgeErrorCode, isBridgeError } from "./errors.js";
 export { checkRemote, type Remote } from "./remote.js";
 export { createRemotePolicy, type RemotePolicy } from "./remote-policy.js";

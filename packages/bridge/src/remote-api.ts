@@ -1,8 +1,7 @@
 /** The three calls a receiver answers: register, heartbeat, remove. Redirects are refused: they would carry the token along. */
 import type { Agent, IncomingMessage } from "node:http";
-import { BridgeError } from "./errors.js";
-import { networkError, statusError } from "./network-error.js";
-import type { RemoteAddress } from "./remote-address.js";
+import { BridgeError, networkError, statusError } from "./errors.js";
+import type { RemoteAddress } from "./remote.js";
 import type { BridgedSession } from "./session.js";
 
 const ANSWER_MS = 15_000;

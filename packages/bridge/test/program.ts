@@ -1,4 +1,4 @@
-/** The program's side: a real engine over a memory store, served over the bridge by the real ACP server. */
+/** The program's side: a real core over a memory store, served over the bridge by the real ACP server. */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
@@ -26,7 +26,7 @@ export async function startProgram(agent: Agent): Promise<Program> {
     coalesce: false,
   });
   const session = await sessions.create({ cwd: "/tmp" });
-  const engine = { sessions, palette, models: () => [], agents: async () => [] };
+  const core = { sessions, palette, models: () => [], agents: async () => [] };
   return {
     session,
     sessions,
@@ -41,12 +41,12 @@ export async function startProgram(agent: Agent): Promise<Program> {
         costUsd: 0.25,
         lastEventId: session.lastSeq,
       }),
-      attach: () => engine.sessions.attach(session.id, { approves: true }),
+      attach: () => core.sessions.attach(session.id, { approves: true }),
     },
     serve: (peer) =>
       serveAcp({
         ...peer,
-        engine: async () => engine,
+        core: async () => core,
         program: { name: "ferret", title: "Ferret", version: "0.0.0" },
         dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
         native: { name: "ferret", version: "0.2" },

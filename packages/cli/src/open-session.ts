@@ -1,5 +1,5 @@
 /** Which session a person means: a new one, one by its id, or the last one of this directory. */
-import type { Invocation, RunningEngine } from "@chimera/host";
+import type { Invocation, RunningCore } from "@chimera/host";
 import type { SessionClient } from "./client/client.js";
 import { serverHolding } from "./client/holder.js";
 import { localClient } from "./client/local.js";
@@ -20,18 +20,18 @@ export interface SessionChoice {
 /** One that a server on this machine has open is joined there, with the settings it has. */
 export async function openSession(
   invocation: Invocation,
-  engine: RunningEngine,
+  core: RunningCore,
   choice: SessionChoice,
   approves: boolean,
 ): Promise<SessionClient> {
-  const { sessions } = engine;
+  const { sessions } = core;
   const { cwd, persist, model, title } = choice;
-  const id = choice.resume ?? (choice.last ? await lastSession(engine, cwd) : undefined);
+  const id = choice.resume ?? (choice.last ? await lastSession(core, cwd) : undefined);
   try {
     const session = id === undefined ? await sessions.create({ cwd, persist }) : await sessions.load(id);
     if (model && session.settings.model !== model) await session.set({ model });
     if (title?.trim()) await session.setTitle(title.trim());
-    return localClient(engine, session, approves);
+    return localClient(core, session, approves);
   } catch (error) {
     const server = serverHolding(invocation, error);
     if (server === null || id === undefined) throw error;
@@ -39,7 +39,7 @@ export async function openSession(
   }
 }
 
-export async function lastSession({ sessions }: RunningEngine, cwd: string): Promise<string> {
+export async function lastSession({ sessions }: RunningCore, cwd: string): Promise<string> {
   const [found] = (await sessions.list({ order: "created", cwd, limit: 1 })).sessions;
   if (found) return found.id;
   throw new CliError("not_found", `there is no session of ${cwd} to continue`);

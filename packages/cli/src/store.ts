@@ -1,4 +1,4 @@
-/** The stored sessions, to be read: no engine, no claim, nothing written. */
+/** The stored sessions, to be read: no core, no claim, nothing written. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, type EventStore, isStoreError } from "@chimera/event-store";

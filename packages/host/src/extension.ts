@@ -1,5 +1,5 @@
 /**
- * What a program adds to the engine it shares with the others: settings it starts with, a part in the agent, rows of the
+ * What a program adds to the core it shares with the others: settings it starts with, a part in the agent, rows of the
  * protocol, slash commands. A profile lists its extensions; nothing else knows which program it is.
  */
 import type { AcpServer, AcpServerOptions, Extension } from "@chimera/acp-server";
@@ -40,7 +40,7 @@ export interface StartedExtension {
   /** Its part in the protocol. */
   readonly protocol?: Extension;
   readonly commands?: readonly SlashCommand[];
-  /** Its part in the agent; what is heavy is loaded here, with the engine. */
+  /** Its part in the agent; what is heavy is loaded here, with the core. */
   agent?(): Promise<AgentParts>;
   /** Called with every session that is loaded. */
   onLoad?(session: OwnedSession, program: ServingProgram): void;

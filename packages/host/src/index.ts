@@ -4,6 +4,7 @@ export { completeCommands } from "./command/complete.js";
 export type { Flag, Flags, FlagValues } from "./command/flag.js";
 export { nearest } from "./command/nearest.js";
 export { isUsageError, UsageError } from "./command/usage-error.js";
+export type { RunningCore } from "./compose.js";
 export { configFlags } from "./config/flags.js";
 export { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from "./config/keys.js";
 export type { Kind } from "./config/kind.js";
@@ -17,7 +18,6 @@ export {
   settingOf,
   variableOf,
 } from "./config/resolve.js";
-export type { RunningEngine } from "./engine.js";
 export { HostError, type HostErrorCode, isHostError } from "./errors.js";
 export type {
   AcpPeer,
@@ -30,7 +30,7 @@ export type {
 export { createLog, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
 export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
 export { createMain } from "./main.js";
-export { type OpenEngine, openEngine } from "./open-engine.js";
+export { type OpenCore, openCore } from "./open-core.js";
 export { type Paths, resolvePaths } from "./paths.js";
 export { envName, type Profile } from "./profile.js";
 export { SESSION_FLAGS, serveCommands } from "./serve/command.js";

@@ -4,7 +4,7 @@ import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isLost } from "@chimera/acp-schema/events";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Config, openEngine, type Profile } from "../src/index.js";
+import { type Config, openCore, type Profile } from "../src/index.js";
 import { freePort, makeHome, startServer } from "./program.js";
 
 const profile: Profile = {
@@ -27,12 +27,12 @@ async function open(
 ) {
   const own = { env: { PATH: process.env["PATH"], CHIMERA_HOME: join(home, ".chimera") }, cwd: () => home };
   const here = Object.assign(Object.create(process), own) as NodeJS.Process;
-  const opened = await openEngine({
+  const opened = await openCore({
     profile: { ...profile, extensions },
     flags: { model: "offline", ...flags },
     process: here,
   });
-  onTestFinished(() => opened.engine.close());
+  onTestFinished(() => opened.core.close());
   return opened;
 }
 
@@ -47,11 +47,11 @@ const logsOf = ({ paths }: Config) => (existsSync(paths.eventlog) ? readdirSync(
 
 /** Runs a prompt and gives the types and texts of what came of it. */
 async function ask(opened: Awaited<ReturnType<typeof open>>, cwd: string, text: string): Promise<string> {
-  const session = await opened.engine.sessions.create({ cwd });
+  const session = await opened.core.sessions.create({ cwd });
   session.prompt({ text });
   await session.idle();
   const lines: string[] = [];
-  for await (const entry of opened.engine.sessions.logs.read(session.id))
+  for await (const entry of opened.core.sessions.logs.read(session.id))
     lines.push(JSON.stringify(isLost(entry) ? entry : entry.event));
   return lines.join("");
 }
@@ -85,11 +85,11 @@ describe("sessions in this process", () => {
   it("are undone by whoever has them: what another is at is no interrupted undo", async () => {
     const home = await makeHome();
     const first = await open(home);
-    const { id } = await first.engine.sessions.create({ cwd: home });
+    const { id } = await first.core.sessions.create({ cwd: home });
     const journal = await beginUndo(first.config, home, id);
-    await (await open(home)).engine.close();
+    await (await open(home)).core.close();
     expect(existsSync(journal)).toBe(true);
-    await first.engine.close();
+    await first.core.close();
     await open(home);
     await expect.poll(() => existsSync(journal)).toBe(false);
   });
@@ -97,7 +97,7 @@ describe("sessions in this process", () => {
   it("are left alone also when they are in another's memory only, until nothing was done to them for long", async () => {
     const home = await makeHome();
     const first = await open(home);
-    const { id } = await first.engine.sessions.create({ cwd: home, persist: false });
+    const { id } = await first.core.sessions.create({ cwd: home, persist: false });
     const journal = await beginUndo(first.config, home, id);
     await open(home);
     expect(existsSync(journal)).toBe(true);
@@ -126,7 +126,7 @@ describe("sessions in this process", () => {
       return {};
     };
     const first = await open(home, {}, async () => [{ name: "late", start: () => ({ agent }) }]);
-    const session = await first.engine.sessions.create({ cwd: home });
+    const session = await first.core.sessions.create({ cwd: home });
     const outcomes: unknown[] = [];
     for (let turn = 0; turn < 3; turn++) {
       session.prompt({ text: "list files" });
@@ -140,11 +140,11 @@ describe("sessions in this process", () => {
     const home = await makeHome();
     const agent = async () => Promise.reject(new Error("no agent"));
     const first = await open(home, {}, async () => [{ name: "never", start: () => ({ agent }) }]);
-    const { id } = await first.engine.sessions.create({ cwd: home });
-    await expect(first.engine.tools()).rejects.toThrow("no agent");
-    await first.engine.close();
+    const { id } = await first.core.sessions.create({ cwd: home });
+    await expect(first.core.tools()).rejects.toThrow("no agent");
+    await first.core.close();
     const second = await open(home);
-    expect((await second.engine.sessions.load(id)).id).toBe(id);
+    expect((await second.core.sessions.load(id)).id).toBe(id);
   });
 
   it("leave nothing on disk with --no-save", async () => {
@@ -170,7 +170,7 @@ describe("sessions in this process", () => {
     const opened = await open(home);
     for (const directory of [home, cwd]) {
       const settings = { allowedTools: ["Write"], autoApproveWrites: true };
-      const session = await opened.engine.sessions.create({ cwd: directory, settings });
+      const session = await opened.core.sessions.create({ cwd: directory, settings });
       session.prompt({ text: "write a.txt: hello" });
       await session.idle();
     }
@@ -181,7 +181,7 @@ describe("sessions in this process", () => {
     const home = await makeHome();
     const cwd = await makeProject(home, '{"max_steps": "many"}');
     const opened = await open(home);
-    await expect(opened.engine.sessions.create({ cwd })).rejects.toMatchObject({
+    await expect(opened.core.sessions.create({ cwd })).rejects.toMatchObject({
       code: "invalid_setting",
       message: expect.stringContaining("config.json: max_steps takes"),
     });
@@ -211,7 +211,7 @@ describe("a stopped server", () => {
     expect(commandsWith(marker)).toEqual([]);
     const opened = await open(home);
     const types: string[] = [];
-    for await (const { type } of opened.engine.sessions.logs.read(session_id)) types.push(type);
+    for await (const { type } of opened.core.sessions.logs.read(session_id)) types.push(type);
     expect(types.at(-1)).toBe("cancelled");
   });
 });

@@ -1,4 +1,4 @@
-/** REST and SSE over a session engine, as a plain hono app: listening, TLS and signals are somebody else's. */
+/** REST and SSE over a sessions, as a plain hono app: listening, TLS and signals are somebody else's. */
 import { isSessionError } from "@chimera/session";
 import { Hono } from "hono";
 import { ACCESS, type RouteName } from "./auth/access.js";

@@ -10,7 +10,7 @@ export interface AppDeps {
   readonly version: string;
   /** What the agent under that name is, in its manifest. @defaultValue a sentence made of the name */
   readonly agentDescription?: string;
-  /** The engine; how long idle sessions stay loaded and where logs live is its business. */
+  /** The core; how long idle sessions stay loaded and where logs live is its business. */
   readonly sessions: Sessions;
   /** Custom slash commands. @defaultValue none */
   readonly palette?: Pick<SlashPalette, "custom">;

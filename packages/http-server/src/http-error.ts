@@ -21,7 +21,7 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   storage_failed: 500,
 };
 
-/** What the store throws past the engine, by the caller's names for it; its own words may name files. */
+/** What the store throws past the core, by the caller's names for it; its own words may name files. */
 const STORE_ERRORS: Readonly<Partial<Record<StoreErrorCode, readonly [ContentfulStatusCode, string, string]>>> = {
   not_found: [404, "session_not_found", "there is no such session"],
   invalid_id: [404, "session_not_found", "there is no such session"],

@@ -1,4 +1,4 @@
-/** `@chimera/http-server`: REST and Server-Sent Events over any session engine. */
+/** `@chimera/http-server`: REST and Server-Sent Events over any sessions. */
 export { type App, createApp } from "./app.js";
 export { ACCESS, type RouteName, type Tier } from "./auth/access.js";
 export type { AppDeps, AppEnv } from "./deps.js";

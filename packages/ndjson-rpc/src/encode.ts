@@ -1,6 +1,4 @@
-import { startOf } from "./cut.js";
-import { ErrorCode } from "./error-codes.js";
-import { ConnectionError, type RpcErrorObject } from "./errors.js";
+import { ConnectionError, ErrorCode, type RpcErrorObject } from "./errors.js";
 
 // Frames are joined from parts rather than stringified whole: the id goes out exactly as it came in.
 
@@ -23,6 +21,13 @@ export function encodeError(idText: string, error: RpcErrorObject): string {
   const tail = data === undefined ? "" : `,"data":${data}`;
   const code = Number.isInteger(error.code) ? error.code : ErrorCode.internalError;
   return `{"jsonrpc":"2.0","id":${idText},"error":{"code":${code},"message":${JSON.stringify(sentence(error.message))}${tail}}}`;
+}
+
+/** At most so many UTF-16 units of a text's beginning, cut between characters: half of one makes a frame that strict parsers refuse. */
+export function startOf(text: string, length: number): string {
+  const end = Math.max(0, Math.min(length, text.length));
+  const last = text.charCodeAt(end - 1);
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? end - 1 : end);
 }
 
 // --- internal ---

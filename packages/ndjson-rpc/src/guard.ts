@@ -1,4 +1,4 @@
-import { ErrorCode } from "./error-codes.js";
+import { ErrorCode } from "./errors.js";
 import type { Frame, InvalidFrame, RequestId } from "./frame.js";
 import { exceedsDepth, numericIdText } from "./json-scan.js";
 

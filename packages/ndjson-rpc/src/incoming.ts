@@ -1,6 +1,5 @@
 import { encodeError, encodeResult } from "./encode.js";
-import { ErrorCode } from "./error-codes.js";
-import { ConnectionError, isRpcError, RpcError, type RpcErrorObject } from "./errors.js";
+import { ConnectionError, ErrorCode, isRpcError, RpcError, type RpcErrorObject } from "./errors.js";
 import type { NotificationFrame, RequestFrame, RequestId } from "./frame.js";
 import { deferred, type MethodRow, type Methods, type RequestContext } from "./method-table.js";
 import { invalidPaths, type StandardSchema } from "./standard-schema.js";

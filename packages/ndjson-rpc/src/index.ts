@@ -7,10 +7,10 @@ export {
   createConnection,
   type InputStream,
 } from "./connection.js";
-export { ErrorCode } from "./error-codes.js";
 export {
   ConnectionError,
   type ConnectionErrorCode,
+  ErrorCode,
   isConnectionError,
   isRpcError,
   RpcError,

@@ -1,10 +1,17 @@
 /** `@chimera/run-reports`: read-only folds of session logs: lists, cost rollups, statistics, transcripts and ways to share them. */
 export { isReportError, ReportError, type ReportErrorCode } from "./errors.js";
-export { type CostRollup, type CostRow, costRollup } from "./runs/cost-rollup.js";
-export { listRuns, type RunList, type RunRow } from "./runs/list-runs.js";
 export { parseLimit, parseSince } from "./runs/query.js";
+export {
+  type CostRollup,
+  type CostRow,
+  costRollup,
+  listRuns,
+  type RunList,
+  type RunRow,
+  type Stats,
+  stats,
+} from "./runs/reports.js";
 export type { RunQuery, RunStore } from "./runs/select.js";
-export { type Stats, stats } from "./runs/stats.js";
 export type { ModelTotals, Totals } from "./runs/totals.js";
 export { parseSink, type Shared, type ShareOptions, type ShareSink, share } from "./share/share.js";
 export { TRANSCRIPT_CSP } from "./transcript/html.js";

@@ -5,7 +5,7 @@ import type { SessionEvent } from "@chimera/acp-schema/events";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
 import { describe, expect, it } from "vitest";
 import { contentType, openTranscript, parseFormat, renderTranscript } from "../src/index.js";
-import { formatDuration } from "../src/transcript/duration.js";
+import { formatDuration } from "../src/transcript/text.js";
 import { ID, type Loose, prompt, recordsOf, render, result, sourceOf, stream, text } from "./fixture.js";
 
 const SUMMARY = {

@@ -1,55 +1,19 @@
-/** Builds one session from its parts, each from those before it: clients, queue, journal, permissions, settings, undo, prompts. */
-import type { Agent, EngineMemory, TurnSettings } from "@chimera/acp-schema/agent";
-import { type ChangedSettings, type Conversation, modeOf } from "@chimera/acp-schema/conversation";
-import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
-import type { Summary } from "@chimera/acp-schema/summary";
-import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
-import type { Direction, SessionSnapshots } from "@chimera/snapshot-store";
-import type { Attachments } from "./attachments.js";
+/** One session as its users see it: what it is now, what a client may do, and what the program that holds it may do besides. */
+import type { EngineMemory } from "@chimera/acp-schema/agent";
+import { type ChangedSettings, modeOf } from "@chimera/acp-schema/conversation";
+import { isStoreError } from "@chimera/event-store";
+import type { Direction } from "@chimera/snapshot-store";
 import { namedError, SessionError } from "./errors.js";
-import { createJournal, type Journal } from "./journal.js";
+import type { Journal } from "./journal.js";
 import { NEVER_RAN } from "./last-record.js";
 import { limits } from "./limits.js";
-import { createPermissions, type Permissions } from "./permissions.js";
 import { acceptPrompt, type PromptDeps } from "./prompt.js";
-import { isRecorded } from "./recover.js";
-import { createRewind, type Rewind, type RewindOptions } from "./rewind.js";
-import type { OwnedSession, ReadableSession, ResolvedCommand, Session } from "./session.js";
-import { changeEvent, type Settings, settingsOf } from "./settings.js";
-import { changesSummary, createSummarySaver, type SaveSummary, type SummaryFacts, summarize } from "./summary.js";
-import { createWorkQueue, type WorkQueue } from "./work-queue.js";
-import { composeWorkspace, type Files } from "./workspace.js";
-
-export interface SessionDeps {
-  readonly agent: Agent;
-  /** Slash commands answer in the agent's place; they may rewind although their own turn runs. */
-  readonly resolveCommand: (session: Session, text: string, rewind: Rewind) => Promise<ResolvedCommand | undefined>;
-  /** Holds a turn to the limits of its project. */
-  readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
-  readonly store: EventStore<SessionEvent, Summary>;
-  readonly snapshots: SessionSnapshots | null;
-  readonly attachments: Attachments;
-  readonly disk: Files;
-  readonly clock: () => number;
-  /** Monotonic milliseconds, for idleness. */
-  readonly monotonic: () => number;
-  readonly newId: () => string;
-  readonly permissionTimeout: number;
-  readonly coalesce: boolean;
-  readonly onSetting: (change: AgentEvent, sessionId: string) => void;
-  readonly onError: (error: unknown, sessionId: string) => void;
-}
-
-/** What a session starts with, made or loaded. */
-export interface SessionBirth extends Omit<SummaryFacts, "id" | "model"> {
-  readonly writer: LogWriter<SessionEvent>;
-  readonly conversation: Conversation;
-  /** What it was made with; its log says what was changed since. */
-  readonly made: Settings;
-  readonly persistent: boolean;
-  /** When its last turn ended; null for a session that had none. */
-  readonly endedAt: number | null;
-}
+import type { RewindOptions } from "./rewind.js";
+import type { OwnedSession, ReadableSession, Session } from "./session.js";
+import { createParts, type Parts, type SessionBirth, type SessionDeps } from "./session-parts.js";
+import { changeEvent } from "./settings.js";
+import type { WorkQueue } from "./work-queue.js";
+import { composeWorkspace } from "./workspace.js";
 
 export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSession {
   const parts = createParts(deps, birth);
@@ -70,126 +34,6 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSess
 }
 
 // --- internal ---
-
-/** What the faces of a session are made of. */
-interface Parts extends SessionDeps {
-  readonly birth: SessionBirth;
-  readonly writer: LogWriter<SessionEvent>;
-  readonly queue: WorkQueue;
-  readonly journal: Journal;
-  readonly permissions: Permissions;
-  readonly rewind: Rewind;
-  readonly settings: () => Settings;
-  readonly activity: Activity;
-  readonly summary: () => Summary;
-  readonly saveSummary: SaveSummary;
-  /** Records something that belongs to no turn, once turns that were cut short have ended. */
-  readonly change: (event: AgentEvent, origin?: string) => Promise<void>;
-  readonly life: { closing: Promise<void> | null; endedAt: number | null };
-}
-
-function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
-  const { writer } = birth;
-  const { attachments } = deps;
-  const onError = (error: unknown) => deps.onError(error, writer.id);
-  const activity = createActivity(deps);
-  const queue = createWorkQueue();
-  const journal = createJournal({
-    writer,
-    store: deps.store,
-    conversation: birth.conversation,
-    coalesce: deps.coalesce,
-    queue,
-    attachments,
-    onRecords(records) {
-      activity.touch();
-      settings();
-      if (!records.some(changesSummary)) return;
-      const ends = records.some(({ type }) => endsTurn(type));
-      if (ends) life.endedAt = deps.clock();
-      void saveSummary({ sync: ends });
-    },
-    onError,
-  });
-  const settings = createSettings(birth.made, () => journal.conversation.settings);
-  const permissions = createPermissions({
-    journal,
-    attachments,
-    newId: () => `perm-${deps.newId()}`,
-    timeoutSeconds: deps.permissionTimeout,
-  });
-  const change = (event: AgentEvent, origin?: string): Promise<void> => {
-    journal.endInterrupted(queue.busy());
-    return journal.accept(event, { turn: null, origin });
-  };
-  const life: Parts["life"] = { closing: null, endedAt: birth.endedAt };
-  const summary = () =>
-    summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation, life.endedAt);
-  const saveSummary = createSummarySaver(async (options) => {
-    if (birth.persistent) await deps.store.writeSummary(writer.id, summary(), options).catch(onError);
-  });
-  return {
-    ...deps,
-    birth,
-    writer,
-    queue,
-    journal,
-    permissions,
-    settings,
-    activity,
-    life,
-    change,
-    rewind: createRewind({
-      conversation: () => journal.conversation,
-      snapshots: deps.snapshots,
-      lastSeq: () => writer.lastSeq,
-      record: async (event, origin) => change(event, origin),
-      recorded: isRecorded(deps.store, writer.id),
-    }),
-    summary,
-    saveSummary,
-  };
-}
-
-interface Activity {
-  touch(): void;
-  readonly touchedAt: number;
-  readonly idleMs: number;
-}
-
-function createActivity({ clock, monotonic }: Pick<SessionDeps, "clock" | "monotonic">): Activity {
-  let touched = monotonic();
-  let touchedAt = clock();
-  return {
-    touch() {
-      touched = monotonic();
-      touchedAt = clock();
-    },
-    get touchedAt() {
-      return touchedAt;
-    },
-    get idleMs() {
-      return monotonic() - touched;
-    },
-  };
-}
-
-/** The settings now. `options` is one object for the session's life, so that a running turn obeys a change from its next call on. */
-function createSettings(made: Settings, changed: () => ChangedSettings): () => Settings {
-  const options: Record<string, string | boolean> = {};
-  let seen: ChangedSettings | null = null;
-  let now: Settings;
-  return () => {
-    const current = changed();
-    if (current === seen) return now;
-    seen = current;
-    const settings = settingsOf(made, current);
-    for (const id of Object.keys(options)) delete options[id];
-    Object.assign(options, settings.options);
-    now = { ...settings, options };
-    return now;
-  };
-}
 
 function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "attended"> {
   const { birth, writer, journal, queue, settings, activity, snapshots, summary } = parts;

@@ -10,6 +10,7 @@ export type {
   TurnSettings,
   Workspace,
 } from "@chimera/acp-schema/agent";
+export { createSessions } from "./create-sessions.js";
 export { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { foldLog, type SessionLogs } from "./logs.js";
@@ -25,13 +26,7 @@ export type {
   SessionClient,
   SessionState,
 } from "./session.js";
-export {
-  type CreateOptions,
-  createSessions,
-  type ListedSummary,
-  type Sessions,
-  type SessionsDeps,
-} from "./sessions.js";
+export type { CreateOptions, ListedSummary, Sessions, SessionsDeps } from "./sessions.js";
 export { DEFAULT_SETTINGS, type OptionOrders, parseMode, type SettingChange, type Settings } from "./settings.js";
 export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
 export { sessionSummaries } from "./summary.js";

@@ -49,9 +49,8 @@ export function createJournal(deps: JournalDeps): Journal {
 
   const reread = async (error: unknown): Promise<void> => {
     await queue.quiet();
-    const read = await foldLog(deps.store, writer.id);
+    conversation = await foldLog(deps.store, writer.id);
     recorder.reset();
-    conversation = read;
     fault = null;
     // A prompt that the log did not take never happened.
     queue.forget((turn) => !conversation.turns[turn]);
@@ -98,14 +97,7 @@ export function createJournal(deps: JournalDeps): Journal {
     waiting.catch(() => {});
     return waiting;
   };
-  const named = <T>(write: () => T): T => {
-    try {
-      return write();
-    } catch (error) {
-      throw namedError(error, writer.id);
-    }
-  };
-
+  const named = <T>(write: () => T): T => namedBy(writer.id, write);
   return {
     get conversation() {
       return conversation;
@@ -114,27 +106,37 @@ export function createJournal(deps: JournalDeps): Journal {
     requireSound: () => named(guard),
     accept: (event, place) => named(() => durable(recorder.write(event, place).seq)),
     endInterrupted(busy) {
-      const reason = cause;
-      if (reason === null) return;
-      named(() => {
-        for (const turn of conversation.turns) {
-          // A prompt the log never took leaves a hole.
-          if (!turn || turn.ended || busy.has(turn.number)) continue;
-          recorder.writeAll(interruptedTurn(conversation, turn, reason), { turn: turn.number });
-        }
-      });
+      if (cause === null) return;
+      named(() => endTurns(conversation, recorder, cause ?? "", busy));
       cause = null;
       void durable();
     },
     async interrupted(error) {
       cause = messageOf(error);
-      if (isStoreError(error)) onFault(error);
+      onFault(error);
       await rereading;
     },
   };
 }
 
 // --- internal ---
+
+/** Each turn ends in one write; those in `busy` run or wait. */
+function endTurns(conversation: Conversation, recorder: Recorder, reason: string, busy: ReadonlySet<number>): void {
+  for (const turn of conversation.turns) {
+    // A prompt the log never took leaves a hole.
+    if (!turn || turn.ended || busy.has(turn.number)) continue;
+    recorder.writeAll(interruptedTurn(conversation, turn, reason), { turn: turn.number });
+  }
+}
+
+function namedBy<T>(id: string, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    throw namedError(error, id);
+  }
+}
 
 /** A malformed event is its author's mistake; it must not put the session into its fault state. */
 function isFault(error: unknown): boolean {

@@ -1,4 +1,4 @@
-/** Every bound of the engine, in one place. */
+/** Every bound of sessions, in one place. */
 import { requireDelay } from "@chimera/acp-schema/timer";
 import { SessionError } from "./errors.js";
 

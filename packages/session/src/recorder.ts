@@ -33,10 +33,6 @@ export function createRecorder(deps: {
   /** Joins the gathered deltas into as few records as they fit in. */
   readonly coalesce: boolean;
 }): Recorder {
-  let waiting: DeltaBody[] = [];
-  let scheduled = false;
-  const streamed = new Map<string, { bytes: number; dropped: number }>();
-
   const append = (bodies: readonly SessionEvent[]): readonly Entry<SessionEvent>[] => {
     deps.guard();
     let entries: readonly Entry<SessionEvent>[];
@@ -50,86 +46,36 @@ export function createRecorder(deps: {
     deps.onRecords(bodies);
     return entries;
   };
-  const appendOne = (event: AgentEvent, place: Place): Entry<SessionEvent> => append([bodyOf(event, place)])[0]!;
-
-  const flush = () => {
-    if (waiting.length === 0) return;
-    const bodies = waiting;
-    waiting = [];
-    append(bodies);
-  };
-
-  const schedule = () => {
-    if (scheduled) return;
-    scheduled = true;
-    // After everything that the agent makes of one piece of the network, and before the loop turns.
-    process.nextTick(() => {
-      scheduled = false;
-      try {
-        flush();
-      } catch {
-        // Reported already; the turn's next record meets the same error.
-      }
-    });
-  };
-
-  const gather = (type: DeltaBody["type"], text: string, place: Place): void => {
-    const last = waiting.at(-1);
-    if (deps.coalesce && last?.type === type && last.metadata.text.length + text.length <= limits.deltaChars) {
-      last.metadata.text += text;
-      return;
-    }
-    if (waiting.length >= limits.deltasPerWrite) flush();
-    waiting.push(bodyOf({ type, metadata: { text } }, place) as DeltaBody);
-  };
-
-  /** True when the chunk is over the call's bound and only counts. */
-  const overBound = (callId: string, chunk: string): boolean => {
-    const seen = streamed.get(callId) ?? { bytes: 0, dropped: 0 };
-    streamed.set(callId, seen);
-    const size = Buffer.byteLength(chunk);
-    if (seen.bytes + size <= limits.progressBytes) {
-      seen.bytes += size;
-      return false;
-    }
-    seen.dropped += size;
-    return true;
-  };
+  const deltas = createDeltas(append, deps.coalesce);
+  const progress = createProgress();
 
   const write = (event: AgentEvent, place: Place): Entry<SessionEvent> => {
-    flush();
-    if (event.type === "tool_result") {
-      const dropped = streamed.get(event.metadata.call_id)?.dropped ?? 0;
-      streamed.delete(event.metadata.call_id);
-      if (dropped > 0) {
-        const chunk = `\n[${dropped} more bytes not logged]\n`;
-        appendOne(
-          { type: "tool_progress", metadata: { call_id: event.metadata.call_id, stream: "stdout", chunk } },
-          place,
-        );
-      }
-    }
-    return appendOne(event, place);
+    deltas.flush();
+    const dropped = event.type === "tool_result" ? progress.end(event.metadata.call_id) : 0;
+    const own = bodyOf(event, place);
+    if (event.type !== "tool_result" || dropped === 0) return append([own])[0]!;
+    const chunk = `\n[${dropped} more bytes not logged]\n`;
+    const left = {
+      type: "tool_progress",
+      metadata: { call_id: event.metadata.call_id, stream: "stdout", chunk },
+    } as const;
+    return append([bodyOf(left, place), own])[1]!;
   };
 
   return {
     write,
     writeAll(events, place) {
-      flush();
+      deltas.flush();
       append(events.map((event) => bodyOf(event, place)));
     },
     reset() {
-      waiting = [];
-      streamed.clear();
+      deltas.reset();
+      progress.reset();
     },
     add(event, place) {
-      if (event.type === "tool_progress" && overBound(event.metadata.call_id, event.metadata.chunk)) return;
-      if (event.type !== "text_delta" && event.type !== "thought_delta") {
-        write(event, place);
-        return;
-      }
-      for (const text of pieces(event.metadata.text)) gather(event.type, text, place);
-      schedule();
+      if (event.type === "tool_progress" && progress.isOver(event.metadata.call_id, event.metadata.chunk)) return;
+      if (event.type === "text_delta" || event.type === "thought_delta") deltas.add(event, place);
+      else write(event, place);
     },
   };
 }
@@ -137,6 +83,70 @@ export function createRecorder(deps: {
 // --- internal ---
 
 type DeltaBody = Extract<SessionEvent, { type: "text_delta" | "thought_delta" }>;
+
+/** Text deltas that wait for the end of their tick. */
+function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coalesce: boolean) {
+  let waiting: DeltaBody[] = [];
+  let scheduled = false;
+  const flush = (): void => {
+    if (waiting.length === 0) return;
+    const bodies = waiting;
+    waiting = [];
+    append(bodies);
+  };
+  const gather = (type: DeltaBody["type"], text: string, place: Place): void => {
+    const last = waiting.at(-1);
+    if (coalesce && last?.type === type && last.metadata.text.length + text.length <= limits.deltaChars) {
+      last.metadata.text += text;
+      return;
+    }
+    if (waiting.length >= limits.deltasPerWrite) flush();
+    waiting.push(bodyOf({ type, metadata: { text } }, place) as DeltaBody);
+  };
+  const flushAtEndOfTick = (): void => {
+    scheduled = false;
+    try {
+      flush();
+    } catch {
+      // Reported already; the turn's next record meets the same error.
+    }
+  };
+  return {
+    flush,
+    reset() {
+      waiting = [];
+    },
+    add({ type, metadata }: Extract<AgentEvent, { type: "text_delta" | "thought_delta" }>, place: Place): void {
+      for (const text of pieces(metadata.text)) gather(type, text, place);
+      if (scheduled) return;
+      scheduled = true;
+      // After everything that the agent makes of one piece of the network, and before the loop turns.
+      process.nextTick(flushAtEndOfTick);
+    },
+  };
+}
+
+/** How much each running call has streamed: what is over its bound only counts. */
+function createProgress() {
+  const streamed = new Map<string, { bytes: number; dropped: number }>();
+  return {
+    isOver(callId: string, chunk: string): boolean {
+      const seen = streamed.get(callId) ?? { bytes: 0, dropped: 0 };
+      streamed.set(callId, seen);
+      const size = Buffer.byteLength(chunk);
+      const isOver = seen.bytes + size > limits.progressBytes;
+      seen[isOver ? "dropped" : "bytes"] += size;
+      return isOver;
+    },
+    /** The call has its result; returns how many bytes were not logged. */
+    end(callId: string): number {
+      const dropped = streamed.get(callId)?.dropped ?? 0;
+      streamed.delete(callId);
+      return dropped;
+    },
+    reset: () => streamed.clear(),
+  };
+}
 
 function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Place): SessionEvent {
   const body = { type, turn, metadata } as SessionEvent;

@@ -137,6 +137,23 @@ export function requireModelName(name: string): void {
   throw new SessionError("invalid_setting", `a model's name has 1 to ${limits.modelChars} characters`);
 }
 
+/** The settings now. `options` is one object for the session's life, so that a running turn obeys a change from its next call on. */
+export function createSettings(made: Settings, changed: () => ChangedSettings): () => Settings {
+  const options: Record<string, string | boolean> = {};
+  let seen: ChangedSettings | null = null;
+  let now: Settings;
+  return () => {
+    const current = changed();
+    if (current === seen) return now;
+    seen = current;
+    const settings = settingsOf(made, current);
+    for (const id of Object.keys(options)) delete options[id];
+    Object.assign(options, settings.options);
+    now = { ...settings, options };
+    return now;
+  };
+}
+
 // --- internal ---
 
 const OWN = [

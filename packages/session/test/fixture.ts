@@ -1,4 +1,4 @@
-/** A session engine over a memory store, with agents written on the spot. */
+/** Sessions over a memory store, with agents written on the spot. */
 import { type AgentEvent, isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore } from "@chimera/event-store";

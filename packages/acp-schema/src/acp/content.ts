@@ -1,8 +1,17 @@
 /** Content blocks: what prompts, messages and tool output are made of. */
 import * as v from "valibot";
-import { int64 } from "../define/number.js";
-import { maybe, object, variant } from "../define/shape.js";
-import { Annotations } from "./annotations.js";
+import { int64, items, maybe, object, variant } from "../define/shape.js";
+
+export const Role = v.picklist(["assistant", "user"]);
+export type Role = v.InferOutput<typeof Role>;
+
+/** Hints on how content is meant: for whom, how important, how old. */
+export const Annotations = object(() => ({
+  audience: maybe(items(Role)),
+  lastModified: maybe(v.string()),
+  priority: maybe(v.number()),
+}));
+export type Annotations = v.InferOutput<typeof Annotations>;
 
 export const TextContent = object(() => ({
   annotations: maybe(Annotations),

@@ -1,8 +1,8 @@
 /** Asking the person at the client for input: a form, or a page to visit. */
 import * as v from "valibot";
-import { int64, uint32, uint64 } from "../define/number.js";
 import {
   defaulted,
+  int64,
   items,
   maybe,
   meta,
@@ -12,6 +12,8 @@ import {
   plain,
   record,
   tagged,
+  uint32,
+  uint64,
   variant,
 } from "../define/shape.js";
 import { ElicitationId, RequestId, SessionId, ToolCallId } from "./id.js";

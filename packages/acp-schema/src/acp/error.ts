@@ -1,7 +1,15 @@
 /** JSON-RPC errors as ACP uses them. */
 import * as v from "valibot";
-import { jsonRpcCodes } from "../define/json-rpc-codes.js";
 import { lenient, plain } from "../define/shape.js";
+
+/** The numbers of JSON-RPC 2.0, the same in every dialect. */
+export const jsonRpcCodes = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+} as const;
 
 /** The codes with a meaning of their own. */
 export const errorCodes = {

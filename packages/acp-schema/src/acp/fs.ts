@@ -1,7 +1,6 @@
 /** Files through the client, unsaved buffers included. Paths are absolute. */
 import * as v from "valibot";
-import { uint32 } from "../define/number.js";
-import { object } from "../define/shape.js";
+import { object, uint32 } from "../define/shape.js";
 import { SessionId } from "./id.js";
 
 export const ReadTextFileRequest = object(() => ({

@@ -1,6 +1,6 @@
 /** Names that one side hands out and the other repeats. All of them are opaque strings, but for JSON-RPC's request id. */
 import * as v from "valibot";
-import { int64 } from "../define/number.js";
+import { int64 } from "../define/shape.js";
 
 export const SessionId = v.string();
 export const ToolCallId = v.string();

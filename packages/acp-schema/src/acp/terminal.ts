@@ -1,7 +1,6 @@
 /** Commands in a terminal that the client owns. */
 import * as v from "valibot";
-import { uint32, uint64 } from "../define/number.js";
-import { list, maybe, object } from "../define/shape.js";
+import { list, maybe, object, uint32, uint64 } from "../define/shape.js";
 import { SessionId, TerminalId } from "./id.js";
 
 export const EnvVariable = object(() => ({ name: v.string(), value: v.string() }));

@@ -1,7 +1,6 @@
 /** Tool calls as a client shows them. */
 import * as v from "valibot";
-import { uint32 } from "../define/number.js";
-import { items, lenient, maybe, object, variant } from "../define/shape.js";
+import { items, lenient, maybe, object, uint32, variant } from "../define/shape.js";
 import { toolKinds } from "../define/tool-kinds.js";
 import { ContentBlock } from "./content.js";
 import { TerminalId, ToolCallId } from "./id.js";

@@ -1,15 +1,72 @@
 /** `session/update`: everything an agent tells about a session while it works. */
 import * as v from "valibot";
-import { maybe, object, openEnum, variant } from "../define/shape.js";
-import { AvailableCommandsUpdate } from "./command.js";
-import { CompactionSummaryChunk, CompactionUpdate } from "./compaction.js";
+import { items, maybe, object, openEnum, requiredItems, uint64, variant } from "../define/shape.js";
 import { ConfigOptionUpdate } from "./config-option.js";
 import { ContentBlock } from "./content.js";
-import { MessageId, SessionId } from "./id.js";
+import { CompactionId, MessageId, SessionId } from "./id.js";
 import { CurrentModeUpdate } from "./mode.js";
-import { Plan } from "./plan.js";
 import { ToolCall, ToolCallUpdate } from "./tool-call.js";
-import { UsageUpdate } from "./usage.js";
+
+/** Everything after the command's name. */
+export const UnstructuredCommandInput = object(() => ({ hint: v.string() }));
+export type UnstructuredCommandInput = v.InferOutput<typeof UnstructuredCommandInput>;
+
+export const AvailableCommandInput = UnstructuredCommandInput;
+export type AvailableCommandInput = v.InferOutput<typeof AvailableCommandInput>;
+
+/** A slash command the agent offers. */
+export const AvailableCommand = object(() => ({
+  name: v.string(),
+  description: v.string(),
+  input: maybe(AvailableCommandInput),
+}));
+export type AvailableCommand = v.InferOutput<typeof AvailableCommand>;
+
+export const AvailableCommandsUpdate = object(() => ({ availableCommands: requiredItems(AvailableCommand) }));
+export type AvailableCommandsUpdate = v.InferOutput<typeof AvailableCommandsUpdate>;
+
+export const CompactionStatus = openEnum(["in_progress", "completed", "failed", "cancelled"]);
+export type CompactionStatus = v.InferOutput<typeof CompactionStatus>;
+
+/** Shortening a long conversation; only for clients that say `session.compaction`. */
+export const CompactionUpdate = object(() => ({
+  compactionId: CompactionId,
+  status: CompactionStatus,
+  summary: maybe(items(ContentBlock)),
+  error: maybe(v.string()),
+}));
+export type CompactionUpdate = v.InferOutput<typeof CompactionUpdate>;
+
+export const CompactionSummaryChunk = object(() => ({ compactionId: CompactionId, content: ContentBlock }));
+export type CompactionSummaryChunk = v.InferOutput<typeof CompactionSummaryChunk>;
+
+export const PlanEntryPriority = v.picklist(["high", "medium", "low"]);
+export type PlanEntryPriority = v.InferOutput<typeof PlanEntryPriority>;
+
+export const PlanEntryStatus = v.picklist(["pending", "in_progress", "completed"]);
+export type PlanEntryStatus = v.InferOutput<typeof PlanEntryStatus>;
+
+export const PlanEntry = object(() => ({
+  content: v.string(),
+  priority: PlanEntryPriority,
+  status: PlanEntryStatus,
+}));
+export type PlanEntry = v.InferOutput<typeof PlanEntry>;
+
+/** The agent's plan; each update replaces it whole. */
+export const Plan = object(() => ({ entries: requiredItems(PlanEntry) }));
+export type Plan = v.InferOutput<typeof Plan>;
+
+export const Cost = object(() => ({
+  amount: v.number(),
+  /** ISO 4217. */
+  currency: v.string(),
+}));
+export type Cost = v.InferOutput<typeof Cost>;
+
+/** How full the context is and what the session has cost. */
+export const UsageUpdate = object(() => ({ used: uint64(), size: uint64(), cost: maybe(Cost) }));
+export type UsageUpdate = v.InferOutput<typeof UsageUpdate>;
 
 /** One piece of a message; pieces with the same `messageId` belong together. */
 export const ContentChunk = object(() => ({ content: ContentBlock, messageId: maybe(MessageId) }));

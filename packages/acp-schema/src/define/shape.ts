@@ -9,6 +9,18 @@
 import * as v from "valibot";
 import { isStrict, type Run, running } from "./mode.js";
 
+/** 32 bits, unsigned. */
+// @__NO_SIDE_EFFECTS__
+export const uint32 = () => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff));
+
+/** 64 bits, unsigned. There is no upper bound: `JSON.parse` has rounded what did not fit. */
+// @__NO_SIDE_EFFECTS__
+export const uint64 = () => v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** 64 bits, signed. */
+// @__NO_SIDE_EFFECTS__
+export const int64 = () => v.pipe(v.number(), v.integer());
+
 type Entries = v.ObjectEntries;
 export type ObjectOf<E extends Entries = Entries> = v.ObjectSchema<E, undefined>;
 

@@ -2,8 +2,7 @@
  * `@chimera/acp-schema/parts`: the parts of a model's reply, put together from the events that brought them. An agent that streams and
  * the fold of a log both do it here, so that a provider gets the same back before and after a restart. Loads no schema.
  */
-
-import { createGrowingText } from "../text.js";
+import { createGrowingText } from "../define/text.js";
 import type { CallPart, Message, Part, ReasoningPart, TextPart } from "./message.js";
 import type { Metadata } from "./metadata.js";
 import type { AgentEvent } from "./record.js";

@@ -33,30 +33,28 @@ export {
 } from "../otter/session.js";
 export {
   CancelResponse,
+  ErrorRecord,
   MessageRequest,
   MessageResponse,
   ResumeRequest,
   ResumeResponse,
-  TurnRequest,
-} from "../otter/turn.js";
-export {
-  ErrorRecord,
   StepEndRecord,
   StepStartRecord,
   TextDeltaRecord,
   ToolCallRecord,
   ToolResultRecord,
   TurnEndRecord,
+  TurnRequest,
   turnNotifications,
-} from "../otter/turn-notification.js";
+} from "../otter/turn.js";
 export { ToolCall, ToolResult, UsageUpdate } from "../otter/update.js";
 export { Capabilities, FERRET_PROTOCOL_VERSION, InitializeResponse } from "./initialize.js";
 export { agentMethods, clientMethods } from "./methods.js";
-export { PermissionRespondRequest } from "./permission.js";
 export {
   ApprovalPreset,
   BridgeStatusRequest,
   BridgeStatusResponse,
+  PermissionRespondRequest,
   SandboxMode,
   SetApprovalRequest,
   SetApprovalResponse,

@@ -4,10 +4,10 @@ import { InitializeRequest } from "../otter/initialize.js";
 import { agentMethods as otterAgentMethods, clientMethods as otterClientMethods } from "../otter/methods.js";
 import { PermissionRespondResponse } from "../otter/permission.js";
 import { InitializeResponse } from "./initialize.js";
-import { PermissionRespondRequest } from "./permission.js";
 import {
   BridgeStatusRequest,
   BridgeStatusResponse,
+  PermissionRespondRequest,
   SetApprovalRequest,
   SetApprovalResponse,
   SetSandboxRequest,

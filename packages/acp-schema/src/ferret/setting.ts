@@ -1,6 +1,8 @@
-/** Sandbox, approval preset and bridge of a session. */
+/** Sandbox, approval preset, permissions and bridge of a session. */
 import * as v from "valibot";
 import { plain } from "../define/shape.js";
+import { Decision } from "../events/metadata.js";
+import { PermissionRespondRequest as OtterPermissionRespondRequest } from "../otter/permission.js";
 
 const sessionId = v.string();
 
@@ -46,3 +48,10 @@ export const BridgeStatusResponse = v.variant("attached", [
   })),
 ]);
 export type BridgeStatusResponse = v.InferOutput<typeof BridgeStatusResponse>;
+
+/** The answer to a `permission_request`: ferret's form, which also remembers a no, beside otter's. */
+export const PermissionRespondRequest = v.union(
+  [plain(() => ({ sessionId: v.string(), id: v.string(), decision: Decision })), OtterPermissionRespondRequest],
+  `sessionId, id and decision (${Decision.options.join(", ")}) or requestId and reply (allow, deny, always) are required`,
+);
+export type PermissionRespondRequest = v.InferOutput<typeof PermissionRespondRequest>;

@@ -2,8 +2,6 @@
 
 export { strict } from "../define/mode.js";
 export { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.js";
-export { ErrorReply } from "./error.js";
-export { PermissionBody, PermissionReply, ToolApproveBody, ToolApproveReply } from "./permission.js";
 export { CostTotals, RunCostRow, RunRow, RunsCostReply, RunsQuery, RunsReply } from "./report.js";
 export { type Route, routes } from "./routes.js";
 export {
@@ -18,7 +16,7 @@ export {
   RunMode,
   RunStatus,
 } from "./run.js";
-export { AliveReply, HealthReply, InfoReply, ProvidersReply, ToolsReply } from "./server.js";
+export { AliveReply, ErrorReply, HealthReply, InfoReply, ProvidersReply, ToolsReply } from "./server.js";
 export {
   CreateRunningSessionBody,
   CreateRunningSessionReply,
@@ -31,15 +29,26 @@ export {
   LiveSessionsReply,
   MessageBody,
   MessageReply,
+  PermissionBody,
+  PermissionReply,
+  RewindBody,
+  RewindReply,
   RotateTokenReply,
   SessionDetail,
   SessionRow,
   SessionSnapshot,
+  ShareBody,
+  ShareReply,
+  Snapshot,
+  SnapshotDiffReply,
+  SnapshotsReply,
   TitleBody,
   TitleReply,
+  ToolApproveBody,
+  ToolApproveReply,
+  TranscriptFormat,
+  TranscriptQuery,
   TurnBody,
   TurnReply,
 } from "./session.js";
-export { ShareBody, ShareReply, TranscriptFormat, TranscriptQuery } from "./share.js";
 export { EndData, Loss, sessionStream } from "./stream.js";
-export { RewindBody, RewindReply, Snapshot, SnapshotDiffReply, SnapshotsReply } from "./undo.js";

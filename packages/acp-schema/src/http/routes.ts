@@ -1,7 +1,6 @@
 /** One row per route: drives validation, documentation and tests. A row without a `reply` answers with no JSON. */
 import type * as v from "valibot";
 import { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.js";
-import { PermissionBody, PermissionReply, ToolApproveBody, ToolApproveReply } from "./permission.js";
 import { RunsCostReply, RunsQuery, RunsReply } from "./report.js";
 import { AgentManifest, AgentsReply, CreateRunBody, Run, RunEventsReply } from "./run.js";
 import { AliveReply, HealthReply, InfoReply, ProvidersReply, ToolsReply } from "./server.js";
@@ -17,16 +16,25 @@ import {
   LiveSessionsReply,
   MessageBody,
   MessageReply,
+  PermissionBody,
+  PermissionReply,
+  RewindBody,
+  RewindReply,
   RotateTokenReply,
   SessionDetail,
   SessionSnapshot,
+  ShareBody,
+  ShareReply,
+  SnapshotDiffReply,
+  SnapshotsReply,
   TitleBody,
   TitleReply,
+  ToolApproveBody,
+  ToolApproveReply,
+  TranscriptQuery,
   TurnBody,
   TurnReply,
 } from "./session.js";
-import { ShareBody, ShareReply, TranscriptQuery } from "./share.js";
-import { RewindBody, RewindReply, SnapshotDiffReply, SnapshotsReply } from "./undo.js";
 
 export interface Route {
   /** The status of success. */

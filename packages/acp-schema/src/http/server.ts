@@ -34,3 +34,12 @@ export const ToolsReply = plain(() => ({
   tools: v.array(plain(() => ({ name: text, description: text, input_schema: json() }))),
 }));
 export type ToolsReply = v.InferOutput<typeof ToolsReply>;
+
+/** The body of every answer that is not a success: `error` is the code; `detail` says where; `request_id` finds the rest in the log. */
+export const ErrorReply = plain(() => ({
+  error: v.string(),
+  message: v.optional(v.string()),
+  detail: v.optional(v.unknown()),
+  request_id: v.optional(v.string()),
+}));
+export type ErrorReply = v.InferOutput<typeof ErrorReply>;

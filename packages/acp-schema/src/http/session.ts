@@ -1,6 +1,7 @@
 /** Sessions over HTTP: `/sessions` and `/session`, which share handlers and differ in shape. */
 import * as v from "valibot";
-import { json, plain } from "../define/shape.js";
+import { json, plain, record, variant } from "../define/shape.js";
+import { Decision, FileOutcome } from "../events/metadata.js";
 
 const text = v.string();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -130,3 +131,85 @@ export type ForkReply = v.InferOutput<typeof ForkReply>;
 /** `POST /session/{id}/rotate-token`. */
 export const RotateTokenReply = plain(() => ({ session_token: text }));
 export type RotateTokenReply = v.InferOutput<typeof RotateTokenReply>;
+
+/** `POST /sessions/{id}/permissions/{pid}`. */
+export const PermissionBody = plain(() => ({ decision: Decision }));
+export type PermissionBody = v.InferOutput<typeof PermissionBody>;
+
+export const PermissionReply = plain(() => ({ resolved: v.literal(true), decision: Decision }));
+export type PermissionReply = v.InferOutput<typeof PermissionReply>;
+
+/** `POST /tool/approve`, the older form. */
+export const ToolApproveBody = plain(() => ({
+  session_id: v.string(),
+  permission_id: v.string(),
+  approved: v.boolean(),
+}));
+export type ToolApproveBody = v.InferOutput<typeof ToolApproveBody>;
+
+export const ToolApproveReply = plain(() => ({ resolved: v.literal(true), approved: v.boolean() }));
+export type ToolApproveReply = v.InferOutput<typeof ToolApproveReply>;
+
+const FileChangeKind = v.picklist(["add", "update", "delete"]);
+
+/** `POST /sessions/{id}/undo` and `/redo`: one turn unless `steps` says more; `force` also overwrites conflicts. */
+export const RewindBody = plain(() => ({
+  steps: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  force: v.optional(v.boolean()),
+  dry_run: v.optional(v.boolean()),
+}));
+export type RewindBody = v.InferOutput<typeof RewindBody>;
+
+/** `conflicts` are files that somebody else has changed since; they are left alone. */
+export const RewindReply = plain(() => ({
+  turns: count,
+  remaining: count,
+  files: v.array(FileOutcome),
+  conflicts: v.array(text),
+  message: text,
+}));
+export type RewindReply = v.InferOutput<typeof RewindReply>;
+
+/** `files`: what the turn changed. `skipped`: path -> reason. */
+export const Snapshot = plain(() => ({
+  snap_id: text,
+  turn: v.nullable(count),
+  timestamp: text,
+  files: v.array(plain(() => ({ path: text, change: FileChangeKind }))),
+  skipped: record(text),
+}));
+export type Snapshot = v.InferOutput<typeof Snapshot>;
+
+/** `GET /sessions/{id}/snapshots`. */
+export const SnapshotsReply = plain(() => ({ snapshots: v.array(Snapshot) }));
+export type SnapshotsReply = v.InferOutput<typeof SnapshotsReply>;
+
+/** `GET /sessions/{id}/snapshots/{snap}/diff`: unified diffs of what the turn did. */
+export const SnapshotDiffReply = plain(() => ({
+  snap_id: text,
+  files: v.array(plain(() => ({ path: text, change: FileChangeKind, diff: text }))),
+}));
+export type SnapshotDiffReply = v.InferOutput<typeof SnapshotDiffReply>;
+
+export const TranscriptFormat = v.picklist(["html", "md", "json"]);
+export type TranscriptFormat = v.InferOutput<typeof TranscriptFormat>;
+
+/** The query of `GET /sessions/{id}/transcript`; html unless named. */
+export const TranscriptQuery = plain(() => ({ format: v.optional(TranscriptFormat) }));
+export type TranscriptQuery = v.InferOutput<typeof TranscriptQuery>;
+
+/** `POST /sessions/{id}/share`. `url` is for the sink `http`; a file is named by its session, so a `path` is refused. */
+export const ShareBody = plain(() => ({
+  sink: v.picklist(["file", "http", "stdout"]),
+  format: v.optional(TranscriptFormat),
+  url: v.optional(text),
+  path: v.optional(v.never()),
+}));
+export type ShareBody = v.InferOutput<typeof ShareBody>;
+
+export const ShareReply = variant("sink", () => ({
+  file: plain(() => ({ format: TranscriptFormat, path: text })),
+  http: plain(() => ({ format: TranscriptFormat, status: v.number(), reply: v.unknown() })),
+  stdout: plain(() => ({ format: TranscriptFormat, body: text })),
+}));
+export type ShareReply = v.InferOutput<typeof ShareReply>;

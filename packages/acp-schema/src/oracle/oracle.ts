@@ -1,4 +1,4 @@
-/** Judges frames by the official schema: the right definition by method and side, and no key that is not in it. */
+/** `@chimera/acp-schema/oracle`: for tests. Judges frames by the official schema: the right definition by method and side, and no key that is not in it. */
 import { createRequire } from "node:module";
 import { createClosedSchema, type OfficialSchema } from "./closed-schema.js";
 

@@ -1,6 +1,6 @@
 /** Errors of the native dialects. */
 import * as v from "valibot";
-import { jsonRpcCodes } from "../define/json-rpc-codes.js";
+import { jsonRpcCodes } from "../acp/error.js";
 import { plain } from "../define/shape.js";
 
 /** `invalidParams` is also an unknown session (`data: {sessionId}`) and a permission that is answered already. */

@@ -35,17 +35,22 @@ export {
   SetModelRequest,
   SetModeRequest,
 } from "./session.js";
-export { CancelResponse, MessageRequest, MessageResponse, ResumeRequest, ResumeResponse, TurnRequest } from "./turn.js";
 export {
+  CancelResponse,
   ErrorRecord,
+  MessageRequest,
+  MessageResponse,
+  ResumeRequest,
+  ResumeResponse,
   StepEndRecord,
   StepStartRecord,
   TextDeltaRecord,
   ToolCallRecord,
   ToolResultRecord,
   TurnEndRecord,
+  TurnRequest,
   turnNotifications,
-} from "./turn-notification.js";
+} from "./turn.js";
 export {
   AgentMessageChunk,
   PermissionRequest,

@@ -20,16 +20,21 @@ import {
   SetModelRequest,
   SetModeRequest,
 } from "./session.js";
-import { CancelResponse, MessageRequest, MessageResponse, ResumeRequest, ResumeResponse, TurnRequest } from "./turn.js";
 import {
+  CancelResponse,
   ErrorRecord,
+  MessageRequest,
+  MessageResponse,
+  ResumeRequest,
+  ResumeResponse,
   StepEndRecord,
   StepStartRecord,
   TextDeltaRecord,
   ToolCallRecord,
   ToolResultRecord,
   TurnEndRecord,
-} from "./turn-notification.js";
+  TurnRequest,
+} from "./turn.js";
 import { SessionNotification } from "./update.js";
 
 /** `session/cancel` may also come without an id; it is then not answered. */

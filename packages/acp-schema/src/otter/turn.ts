@@ -2,7 +2,9 @@
 import * as v from "valibot";
 import { ContentBlock } from "../acp/content.js";
 import { plain } from "../define/shape.js";
+import type { RecordType } from "../events/metadata.js";
 import { StopReason } from "../events/metadata.js";
+import { recordEntries } from "../events/record.js";
 
 const sessionId = v.string();
 const cursor = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -46,3 +48,25 @@ export const ResumeResponse = plain(() => ({
   truncated: v.boolean(),
 }));
 export type ResumeResponse = v.InferOutput<typeof ResumeResponse>;
+
+/** What a client of `session/turn` gets in place of `session/update`: notification method -> the record type it carries. */
+export const turnNotifications = {
+  textDelta: "text_delta",
+  toolCall: "tool_call",
+  toolResult: "tool_result",
+  stepStart: "step_start",
+  stepEnd: "step_end",
+  turnEnd: "turn_end",
+  error: "error",
+} as const satisfies Record<string, RecordType>;
+
+// @__NO_SIDE_EFFECTS__
+const carrying = <T extends RecordType>(type: T) => plain(() => ({ sessionId: v.string(), ...recordEntries(type) }));
+
+export const TextDeltaRecord = carrying("text_delta");
+export const ToolCallRecord = carrying("tool_call");
+export const ToolResultRecord = carrying("tool_result");
+export const StepStartRecord = carrying("step_start");
+export const StepEndRecord = carrying("step_end");
+export const TurnEndRecord = carrying("turn_end");
+export const ErrorRecord = carrying("error");

@@ -1,5 +1,4 @@
 /** `@chimera/acp-schema/unstable`: Agent Client Protocol v1 with its unstable parts; what is stable is the same object as in the root. */
-export { Annotations, Role } from "../acp/annotations.js";
 export {
   AuthenticateRequest,
   AuthenticateResponse,
@@ -29,13 +28,6 @@ export {
   SessionResumeCapabilities,
 } from "../acp/capability.js";
 export {
-  AvailableCommand,
-  AvailableCommandInput,
-  AvailableCommandsUpdate,
-  UnstructuredCommandInput,
-} from "../acp/command.js";
-export { CompactionStatus, CompactionSummaryChunk, CompactionUpdate } from "../acp/compaction.js";
-export {
   ConfigOptionUpdate,
   SessionConfigBoolean,
   SessionConfigOption,
@@ -48,6 +40,7 @@ export {
   SetSessionConfigOptionResponse,
 } from "../acp/config-option.js";
 export {
+  Annotations,
   AudioContent,
   BlobResourceContents,
   ContentBlock,
@@ -55,6 +48,7 @@ export {
   EmbeddedResourceResource,
   ImageContent,
   ResourceLink,
+  Role,
   TextContent,
   TextResourceContents,
 } from "../acp/content.js";
@@ -117,7 +111,6 @@ export {
   RequestPermissionResponse,
   SelectedPermissionOutcome,
 } from "../acp/permission.js";
-export { Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus } from "../acp/plan.js";
 export { CancelNotification, CancelRequestNotification, PromptRequest, StopReason } from "../acp/prompt.js";
 export {
   CloseSessionRequest,
@@ -153,8 +146,25 @@ export {
   ToolCallUpdate,
   ToolKind,
 } from "../acp/tool-call.js";
-export { ContentChunk, Notice, NoticeSeverity, SessionInfoUpdate } from "../acp/update.js";
-export { Cost, UsageUpdate } from "../acp/usage.js";
+export {
+  AvailableCommand,
+  AvailableCommandInput,
+  AvailableCommandsUpdate,
+  CompactionStatus,
+  CompactionSummaryChunk,
+  CompactionUpdate,
+  ContentChunk,
+  Cost,
+  Notice,
+  NoticeSeverity,
+  Plan,
+  PlanEntry,
+  PlanEntryPriority,
+  PlanEntryStatus,
+  SessionInfoUpdate,
+  UnstructuredCommandInput,
+  UsageUpdate,
+} from "../acp/update.js";
 export { type Method, type Methods, methodsOf, type Params, type Result, type Side } from "../define/method.js";
 export { strict } from "../define/mode.js";
 export { AuthAccount, AuthState, AuthStatusRequest, AuthStatusResponse, AuthStatusUpdateNotification } from "./auth.js";
@@ -188,7 +198,6 @@ export {
   MessageMcpResponse,
 } from "./mcp-message.js";
 export { agentMethods, clientMethods, proxyMethods, updateGates } from "./methods.js";
-export { PlanFile, PlanId, PlanItems, PlanMarkdown, PlanRemoved, PlanUpdate, PlanUpdateContent } from "./plan.js";
 export { PromptResponse, Usage } from "./prompt.js";
 export {
   DisableProviderRequest,
@@ -244,4 +253,15 @@ export {
   SubagentUpdate,
   UnknownStateUpdate,
 } from "./subagent.js";
-export { SessionNotification, SessionUpdate, updates } from "./update.js";
+export {
+  PlanFile,
+  PlanId,
+  PlanItems,
+  PlanMarkdown,
+  PlanRemoved,
+  PlanUpdate,
+  PlanUpdateContent,
+  SessionNotification,
+  SessionUpdate,
+  updates,
+} from "./update.js";

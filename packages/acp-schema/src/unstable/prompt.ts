@@ -1,8 +1,7 @@
 /** The end of a turn with what it used. */
 import type * as v from "valibot";
 import { PromptResponse as StablePromptResponse } from "../acp/prompt.js";
-import { uint64 } from "../define/number.js";
-import { maybe, object } from "../define/shape.js";
+import { maybe, object, uint64 } from "../define/shape.js";
 
 export const Usage = object(() => ({
   totalTokens: uint64(),

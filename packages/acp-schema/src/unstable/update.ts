@@ -1,10 +1,30 @@
 /** `session/update` with its unstable kinds. */
-import type * as v from "valibot";
+import * as v from "valibot";
 import { SessionId } from "../acp/id.js";
-import { updates as stableUpdates } from "../acp/update.js";
+import { Plan, updates as stableUpdates } from "../acp/update.js";
 import { object, variant } from "../define/shape.js";
-import { PlanRemoved, PlanUpdate } from "./plan.js";
 import { SessionMessage, SessionMessageChunk, SubagentUpdate } from "./subagent.js";
+
+export const PlanId = v.string();
+
+/** A plan that has a name; it may also live in a file. */
+export const PlanItems = object(() => ({ planId: PlanId, entries: Plan.entries.entries }));
+export type PlanItems = v.InferOutput<typeof PlanItems>;
+
+export const PlanFile = object(() => ({ planId: PlanId, uri: v.string() }));
+export type PlanFile = v.InferOutput<typeof PlanFile>;
+
+export const PlanMarkdown = object(() => ({ planId: PlanId, content: v.string() }));
+export type PlanMarkdown = v.InferOutput<typeof PlanMarkdown>;
+
+export const PlanUpdateContent = variant("type", () => ({ items: PlanItems, file: PlanFile, markdown: PlanMarkdown }));
+export type PlanUpdateContent = v.InferOutput<typeof PlanUpdateContent>;
+
+export const PlanUpdate = object(() => ({ plan: PlanUpdateContent }));
+export type PlanUpdate = v.InferOutput<typeof PlanUpdate>;
+
+export const PlanRemoved = object(() => ({ planId: PlanId }));
+export type PlanRemoved = v.InferOutput<typeof PlanRemoved>;
 
 /** Update kind -> what it carries. */
 export const updates = {

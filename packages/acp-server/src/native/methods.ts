@@ -7,7 +7,7 @@ import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-
 import { parseCursor } from "@chimera/event-store";
 import { ErrorCode, type Methods, RpcError } from "@chimera/ndjson-rpc";
 import { foldLog, isSessionError, type OwnedSession, type PromptInput } from "@chimera/session";
-import type { Engine } from "../context.js";
+import type { Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
 import type { NativeProjection } from "../project/native.js";
@@ -27,37 +27,37 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
   const { connection, sessions: own } = context;
   const { types } = projection;
   /** Updates of a session, from its last record or from after a place, for as long as it is open here. */
-  const show = (engine: Engine, session: OwnedSession, at?: Mark): void => {
+  const show = (core: Core, session: OwnedSession, at?: Mark): void => {
     const { seq, id: shown } = at ?? { seq: session.lastSeq, id: session.conversation.count(types) };
-    own.show(engine.sessions, session.id, { from: seq, view: () => nativeView(session.id, projection, shown) });
+    own.show(core, session.id, { from: seq, view: () => nativeView(session.id, projection, shown) });
   };
   const find = async (id: string) => {
-    const engine = await context.engine();
-    return { engine, session: await engine.sessions.load(id) };
+    const core = await context.core();
+    return { core, session: await core.sessions.load(id) };
   };
   const open = async (id: string) => {
-    const { engine, session } = await find(id);
-    show(engine, session);
-    return { engine, session };
+    const { core, session } = await find(id);
+    show(core, session);
+    return { core, session };
   };
   /** The session as its log says, when another process holds it: any process may read. */
-  const findHeld = async (engine: Engine, id: string, error: unknown): Promise<Held> => {
+  const findHeld = async (core: Core, id: string, error: unknown): Promise<Held> => {
     if (!isSessionError(error) || error.code !== "session_claimed") throw error;
-    const { logs } = engine.sessions;
+    const { logs } = core.sessions;
     const summary = await logs.readSummary(id);
     const conversation = await foldLog(logs, id, { keep: "state" });
     return { id, cwd: summary?.cwd ?? "", model: summary?.model ?? "", conversation, lastSeq: await logs.lastSeq(id) };
   };
 
-  const requireAgent = async (engine: Engine, cwd: string, name: string) => {
-    const agents = (await engine.agents(cwd)).map((agent) => agent.id);
+  const requireAgent = async (core: Core, cwd: string, name: string) => {
+    const agents = (await core.agents(cwd)).map((agent) => agent.id);
     if (agents.includes(name)) return;
     throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(name.slice(0, 80))}`, { agents });
   };
   /** Native permission ids are answered without naming the session. */
   const respond = async (permissionId: string, decision: Decision, sessionId?: string): Promise<{ ok: true }> => {
-    const engine = await context.engine();
-    const candidates = sessionId === undefined ? engine.sessions.live() : [(await find(sessionId)).session];
+    const core = await context.core();
+    const candidates = sessionId === undefined ? core.sessions.live() : [(await find(sessionId)).session];
     const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
     if (!session) throw new RpcError(ErrorCode.invalidParams, `no open permission ${permissionId}`, { permissionId });
     await session.answer(permissionId, decision, context.origin);
@@ -68,35 +68,31 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     "session/new": async ({ cwd, working_dir, model, mode }) => {
       const directory = resolve(context.defaultCwd, cwd ?? working_dir ?? ".");
       requireDirectories([directory]);
-      const engine = await context.engine();
-      if (mode !== undefined) await requireAgent(engine, directory, mode);
+      const core = await context.core();
+      if (mode !== undefined) await requireAgent(core, directory, mode);
       const settings = { ...(model !== undefined && { model }), ...(mode !== undefined && { agent: mode }) };
-      const session = await engine.sessions.create({ cwd: directory, settings });
-      show(engine, session);
+      const session = await core.sessions.create({ cwd: directory, settings });
+      show(core, session);
       return { sessionId: session.id, cwd: directory };
     },
     "session/load": async ({ sessionId }) => {
-      const engine = await context.engine();
-      const session = await engine.sessions.load(sessionId).catch((error) => findHeld(engine, sessionId, error));
+      const core = await context.core();
+      const session = await core.sessions.load(sessionId).catch((error) => findHeld(core, sessionId, error));
       const lastEventId = session.conversation.count(types);
       if (isHeld(session)) {
         const { cwd, model, conversation, lastSeq: from } = session;
         const isRunning = conversation.turns.some((turn) => turn && !turn.ended);
         const state = isRunning ? ("running" as const) : ("idle" as const);
-        own.show(engine.sessions, sessionId, {
-          from,
-          view: () => nativeView(sessionId, projection, lastEventId),
-          isHeld: true,
-        });
-        const { agent = engine.sessions.defaults.agent } = conversation.settings;
+        own.show(core, sessionId, { from, view: () => nativeView(sessionId, projection, lastEventId), isHeld: true });
+        const { agent = core.sessions.defaults.agent } = conversation.settings;
         return { sessionId, cwd, agent, model: conversation.settings.model ?? model, state, lastEventId };
       }
-      show(engine, session);
+      show(core, session);
       const { agent, model } = session.settings;
       return { sessionId, cwd: session.cwd, agent, model, state: session.state, lastEventId };
     },
     "session/list": async () => {
-      const { sessions } = await context.engine();
+      const { sessions } = await context.core();
       const page = await sessions.list({ limit: MOST_LISTED });
       return {
         sessions: page.sessions.map(({ id, summary, touched }) => ({
@@ -111,12 +107,12 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       };
     },
     "session/get": async ({ sessionId }) => {
-      const { engine, session } = await find(sessionId);
+      const { core, session } = await find(sessionId);
       // All as of one moment; the log may go on while it is read.
       const { state, lastSeq: event_count } = session;
       const summary = { ...session.summary() };
       const step_count = session.conversation.facts.steps;
-      const { events, truncated } = await newestEvents(engine.sessions.logs, sessionId, event_count);
+      const { events, truncated } = await newestEvents(core.sessions.logs, sessionId, event_count);
       return { sessionId, session_id: sessionId, summary, events, state, step_count, event_count, truncated };
     },
     "session/message": (params, request) =>
@@ -136,8 +132,8 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       return { sessionId, cancelled: session.cancel() };
     },
     "session/setMode": async ({ sessionId, mode }) => {
-      const { engine, session } = await open(sessionId);
-      await requireAgent(engine, session.cwd, mode);
+      const { core, session } = await open(sessionId);
+      await requireAgent(core, session.cwd, mode);
       await session.set({ agent: mode }, context.origin);
       return { sessionId, mode };
     },
@@ -146,15 +142,15 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       return { sessionId, model };
     },
     "session/fork": async ({ sessionId, turn }) => {
-      const { engine } = await find(sessionId);
-      const child = await engine.sessions.fork(sessionId, { turn });
-      show(engine, child);
+      const { core } = await find(sessionId);
+      const child = await core.sessions.fork(sessionId, { turn });
+      show(core, child);
       return { sessionId: child.id, parentId: sessionId };
     },
     "session/resume": async ({ sessionId, sinceEventId }) => {
-      const engine = await context.engine();
-      const { logs, load } = engine.sessions;
-      const session = await load(sessionId).catch((error) => findHeld(engine, sessionId, error));
+      const core = await context.core();
+      const { logs, load } = core.sessions;
+      const session = await load(sessionId).catch((error) => findHeld(core, sessionId, error));
       const { lastSeq: seq, conversation } = session;
       const since = parseCursor(sinceEventId);
       const reply = await replayNative({
@@ -168,7 +164,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
         historyLimit,
       });
       const view = () => nativeView(sessionId, projection, reply.lastEventId);
-      own.show(engine.sessions, sessionId, { from: seq, view, isHeld: isHeld(session) });
+      own.show(core, sessionId, { from: seq, view, isHeld: isHeld(session) });
       return reply;
     },
     "permission/respond": (answer) =>

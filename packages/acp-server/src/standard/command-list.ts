@@ -1,19 +1,19 @@
 /** `available_commands_update`: told with the first prompt of a session, and with a later one when they have changed. */
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session } from "@chimera/session";
-import type { Engine } from "../context.js";
+import type { Core } from "../core.js";
 
 export function createCommandList(connection: Connection) {
   const told = new Map<string, string>();
   /** Each text once: nearly every session is told the same. */
   const texts = new Map<string, string>();
   return {
-    async tell(engine: Engine, session: Session): Promise<void> {
+    async tell(core: Core, session: Session): Promise<void> {
       // A later prompt goes to the model first.
       if (told.has(session.id)) await new Promise((resolve) => setImmediate(resolve));
-      const custom = await engine.palette.custom(session.cwd);
+      const custom = await core.palette.custom(session.cwd);
       const rows = new Map<string, { name: string; description: string; hint?: string }>();
-      for (const row of [...engine.palette.commands, ...custom]) rows.set(row.name, row);
+      for (const row of [...core.palette.commands, ...custom]) rows.set(row.name, row);
       const availableCommands = [...rows.values()].map(({ name, description, hint }) => ({
         name,
         description,

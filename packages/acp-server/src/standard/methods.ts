@@ -5,7 +5,7 @@ import { parseCursor } from "@chimera/event-store";
 import { deferred, type Methods } from "@chimera/ndjson-rpc";
 import { parseMode, type Session } from "@chimera/session";
 import * as v from "valibot";
-import type { Choice, Engine } from "../context.js";
+import type { Choice, Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../directory.js";
 import { promptInput } from "../prompt-content.js";
@@ -60,15 +60,15 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
   const shows = createShows(context, capabilities);
   const commands = createCommandList(connection);
   const open = async (id: string): Promise<Session> => {
-    const engine = await context.engine();
-    const session = await engine.sessions.load(id);
-    await shows.settings(engine, session);
-    show(engine, session, session.lastSeq);
+    const core = await context.core();
+    const session = await core.sessions.load(id);
+    await shows.settings(core, session);
+    show(core, session, session.lastSeq);
     return session;
   };
   /** Shows a session that the client just made or asked for, from after a record. */
-  const show = (engine: Engine, session: Session, from: number) => {
-    own.show(engine.sessions, session.id, { from, view: () => shows.view(engine, session) });
+  const show = (core: Core, session: Session, from: number) => {
+    own.show(core, session.id, { from, view: () => shows.view(core, session) });
     return shows.settingsOf(session);
   };
   const rewind = async (
@@ -86,24 +86,24 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     logout: () => ({}),
     "session/new": async ({ cwd, mcpServers, additionalDirectories }) => {
       requireDirectories([cwd, ...(additionalDirectories ?? [])]);
-      const engine = await context.engine();
+      const core = await context.core();
       const [session, agents] = await Promise.all([
-        engine.sessions.create({ cwd, directories: additionalDirectories ?? [] }),
-        engine.agents(cwd),
+        core.sessions.create({ cwd, directories: additionalDirectories ?? [] }),
+        core.agents(cwd),
       ]);
       own.lend(session.id, mcpServers.map(mcpServer));
-      shows.set(engine, session, agents);
-      return { sessionId: session.id, ...show(engine, session, 0) };
+      shows.set(core, session, agents);
+      return { sessionId: session.id, ...show(core, session, 0) };
     },
     "session/load": async ({ sessionId, mcpServers }, request): Promise<typeof deferred> => {
-      const engine = await context.engine();
-      const { session, head, visible } = await engine.sessions.loadVisible(sessionId);
+      const core = await context.core();
+      const { session, head, visible } = await core.sessions.loadVisible(sessionId);
       own.lend(sessionId, mcpServers.map(mcpServer));
-      await shows.settings(engine, session, true);
+      await shows.settings(core, session, true);
       await replayVisible({ connection, session, capabilities }, visible);
       // Live updates start after the reply, from where the replay ended.
       request.reply(shows.settingsOf(session));
-      show(engine, session, head);
+      show(core, session, head);
       return deferred;
     },
     "session/resume": async ({ sessionId, mcpServers }) => {
@@ -112,7 +112,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       return shows.settingsOf(session);
     },
     "session/list": async ({ cwd, cursor }) => {
-      const { sessions } = await context.engine();
+      const { sessions } = await context.core();
       const page = await sessions.list({
         limit: LISTED_PAGE,
         ...(typeof cwd === "string" && { cwd }),
@@ -132,13 +132,13 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       };
     },
     "session/fork": async ({ sessionId, mcpServers, _meta }) => {
-      const engine = await context.engine();
+      const core = await context.core();
       const index = _meta?.["chimera.dev/messageIndex"];
       const turn = typeof index === "number" && Number.isInteger(index) ? index : undefined;
-      const child = await engine.sessions.fork(sessionId, { turn });
+      const child = await core.sessions.fork(sessionId, { turn });
       own.lend(child.id, (mcpServers ?? []).map(mcpServer));
-      await shows.settings(engine, child);
-      return { sessionId: child.id, ...show(engine, child, child.lastSeq) };
+      await shows.settings(core, child);
+      return { sessionId: child.id, ...show(core, child, child.lastSeq) };
     },
     "session/close": async ({ sessionId }) => {
       await close(sessionId);
@@ -146,21 +146,21 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     },
     "session/delete": async ({ sessionId }) => {
       await close(sessionId);
-      await (await context.engine()).sessions.delete(sessionId);
+      await (await context.core()).sessions.delete(sessionId);
       return {};
     },
     "session/prompt": ({ sessionId, prompt }, request) =>
       own.prompt(sessionId, request, async () => {
         const session = await open(sessionId);
         const isFirst = !commands.known(sessionId);
-        const updates = commands.tell(await context.engine(), session);
+        const updates = commands.tell(await context.core(), session);
         // Only the first prompt waits for them: looking whether they changed must not stand between a prompt and its first word.
         if (isFirst) await updates;
         return { session, input: promptInput(prompt), updates };
       }),
     "session/cancel": async ({ sessionId }) => {
       await own.arrived(sessionId);
-      const { sessions } = await context.engine();
+      const { sessions } = await context.core();
       sessions.find(sessionId)?.cancel();
       return {};
     },
@@ -170,7 +170,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     },
     "session/set_config_option": async (params) => {
       const session = await open(params.sessionId);
-      const shown = await shows.settings(await context.engine(), session, true);
+      const shown = await shows.settings(await context.core(), session, true);
       await setConfigOption(session, shown, { id: params.configId, value: params.value, origin });
       return { configOptions: configOptions(session, shown) };
     },
@@ -184,15 +184,15 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       return { title: session.title ?? "" };
     },
     "_chimera.dev/session/replay": async ({ sessionId, sinceEventId }) => {
-      const engine = await context.engine();
-      const { sessions } = engine;
+      const core = await context.core();
+      const { sessions } = core;
       const session = await sessions.load(sessionId);
-      await shows.settings(engine, session);
+      await shows.settings(core, session);
       const to = session.lastSeq;
       const from = parseCursor(sinceEventId);
       const replayed = await replayRaw({ connection, sessions, session, capabilities }, { from, to });
       // Opened where the replay ended: a client that starts with this call sees every record once and in order.
-      show(engine, session, to);
+      show(core, session, to);
       return { sessionId, replayed, lastEventId: to, truncated: false };
     },
     "_chimera.dev/session/undo": (params) => rewind("undo", params),
@@ -207,22 +207,22 @@ function createShows(context: DialectContext, capabilities: ClientCapabilities) 
   const { connection, origin, extensions } = context;
   const booleans = capabilities.session?.configOptions?.boolean != null;
   const known = new Map<string, SettingsShown>();
-  const set = (engine: Engine, { id }: Session, agents: readonly Choice[]): SettingsShown => {
-    const options = [engine, ...extensions].flatMap((part) => part.options ?? []);
-    const shown = { models: engine.models(), agents, options, booleans };
+  const set = (core: Core, { id }: Session, agents: readonly Choice[]): SettingsShown => {
+    const options = [core, ...extensions].flatMap((part) => part.options ?? []);
+    const shown = { models: core.models(), agents, options, booleans };
     known.set(id, shown);
     return shown;
   };
   return {
     set,
     /** Looks the choices up, unless they are known; `anew` always does. */
-    settings: async (engine: Engine, session: Session, anew = false): Promise<SettingsShown> =>
-      (!anew && known.get(session.id)) || set(engine, session, await engine.agents(session.cwd)),
+    settings: async (core: Core, session: Session, anew = false): Promise<SettingsShown> =>
+      (!anew && known.get(session.id)) || set(core, session, await core.agents(session.cwd)),
     settingsOf: (session: Session) => ({
       modes: modeState(session),
       configOptions: configOptions(session, known.get(session.id)!),
     }),
-    view: ({ sessions }: Engine, session: Session) =>
+    view: ({ sessions }: Core, session: Session) =>
       standardView(session, { connection, capabilities, sessions, shown: () => known.get(session.id)!, origin }),
     forget: (id: string) => void known.delete(id),
   };

@@ -3,12 +3,12 @@ import type { SessionConfigOption, SessionModeState } from "@chimera/acp-schema"
 import { FLAG_OPTIONS, type FlagOption, isFlagOption, MODES, type Mode } from "@chimera/acp-schema/conversation";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import { parseMode, type Session, type SettingChange } from "@chimera/session";
-import type { Choice, SessionOption } from "../context.js";
+import type { Choice, SessionOption } from "../core.js";
 
 export interface SettingsShown {
   readonly models: readonly Choice[];
   readonly agents: readonly Choice[];
-  /** Those of the engine and of extensions. */
+  /** Those of the core and of extensions. */
   readonly options: readonly SessionOption[];
   /** Boolean options may only be sent to a client that said it shows them. */
   readonly booleans: boolean;

@@ -1,5 +1,5 @@
 /**
- * A conversation's end of a session: read its records by cursor, send a few commands. The engine in this process and a
+ * A conversation's end of a session: read its records by cursor, send a few commands. The core in this process and a
  * server far away look the same from here.
  */
 import type { Decision, PromptBlock, SessionRecord } from "@chimera/acp-schema/events";

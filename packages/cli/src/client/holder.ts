@@ -1,6 +1,6 @@
 /** Where a session is open: in this process, or in a server of this machine, which then is asked in its place. */
 import { isStoreError } from "@chimera/event-store";
-import { type Invocation, type RunningEngine, readConfig, readServerToken, resolvePaths } from "@chimera/host";
+import { type Invocation, type RunningCore, readConfig, readServerToken, resolvePaths } from "@chimera/host";
 import { listPidfiles, type PidfileEntry } from "@chimera/host/pidfile";
 import { isSessionError, type Session } from "@chimera/session";
 import { createServer, type Server } from "./server.js";
@@ -13,7 +13,7 @@ export interface Doing<T> {
 
 export async function whereOpen<T>(
   invocation: Invocation,
-  { sessions }: RunningEngine,
+  { sessions }: RunningCore,
   id: string,
   doing: Doing<T>,
 ): Promise<T> {

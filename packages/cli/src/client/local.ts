@@ -1,12 +1,12 @@
-/** A session of this process's engine. */
+/** A session of this process's core. */
 import { describeLost, isLost } from "@chimera/acp-schema/events";
-import type { RunningEngine } from "@chimera/host";
+import type { RunningCore } from "@chimera/host";
 import { isSessionError, type Session } from "@chimera/session";
 import type { SessionClient } from "./client.js";
 
 /** `approves`: whether somebody sits here who can be asked; without one, permissions are denied at once. */
-export function localClient(engine: RunningEngine, session: Session, approves: boolean): SessionClient {
-  const { sessions } = engine;
+export function localClient(core: RunningCore, session: Session, approves: boolean): SessionClient {
+  const { sessions } = core;
   const attachment = sessions.attach(session.id, { approves });
   return {
     id: session.id,
@@ -41,8 +41,8 @@ export function localClient(engine: RunningEngine, session: Session, approves: b
       }
     },
     async commands() {
-      const custom = await engine.palette.custom(session.cwd);
-      return [...engine.palette.commands, ...custom].map(({ name, description }) => ({ name, description }));
+      const custom = await core.palette.custom(session.cwd);
+      return [...core.palette.commands, ...custom].map(({ name, description }) => ({ name, description }));
     },
     async forgetFiles() {
       if (session.state === "idle") await session.snapshots?.drop();

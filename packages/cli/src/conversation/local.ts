@@ -1,16 +1,16 @@
 /** `otter` alone: a conversation with a session of this process. */
-import { type Invocation, openEngine } from "@chimera/host";
+import { type Invocation, openCore } from "@chimera/host";
 import { openSession, type SessionChoice } from "../open-session.js";
 import { readRunFlags } from "../run-flags.js";
 import { startConversation } from "./start.js";
 
 export async function converseHere(invocation: Invocation): Promise<number> {
   const flags = readRunFlags(invocation);
-  const { engine, config } = await openEngine(invocation);
+  const { core, config } = await openCore(invocation);
   const approves = invocation.process.stdin.isTTY === true;
   const { cwd } = config;
   const persist = config.values.save;
-  const open = (choice: SessionChoice) => openSession(invocation, engine, choice, approves);
+  const open = (choice: SessionChoice) => openSession(invocation, core, choice, approves);
   try {
     return await startConversation(invocation, {
       approves,
@@ -19,6 +19,6 @@ export async function converseHere(invocation: Invocation): Promise<number> {
       open: (id) => open({ cwd, last: false, persist, ...(id !== null && { resume: id }) }),
     });
   } finally {
-    await engine.close();
+    await core.close();
   }
 }

@@ -1,6 +1,6 @@
 /** `commands`: the slash commands of a session here, built in and from files. */
 import { resolve } from "node:path";
-import { type Invocation, openEngine } from "@chimera/host";
+import { type Invocation, openCore } from "@chimera/host";
 import { isSet, textFlag } from "../flags.js";
 import { printJson, printLines, screenWidth } from "../output.js";
 import { renderTable } from "../terminal/table.js";
@@ -15,16 +15,16 @@ interface Row {
 export async function listCommands(invocation: Invocation): Promise<number> {
   const { flags, process } = invocation;
   const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
-  const { engine } = await openEngine(invocation);
+  const { core } = await openCore(invocation);
   const rows = new Map<string, Row>();
   try {
-    const { palette } = engine;
+    const { palette } = core;
     for (const { name, description } of palette.commands)
       rows.set(name, { name, description, args: [], source: "built-in" });
     for (const { name, description, args, source } of await palette.custom(cwd))
       rows.set(name, { name, description, args, source });
   } finally {
-    await engine.close();
+    await core.close();
   }
   const commands = [...rows.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   if (isSet(flags, "json")) printJson(invocation, { commands });

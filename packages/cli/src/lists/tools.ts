@@ -1,5 +1,5 @@
 /** `tools`: what the agent can do, by the names `--allowed-tools` takes. */
-import { type Invocation, openEngine } from "@chimera/host";
+import { type Invocation, openCore } from "@chimera/host";
 import { isSet } from "../flags.js";
 import { printJson, printLines, screenWidth } from "../output.js";
 import { renderTable } from "../terminal/table.js";
@@ -29,13 +29,13 @@ export async function listTools(invocation: Invocation): Promise<number> {
 
 // --- internal ---
 
-/** Asked of the engine: a program may offer more than the built-in ones, or less, as ferret does in its sandbox. */
+/** Asked of the core: a program may offer more than the built-in ones, or less, as ferret does in its sandbox. */
 async function offered(invocation: Invocation) {
-  const { engine } = await openEngine(invocation);
+  const { core } = await openCore(invocation);
   try {
-    return await engine.tools();
+    return await core.tools();
   } finally {
-    await engine.close();
+    await core.close();
   }
 }
 

@@ -1,7 +1,7 @@
 /** `-p`: one prompt, its answer on stdout, an exit code that tells how it went. A reader of the log like every other. */
 import { createInterface } from "node:readline/promises";
 import type { Metadata } from "@chimera/acp-schema/events";
-import { type Invocation, openEngine, UsageError } from "@chimera/host";
+import { type Invocation, openCore, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
 import { openSession } from "../open-session.js";
@@ -20,11 +20,11 @@ export async function print(invocation: Invocation): Promise<number> {
   const format = parseFormat(flags.outputFormat);
   const { text, files } = await readPrompt(invocation, flags);
   const content = promptBlocks(text, files);
-  const { engine, config } = await openEngine(invocation);
+  const { core, config } = await openCore(invocation);
   try {
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
     const choice = { ...flags, cwd: config.cwd, persist: config.values.save };
-    const client = await openSession(invocation, engine, choice, somebodyIsHere);
+    const client = await openSession(invocation, core, choice, somebodyIsHere);
     const { outcome, turn } = await ask(invocation, client, { text, ...(content && { content }) }, format);
     const runId = client.persistent ? client.id : null;
     process.stdout.write(format.result(outcome, { model: client.model ?? "", runId }, turn));
@@ -32,7 +32,7 @@ export async function print(invocation: Invocation): Promise<number> {
     if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${config.paths.eventlog}/${runId}/\n`);
     return exitCodeOf(outcome);
   } finally {
-    await engine.close();
+    await core.close();
   }
 }
 

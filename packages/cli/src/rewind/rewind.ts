@@ -1,5 +1,5 @@
 /** `undo` and `redo`: take turns of a session back, or bring them again, with the files they changed. */
-import { openEngine, type Run, UsageError } from "@chimera/host";
+import { openCore, type Run, UsageError } from "@chimera/host";
 import type { RewindReport } from "@chimera/session";
 import { whereOpen } from "../client/holder.js";
 import { isSet, textFlag } from "../flags.js";
@@ -11,11 +11,11 @@ export function rewind(direction: "undo" | "redo"): Run {
   return async (invocation) => {
     const { flags, operands } = invocation;
     const steps = stepsOf(textFlag(flags, "steps"));
-    const { engine, config } = await openEngine(invocation);
+    const { core, config } = await openCore(invocation);
     try {
-      const id = operands[0] ?? (await lastSession(engine, config.cwd));
+      const id = operands[0] ?? (await lastSession(core, config.cwd));
       const [force, dryRun] = [isSet(flags, "force"), isSet(flags, "dry-run")];
-      const report = await whereOpen<RewindReport>(invocation, engine, id, {
+      const report = await whereOpen<RewindReport>(invocation, core, id, {
         here: (session) => session[direction]({ steps, force, dryRun }),
         there: async (post) => (await post(direction, { steps, force, dry_run: dryRun })) as RewindReport,
       });
@@ -23,7 +23,7 @@ export function rewind(direction: "undo" | "redo"): Run {
       else printLines(invocation, [plainLine(report.message), ...describeFiles(report.files)]);
       return 0;
     } finally {
-      await engine.close();
+      await core.close();
     }
   };
 }

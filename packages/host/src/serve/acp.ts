@@ -1,8 +1,8 @@
 /** ACP as this program speaks it: on its own stdin and stdout, or on streams that a transport brings. */
 import {
   type AcpServer,
+  type Core,
   type DialectName,
-  type Engine,
   nativeDialect,
   serveAcp,
   standardDialect,
@@ -16,7 +16,7 @@ const KEY_VARIABLES = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KE
 
 interface AcpOptions {
   readonly profile: Profile;
-  readonly engine: () => Promise<Engine>;
+  readonly core: () => Promise<Core>;
   readonly extensions: readonly StartedExtension[];
   readonly cwd: string;
   readonly forced: DialectName | null;
@@ -26,7 +26,7 @@ interface AcpOptions {
 }
 
 export function acpServer(options: AcpOptions): (peer: AcpPeer) => AcpServer {
-  const { profile, engine, extensions, cwd, forced, historyLimit, log } = options;
+  const { profile, core, extensions, cwd, forced, historyLimit, log } = options;
   const { name, title, version, native } = profile;
   return (peer) =>
     serveAcp({
@@ -35,7 +35,7 @@ export function acpServer(options: AcpOptions): (peer: AcpPeer) => AcpServer {
         log.debug("request", { method });
         peer.admit?.(method, params);
       },
-      engine,
+      core,
       program: { name, title, version },
       dialects: {
         acp: standardDialect,

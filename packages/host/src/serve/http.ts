@@ -1,7 +1,7 @@
 /** HTTP on a port. */
 import type { Listening } from "@chimera/http-server/node";
 import { UsageError } from "../command/usage-error.js";
-import type { RunningEngine } from "../engine.js";
+import type { RunningCore } from "../compose.js";
 import type { Log } from "../log/log.js";
 import type { Profile } from "../profile.js";
 import type { HttpAccess } from "./http-access.js";
@@ -12,14 +12,14 @@ export interface HttpServing extends Listening {
 }
 
 /**
- * Binds the port, then loads engine and app. Throws a UsageError for a certificate that is none, and what the socket threw
+ * Binds the port, then loads core and app. Throws a UsageError for a certificate that is none, and what the socket threw
  * otherwise.
  */
 export async function listenHttp(options: {
   readonly profile: Profile;
   readonly settings: ServeSettings;
   readonly access: HttpAccess;
-  readonly engine: () => Promise<RunningEngine>;
+  readonly core: () => Promise<RunningCore>;
   readonly log: Log;
   readonly sharesDirectory: string;
   /** Where shares are posted when a request names no address. */
@@ -45,26 +45,26 @@ export async function listenHttp(options: {
 
 async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: number) {
   const { profile, settings, access, log, sharesDirectory, shareUrl } = options;
-  const [{ createApp }, engine] = await Promise.all([import("@chimera/http-server"), options.engine()]);
+  const [{ createApp }, core] = await Promise.all([import("@chimera/http-server"), options.core()]);
   return createApp({
     name: profile.name,
     version: profile.version,
     agentDescription: profile.tagline,
     startedAt,
-    sessions: engine.sessions,
-    palette: engine.palette,
+    sessions: core.sessions,
+    palette: core.palette,
     defaultCwd: settings.cwd,
     cors: access.cors,
     hosts: access.hosts,
     ...(access.authToken !== undefined && { authToken: access.authToken }),
-    agents: engine.agents,
+    agents: core.agents,
     tools: async () =>
-      (await engine.offered()).map(({ name, description, inputSchema }) => ({
+      (await core.offered()).map(({ name, description, inputSchema }) => ({
         name,
         description,
         input_schema: { ...inputSchema },
       })),
-    providers: engine.providers,
+    providers: core.providers,
     sharesDirectory,
     ...(shareUrl && { shareUrl }),
     log: log.error,

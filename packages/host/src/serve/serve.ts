@@ -2,18 +2,18 @@
 import type { Trace } from "@chimera/agent";
 import type { Invocation } from "../command/command.js";
 import { isUsageError } from "../command/usage-error.js";
+import type { RunningCore } from "../compose.js";
 import type { ConfigValues } from "../config/keys.js";
 import { type Config, readConfig } from "../config/read-config.js";
-import type { RunningEngine } from "../engine.js";
 import { isHostError } from "../errors.js";
 import type { StartedExtension } from "../extension.js";
+import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import { openLog } from "../log/open-log.js";
+import { startExtensions } from "../open-core.js";
 import { resolvePaths } from "../paths.js";
 import { envName } from "../profile.js";
 import { requireNamed } from "../require-named.js";
-import { startExtensions } from "../start-extensions.js";
-import { whenWanted } from "../when-wanted.js";
 import { logRequests } from "./access-log.js";
 import { startAcp } from "./acp.js";
 import { endChildren } from "./end-children.js";
@@ -39,26 +39,26 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   for (const problem of config.problems) log.warn(problem);
   const extensions = await startExtensions(invocation, config, log);
   const owners = createTurnOwners();
-  const engine = lazyEngine(invocation, config, extensions, log, owners.trace);
+  const core = lazyCore(invocation, config, extensions, log, owners.trace);
   const asked = untilEnd(process, log, owners);
   const ends = [asked];
   const transports: Close[] = [];
 
   if (access) {
-    const http = await Promise.race([startHttp(invocation, settings, access, engine, log), asked]);
-    if (typeof http === "number") return ended(invocation, engine.close, http, log);
+    const http = await Promise.race([startHttp(invocation, settings, access, core, log), asked]);
+    if (typeof http === "number") return ended(invocation, core.close, http, log);
     transports.push(http.close);
     ends.push(failureOf(http.ready, log));
   }
   if (settings.acp) {
     const { cwd, forced, historyLimit } = settings;
-    const acp = startAcp({ profile, engine: engine.get, extensions, cwd, forced, historyLimit, log });
+    const acp = startAcp({ profile, core: core.get, extensions, cwd, forced, historyLimit, log });
     ends.push(acp.closed.then(() => 0));
     transports.push(() => acp.close());
   }
   const code = await Promise.race(ends);
   // Nothing new comes in; turns are cancelled and their ends journaled; streams deliver those and end.
-  return ended(invocation, () => Promise.all([...transports, engine.close].map((close) => close())), code, log);
+  return ended(invocation, () => Promise.all([...transports, core.close].map((close) => close())), code, log);
 }
 
 // --- internal ---
@@ -91,23 +91,23 @@ async function ended({ process }: Invocation, close: Close, code: number, log: L
   }
 }
 
-interface LazyEngine {
-  get(): Promise<RunningEngine>;
+interface LazyCore {
+  get(): Promise<RunningCore>;
   close(): Promise<void>;
 }
 
-function lazyEngine(
+function lazyCore(
   { profile, process }: Invocation,
   config: Config,
   extensions: readonly StartedExtension[],
   log: Log,
   trace: Trace,
-): LazyEngine {
-  const engine = whenWanted(async () => {
-    const { createEngine } = await import("../engine.js");
-    return createEngine({ profile, env: process.env, config, extensions, log, trace });
+): LazyCore {
+  const core = lazily(async () => {
+    const { createCore } = await import("../compose.js");
+    return createCore({ profile, env: process.env, config, extensions, log, trace });
   });
-  return { get: engine.get, close: async () => (await engine.opened())?.close() };
+  return { get: core.get, close: async () => (await core.opened())?.close() };
 }
 
 /** Says where it listens, or why it does not: then the exit code. */
@@ -115,7 +115,7 @@ async function startHttp(
   { profile, calledAs, where, process }: Invocation,
   settings: ServeSettings,
   access: HttpAccess,
-  engine: LazyEngine,
+  core: LazyCore,
   log: Log,
 ): Promise<{ readonly ready: Promise<void>; readonly close: Close } | number> {
   const { name } = profile;
@@ -128,7 +128,7 @@ async function startHttp(
     if (port !== 0) refuseSecond(about);
     const sharesDirectory = resolvePaths(process.env).shares;
     const shareUrl = process.env[envName(profile, "SHARE_URL")];
-    const bind = () => listenHttp({ profile, settings, access, engine: engine.get, log, sharesDirectory, shareUrl });
+    const bind = () => listenHttp({ profile, settings, access, core: core.get, log, sharesDirectory, shareUrl });
     const { bound, pidfile } = await takePort(bind, about, log);
     if (settings.logsRequests) logRequests(bound.server, log);
     process.stderr.write(

@@ -1,4 +1,4 @@
-import type { Run } from "./run.js";
+import type { Run } from "./select.js";
 
 export interface ModelTotals {
   runs: number;

@@ -1,5 +1,5 @@
 /** A transcript is a row of blocks: what a reader of the conversation wants to see as one thing. */
-export type Block = { readonly at: string } & (
+export type Block =
   | { readonly kind: "prompt"; readonly text: string; readonly origin: string | null }
   | { readonly kind: "answer"; readonly text: string }
   | { readonly kind: "thought"; readonly text: string }
@@ -8,8 +8,7 @@ export type Block = { readonly at: string } & (
   | { readonly kind: "plan"; readonly entries: readonly { readonly content: string; readonly status: string }[] }
   | { readonly kind: "note"; readonly type: string; readonly level: NoteLevel; readonly text: string }
   | { readonly kind: "end"; readonly outcome: TurnOutcome; readonly facts: readonly string[]; readonly error: string }
-  | { readonly kind: "other"; readonly type: string; readonly metadata: unknown }
-);
+  | { readonly kind: "other"; readonly type: string; readonly metadata: unknown };
 
 export type NoteLevel = "info" | "warning" | "error";
 export type TurnOutcome = "done" | "failed" | "cancelled";

@@ -1,11 +1,10 @@
 /** One HTML file with nothing to load and nothing to run. Whatever the session said is escaped, tool calls and diffs are folded. */
+import type { MarkdownIt } from "markdown-it";
 import type { Block, FileDiff, ToolBlock } from "./block.js";
-import { formatDuration } from "./duration.js";
 import { countChanges } from "./file-diff.js";
 import type { Heading } from "./heading.js";
 import { STYLE } from "./html-style.js";
-import { escapeHtml } from "./html-text.js";
-import { loadProseRenderer, type ProseRenderer } from "./prose.js";
+import { escapeHtml, formatDuration, plainText } from "./text.js";
 
 /** What a browser may do with a transcript: show it. Send it as a header too; the file carries it in a meta tag. */
 export const TRANSCRIPT_CSP = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -158,4 +157,39 @@ function* folded(name: string, summary: string, body: Iterable<string>): Generat
   yield `<details class="event ${name}"><summary>${summary}</summary><div class="body">`;
   yield* body;
   yield "</div></details>\n";
+}
+
+/** Longer texts are shown as they are: a parser's worst case grows faster than its input. */
+const LONGEST_PROSE = 32_768;
+/** The same for one with more marks than anybody writes: each of them may cost a search through the others. */
+const MOST_MARKS = 3000;
+const MARKS = /[*_~`|[\]<>&\\!]/g;
+const LINK = /^(?:https?:\/\/|mailto:)/i;
+
+type ProseRenderer = (text: string) => string;
+
+/** Renders an answer's Markdown: no raw HTML, no images, links only to the web and to mail. */
+async function loadProseRenderer(): Promise<ProseRenderer> {
+  const { default: Markdown } = await import("markdown-it");
+  const markdown = new Markdown({ html: false, linkify: false });
+  markdown.disable("image");
+  markdown.validateLink = (url) => LINK.test(url);
+  openLinksSafely(markdown);
+  return (text) => {
+    if (text.length > LONGEST_PROSE || marksIn(text) > MOST_MARKS)
+      return `<div class="plain">${escapeHtml(text)}</div>`;
+    return markdown.render(plainText(text));
+  };
+}
+
+function marksIn(text: string): number {
+  return text.match(MARKS)?.length ?? 0;
+}
+
+/** A page that a link opens learns nothing of the transcript it was opened from. */
+function openLinksSafely(markdown: MarkdownIt): void {
+  markdown.renderer.rules["link_open"] = (tokens, index, options, _env, renderer) => {
+    tokens[index]!.attrSet("rel", "noopener noreferrer nofollow");
+    return renderer.renderToken(tokens, index, options);
+  };
 }

@@ -3,9 +3,8 @@
  * it, so that nothing in it can become markup; a heading names the record type it comes from.
  */
 import type { Block, FileDiff, ToolBlock } from "./block.js";
-import { formatDuration } from "./duration.js";
 import type { Heading } from "./heading.js";
-import { plainText } from "./plain-text.js";
+import { formatDuration, plainText } from "./text.js";
 
 export async function* renderMarkdown(
   heading: Heading,

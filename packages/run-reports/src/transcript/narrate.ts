@@ -4,9 +4,9 @@
  */
 import { describeLost, endsTurn, isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Block } from "./block.js";
-import { formatDuration } from "./duration.js";
 import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
 import { noteOf } from "./note.js";
+import { formatDuration } from "./text.js";
 import { createToolCalls } from "./tool-calls.js";
 
 /** A joined text is handed on at the latest when it has so many characters. */
@@ -22,7 +22,6 @@ export async function* narrate(records: AsyncIterable<SessionRecord | Lost>): As
 
 interface Joined {
   readonly kind: "answer" | "thought";
-  readonly at: string;
   text: string;
 }
 
@@ -50,7 +49,6 @@ function createTeller() {
   let joined: Joined | null = null;
   let running = false;
   let turn: Turn = newTurn();
-  let lastAt = "";
 
   function* flush(): Generator<Block> {
     if (joined !== null && joined.text.trim() !== "") {
@@ -60,9 +58,9 @@ function createTeller() {
     joined = null;
   }
 
-  function* join(kind: Joined["kind"], at: string, text: string): Generator<Block> {
+  function* join(kind: Joined["kind"], text: string): Generator<Block> {
     if (joined?.kind !== kind) yield* flush();
-    joined ??= { kind, at, text: "" };
+    joined ??= { kind, text: "" };
     joined.text += text;
     if (joined.text.length >= LONGEST_TEXT) yield* flush();
   }
@@ -77,10 +75,9 @@ function createTeller() {
     yield* flush();
     yield* calls.leftOver();
     yield* dequeue(record.turn);
-    const at = textOf(record.ts);
     const output = textOf(fields["output"]);
-    if (!turn.answered && output.trim() !== "") yield { at, kind: "answer", text: output };
-    if (turn.plan !== null) yield { at, kind: "plan", entries: planEntries(turn.plan) };
+    if (!turn.answered && output.trim() !== "") yield { kind: "answer", text: output };
+    if (turn.plan !== null) yield { kind: "plan", entries: planEntries(turn.plan) };
     yield endBlock(record, fields, turn);
     turn = newTurn();
     running = false;
@@ -88,33 +85,31 @@ function createTeller() {
 
   function* tell(record: SessionRecord | Lost): Generator<Block> {
     if (isLost(record)) {
-      yield { at: lastAt, kind: "note", type: "damage", level: "error", text: describeLost(record) };
+      yield { kind: "note", type: "damage", level: "error", text: describeLost(record) };
       return;
     }
     const fields = fieldsOf(record.metadata);
-    const at = textOf(record.ts);
-    lastAt = at;
     const type: string = record.type;
     switch (type) {
       case "text_delta":
-        return yield* join("answer", at, textOf(fields["text"] ?? fields["content"]));
+        return yield* join("answer", textOf(fields["text"] ?? fields["content"]));
       case "thought_delta":
-        return yield* join("thought", at, textOf(fields["text"]));
+        return yield* join("thought", textOf(fields["text"]));
       case "user_message": {
         const text = textOf(fields["text"] ?? fields["content"]);
-        const block: Block = { at, kind: "prompt", text, origin: textOf(record.origin) || null };
+        const block: Block = { kind: "prompt", text, origin: textOf(record.origin) || null };
         // A prompt accepted while a turn runs is shown when its own turn starts.
         if (running) queued.set(record.turn, block);
         else {
           yield* flush();
-          turn.startedAt = Date.parse(at);
+          turn.startedAt = Date.parse(textOf(record.ts));
           yield block;
         }
         return;
       }
       case "turn_start":
         yield* dequeue(record.turn);
-        turn = newTurn(at);
+        turn = newTurn(textOf(record.ts));
         running = true;
         return;
       case "plan":
@@ -130,7 +125,7 @@ function createTeller() {
     if (endsTurn(type)) return yield* end(record, fields);
     yield* flush();
     if (calls.knows(type)) return yield* calls.tell(record, fields);
-    yield noteOf(record, fields) ?? { at, kind: "other", type, metadata: record.metadata };
+    yield noteOf(record, fields) ?? { kind: "other", type, metadata: record.metadata };
   }
 
   function* finish(): Generator<Block> {
@@ -166,7 +161,7 @@ function endBlock(record: SessionRecord, fields: Fields, turn: Turn): Block {
   }
   if (numberOr(fields["cost"], 0) > 0) facts.push(`$${numberOr(fields["cost"], 0).toFixed(4)}`);
   const outcome = record.type === "cancelled" ? "cancelled" : fields["success"] === false ? "failed" : "done";
-  return { at: textOf(record.ts), kind: "end", outcome, facts, error: textOf(fields["error"]) };
+  return { kind: "end", outcome, facts, error: textOf(fields["error"]) };
 }
 
 function count(amount: number, noun: string): string {

@@ -8,7 +8,6 @@ export function noteOf(record: SessionRecord, fields: Fields): Block | null {
   if (row === undefined) return null;
   const [level, say] = row;
   return {
-    at: textOf(record.ts),
     kind: "note",
     type: record.type,
     level: typeof level === "function" ? level(fields) : level,

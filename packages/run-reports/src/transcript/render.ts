@@ -1,9 +1,8 @@
-import { isLost, type Lost, type SessionRecord } from "@chimera/acp-schema/events";
+import { isLost, type Lost, lostNotice, type SessionRecord } from "@chimera/acp-schema/events";
 import { asShown } from "@chimera/acp-schema/parts";
 import { ReportError } from "../errors.js";
 import { headingOf } from "./heading.js";
 import { renderHtml } from "./html.js";
-import { renderJson } from "./json.js";
 import { renderMarkdown } from "./markdown.js";
 import { narrate } from "./narrate.js";
 import { createPace } from "./pace.js";
@@ -70,6 +69,29 @@ function documentOf(
     case "html":
       return renderHtml(headingOf(id, summary), narrate(records));
   }
+}
+
+/**
+ * `{session_id, summary, events}`, indented by two, one event at a time; where records are lost a notice stands, as it does over
+ * HTTP.
+ */
+async function* renderJson(
+  id: string,
+  summary: unknown,
+  records: AsyncIterable<SessionRecord | Lost>,
+): AsyncGenerator<string> {
+  yield `{\n  "session_id": ${JSON.stringify(id)},\n  "summary": ${indent(summary, "  ")},\n  "events": [`;
+  let separator = "\n    ";
+  for await (const record of records) {
+    yield separator + indent(isLost(record) ? lostNotice(record) : record, "    ");
+    separator = ",\n    ";
+  }
+  yield separator.startsWith(",") ? "\n  ]\n}\n" : "]\n}\n";
+}
+
+/** JSON text holds a newline only between tokens, so that indenting every line changes no value. */
+function indent(value: unknown, by: string): string {
+  return JSON.stringify(value, null, 2).replaceAll("\n", `\n${by}`);
 }
 
 /** Changes the records and leaves lost runs in their places: a secret is found even when its pieces are on both sides of one. */

@@ -12,7 +12,6 @@ export interface ToolCalls {
 }
 
 interface Call {
-  readonly at: string;
   readonly tool: string;
   readonly title: string;
   readonly args: unknown;
@@ -27,14 +26,14 @@ const LONGEST_PROGRESS = 262_144;
 export function createToolCalls(): ToolCalls {
   const open = new Map<string, Call>();
   const asked = new Map<string, string>();
-  let edits: { at: string; diff: FileDiff }[] = [];
+  let edits: FileDiff[] = [];
 
   /** The edits a result explains: those of its files, or all when no other call is running. */
   const takeEdits = (call: Call, contentPaths: ReadonlySet<string>): FileDiff[] => {
     const alone = open.size === 0;
-    const mine = edits.filter(({ diff }) => alone || call.paths.has(diff.path) || contentPaths.has(diff.path));
+    const mine = edits.filter(({ path }) => alone || call.paths.has(path) || contentPaths.has(path));
     edits = edits.filter((edit) => !mine.includes(edit));
-    return mine.map((edit) => edit.diff);
+    return mine;
   };
 
   const told = (call: Call, fields: Fields, status: "ok" | "failed" | "unfinished"): Block => {
@@ -42,7 +41,6 @@ export function createToolCalls(): ToolCalls {
     const exact = takeEdits(call, new Set(shown.map((diff) => diff.path)));
     const covered = new Set(exact.map((diff) => diff.path));
     return {
-      at: call.at,
       kind: "tool",
       tool: call.tool,
       title: call.title,
@@ -58,7 +56,7 @@ export function createToolCalls(): ToolCalls {
 
   const rows: Readonly<Record<string, (record: SessionRecord, fields: Fields) => Block[]>> = {
     tool_call(record, fields) {
-      const call = callOf(record, fields);
+      const call = callOf(fields);
       if ("result" in fields) return [told(call, fields, "ok")];
       open.set(textOf(fields["call_id"]) || `seq ${record.seq}`, call);
       return [];
@@ -68,9 +66,9 @@ export function createToolCalls(): ToolCalls {
       if (call && call.progress.length < LONGEST_PROGRESS) call.progress += textOf(fields["chunk"]);
       return [];
     },
-    tool_result(record, fields) {
+    tool_result(_record, fields) {
       const id = textOf(fields["call_id"]);
-      const call = open.get(id) ?? callOf(record, fields);
+      const call = open.get(id) ?? callOf(fields);
       open.delete(id);
       return [told(call, fields, fields["success"] === false ? "failed" : "ok")];
     },
@@ -87,10 +85,10 @@ export function createToolCalls(): ToolCalls {
       if (call) call.permission = `${textOf(fields["decision"])}, by ${textOf(fields["by"])}`;
       return [];
     },
-    file_edit(record, fields) {
-      const edit = { at: textOf(record.ts), diff: parsePatch(textOf(fields["path"]), textOf(fields["diff"])) };
-      if (open.size === 0) return [{ ...edit, kind: "edit" }];
-      edits.push(edit);
+    file_edit(_record, fields) {
+      const diff = parsePatch(textOf(fields["path"]), textOf(fields["diff"]));
+      if (open.size === 0) return [{ kind: "edit", diff }];
+      edits.push(diff);
       return [];
     },
   };
@@ -104,7 +102,7 @@ export function createToolCalls(): ToolCalls {
         yield told(call, {}, "unfinished");
       }
       asked.clear();
-      for (const { at, diff } of edits) yield { at, kind: "edit", diff };
+      for (const diff of edits) yield { kind: "edit", diff };
       edits = [];
     },
   };
@@ -112,11 +110,10 @@ export function createToolCalls(): ToolCalls {
 
 // --- internal ---
 
-function callOf(record: SessionRecord, fields: Fields): Call {
+function callOf(fields: Fields): Call {
   const tool = textOf(fields["tool"] ?? fields["tool_name"]) || "tool";
   const locations = Array.isArray(fields["locations"]) ? fields["locations"] : [];
   return {
-    at: textOf(record.ts),
     tool,
     title: besides(tool, textOf(fields["title"])),
     args: fields["args"] ?? fields["arguments"] ?? {},

@@ -1,0 +1,49 @@
+/** What each preset makes of the decision that rules, memory and classifier came to. */
+import type { Policy, PolicyCall, PolicyContext, PolicyDecision } from "@chimera/agent";
+import type { AgentParts } from "@chimera/host";
+import { classify } from "@chimera/sandbox/classify";
+import type { Settings } from "@chimera/session";
+import type { ApprovalPreset } from "./settings.js";
+
+/** The preset that counts for a session in `cwd` that has these options. */
+type PresetWithin = (options: Settings["options"] | undefined, cwd: string) => ApprovalPreset;
+
+export function approvalParts(within: PresetWithin): AgentParts {
+  return {
+    narrow: (policy) => ({
+      ...policy,
+      decide: (call, context) =>
+        verdicts[within(context.settings.options, context.workspace.cwd)](policy, call, context),
+    }),
+  };
+}
+
+// --- internal ---
+
+type Judge = (policy: Policy, call: PolicyCall, context: PolicyContext) => Promise<PolicyDecision>;
+
+const READERS: ReadonlySet<string> = new Set(["read", "search", "think"]);
+
+const verdicts: Readonly<Record<ApprovalPreset, Judge>> = {
+  "read-only": async (policy, call, context) => {
+    const decision = await policy.decide(call, context);
+    if (decision.decision === "deny" || onlyReads(call, context)) return decision;
+    const why = `approval read-only allows reads only; switch it with /approval auto`;
+    return { ...decision, decision: "deny", rule: "approval read-only", why };
+  },
+  auto: async (policy, call, context) =>
+    policy.decide(call, { ...context, settings: { ...context.settings, autoApproveWrites: true } }),
+  full: async (policy, call, context) => {
+    const decision = await policy.decide(call, context);
+    if (decision.decision !== "ask") return decision;
+    return { ...decision, decision: "allow", rule: "approval full", why: "nothing is asked for" };
+  },
+};
+
+/** By the call itself: a rule that allows more must not widen the preset. */
+function onlyReads({ tool, touches }: PolicyCall, { workspace }: PolicyContext): boolean {
+  const { command, reads, writes } = touches;
+  if (command === undefined) return READERS.has(tool.kind) && writes.length === 0;
+  const cwd = reads[0];
+  return classify(command, { workspace, ...(cwd !== undefined && { cwd }) }).decision === "allow";
+}

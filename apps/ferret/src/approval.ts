@@ -1,0 +1,120 @@
+/** Approval presets: how much runs without asking. Can be switched while a session lives. */
+import { lazyMethods } from "@chimera/acp-server";
+import type { ProgramExtension } from "@chimera/host";
+import { type Session, SessionError, type Settings } from "@chimera/session";
+import {
+  type ApprovalPreset,
+  chosen,
+  PRESET_NAMES,
+  PRESETS,
+  type ProjectBounds,
+  projectBounds,
+  stricter,
+  wordIn,
+} from "./settings.js";
+
+/** Shown to the person who chooses a dangerous preset. */
+const WARNINGS: Readonly<Partial<Record<ApprovalPreset, string>>> = {
+  full: "WARNING: approval full: tools run without asking anybody; only the sandbox and the rules that deny are left",
+};
+
+export const approvalExtension: ProgramExtension = {
+  name: "approval",
+  start(context) {
+    const { flags, under } = context;
+    const approvals = createApprovals(projectBounds(context));
+    // Without the project of this directory: each session is held to that of its own.
+    const preset = chosen({ flags, values: under(null).values }, "approval") as ApprovalPreset;
+    const choices = Object.entries(PRESETS).map(([id, description]) => ({ id, name: id, description }));
+    const warning = WARNINGS[preset];
+    return {
+      warnings: warning ? [warning] : [],
+      options: { approval: preset },
+      orders: { approval: PRESET_NAMES },
+      protocol: {
+        name: "approval",
+        capabilities: { approval: true },
+        options: [
+          {
+            id: "approval",
+            name: "Approval",
+            description: "How much runs without asking",
+            choices,
+            current: approvals.of,
+            async set(session, value, origin) {
+              await approvals.switch(session, value as ApprovalPreset, origin);
+            },
+          },
+        ],
+        methods: (connection) =>
+          lazyMethods(["session/setApproval"], async () =>
+            (await import("./methods.js")).setApproval(connection, approvals.switch),
+          ),
+      },
+      commands: [
+        {
+          name: "approval",
+          description: "Show or switch the approval preset",
+          hint: `[${PRESET_NAMES.join(" | ")}]`,
+          async run({ session, args }) {
+            if (!args) return `approval: ${approvals.of(session)}`;
+            const { old, new: now } = await approvals.switch(session, parsePreset(args));
+            return [`approval: ${old} -> ${now}`, WARNINGS[now]].filter(Boolean).join("\n");
+          },
+        },
+      ],
+      agent: async () => (await import("./approval-policy.js")).approvalParts(approvals.within),
+    };
+  },
+};
+
+/** The preset of each session, within what its project allows. */
+export interface Approvals {
+  /** What counts for a session in `cwd` that has these options. */
+  within(options: Settings["options"] | undefined, cwd: string): ApprovalPreset;
+  of(session: Session): ApprovalPreset;
+  /** Takes effect at the next call, in a running turn too; throws `invalid_setting` for more than the project allows. */
+  switch(session: Session, preset: ApprovalPreset, origin?: string): Promise<Record<"old" | "new", ApprovalPreset>>;
+}
+
+export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "approval">): Approvals {
+  const within: Approvals["within"] = (options, cwd) => {
+    const preset = presetOf(options);
+    return stricter(PRESET_NAMES, preset, limitIn(cwd) ?? preset);
+  };
+  const of = (session: Session) => within(session.settings.options, session.cwd);
+  return {
+    within,
+    of,
+    async switch(session, preset, origin) {
+      const old = of(session);
+      const limit = limitIn(session.cwd) ?? preset;
+      if (stricter(PRESET_NAMES, preset, limit) !== preset) {
+        const reason = `the project's .chimera/config.json allows approval ${limit} at most (${PRESETS[limit]})`;
+        throw new SessionError("invalid_setting", reason);
+      }
+      const warning = WARNINGS[preset];
+      if (old !== preset) {
+        await session.set({ approval: preset }, origin);
+        if (warning) await session.notify("warning", warning);
+      }
+      return { old, new: preset };
+    },
+  };
+}
+
+// --- internal ---
+
+/** Reads a preset as a person may type it; throws `invalid_setting`. */
+function parsePreset(text: string): ApprovalPreset {
+  const preset = wordIn(PRESET_NAMES, text);
+  if (preset) return preset;
+  const known = PRESET_NAMES.join(", ");
+  throw new SessionError("invalid_setting", `unknown approval preset ${JSON.stringify(text)}; choose one of ${known}`);
+}
+
+/** The preset among a session's options; the strictest where there is none. */
+function presetOf(options: Settings["options"] | undefined): ApprovalPreset {
+  const { approval } = options ?? {};
+  return PRESET_NAMES.find((name) => name === approval) ?? "read-only";
+}

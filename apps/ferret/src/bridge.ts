@@ -1,0 +1,133 @@
+/** The bridge: a remote console that watches and drives the sessions of this program, when one was named. */
+import { lazyMethods } from "@chimera/acp-server";
+import {
+  type Bridge,
+  type BridgeExit,
+  type BridgeStatus,
+  checkRemote,
+  isBridgeError,
+  type Remote,
+  type SessionFacts,
+} from "@chimera/bridge";
+import { type ExtensionContext, type ProgramExtension, type ServingProgram, UsageError } from "@chimera/host";
+import type { Session } from "@chimera/session";
+import { createApprovals } from "./approval.js";
+import { projectBounds, TOKEN_VARIABLE } from "./settings.js";
+
+/** `hooks` take the place of the log, for a command whose only transport is the bridge. */
+export function createBridgeExtension(hooks: Partial<Pick<BridgesDeps, "report" | "onExit">> = {}): ProgramExtension {
+  return {
+    name: "bridge",
+    start(context) {
+      const { log } = context;
+      const remote = readRemote(context);
+      const onExit: BridgesDeps["onExit"] = ({ code, message }) => {
+        if (code !== 0) log.error("the bridge has ended; the sessions go on without it", { reason: message });
+      };
+      const bounds = projectBounds(context);
+      const approvals = createApprovals(bounds);
+      const boundsOf: BridgesDeps["boundsOf"] = (session) => ({
+        sandbox: bounds.sandbox(session.cwd),
+        approval: approvals.of(session),
+      });
+      const bridges = remote && createBridges({ remote, boundsOf, report: log.info, onExit, ...hooks });
+      const status = (sessionId?: string) => bridges?.status(sessionId) ?? { attached: false };
+      return {
+        protocol: {
+          name: "bridge",
+          capabilities: { bridge: true },
+          methods: () =>
+            lazyMethods(["session/bridgeStatus"], async () => (await import("./methods.js")).bridgeStatus(status)),
+        },
+        ...(bridges && { onLoad: bridges.begin, onUnload: bridges.end }),
+      };
+    },
+  };
+}
+
+// --- internal ---
+
+/** The bridges of a process: one for each session in memory, begun and ended with it. */
+interface Bridges {
+  begin(session: Session, program: ServingProgram): void;
+  /** Resolves when the remote has heard of the end, or has had its time. */
+  end(sessionId: string): Promise<void>;
+  /** Without an id: of the session that came first. */
+  status(sessionId?: string): BridgeStatus;
+}
+
+interface BridgesDeps {
+  readonly remote: Remote;
+  /** The bounds of a session, as the remote sees them. */
+  readonly boundsOf: (session: Session) => Pick<SessionFacts, "sandbox" | "approval">;
+  readonly report: (message: string, fields?: Record<string, unknown>) => void;
+  readonly onExit: (exit: BridgeExit) => void;
+}
+
+interface Running {
+  readonly abort: AbortController;
+  bridge: Bridge | null;
+  over: Promise<void>;
+}
+
+function createBridges({ remote, boundsOf, report, onExit }: BridgesDeps): Bridges {
+  const running = new Map<string, Running>();
+
+  const run = async (session: Session, program: ServingProgram, entry: Running) => {
+    // Loaded with the first session: a start that only answers `initialize` does not carry it.
+    const [{ createBridge }, serve] = await Promise.all([import("@chimera/bridge"), program.acp()]);
+    const facts = () => ({ ...factsOf(session), ...boundsOf(session) });
+    entry.bridge = createBridge({
+      ...remote,
+      session: { id: session.id, cwd: session.cwd, facts, attach: program.attach },
+      serve,
+      log: report,
+    });
+    onExit(await entry.bridge.run(entry.abort.signal));
+  };
+
+  return {
+    begin(session, program) {
+      const entry: Running = { abort: new AbortController(), bridge: null, over: Promise.resolve() };
+      running.set(session.id, entry);
+      entry.over = run(session, program, entry).catch((error) => report("bridge failed", { error: String(error) }));
+    },
+    async end(sessionId) {
+      const found = running.get(sessionId);
+      found?.abort.abort();
+      await found?.over;
+      if (running.get(sessionId) === found) running.delete(sessionId);
+    },
+    status(sessionId) {
+      const found = sessionId === undefined ? [...running.values()][0] : running.get(sessionId);
+      return found?.bridge?.status() ?? { attached: false };
+    },
+  };
+}
+
+function factsOf(session: Session): Omit<SessionFacts, "sandbox" | "approval"> {
+  return {
+    model: session.settings.model,
+    mode: session.mode,
+    costUsd: session.conversation.facts.usage?.total_usd ?? 0,
+    lastEventId: session.lastSeq,
+  };
+}
+
+/** The remote that flags and environment name; null when they ask for no bridge. Throws a UsageError for one that cannot be. */
+function readRemote({ flags, env }: Pick<ExtensionContext, "flags" | "env">): Remote | null {
+  const remoteUrl = flags["remote-url"] as string | undefined;
+  if (remoteUrl === undefined) {
+    if (flags["bridge"]) throw new UsageError("--bridge needs --remote-url <url>");
+    return null;
+  }
+  const token = ((flags["bridge-token"] as string | undefined) ?? env[TOKEN_VARIABLE] ?? "").trim();
+  if (token === "") throw new UsageError(`the bridge needs a token: set ${TOKEN_VARIABLE}`);
+  const remote: Remote = { remoteUrl, token, insecure: flags["insecure"] === true };
+  try {
+    checkRemote(remote);
+  } catch (error) {
+    throw isBridgeError(error) ? new UsageError(`--remote-url: ${error.message}`) : error;
+  }
+  return remote;
+}

@@ -1,0 +1,180 @@
+/** The sandbox as the agent meets it: bounds for processes, a judgement of commands, a wall in front of calls. */
+import { realpathSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import type { BrokenBounds, Confine, ConfineRequest } from "@chimera/agent";
+import type { Classify } from "@chimera/agent/policy";
+import { acpTerminalTool, cleanEnvironment } from "@chimera/agent/tools";
+import type { AgentParts, ExtensionContext } from "@chimera/host";
+import {
+  createSandbox,
+  fileAccess,
+  findDenial,
+  findRepositories,
+  isSandboxError,
+  type OsSandbox,
+  SANDBOX_MODES,
+  type Sandbox,
+  type SandboxMode,
+  type SandboxOptions,
+} from "@chimera/sandbox";
+import { classify } from "@chimera/sandbox/classify";
+import { guardCalls } from "./guard-calls.js";
+import type { ProjectBounds } from "./settings.js";
+
+export interface ConfinementOptions {
+  /** Of the directory the program was started in. */
+  readonly mode: SandboxMode;
+  readonly modeIn: ProjectBounds["sandbox"];
+  readonly osSandbox: OsSandbox;
+  readonly context: Pick<ExtensionContext, "env" | "paths" | "log" | "cwd">;
+}
+
+export function confinementParts({ mode, modeIn, osSandbox, context }: ConfinementOptions): AgentParts {
+  const { env, paths, log, cwd } = context;
+  const places = { modeIn, osSandbox, stateDir: paths.root, secrets: [paths.snapshots, paths.permissions] };
+  announceConfinement({ mode, osSandbox, workspace: { cwd }, stateDir: paths.root, env }, log);
+  return {
+    classify: classifyCommand,
+    confine: createConfine({ ...places, env: cleanEnvironment(env), log: (message) => log.warn(message) }),
+    narrow: guardCalls({ ...places, readable: [paths.outputs] }),
+    mcpNetwork: (cwd) => SANDBOX_MODES[modeIn(cwd)].network,
+    // An editor's terminal cannot be confined; where a project wants less, each of its calls is refused.
+    ...(mode === "off" && { tools: [acpTerminalTool] }),
+  };
+}
+
+// --- internal ---
+
+/** The sandbox's classifier, given the rules that the agent's policy knows. */
+const classifyCommand: Classify = (command, { cwd, workspace, rules }) => {
+  const patterns = (action: string) => rules.filter((rule) => rule.action === action).map(({ pattern }) => pattern);
+  const { decision, risk, reason } = classify(command, {
+    cwd,
+    workspace,
+    rules: { allow: patterns("allow"), ask: patterns("ask"), deny: patterns("deny") },
+  });
+  return { decision, risk, why: reason };
+};
+
+/** Workspaces whose sandbox is kept. */
+const MAX_KEPT = 32;
+
+interface ConfineOptions extends Omit<SandboxOptions, "mode" | "workspace"> {
+  readonly modeIn: ProjectBounds["sandbox"];
+}
+
+/** Commands and MCP servers inside the operating system's wall; where none can be had they are refused, with the way out. */
+function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
+  const kept = new Map<string, Sandbox>();
+  const findPlanted = createFindPlanted();
+  const sandboxFor = (mode: SandboxMode, { cwd, directories }: ConfineRequest["workspace"]): Sandbox => {
+    const key = JSON.stringify([mode, cwd, directories]);
+    const known = kept.get(key);
+    if (known) return known;
+    const sandbox = createSandbox({ ...options, mode, workspace: { cwd, directories } });
+    const oldest = kept.size < MAX_KEPT ? undefined : kept.keys().next().value;
+    if (oldest !== undefined) kept.delete(oldest);
+    kept.set(key, sandbox);
+    return sandbox;
+  };
+
+  const refusesWrite = (mode: SandboxMode, workspace: ConfineRequest["workspace"]) => {
+    const access = fileAccess({ ...options, mode, workspace });
+    return (path: string) => access(realPath(path), "write") !== null;
+  };
+
+  return async ({ command, cwd, workspace, env }) => {
+    const mode = modeIn(workspace.cwd);
+    try {
+      const confined = await sandboxFor(mode, workspace).confine(command, { cwd, ...(env && { env }) });
+      const { stdio, env: clean, cwd: start } = confined.options;
+      const [, , , ...descriptors] = stdio;
+      const since = Date.now();
+      return {
+        file: confined.file,
+        args: confined.args,
+        cwd: start,
+        env: clean,
+        descriptors,
+        release: confined.release,
+        // A command can write what looks like a denial, so that comes second.
+        violation: async (stderr, failed) =>
+          (await findPlanted({ command, cwd, workspace, mode, since })) ??
+          findDenial(stderr, { mode, failed, cwd, refuses: refusesWrite(mode, workspace) }),
+        mode,
+      };
+    } catch (error) {
+      if (!isSandboxError(error)) throw error;
+      return { refused: `blocked by sandbox mode ${mode}: ${error.message}; ${error.hint}`, mode };
+    }
+  };
+}
+
+/** With its links followed as far as it exists. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realPath(parent), basename(path));
+  }
+}
+
+interface Finished extends Pick<ConfineRequest, "command" | "cwd" | "workspace"> {
+  readonly mode: SandboxMode;
+  /** When it was started, in milliseconds of the epoch. */
+  readonly since: number;
+}
+
+/** Every command that may write pays for the search, which begins near the roots, where people and editors run git. */
+const MAX_MS = 250;
+
+/**
+ * Finds what the wall cannot stop: a command that may write the workspace makes a repository there that runs programs when git looks
+ * at it. Null when there is none. A command that only reads is not looked into; a workspace too large to be searched is reported once.
+ */
+function createFindPlanted() {
+  const reported = new Set<string>();
+  return async ({ command, cwd, workspace, mode, since }: Finished): Promise<BrokenBounds | null> => {
+    const { confined, writes } = SANDBOX_MODES[mode];
+    if (!confined || !writes || classify(command, { workspace, cwd }).decision === "allow") return null;
+    let unsearched: BrokenBounds | null = null;
+    for (const root of [workspace.cwd, ...workspace.directories]) {
+      const { suspects, complete } = await findRepositories(root, { since, withinMs: MAX_MS });
+      const [found] = suspects;
+      if (found) {
+        const place = relative(root, found.path) || ".";
+        const reasons = found.reasons.join(", ");
+        const reason = `it made ${place} a repository that runs programs when git looks at it: ${reasons}`;
+        return { reason, path: found.path };
+      }
+      if (complete || reported.has(root)) continue;
+      reported.add(root);
+      unsearched = {
+        reason: `${root} holds more directories than can be searched after each command: a repository that runs programs, planted deep in it, would not be noticed`,
+        path: root,
+      };
+    }
+    return unsearched;
+  };
+}
+
+/** Looking starts some programs, and the first answer does not wait for them. */
+const DELAY_MS = 300;
+
+/** Logs with the first turn what confines commands here, or why they will be refused. */
+function announceConfinement(options: Omit<SandboxOptions, "log">, log: ExtensionContext["log"]): void {
+  if (options.osSandbox === "off" || !SANDBOX_MODES[options.mode].confined) return;
+  setTimeout(() => void announce(options, log), DELAY_MS).unref();
+}
+
+async function announce(options: Omit<SandboxOptions, "log">, log: ExtensionContext["log"]): Promise<void> {
+  try {
+    const state = await createSandbox({ ...options, log: () => {} }).probe();
+    if (state.available) log.info(`commands are confined by ${state.backend} ${state.version}`);
+    else log.warn(`commands will be refused: ${state.error.message}; ${state.error.hint}`);
+  } catch (error) {
+    // Started in a directory that cannot be a workspace; each session has its own and says so itself.
+    if (!isSandboxError(error)) throw error;
+  }
+}

@@ -1,0 +1,39 @@
+/** The methods of ferret's dialect, loaded when the first of them is called: their schemas are heavy. */
+import { agentMethods, type BridgeStatusResponse } from "@chimera/acp-schema/ferret";
+import { type ConnectionContext, rowsOf } from "@chimera/acp-server";
+import type { Methods } from "@chimera/ndjson-rpc";
+import type { Session } from "@chimera/session";
+import type { ApprovalPreset, ProjectBounds } from "./settings.js";
+
+type SwitchApproval = (
+  session: Session,
+  preset: ApprovalPreset,
+  origin?: string,
+) => Promise<Record<"old" | "new", ApprovalPreset>>;
+
+/** Switches the preset; every client of the session sees it. */
+export function setApproval(context: ConnectionContext, switchTo: SwitchApproval): Methods {
+  return rowsOf(agentMethods, {
+    "session/setApproval": async ({ sessionId, preset }) => {
+      const { sessions } = await context.core();
+      return switchTo(await sessions.load(sessionId), preset, context.origin);
+    },
+  });
+}
+
+/** Reads the mode; a request for another one is answered with what it takes. */
+export function setSandbox(context: ConnectionContext, modeIn: ProjectBounds["sandbox"]): Methods {
+  return rowsOf(agentMethods, {
+    "session/setSandbox": async ({ sessionId, mode: requested }) => {
+      const { sessions } = await context.core();
+      const mode = modeIn((await sessions.load(sessionId)).cwd);
+      if (requested === undefined) return { mode };
+      return { mode, requested, restartRequired: true, message: "restart required" };
+    },
+  });
+}
+
+/** Whether a remote console is attached to the session, and where. */
+export function bridgeStatus(status: (sessionId?: string) => BridgeStatusResponse): Methods {
+  return rowsOf(agentMethods, { "session/bridgeStatus": ({ sessionId }) => status(sessionId) });
+}

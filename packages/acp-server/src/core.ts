@@ -1,0 +1,35 @@
+/** What a connection serves: sessions, and what a client may choose for them. */
+import type { Session, Sessions, SlashPalette } from "@chimera/session";
+
+/** A choice a client may show: a model, an agent. */
+export interface Choice {
+  readonly id: string;
+  readonly name: string;
+  readonly description?: string;
+}
+
+/** A setting of sessions that a client picks from choices. */
+export interface SessionOption {
+  readonly id: string;
+  readonly name: string;
+  /** How ACP calls settings of its kind, where it does. */
+  readonly category?: string;
+  readonly description?: string;
+  readonly choices: readonly Choice[];
+  /** Whether it means anything to the session as it is set. @defaultValue always */
+  offered?(session: Session): boolean;
+  current(session: Session): string;
+  /** Absent for an option that can only be read. `origin` goes into the log. Resolves when the change is durable. */
+  set?(session: Session, value: string, origin?: string): Promise<void>;
+}
+
+/** The core behind a connection; loaded when the first session is asked for, so that `initialize` is answered at once. */
+export interface Core {
+  readonly sessions: Sessions;
+  readonly palette: SlashPalette;
+  models(): readonly Choice[];
+  /** The agents a session in that directory can use: built in, the user's and the project's. */
+  agents(cwd: string): Promise<readonly Choice[]>;
+  /** Settings of sessions besides those that all have. */
+  readonly options?: readonly SessionOption[];
+}

@@ -1,0 +1,350 @@
+/** The composition root: stores, agent and sessions from flags, environment and paths. Loaded when the first session is. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
+import type { Core } from "@chimera/acp-server";
+import type { Tool, Trace } from "@chimera/agent";
+import { type CodingAgent, createAgentList, opening } from "@chimera/agent/agents";
+import {
+  type Chain,
+  defaultModel,
+  hasListedModels,
+  listProviders,
+  type ProviderPackages,
+  packagedModel,
+  type Route,
+  routeOf,
+  suggestModels,
+} from "@chimera/agent/providers";
+import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
+import { createFileStore, createMemoryStore } from "@chimera/event-store";
+import {
+  type Agent,
+  createSessions,
+  createSlashPalette,
+  recoverRestores,
+  SessionError,
+  sessionSummaries,
+} from "@chimera/session";
+import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
+import type { Config } from "./config/read-config.js";
+import { createEffort } from "./effort.js";
+import type { AgentParts, StartedExtension } from "./extension.js";
+import { lazily } from "./lazily.js";
+import type { Log } from "./log/log.js";
+import type { Profile } from "./profile.js";
+import { programCommands } from "./program-commands.js";
+import { createProjectRules } from "./project-rules.js";
+
+interface AgentSources {
+  readonly profile: Profile;
+  readonly env: NodeJS.ProcessEnv;
+  readonly config: Config;
+  readonly extensions: readonly StartedExtension[];
+  /** @defaultValue nothing is traced to the turn it was done for */
+  readonly trace?: Trace;
+}
+
+export interface CoreOptions extends AgentSources {
+  readonly log: Log;
+}
+
+export interface RunningCore extends Core {
+  /** Every tool of the program, but for those of MCP servers. */
+  tools(): Promise<readonly Tool[]>;
+  /** Those that a session without an editor gets, unless it asks for fewer. */
+  offered(): Promise<readonly Tool[]>;
+  /** What `GET /providers` says. */
+  providers(): {
+    active: { provider: string; model: string };
+    available: { name: string; configured: boolean }[];
+  };
+  close(): Promise<void>;
+}
+
+export async function createCore(options: CoreOptions): Promise<RunningCore> {
+  const { profile, env, config, extensions, log } = options;
+  const { chain } = profile;
+  const { paths, values } = config;
+  const projects = createProjectRules(config, log);
+  const store = createFileStore<SessionEvent, Summary>({
+    root: paths.root,
+    summaries: sessionSummaries,
+    durability: values.durability,
+    onTornTail: (session, where) => log.warn("the log ended in a torn record", { session, where }),
+  });
+  const ephemeral = createMemoryStore<SessionEvent, Summary>();
+  const snapshots = createLazySnapshots(paths.snapshots, async () => {
+    const { createSnapshotStore } = await import("@chimera/snapshot-store");
+    const opened = createSnapshotStore({ root: paths.snapshots });
+    await recoverRestores(store, opened, onRecovered);
+    return opened;
+  });
+  const turns = createTurnAgent(
+    () => Promise.all([loadAgent(), snapshots.load()]),
+    () => openCodingAgent(options),
+  );
+  const agentsIn = createAgentList(paths.home);
+  // Without a key there is no model to ask that the table lists.
+  const facts = hasListedModels(env) ? await import("@chimera/agent/facts") : null;
+  const effort = createEffort((model) =>
+    facts ? canThink(model, facts, (name) => routeOf(name, env, chain)) : undefined,
+  );
+  const palette = createSlashPalette({
+    home: paths.home,
+    commands: [
+      effort.command,
+      ...programCommands({ tools: turns.tools, permissionsFile: paths.permissions }),
+      ...extensions.flatMap(({ commands }) => commands ?? []),
+    ],
+  });
+  const acp = async () => {
+    const { acpServer } = await import("./serve/acp.js");
+    const { cwd, values } = config;
+    const historyLimit = values.acp_history;
+    return acpServer({ profile, core: async () => core, extensions, cwd, forced: null, historyLimit, log });
+  };
+  const onRecovered = ({ sessionId: session, result, message }: RecoveryReport) => {
+    const said = result === "failed" ? "an interrupted undo is still unfinished" : "an interrupted undo was settled";
+    log.warn(said, { session, result, message });
+  };
+  const sessions = createSessions({
+    agent: turns.agent,
+    async admit(asked) {
+      const wanted = asked.settings?.allowedTools;
+      if (wanted) requireTools(wanted, await permitted(), sessions.defaults.allowedTools);
+      return projects.admit(asked);
+    },
+    bound: projects.bound,
+    orders: Object.assign({}, ...extensions.map(({ orders }) => orders)),
+    store,
+    ephemeral,
+    snapshots,
+    disk: localWorkspace(paths.home),
+    prefix: profile.name,
+    defaults: {
+      model: values.model ?? defaultModel(env, chain),
+      maxSteps: values.max_steps,
+      maxCostUsd: values.max_cost,
+      allowedTools: values.allowed_tools,
+      options: Object.assign({ effort: values.effort }, ...extensions.map(({ options }) => options)),
+    },
+    flags: projects.flags,
+    directories: extensions.flatMap(({ directories }) => directories ?? []),
+    ttl: values.session_ttl || null,
+    permissionTimeout: values.permission_timeout,
+    coalesce: values.coalesce,
+    commands: palette,
+    onLoad: (session) => {
+      turns.expectTurn();
+      const attach = () => sessions.attach(session.id, { approves: true });
+      for (const extension of extensions) extension.onLoad?.(session, { acp, attach });
+    },
+    onUnload: async (id) => {
+      await Promise.all([turns.closeSession(id), ...extensions.map((extension) => extension.onUnload?.(id))]);
+    },
+    onSetting: ({ type, metadata }, session) => log.debug(type.replaceAll("_", " "), { session, ...metadata }),
+    onRecovered,
+    onError: (error, session) => log.error("session failed", { session, error: String(error) }),
+  });
+  // An undo that a crash interrupted is repaired although nobody loads its session.
+  if (existsSync(paths.snapshots)) turns.expectTurn();
+  /** What the person who started the program lets any session have: a session may ask for less of it. */
+  const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
+  const core: RunningCore = {
+    sessions,
+    palette,
+    options: [effort.option],
+    models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
+    agents: async (cwd) =>
+      (await agentsIn(cwd)).agents.map(({ name, description }) => ({
+        id: name,
+        name,
+        ...(description && { description }),
+      })),
+    tools: turns.tools,
+    offered: async () => {
+      const workspace = localWorkspace(config.cwd);
+      return (await permitted()).filter((tool) => tool.available?.(workspace) ?? true);
+    },
+    providers: () => ({
+      active: activeProvider(sessions.defaults.model, env, chain, values.providers),
+      available: [...listProviders(env), ...Object.keys(values.providers).map((name) => ({ name, configured: true }))],
+    }),
+    async close() {
+      await sessions.shutdown();
+      try {
+        await turns.close();
+      } finally {
+        await store.close();
+        await ephemeral.close();
+      }
+    },
+  };
+  return core;
+}
+
+// --- internal ---
+
+type Facts = typeof import("@chimera/agent/facts");
+
+/** A session held to a tool that it cannot have would have none at all, and not say why. */
+function requireTools(names: readonly string[], tools: readonly Tool[], permitted: readonly string[] | null): void {
+  try {
+    resolveTools(names, tools);
+  } catch (cause) {
+    throw new SessionError("invalid_setting", (cause as Error).message, { cause });
+  }
+  if (permitted === null) return;
+  // Tools of MCP servers are known by name alone.
+  const isPermitted = (name: string) => permitted.some((one) => one.toLowerCase() === name.toLowerCase());
+  const beyond = names.find((name) => name.toLowerCase().startsWith("mcp__") && !isPermitted(name));
+  if (beyond)
+    throw new SessionError("invalid_setting", `${beyond} is not among the tools this program was started with.`);
+}
+
+/** undefined where nothing is known of the model, or no provider can be reached for it. */
+function canThink(model: string, { factsOf }: Facts, route: (model: string) => Route): boolean | undefined {
+  try {
+    const { provider, served } = route(model);
+    const facts = factsOf(provider, served);
+    return facts ? facts.thinking !== "none" : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, rows: ProviderPackages["rows"]) {
+  try {
+    const { provider } = packagedModel(model, rows) ?? routeOf(model, env, chain);
+    return { provider: provider as string, model };
+  } catch {
+    // A model whose key is missing is named all the same: the first prompt says what is wrong.
+    return { provider: "", model };
+  }
+}
+
+/** Its code alone. */
+function loadAgent() {
+  return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/providers")]);
+}
+
+async function openCodingAgent({ profile, env, config, extensions, trace }: AgentSources): Promise<CodingAgent> {
+  const { paths, values } = config;
+  const [{ createCodingAgent }, { createModels }] = await loadAgent();
+  return createCodingAgent({
+    resolveModel: createModels({
+      env,
+      chain: profile.chain,
+      packages: { rows: values.providers, directory: paths.root },
+    }),
+    home: paths.home,
+    env,
+    permissionsFile: paths.permissions,
+    rememberedDirectory: paths.remembered,
+    auditDirectory: paths.audit,
+    outputsDirectory: paths.outputs,
+    ...(await joinAgentParts(extensions)),
+    ...(trace && { trace }),
+    ...(values.mcp !== null && { mcpFile: values.mcp }),
+  });
+}
+
+/** All parts as one: each narrows what the ones before it left. */
+async function joinAgentParts(extensions: readonly StartedExtension[]): Promise<AgentParts> {
+  const parts = await Promise.all(
+    extensions.map(async (extension): Promise<AgentParts> => (await extension.agent?.()) ?? {}),
+  );
+  const narrowing = parts.flatMap(({ narrow }) => narrow ?? []);
+  return {
+    ...Object.assign({}, ...parts),
+    narrow: (policy) => narrowing.reduce((current, narrow) => narrow(current), policy),
+  };
+}
+
+/** The agent. Its code is half of the program's, so it is loaded after the first session was answered for, not with it. */
+interface TurnAgent {
+  readonly agent: Agent;
+  /** A session is open, so a turn may come: loads its code once the session was answered for and nobody waits. */
+  expectTurn(): void;
+  /** The built-in tools and those of extensions. */
+  tools(): Promise<readonly Tool[]>;
+  closeSession(sessionId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<CodingAgent>): TurnAgent {
+  const coding = lazily(open);
+  let expected: NodeJS.Timeout | undefined;
+  return {
+    agent: (turn, context) => {
+      clearTimeout(expected);
+      return opening(async () => ({ first: [], rest: (await coding.get()).agent(turn, context) }));
+    },
+    expectTurn() {
+      // What cannot be loaded fails the turn that needs it, and a program that is done does not stay for this.
+      expected ??= setTimeout(() => load().catch(() => {}), QUIET_MS).unref();
+    },
+    tools: async () => (await coding.get()).tools,
+    closeSession: async (id) => (await coding.opened())?.closeSession(id),
+    close: async () => {
+      clearTimeout(expected);
+      await (await coding.opened())?.close();
+    },
+  };
+}
+
+/** An editor opens a session and asks about it at once; a person takes longer to write a prompt. */
+const QUIET_MS = 100;
+
+/**
+ * The snapshots of a program's sessions. Their code is a fifth of the program's and no session needs it to open: it is loaded with the first
+ * turn, undo or load of a session that has any.
+ */
+interface LazySnapshots extends Omit<SnapshotStore, "gc" | "unfinished"> {
+  /** Loads the code and repairs what was interrupted. */
+  load(): Promise<unknown>;
+}
+
+/** @param open loads the code and repairs what a crash interrupted in the store at `root`. */
+function createLazySnapshots(root: string, open: () => Promise<SnapshotStore>): LazySnapshots {
+  const store = lazily(open);
+  const isKept = (id: string) => existsSync(join(root, id));
+  return {
+    load: store.get,
+    session: (id, workspace) =>
+      lazySession(
+        async () => (await store.get()).session(id, workspace),
+        () => isKept(id),
+      ),
+    release: (id) => void store.opened().then((opened) => opened?.release(id)),
+    async clear(id) {
+      if (isKept(id) || (await store.opened())) await (await store.get()).clear(id);
+    },
+  };
+}
+
+/** Calls keep their order, because each waits for the same promise. */
+function lazySession(open: () => Promise<SessionSnapshots>, isKept: () => boolean): SessionSnapshots {
+  const { get, opened } = lazily(open);
+  const isNeeded = async () => isKept() || (await opened()) !== undefined;
+  return {
+    settle: async (recorded) => ((await isNeeded()) ? (await get()).settle(recorded) : null),
+    // The next call says why the code could not be loaded.
+    beginTurn: (turn) =>
+      void get().then(
+        (snapshots) => snapshots.beginTurn(turn),
+        () => {},
+      ),
+    willWrite: async (path) => (await get()).willWrite(path),
+    willRun: async (options) => (await get()).willRun(options),
+    endTurn: async (reachable) => (await get()).endTurn(reachable),
+    restore: async (turns, direction, options) => (await get()).restore(turns, direction, options),
+    list: async () => ((await isNeeded()) ? (await get()).list() : []),
+    edits: async (snapId) => (await get()).edits(snapId),
+    drop: async () => {
+      if (await isNeeded()) await (await get()).drop();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** From what was typed, the environment and the config files to a core in this process. The core itself is loaded on first use. */
+import type { RunningCore } from "./compose.js";
+import { type Config, type ConfigSource, readConfig } from "./config/read-config.js";
+import type { ExtensionContext, StartedExtension } from "./extension.js";
+import type { Log } from "./log/log.js";
+import { openLog } from "./log/open-log.js";
+import { requireNamed } from "./require-named.js";
+
+/** A person is waiting: only trouble is logged, and the session stays however long they think. */
+const IN_PROCESS = { log_level: "warn", session_ttl: 0 } as const;
+
+export interface OpenCore {
+  readonly core: RunningCore;
+  readonly config: Config;
+  readonly log: Log;
+}
+
+/** The caller closes `core`, which ends turns, writes their ends down and leaves no child behind. */
+export async function openCore(source: ConfigSource): Promise<OpenCore> {
+  const config = readConfig(source, IN_PROCESS);
+  await requireNamed(config);
+  const log = openLog(source, config.values);
+  for (const problem of config.problems) log.warn(problem);
+  const extensions = await startExtensions(source, config, log);
+  // Loaded here, so that a program which only says its version does not carry it.
+  const { createCore } = await import("./compose.js");
+  const { profile, process } = source;
+  const core = await createCore({ profile, env: process.env, config, extensions, log });
+  return { core, config, log };
+}
+
+/** The extensions of a program, in the order of its profile. */
+export async function startExtensions(
+  { profile, flags, process }: ConfigSource,
+  config: Config,
+  log: Log,
+): Promise<readonly StartedExtension[]> {
+  const { values, under, cwd, paths } = config;
+  const context: ExtensionContext = { flags, values, under, cwd, paths, env: process.env, log };
+  const started = (await profile.extensions()).map((extension) => extension.start(context));
+  for (const warning of started.flatMap((extension) => extension.warnings ?? [])) {
+    process.stderr.write(`[${profile.name}] ${warning}\n`);
+  }
+  return started;
+}

@@ -1,0 +1,260 @@
+import type { Conversation } from "@chimera/acp-schema/conversation";
+import { endsTurn, isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import { readSummary, type Summary } from "@chimera/acp-schema/summary";
+import type { EventStore, LogWriter } from "@chimera/event-store";
+import { createMemoryStore, makeSessionId, sessionTime } from "@chimera/event-store";
+import type { SessionSnapshots } from "@chimera/snapshot-store";
+import { createSession } from "./create-session.js";
+import { namedError, SessionError } from "./errors.js";
+import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
+import { createLoaded, type Loaded } from "./loaded.js";
+import { foldLog } from "./logs.js";
+import { isRecorded, settleFiles } from "./recover.js";
+import type { OwnedSession } from "./session.js";
+import type { SessionBirth } from "./session-parts.js";
+import type { CreateOptions, Sessions, SessionsDeps } from "./sessions.js";
+import {
+  changesBetween,
+  DEFAULT_SETTINGS,
+  madeWith,
+  narrower,
+  ownSettings,
+  type Settings,
+  settingsOf,
+} from "./settings.js";
+import { summarize } from "./summary.js";
+import { plainFiles } from "./workspace.js";
+
+type Store = EventStore<SessionEvent, Summary>;
+
+/** What every operation on sessions needs. */
+export interface House {
+  readonly deps: SessionsDeps;
+  readonly loaded: Loaded;
+  readonly store: Store;
+  readonly ephemeral: Store;
+  readonly defaults: Settings;
+  /** What a session in this directory starts with now. */
+  readonly start: (cwd: string) => Settings;
+  readonly clock: () => number;
+  readonly randomHex: (bytes: number) => string;
+  snapshotsOf(birth: SessionBirth): SessionSnapshots | null;
+  /** Makes a session of its birth, loaded from now on. */
+  open(store: Store, birth: SessionBirth): OwnedSession;
+  /** Set by `createSessions`, for commands. */
+  sessions: Sessions | null;
+}
+
+export function createHouse(deps: SessionsDeps): House {
+  const permissionTimeout = seconds("permissionTimeout", deps.permissionTimeout, 0);
+  const ttl = deps.ttl === null ? 0 : seconds("ttl", deps.ttl, DEFAULT_SESSION_TTL);
+  const { clock = Date.now, monotonic = () => performance.now(), randomHex = hex, onError = () => {} } = deps;
+  const ephemeral = deps.ephemeral ?? createMemoryStore<SessionEvent, Summary>();
+  const defaults: Settings = { ...DEFAULT_SETTINGS, ...deps.defaults };
+  const loaded = createLoaded({
+    ttl,
+    monotonic,
+    onError,
+    async release({ id, persistent }) {
+      // A log that lives in memory goes with its session.
+      if (!persistent) await ephemeral.delete(id);
+      deps.snapshots?.release(id);
+      await deps.onUnload?.(id);
+    },
+  });
+  const house: House = {
+    deps,
+    loaded,
+    store: deps.store,
+    ephemeral,
+    defaults,
+    start: (cwd) => ({ ...defaults, ...deps.flags?.(cwd) }),
+    clock,
+    randomHex,
+    sessions: null,
+    snapshotsOf: ({ writer, cwd, directories }) => deps.snapshots?.session(writer.id, { cwd, directories }) ?? null,
+    open(store, birth) {
+      const { id } = birth.writer;
+      const session = createSession(
+        {
+          agent: deps.agent,
+          resolveCommand: async (one, text, rewind) => deps.commands?.resolve(house.sessions!, one, text, rewind),
+          bound: deps.bound ?? ((settings) => settings),
+          store,
+          snapshots: house.snapshotsOf(birth),
+          attachments: loaded.attachments(id),
+          disk: deps.disk ?? plainFiles,
+          clock,
+          monotonic,
+          newId: () => randomHex(4),
+          permissionTimeout,
+          coalesce: deps.coalesce ?? true,
+          onSetting: deps.onSetting ?? (() => {}),
+          onError,
+        },
+        birth,
+      );
+      loaded.add(session);
+      deps.onLoad?.(session);
+      return session;
+    },
+  };
+  return house;
+}
+
+/** Loads a stored session; `take` gets each entry of its log. */
+export async function bring(
+  house: House,
+  id: string,
+  take?: (entry: SessionRecord | Lost) => void,
+): Promise<OwnedSession> {
+  const { store, deps } = house;
+  const naming = (error: unknown): never => {
+    throw namedError(error, id);
+  };
+  const stored = await store.readSummary(id).catch(naming);
+  if (!stored || stored.closed) throw notFound(id);
+  const summary = readSummary(id, stored);
+  if (summary.cwd === "") throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
+  const writer = await store.open(id).catch(naming);
+  try {
+    const conversation = await foldLog(store, id, take ? { take } : {});
+    const wasEvicted = house.loaded.wasEvicted(id);
+    const birth = { writer, conversation, ...rememberedBirth(summary, house.start(summary.cwd)) };
+    await settleFiles(house.snapshotsOf(birth), isRecorded(store, id), deps.onRecovered);
+    const session = house.open(store, birth);
+    // A restart must not widen what the program was started with, nor what a person narrowed.
+    if (!wasEvicted) change(session, narrower(session.settings, house.start(session.cwd), deps.orders ?? {}));
+    return session;
+  } catch (error) {
+    deps.snapshots?.release(id);
+    await writer.close().catch(() => {});
+    throw namedError(error, id);
+  }
+}
+
+/** Makes a session that was not there before. */
+export async function born(
+  house: House,
+  options: CreateOptions & { readonly settings: Settings; readonly parentId?: string },
+  conversation: Conversation,
+  open: (store: Store, id: string, summary: Summary) => Promise<LogWriter<SessionEvent>>,
+): Promise<OwnedSession> {
+  const { deps, clock } = house;
+  const { cwd, settings: made, parentId, persist = true } = options;
+  const createdAt = clock();
+  const id = makeSessionId(deps.prefix, createdAt, house.randomHex(4));
+  const store = persist ? house.store : house.ephemeral;
+  const facts = {
+    program: deps.prefix,
+    cwd,
+    directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
+    createdAt,
+    bounds: ownSettings(made, house.start(cwd)),
+    ...(parentId !== undefined && { parentId }),
+  };
+  const { model } = settingsOf(made, conversation.settings);
+  const writer = await open(store, id, summarize({ ...facts, id, model }, conversation, null));
+  return house.open(store, { ...facts, writer, conversation, made, persistent: persist, endedAt: null });
+}
+
+/** Runs in the parent's lane. */
+export async function fork(house: House, id: string, asked: number | undefined): Promise<OwnedSession> {
+  const parent = house.loaded.find(id) ?? (await bring(house, id));
+  parent.touch();
+  const { turns } = parent.conversation;
+  const turn = asked ?? turns.findLast((candidate) => candidate.ended)?.number;
+  if (turn === undefined || !turns[turn]?.ended)
+    throw new SessionError(
+      "nothing_to_fork",
+      `session ${id} has no finished turn${turn === undefined ? "" : ` ${turn}`}`,
+    );
+  const store = parent.persistent ? house.store : house.ephemeral;
+  let at = 0;
+  const conversation = await foldLog(store, id, {
+    take: (entry) => {
+      if (!isLost(entry)) at = entry.seq;
+    },
+    until: (record) => record.turn === turn && endsTurn(record.type),
+  });
+  const inherited = new Set(house.deps.directories ?? []);
+  const wanted: CreateOptions = {
+    cwd: parent.cwd,
+    directories: parent.directories.filter((directory) => !inherited.has(directory)),
+    persist: parent.persistent,
+    settings: parent.settings,
+  };
+  const admitted = (await house.deps.admit?.(wanted)) ?? wanted;
+  const settings = { ...parent.settings, ...admitted.settings };
+  const { maxSteps, maxCostUsd, allowedTools } = settings;
+  const made = { ...house.start(admitted.cwd), maxSteps, maxCostUsd, allowedTools };
+  const child = await born(
+    house,
+    { ...admitted, settings: made, parentId: id },
+    conversation,
+    (target, childId, summary) => target.copy(id, childId, { upTo: at, summary }),
+  );
+  const durable = child.record({ type: "forked", metadata: { from: id, at } });
+  // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything.
+  change(child, settings);
+  await durable;
+  return child;
+}
+
+/** Runs in the session's lane. An evicted session still has the settings that its clients gave it. */
+export async function close(house: House, id: string): Promise<void> {
+  if (house.loaded.wasEvicted(id)) await bring(house, id);
+  await house.loaded.unload(id, "close");
+}
+
+/** Runs in the session's lane. */
+export async function tearDown(house: House, id: string): Promise<void> {
+  const { loaded, ephemeral } = house;
+  const isPersistent = loaded.find(id)?.persistent ?? true;
+  const store = isPersistent ? house.store : ephemeral;
+  const known = await store.readSummary(id).catch(() => null);
+  if (!known || known.closed) throw notFound(id);
+  await loaded.unload(id, "close");
+  // A log in memory went with its session.
+  if (isPersistent) await store.writeSummary(id, { ...((await store.readSummary(id)) ?? known), closed: true });
+  await house.deps.snapshots?.clear(id);
+}
+
+/** Runs in the session's lane. */
+export async function remove(house: House, id: string): Promise<void> {
+  await house.loaded.unload(id, "close");
+  await house.ephemeral.delete(id);
+  await house.store.delete(id);
+  await house.deps.snapshots?.clear(id);
+}
+
+// --- internal ---
+
+/** Records what differs. A log that cannot be written now says so at the next prompt. */
+function change(session: OwnedSession, settings: Settings): void {
+  for (const event of changesBetween(session.settings, settings)) session.record(event).catch(() => {});
+}
+
+/** What a stored session is loaded with: the start settings of now, under those it was made with; its log says what was changed. */
+function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, "writer" | "conversation"> {
+  const { bounds = {} } = summary;
+  return {
+    made: madeWith(start, { ...bounds, model: summary.model }),
+    bounds,
+    program: summary.agent,
+    cwd: summary.cwd,
+    directories: summary.directories ?? [],
+    createdAt: Date.parse(summary.started_at ?? "") || sessionTime(summary.session_id) || 0,
+    endedAt: summary.ended_at === null ? null : Date.parse(summary.ended_at),
+    persistent: true,
+    ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
+  };
+}
+
+function notFound(id: string): SessionError {
+  return new SessionError("session_not_found", `there is no session ${id}`, { sessionId: id });
+}
+
+function hex(bytes: number): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");
+}

@@ -1,0 +1,153 @@
+/** The parts of one session, each made from those before it: queue, journal, settings, permissions, undo, summary. */
+import type { Agent, TurnSettings } from "@chimera/acp-schema/agent";
+import type { Conversation } from "@chimera/acp-schema/conversation";
+import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
+import type { EventStore, LogWriter } from "@chimera/event-store";
+import type { SessionSnapshots } from "@chimera/snapshot-store";
+import type { Attachments } from "./attachments.js";
+import { createJournal, type Journal } from "./journal.js";
+import { createPermissions, type Permissions } from "./permissions.js";
+import { isRecorded } from "./recover.js";
+import { createRewind, type Rewind } from "./rewind.js";
+import type { ResolvedCommand, Session } from "./session.js";
+import { createSettings, type Settings } from "./settings.js";
+import { changesSummary, createSummarySaver, type SaveSummary, type SummaryFacts, summarize } from "./summary.js";
+import { createWorkQueue, type WorkQueue } from "./work-queue.js";
+import type { Files } from "./workspace.js";
+
+export interface SessionDeps {
+  readonly agent: Agent;
+  /** Slash commands answer in the agent's place; they may rewind although their own turn runs. */
+  readonly resolveCommand: (session: Session, text: string, rewind: Rewind) => Promise<ResolvedCommand | undefined>;
+  /** Holds a turn to the limits of its project. */
+  readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
+  readonly store: EventStore<SessionEvent, Summary>;
+  readonly snapshots: SessionSnapshots | null;
+  readonly attachments: Attachments;
+  readonly disk: Files;
+  readonly clock: () => number;
+  /** Monotonic milliseconds, for idleness. */
+  readonly monotonic: () => number;
+  readonly newId: () => string;
+  readonly permissionTimeout: number;
+  readonly coalesce: boolean;
+  readonly onSetting: (change: AgentEvent, sessionId: string) => void;
+  readonly onError: (error: unknown, sessionId: string) => void;
+}
+
+/** What a session starts with, made or loaded. */
+export interface SessionBirth extends Omit<SummaryFacts, "id" | "model"> {
+  readonly writer: LogWriter<SessionEvent>;
+  readonly conversation: Conversation;
+  /** What it was made with; its log says what was changed since. */
+  readonly made: Settings;
+  readonly persistent: boolean;
+  /** When its last turn ended; null for a session that had none. */
+  readonly endedAt: number | null;
+}
+
+/** What the faces of a session are made of. */
+export interface Parts extends SessionDeps {
+  readonly birth: SessionBirth;
+  readonly writer: LogWriter<SessionEvent>;
+  readonly queue: WorkQueue;
+  readonly journal: Journal;
+  readonly permissions: Permissions;
+  readonly rewind: Rewind;
+  readonly settings: () => Settings;
+  readonly activity: Activity;
+  readonly summary: () => Summary;
+  readonly saveSummary: SaveSummary;
+  /** Records something that belongs to no turn, once turns that were cut short have ended. */
+  readonly change: (event: AgentEvent, origin?: string) => Promise<void>;
+  readonly life: { closing: Promise<void> | null; endedAt: number | null };
+}
+
+export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
+  const { writer } = birth;
+  const { attachments } = deps;
+  const onError = (error: unknown) => deps.onError(error, writer.id);
+  const activity = createActivity(deps);
+  const queue = createWorkQueue();
+  const journal = createJournal({
+    writer,
+    store: deps.store,
+    conversation: birth.conversation,
+    coalesce: deps.coalesce,
+    queue,
+    attachments,
+    onRecords(records) {
+      activity.touch();
+      settings();
+      if (!records.some(changesSummary)) return;
+      const ends = records.some(({ type }) => endsTurn(type));
+      if (ends) life.endedAt = deps.clock();
+      void saveSummary({ sync: ends });
+    },
+    onError,
+  });
+  const settings = createSettings(birth.made, () => journal.conversation.settings);
+  const permissions = createPermissions({
+    journal,
+    attachments,
+    newId: () => `perm-${deps.newId()}`,
+    timeoutSeconds: deps.permissionTimeout,
+  });
+  const change = (event: AgentEvent, origin?: string): Promise<void> => {
+    journal.endInterrupted(queue.busy());
+    return journal.accept(event, { turn: null, origin });
+  };
+  const life: Parts["life"] = { closing: null, endedAt: birth.endedAt };
+  const summary = () =>
+    summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation, life.endedAt);
+  const saveSummary = createSummarySaver(async (options) => {
+    if (birth.persistent) await deps.store.writeSummary(writer.id, summary(), options).catch(onError);
+  });
+  return {
+    ...deps,
+    birth,
+    writer,
+    queue,
+    journal,
+    permissions,
+    settings,
+    activity,
+    life,
+    change,
+    rewind: createRewind({
+      conversation: () => journal.conversation,
+      snapshots: deps.snapshots,
+      lastSeq: () => writer.lastSeq,
+      record: async (event, origin) => change(event, origin),
+      recorded: isRecorded(deps.store, writer.id),
+    }),
+    summary,
+    saveSummary,
+  };
+}
+
+// --- internal ---
+
+interface Activity {
+  touch(): void;
+  readonly touchedAt: number;
+  readonly idleMs: number;
+}
+
+function createActivity({ clock, monotonic }: Pick<SessionDeps, "clock" | "monotonic">): Activity {
+  let touched = monotonic();
+  let touchedAt = clock();
+  return {
+    touch() {
+      touched = monotonic();
+      touchedAt = clock();
+    },
+    get touchedAt() {
+      return touchedAt;
+    },
+    get idleMs() {
+      return monotonic() - touched;
+    },
+  };
+}
