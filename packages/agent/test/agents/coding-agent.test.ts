@@ -44,7 +44,7 @@ async function setUp(options: Partial<CodingAgentOptions> = {}) {
     onTestFinished(() => coding.close());
     const events: AgentEvent[] = [];
     const ask = answers[0] ? { ask: answers[0] } : {};
-    const context = contextOf({ context: { workspace, ...ask, ...request.context } });
+    const context = contextOf({ ...request, context: { workspace, ...ask, ...request.context } });
     for await (const event of coding.agent(turnOf(request), context)) events.push(event);
     return { coding, events, of: <T extends RecordType>(type: T) => of(events, type) };
   };
