@@ -275,6 +275,8 @@ describe("keys and models", () => {
 async function startVendor() {
   const asked: { line: string; model: string }[] = [];
   const vendor = createServer(async (request, response) => {
+    // The program may ask for the vendor's list of models, too.
+    if (request.method === "GET") return void response.writeHead(404).end();
     const body = JSON.parse(await text(request)) as { model: string };
     asked.push({ line: `${request.method} ${request.url}`, model: body.model });
     response.writeHead(400, { "content-type": "application/json" }).end('{"error":{"message":"no"}}');
