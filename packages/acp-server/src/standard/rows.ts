@@ -7,14 +7,12 @@ import { parseMode, type Session } from "@chimera/session";
 import * as v from "valibot";
 import type { Choice, Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
-import { requireDirectories } from "../directory.js";
-import { promptInput } from "../prompt-content.js";
-import { rowsOf } from "../rows.js";
+import { promptInput, requireDirectories } from "../input.js";
+import { rowsOf } from "../row.js";
 import { createCommandList } from "./command-list.js";
-import { mcpServer } from "./mcp-servers.js";
 import { replayRaw, replayVisible } from "./replay.js";
 import { configOptions, modeState, type SettingsShown, setConfigOption } from "./settings.js";
-import { loadedServers, namedLinks, plainServers, tolerate, typedValue } from "./tolerated.js";
+import { loadedServers, mcpServer, namedLinks, plainServers, tolerate, typedValue } from "./tolerated.js";
 import { standardView } from "./view.js";
 
 /** Rows of a page of `session/list`. */
