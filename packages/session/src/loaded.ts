@@ -4,7 +4,7 @@
  */
 import { type Attachments, createAttachments } from "./attachments.js";
 import { limits } from "./limits.js";
-import type { OwnedSession } from "./session.js";
+import type { OwnedSession, SessionClient } from "./session.js";
 
 export interface Loaded {
   find(id: string): OwnedSession | undefined;
@@ -20,6 +20,8 @@ export interface Loaded {
   wasEvicted(id: string): boolean;
   /** The clients of a session, loaded or not. */
   attachments(id: string): Attachments;
+  /** Adds a client to a session, for as long as it stays, loaded or not. */
+  attach(id: string, client: SessionClient): { detach(): void };
   shutdown(): Promise<void>;
   onLoad(listener: (session: OwnedSession) => void): () => void;
   /** Calls back when the session of this id is loaded or was unloaded; the function returned ends that. */
@@ -68,10 +70,13 @@ export function createLoaded(deps: {
     else evicted.delete(id);
     if (!session) return;
     sessions.delete(id);
-    await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
-    clients.sweep(id);
-    for (const watcher of watchers.get(id) ?? []) watcher.unloaded(session.lastSeq);
-    await deps.release(session);
+    try {
+      await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
+    } finally {
+      clients.sweep(id);
+      for (const watcher of watchers.get(id) ?? []) watcher.unloaded(session.lastSeq);
+      await deps.release(session);
+    }
   };
 
   return {
@@ -80,6 +85,16 @@ export function createLoaded(deps: {
     inLane,
     unload,
     attachments: clients.of,
+    attach(id, client) {
+      const { detach } = clients.of(id).attach(client);
+      return {
+        detach() {
+          detach();
+          // A loaded session keeps its own.
+          if (!sessions.has(id)) clients.sweep(id);
+        },
+      };
+    },
     wasEvicted: (id) => evicted.has(id),
     onLoad(listener) {
       listeners.add(listener);
