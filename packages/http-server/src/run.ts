@@ -1,4 +1,4 @@
-/** A run is a turn of a session, and the last one unless it is named: the turns of its log as runs, and the events they went through. */
+/** Turns of a session as runs, of which the last is the one that is read, and the events that they went through. */
 import { createUpgrade, foldConversation, type TurnView } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, lostNotice, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Run, RunEvent } from "@chimera/acp-schema/http";
