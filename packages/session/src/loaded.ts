@@ -4,7 +4,7 @@
  */
 import { type Attachments, createAttachments } from "./attachments.js";
 import { limits } from "./limits.js";
-import type { OwnedSession } from "./session.js";
+import type { OwnedSession, SessionClient } from "./session.js";
 
 export interface Loaded {
   find(id: string): OwnedSession | undefined;
@@ -20,6 +20,8 @@ export interface Loaded {
   wasEvicted(id: string): boolean;
   /** The clients of a session, loaded or not. */
   attachments(id: string): Attachments;
+  /** Adds a client to those of a session. */
+  attach(id: string, client: SessionClient): { detach(): void };
   shutdown(): Promise<void>;
   onLoad(listener: (session: OwnedSession) => void): () => void;
   /** Calls back when the session of this id is loaded or was unloaded; the function returned ends that. */
@@ -80,6 +82,16 @@ export function createLoaded(deps: {
     inLane,
     unload,
     attachments: clients.of,
+    attach(id, client) {
+      const { detach } = clients.of(id).attach(client);
+      return {
+        detach() {
+          detach();
+          // A loaded session has its own hold on them.
+          if (!sessions.has(id)) clients.sweep(id);
+        },
+      };
+    },
     wasEvicted: (id) => evicted.has(id),
     onLoad(listener) {
       listeners.add(listener);
