@@ -27,7 +27,7 @@ export function chooseDialect(params: unknown, context: ChoiceContext): DialectC
   const bare2 = version === 2 && ACP_FIELDS.every((name) => fields[name] === undefined);
   if (context.forced) return chosen(context.forced, context.forced !== "acp" && bare2);
   if (!isObject) return refused("params must be an object");
-  const named = metaDialect(fields["_meta"]);
+  const named = (fields["_meta"] as Record<string, unknown> | null | undefined)?.["chimera.dev/dialect"];
   if (named !== undefined) {
     const dialect = NAMES.find((name) => name === named);
     return dialect
@@ -51,7 +51,7 @@ function chosen(dialect: DialectName, revision2: boolean): DialectChoice {
 }
 
 function refused(message: string, data?: unknown): DialectChoice {
-  return { ok: false, message, ...(data !== undefined && { data }) };
+  return { ok: false, message, data };
 }
 
 function supported(context: ChoiceContext) {
@@ -60,11 +60,4 @@ function supported(context: ChoiceContext) {
 
 function isUint16(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 65535;
-}
-
-function metaDialect(meta: unknown): unknown {
-  if (typeof meta !== "object" || meta === null) return undefined;
-  return Object.hasOwn(meta, "chimera.dev/dialect")
-    ? (meta as Record<string, unknown>)["chimera.dev/dialect"]
-    : undefined;
 }

@@ -3,12 +3,12 @@
  * last record of its turn, which is why every update comes before the reply and none after. A session that is unloaded stays shown: its
  * reader sleeps until it is loaded again.
  */
+import type { TurnView } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, LogEntry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
-import type { McpServer, PromptInput, Session } from "@chimera/session";
+import type { ClientEffects, McpServer, PromptInput, Session } from "@chimera/session";
 import type { Core } from "./core.js";
-import type { SessionView } from "./view.js";
 
 export interface ConnectionSessions {
   /**
@@ -27,6 +27,21 @@ export interface ConnectionSessions {
   close(id: string): Promise<void>;
   /** The connection is gone. */
   closeAll(): void;
+}
+
+/** One session as a dialect shows it: frames for its records, and what ends a prompt. */
+export interface SessionView {
+  /** Encoded lines for one entry, in order. `own` tells that this connection sent the turn's prompt. */
+  frames(entry: LogEntry<SessionEvent>, own: boolean): readonly string[];
+  /** The answer to the prompt of a turn, made when its last record passes; null when the turn failed and so does the request. */
+  answer(stopReason: string, turn: TurnView | undefined): object | null;
+  /** Called with each record after its frames went out: permissions are asked and withdrawn here. */
+  after?(entry: Entry<SessionEvent>): void;
+  /** What the client does in this machine's place. */
+  readonly effects?: ClientEffects;
+  /** The session was loaded again. */
+  reloaded?(session: Session): void;
+  close?(): void;
 }
 
 export interface ShowOptions {
@@ -109,7 +124,8 @@ export function createConnectionSessions(deps: ConnectionSessionsDeps): Connecti
       const { sessions } = await deps.core();
       try {
         await sessions.close(id);
-        await withinFarewell([...(shown.get(id)?.pending.values() ?? [])].map(({ done }) => done));
+        const answers = [...(shown.get(id)?.pending.values() ?? [])].map(({ done }) => done);
+        await Promise.race([Promise.all(answers), new Promise((resolve) => setTimeout(resolve, FAREWELL_MS).unref())]);
       } finally {
         hide(id);
         lent.delete(id);
@@ -194,10 +210,21 @@ function settle({ pending, view }: Shown, turn: number, failure: unknown = null)
   const waiting = pending.get(turn);
   if (!waiting) return;
   pending.delete(turn);
-  const answer = failure === null ? view.answer(waiting.session, turn) : { error: failure };
-  if ("result" in answer) waiting.request.reply(answer.result);
-  else waiting.request.fail(answer.error);
+  const ended = waiting.session.conversation.turns[turn];
+  const answer = failure === null ? view.answer(stopReasonOf(ended), ended) : null;
+  if (answer) waiting.request.reply(answer);
+  else waiting.request.fail(failure ?? turnFailure(ended));
   waiting.answered();
+}
+
+/** A turn that is answered before it ended was left: its session, or its connection, was closed. */
+function stopReasonOf(turn: TurnView | undefined): string {
+  return turn?.ended && !turn.result?.cancelled ? (turn.stopReason ?? "end_turn") : "cancelled";
+}
+
+function turnFailure(turn: TurnView | undefined): Error {
+  const { name = "AgentError", message = turn?.result?.error ?? "the turn failed" } = turn?.failure ?? {};
+  return Object.assign(new Error(message), { name });
 }
 
 function place(
@@ -219,15 +246,6 @@ function place(
     if (isWithdrawn(request.signal)) session.cancel(turn);
   });
   return deferred;
-}
-
-async function withinFarewell(work: readonly Promise<void>[]): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, FAREWELL_MS);
-  });
-  await Promise.race([Promise.all(work), late]);
-  clearTimeout(timer);
 }
 
 /** Only the records of a prompt's life are asked for their turn: a delta's line need not be decoded for it. */

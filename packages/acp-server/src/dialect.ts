@@ -2,9 +2,38 @@
  * A dialect is data: what it answers to `initialize`, its method rows, and how it tells of errors. The connection chooses
  * one and then knows no more about it.
  */
-import type { MapError, Methods } from "@chimera/ndjson-rpc";
-import type { ConnectionContext } from "./context.js";
-import type { Extension } from "./extension.js";
+import type { Connection, MapError, Methods } from "@chimera/ndjson-rpc";
+import type { ConnectionSessions } from "./connection-sessions.js";
+import type { Core, SessionOption } from "./core.js";
+
+export interface ProgramInfo {
+  readonly name: string;
+  readonly title: string;
+  readonly version: string;
+}
+
+/** What every dialect and every extension is built from. */
+export interface ConnectionContext {
+  readonly connection: Connection;
+  readonly core: () => Promise<Core>;
+  readonly sessions: ConnectionSessions;
+  readonly program: ProgramInfo;
+  readonly defaultCwd: string;
+  /** What this connection's prompts, answers and changes carry in the log; undefined for the session's own client. */
+  readonly origin: string | undefined;
+  /** The environment variables that hold model keys, named to whoever must set one. */
+  readonly keyVariables: readonly string[];
+}
+
+/** What a program adds to the protocol without touching it: config options in standard ACP, rows and flags in its own dialect. */
+export interface Extension {
+  readonly name: string;
+  readonly options?: readonly SessionOption[];
+  /** Flags of the native `capabilities` block. */
+  readonly capabilities?: Readonly<Record<string, boolean>>;
+  /** Rows of the native dialect. */
+  methods?(context: ConnectionContext): Methods;
+}
 
 export interface DialectContext extends ConnectionContext {
   readonly extensions: readonly Extension[];

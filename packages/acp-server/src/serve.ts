@@ -11,10 +11,8 @@ import {
 } from "@chimera/ndjson-rpc";
 import { chooseDialect, type DialectName } from "./choose-dialect.js";
 import { createConnectionSessions } from "./connection-sessions.js";
-import type { ProgramInfo } from "./context.js";
 import type { Core } from "./core.js";
-import type { Dialect, DialectContext } from "./dialect.js";
-import type { Extension } from "./extension.js";
+import type { Dialect, DialectContext, Extension, ProgramInfo } from "./dialect.js";
 
 export interface AcpServerOptions {
   readonly input: InputStream;
@@ -42,6 +40,21 @@ export interface AcpServer {
   close(): Promise<void>;
 }
 
+/**
+ * Serves one client from a pair of streams until it goes.
+ *
+ * @example
+ * const server = serveAcp({
+ *   input: process.stdin,
+ *   output: process.stdout,
+ *   core: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
+ *   program: { name: "otter", title: "Otter", version: "1.0.0" },
+ *   dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
+ *   native: { name: "otter", version: "0.1" },
+ *   defaultCwd: process.cwd(),
+ * });
+ * await server.closed;
+ */
 export function serveAcp(options: AcpServerOptions): AcpServer {
   const log = options.log ?? (() => {});
   const sessions = createConnectionSessions({
@@ -66,22 +79,20 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
     keyVariables: options.keyVariables ?? [],
     origin: options.origin,
   };
+  const { dialects, native } = options;
   /** This program's own dialect last: a method that several have is hinted at under its name. */
-  const others = (name: DialectName) =>
-    [...Object.values(options.dialects), options.dialects[options.native.name]].filter(
-      (dialect) => dialect.name !== name,
-    );
+  const hints = hintRows([...Object.values(dialects), dialects[native.name]]);
 
   const speak = (name: DialectName, params: Record<string, unknown>, revision2: boolean): object => {
-    const { welcome, methods, mapError } = options.dialects[name].open(context, params, revision2);
-    const table = mergeMethods(foreignRows(others(name), methods), admitted(methods, options.admit));
+    const { welcome, methods, mapError } = dialects[name].open(context, params, revision2);
+    const table = mergeMethods(hints, admitted(methods, options.admit));
     connection.use(mergeMethods(table, { initialize: { handle: refuseSecond } }), mapError);
     return welcome;
   };
 
   const initialize = (params: unknown): object => {
-    const { native, forced = null } = options;
     options.admit?.("initialize", params);
+    const { forced = null } = options;
     const choice = chooseDialect(params, { forced, native: native.name, nativeVersion: native.version });
     if (!choice.ok) throw new RpcError(ErrorCode.invalidParams, choice.message, choice.data);
     return speak(choice.dialect, (params ?? {}) as Record<string, unknown>, choice.revision2);
@@ -89,7 +100,7 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
 
   const early: Methods = { initialize: { handle: initialize } };
   if (options.forced && options.forced !== "acp") {
-    const { methods, mapError } = options.dialects[options.forced].open(context, {}, false);
+    const { methods, mapError } = dialects[options.forced].open(context, {}, false);
     connection.use(mergeMethods(admitted(methods, options.admit), early), mapError);
   } else {
     connection.use(early, undefined, (method) => notYet(method));
@@ -121,19 +132,16 @@ function admitted(methods: Methods, admit: AcpServerOptions["admit"]): Methods {
   return Object.fromEntries(rows) as Methods;
 }
 
-/** Rows that name the dialect a method belongs to, for the methods this one does not have. */
-function foreignRows(dialects: readonly Dialect[], own: Methods): Methods {
-  const rows: Record<string, Methods[string]> = {};
-  for (const dialect of dialects) {
-    for (const method of dialect.methodNames) {
-      if (Object.hasOwn(own, method)) continue;
-      rows[method] = {
-        handle: () => {
-          const hint = `${method} belongs to the ${dialect.name} dialect`;
-          throw new RpcError(ErrorCode.methodNotFound, "Method not found", { method, hint });
-        },
+/** Rows that name the dialect a method belongs to; those of the dialect that is spoken take their place. */
+function hintRows(dialects: readonly Dialect[]): Methods {
+  const rows = dialects.flatMap(({ name, methodNames }) =>
+    methodNames.map((method) => {
+      const handle = (): never => {
+        const hint = `${method} belongs to the ${name} dialect`;
+        throw new RpcError(ErrorCode.methodNotFound, "Method not found", { method, hint });
       };
-    }
-  }
-  return rows;
+      return [method, { handle }];
+    }),
+  );
+  return Object.fromEntries(rows);
 }

@@ -1,8 +1,7 @@
 /** An agent with a memory and nobody else around it: turns taken one after the other, the history kept in memory. */
-
 import type { Agent, Ask, EngineMemory, TurnSettings, Workspace } from "@chimera/acp-schema/agent";
-import type { AgentEvent, Json, Message, Metadata } from "@chimera/acp-schema/events";
-import { createParts, summedUp } from "@chimera/acp-schema/parts";
+import { foldConversation } from "@chimera/acp-schema/conversation";
+import type { AgentEvent, Json, Message } from "@chimera/acp-schema/events";
 
 export interface ConversationOptions {
   readonly workspace: Workspace;
@@ -57,26 +56,21 @@ export function createConversation(agent: Agent, options: ConversationOptions): 
     async *prompt(text, { signal = new AbortController().signal } = {}) {
       const settings = { ...defaultSettings, ...options.settings, spentUsd };
       const [history, seen] = [past.messages(), past.seen()];
-      const number = past.begin({ role: "user", text });
+      const number = past.begin({ text });
       const turn = { sessionId, number, prompt: { text }, history, seen, settings };
       const fail = (error: Error) => {
         throw error;
       };
+      const context = { ask, workspace, signal, flags: () => settings, fail, session: memory };
       try {
-        for await (const event of agent(turn, {
-          ask,
-          workspace,
-          signal,
-          flags: () => settings,
-          fail,
-          session: memory,
-        })) {
+        for await (const event of agent(turn, context)) {
           if (event.type === "usage") spentUsd = event.metadata.total_usd;
           past.hear(event);
           yield event;
         }
       } finally {
-        past.end();
+        // What was said stays, however the turn ended.
+        past.hear({ type: "step_end", metadata: { step: 1 } });
       }
     },
   };
@@ -86,73 +80,40 @@ export function createConversation(agent: Agent, options: ConversationOptions): 
 
 const nobody: Ask = async () => ({ decision: "deny", by: "timeout" });
 
-interface Past {
-  messages(): Message[];
-  /** The turns that those messages are of; those from before this conversation began have the first numbers. */
-  seen(): number[];
-  /** A turn begins; returns its number. */
-  begin(prompt: Message): number;
-  /** Joins a turn's events into messages: one reply per step, each call's result after it. */
-  hear(event: AgentEvent): void;
-  end(): void;
-}
+const END = Number.POSITIVE_INFINITY;
 
-function createPast(given: readonly Message[]): Past {
-  const first = given.findIndex((message) => message.role === "user");
+/** The fold of the turns taken here, after those of a history that came from elsewhere. */
+function createPast(given: readonly Message[]) {
+  const conversation = foldConversation();
+  const { turns } = conversation;
+  const hear = (event: AgentEvent): void => conversation.apply({ ...event, turn: turns.length - 1 });
+  /** Returns the number of the turn. */
+  const begin = (prompt: Pick<Message & { role: "user" }, "text" | "content">): number => {
+    const number = turns.length;
+    const metadata = {
+      prompt: `msg-${number}`,
+      text: prompt.text,
+      ...(prompt.content && { content: [...prompt.content] }),
+    };
+    conversation.apply({ type: "user_message", turn: number, metadata });
+    // The fold leaves out turns without a step; an agent from elsewhere may announce none.
+    hear({ type: "step_start", metadata: { step: 1 } });
+    return number;
+  };
+  const first = given.findIndex(({ role }) => role === "user");
+  /** What was said before the first prompt; a summary takes its place. */
   let before = first === -1 ? given : given.slice(0, first);
-  let turns: { readonly number: number; readonly messages: Message[] }[] = [];
   for (const message of given.slice(before.length)) {
-    if (message.role === "user") turns.push({ number: turns.length, messages: [] });
-    turns.at(-1)?.messages.push(message);
+    if (message.role === "user") begin(message);
+    else turns.at(-1)!.messages.push(message);
   }
-  let next = turns.length;
-  const parts = createParts();
-  const names = new Map<string, string>();
-  const say = (message: Message): void => void turns.at(-1)?.messages.push(message);
-  const endReply = (): void => {
-    const said = parts.take();
-    if (said.length > 0) say({ role: "assistant", parts: said });
-  };
-  const compact = ({ summary, from_turn, from_call }: Metadata<"compaction">): void => {
-    before = [{ role: "summary", text: summary }];
-    turns = turns.filter(({ number }) => number >= from_turn);
-    const first = turns.find(({ number }) => number === from_turn);
-    first?.messages.splice(1, summedUp(first.messages, from_call));
-  };
   return {
-    messages: () => [...before, ...turns.flatMap(({ messages }) => messages)],
-    seen: () => turns.map(({ number }) => number),
-    begin(prompt) {
-      turns.push({ number: next, messages: [prompt] });
-      return next++;
+    messages: (): Message[] => [...before, ...conversation.messages(END)],
+    seen: () => conversation.seen(END),
+    begin,
+    hear(event: AgentEvent): void {
+      if (event.type === "compaction") before = [];
+      hear(event);
     },
-    hear(event) {
-      switch (event.type) {
-        case "tool_call":
-          names.set(event.metadata.call_id, event.metadata.tool);
-          parts.apply(event);
-          break;
-        case "text_delta":
-        case "thought_delta":
-        case "part_end":
-          parts.apply(event);
-          break;
-        case "tool_result": {
-          const { call_id: id, success, output, error } = event.metadata;
-          endReply();
-          say({ role: "tool", id, name: names.get(id) ?? "", output: output || error || "", success });
-          break;
-        }
-        case "step_end":
-          endReply();
-          break;
-        case "compaction":
-          compact(event.metadata);
-          break;
-        default:
-          break;
-      }
-    },
-    end: endReply,
   };
 }

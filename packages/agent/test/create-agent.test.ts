@@ -1,3 +1,5 @@
+import type { Agent } from "@chimera/acp-schema/agent";
+import type { Message } from "@chimera/acp-schema/events";
 import { describe, expect, it } from "vitest";
 import { createAgent, createConversation } from "../src/index.js";
 import type { Model } from "../src/providers/index.js";
@@ -108,5 +110,24 @@ describe("a conversation", () => {
       if (event.type === "text_delta") cancel.abort();
     }
     expect(conversation.messages.at(-1)).toEqual({ role: "assistant", parts: [{ type: "text", text: "Half an ans" }] });
+  });
+
+  it("goes on from a given history with any agent, one that announces no steps and sums up too", async () => {
+    const seen: (readonly number[])[] = [];
+    const echo: Agent = async function* ({ prompt: { text }, number, seen: turns }) {
+      seen.push(turns);
+      if (text === "shorter") yield { type: "compaction", metadata: { summary: "Little.", from_turn: number } };
+      yield { type: "text_delta", metadata: { text: `You said ${text}` } };
+    };
+    const said = (text: string): Message => ({ role: "assistant", parts: [{ type: "text", text }] });
+    const history: Message[] = [{ role: "summary", text: "Much." }, { role: "user", text: "old" }, said("older")];
+    const conversation = createConversation(echo, { ...contextOf({}), history });
+    for await (const _ of conversation.prompt("new"));
+    const asked: Message = { role: "user", text: "new" };
+    expect(conversation.messages).toEqual([...history, asked, said("You said new")]);
+    for await (const _ of conversation.prompt("shorter"));
+    const rest: Message[] = [{ role: "user", text: "shorter" }, said("You said shorter")];
+    expect(conversation.messages).toEqual([{ role: "summary", text: "Little." }, ...rest]);
+    expect(seen).toEqual([[0], [0, 1]]);
   });
 });

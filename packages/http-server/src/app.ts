@@ -4,21 +4,18 @@ import { Hono } from "hono";
 import { ACCESS, type RouteName } from "./auth/access.js";
 import { createGate } from "./auth/gate.js";
 import { createRefusals } from "./auth/refusals.js";
-import { createSessionTokens } from "./auth/session-token.js";
+import { createSessionTokens } from "./auth/token.js";
 import type { AppDeps, AppEnv } from "./deps.js";
 import { guard } from "./guard/guard.js";
 import { errorResponse } from "./http-error.js";
 import { type CreateSession, createOpenSession } from "./open-session.js";
+import { healthRoutes } from "./probes.js";
 import { refuseForeignBody } from "./request/body.js";
-import { existingDirectory } from "./request/directory.js";
-import { adminRoutes } from "./routes/admin.js";
+import { existingDirectory } from "./request/query.js";
 import { agentRunRoutes } from "./routes/agent-runs.js";
-import { agentRoutes } from "./routes/agents.js";
 import { commandRoutes } from "./routes/commands.js";
 import { eventRoutes } from "./routes/events.js";
-import { healthRoutes } from "./routes/health.js";
-import { infoRoutes } from "./routes/info.js";
-import { permissionRoutes } from "./routes/permissions.js";
+import { programRoutes } from "./routes/program.js";
 import { reportRoutes } from "./routes/reports.js";
 import type { Handler, Parts } from "./routes/route.js";
 import { sessionAliasRoutes } from "./routes/session-alias.js";
@@ -85,17 +82,14 @@ export function createApp(deps: AppDeps): App {
 function handlersOf(parts: Parts): Readonly<Record<RouteName, Handler>> {
   return {
     ...healthRoutes(parts),
-    ...infoRoutes(parts),
+    ...programRoutes(parts),
     ...sessionRoutes(parts),
     ...turnRoutes(parts),
     ...eventRoutes(parts),
-    ...permissionRoutes(parts),
     ...undoRoutes(parts),
-    ...adminRoutes(parts),
     ...sessionAliasRoutes(parts),
     ...commandRoutes(parts),
     ...reportRoutes(parts),
-    ...agentRoutes(parts),
     ...agentRunRoutes(parts),
   };
 }

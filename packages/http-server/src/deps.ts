@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
 import type { Sessions, SlashPalette } from "@chimera/session";
-import type { Caller } from "./auth/caller.js";
 
 export interface AppDeps {
   /** The program's name: otter, ferret. */
@@ -37,6 +36,9 @@ export interface AppDeps {
   readonly clock?: () => number;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
+
+/** Who calls. A session's caller is good for as long as its token is. */
+export type Caller = { readonly kind: "master" } | { readonly kind: "session"; readonly life: AbortSignal };
 
 /** Under Node the request and the response themselves are at hand, and event streams are written straight to the latter. */
 export interface AppEnv {

@@ -1,11 +1,38 @@
-/** Local errors -> status and body, in one table each. Stacks stay in the log; the caller gets an id to ask about. */
+/** Errors -> status and body, in one table for each kind. Stacks stay in the log; the caller gets an id to ask about. */
 import { isStoreError, type StoreErrorCode } from "@chimera/event-store";
 import { isSessionError, type SessionErrorCode } from "@chimera/session";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AppDeps, AppEnv } from "./deps.js";
-import { type HttpError, isHttpError } from "./errors.js";
 import { LIMITS } from "./limits.js";
+
+const BRAND = Symbol.for("@chimera/http-server/error");
+
+/** A request that cannot be served, with the status and code it is answered with. */
+export class HttpError extends Error {
+  readonly [BRAND] = true;
+  readonly status: ContentfulStatusCode;
+  readonly code: string;
+  /** Further fields of the body. */
+  readonly fields: Readonly<Record<string, unknown>>;
+
+  constructor(
+    status: ContentfulStatusCode,
+    code: string,
+    message: string,
+    options: { cause?: unknown; fields?: Readonly<Record<string, unknown>> } = {},
+  ) {
+    super(message, options);
+    this.name = "HttpError";
+    this.status = status;
+    this.code = code;
+    this.fields = options.fields ?? {};
+  }
+}
+
+export function isHttpError(error: unknown): error is HttpError {
+  return typeof error === "object" && error !== null && BRAND in error;
+}
 
 const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> = {
   session_not_found: 404,

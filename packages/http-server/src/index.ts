@@ -2,6 +2,6 @@
 export { type App, createApp } from "./app.js";
 export { ACCESS, type RouteName, type Tier } from "./auth/access.js";
 export type { AppDeps, AppEnv } from "./deps.js";
-export { HttpError, isHttpError } from "./errors.js";
+export { HttpError, isHttpError } from "./http-error.js";
 export { LIMITS } from "./limits.js";
 export type { CreatedSession, CreateSession } from "./open-session.js";

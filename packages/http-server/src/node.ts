@@ -1,11 +1,11 @@
 /** `@chimera/http-server/node`: an app on a Node server, with or without TLS, stopped gracefully. */
 import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { boundConnections } from "./connections.js";
-import type { Early } from "./early.js";
 import { EVERY_ANSWER } from "./guard/headers.js";
 import { LIMITS } from "./limits.js";
+import type { Early } from "./probes.js";
 
-export { createEarly, type Early } from "./early.js";
+export { createEarly, type Early } from "./probes.js";
 
 export interface Listening {
   readonly port: number;

@@ -1,11 +1,45 @@
-/** What liveness probes are told: one table for the app and for the moment before it is loaded. */
+/** Liveness, open to a load balancer that holds no secret: one table for the app and for the moment before it is loaded. */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AliveReply, HealthReply } from "@chimera/acp-schema/http";
+import { EVERY_ANSWER } from "./guard/headers.js";
+import { createHostCheck } from "./guard/host.js";
+import type { Handlers, Parts } from "./routes/route.js";
 
-export const PROBES = ["/health", "/healthz", "/ping"] as const;
+export function healthRoutes({ deps, clock }: Parts) {
+  const probes = describeProbes({ version: deps.version, startedAt: deps.startedAt ?? clock() });
+  return {
+    "GET /health": (c) => c.json(probes["/health"]),
+    "GET /healthz": (c) => c.json(probes["/healthz"]),
+    "GET /ping": (c) => c.json(probes["/ping"]),
+  } satisfies Handlers;
+}
 
-export type Probes = Readonly<Record<(typeof PROBES)[number], HealthReply | AliveReply>>;
+/** Answers probes while the app is still being loaded. True when the request was answered; any other waits for the app. */
+export type Early = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 
-export function describeProbes(program: { readonly version: string; readonly startedAt: number }): Probes {
+export function createEarly(program: {
+  readonly version: string;
+  readonly startedAt: number;
+  readonly hosts: readonly string[];
+}): Early {
+  const probes = describeProbes(program);
+  const hostAllowed = createHostCheck(program.hosts);
+  return ({ method, url = "", headers }, outgoing) => {
+    const path = PROBES.find((probe) => url === probe || url.startsWith(`${probe}?`));
+    if (method !== "GET" || !path || headers.origin !== undefined || !hostAllowed(headers.host)) return false;
+    outgoing.writeHead(200, { "Content-Type": "application/json", ...EVERY_ANSWER });
+    outgoing.end(JSON.stringify(probes[path]));
+    return true;
+  };
+}
+
+// --- internal ---
+
+const PROBES = ["/health", "/healthz", "/ping"] as const;
+
+type Probes = Readonly<Record<(typeof PROBES)[number], HealthReply | AliveReply>>;
+
+function describeProbes(program: { readonly version: string; readonly startedAt: number }): Probes {
   const started_at = `${new Date(program.startedAt).toISOString().slice(0, 19)}Z`;
   return {
     "/health": { status: "ok", version: program.version, started_at },

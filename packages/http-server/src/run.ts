@@ -1,9 +1,86 @@
-/** A run is a session seen from its last prompt: the fold of its records into a run, and the events it went through. */
-import { isLost, lostNotice, type SessionEvent } from "@chimera/acp-schema/events";
+/** A run is a turn of a session, and the last one unless it is named: the turns of its log as runs, and the events they went through. */
+import { createUpgrade, foldConversation, type TurnView } from "@chimera/acp-schema/conversation";
+import { endsTurn, isLost, lostNotice, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Run, RunEvent } from "@chimera/acp-schema/http";
 import type { LogEntry } from "@chimera/event-store";
+import type { Context } from "hono";
+import type { AppDeps, AppEnv } from "./deps.js";
+import { openSink } from "./stream/sink.js";
 
-/** Record types a run is folded from; the rest need not even be decoded. */
+export interface RunFold {
+  /** The last turn so far; null before the first prompt. */
+  readonly run: Run | null;
+  /** Takes the next entry. Returns what a client of the run is shown of it, if anything. */
+  apply(entry: LogEntry<SessionEvent>): RunEvent | null;
+}
+
+export function createRunFold(id: string, program: string): RunFold {
+  const upgrade = createUpgrade();
+  const conversation = foldConversation({ keep: "state" });
+  /** By number of turn, what the fold of a conversation does not keep. */
+  const kept: { agent_name: string; created_at: string; finished_at: string | null }[] = [];
+  const runOf = (turn: TurnView): Run => {
+    const { output = "", error = null } = turn.result ?? {};
+    const { agent_name, ...times } = kept[turn.number]!;
+    const said = output === "" ? [] : [message(output)];
+    return { run_id: id, agent_name, status: statusOf(turn), session_id: id, output: said, error, ...times };
+  };
+  return {
+    get run() {
+      const last = conversation.turns.at(-1);
+      return last ? runOf(last) : null;
+    },
+    apply(entry) {
+      // The run API has an event for whatever it does not name.
+      if (isLost(entry)) return { type: "generic", generic: lostNotice(entry) };
+      if (!RUN_TYPES.has(entry.type)) return null;
+      const record = upgrade(entry.event);
+      if (record?.type === "text_delta") return { type: "message_created", message: message(record.metadata.text) };
+      if (!record) return null;
+      conversation.apply(record);
+      const turn = conversation.turns[record.turn ?? conversation.turns.length - 1];
+      if (!turn || record.type === "config_changed") return null;
+      const { agent: agent_name = program } = conversation.settings;
+      if (record.type === "user_message") kept[turn.number] = { agent_name, created_at: record.ts, finished_at: null };
+      if (endsTurn(record.type)) kept[turn.number]!.finished_at = record.ts;
+      return { type: EVENTS[statusOf(turn)], run: runOf(turn) };
+    },
+  };
+}
+
+/** A new run as it goes: its events as they happen, until its turn has ended or the peer has gone. */
+export function streamRun(c: Context<AppEnv>, id: string, deps: Pick<AppDeps, "name" | "log" | "sessions">): Response {
+  const sink = openSink(c);
+  const stop = new AbortController();
+  const fold = createRunFold(id, deps.name);
+  const subscription = deps.sessions.logs.follow(id, { from: 0, signal: stop.signal }, async (batch) => {
+    let text = "";
+    for (const entry of batch) {
+      const event = fold.apply(entry);
+      // The reader of a stream knows that it made the run.
+      if (event && event.type !== "run_created") text += `data: ${JSON.stringify(event)}\n\n`;
+    }
+    if (text !== "") await sink.write(Buffer.from(text));
+    if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
+  });
+  void sink.gone.then(() => stop.abort());
+  void subscription.ended
+    .catch((error: unknown) => deps.log?.("stream failed", { session: id, error: String(error) }))
+    .finally(() => sink.end());
+  return sink.response;
+}
+
+// --- internal ---
+
+const EVENTS = {
+  created: "run_created",
+  "in-progress": "run_in_progress",
+  completed: "run_completed",
+  failed: "run_failed",
+  cancelled: "run_cancelled",
+} as const;
+
+/** Record types that a run is made of; the rest need not even be decoded. */
 const RUN_TYPES: ReadonlySet<string> = new Set([
   "config_changed",
   "user_message",
@@ -13,78 +90,11 @@ const RUN_TYPES: ReadonlySet<string> = new Set([
   "cancelled",
 ]);
 
-export interface RunFold {
-  /** The run as of the records seen; null before the first prompt. */
-  readonly run: Run | null;
-  /** Takes the next entry. Returns what a client of the run is shown of it, if anything. */
-  apply(entry: LogEntry<SessionEvent>): RunEvent | null;
+function statusOf({ started, result }: TurnView): keyof typeof EVENTS {
+  if (!result) return started ? "in-progress" : "created";
+  return result.cancelled ? "cancelled" : result.success ? "completed" : "failed";
 }
-
-export function createRunFold(id: string, program: string): RunFold {
-  let run: Run | null = null;
-  let agent_name = program;
-
-  const become = (
-    type: Exclude<RunEvent["type"], "message_created" | "generic">,
-    change: Partial<Run>,
-  ): RunEvent | null => {
-    if (!run) return null;
-    run = { ...run, ...change };
-    return { type, run };
-  };
-  return {
-    get run() {
-      return run;
-    },
-    apply(entry) {
-      // The run API has an event for whatever it does not name.
-      if (isLost(entry)) return { type: "generic", generic: lostNotice(entry) };
-      if (!RUN_TYPES.has(entry.type)) return null;
-      const record = entry.event;
-      switch (record.type) {
-        case "config_changed":
-          if (record.metadata.id === "agent") agent_name = String(record.metadata.value);
-          return null;
-        case "user_message":
-          run = {
-            run_id: id,
-            agent_name,
-            status: "created",
-            session_id: id,
-            output: [],
-            error: null,
-            created_at: record.ts,
-            finished_at: null,
-          };
-          return { type: "run_created", run };
-        case "turn_start":
-          return become("run_in_progress", { status: "in-progress" });
-        case "text_delta":
-          return { type: "message_created", message: message(record.metadata.text) };
-        case "agent_result": {
-          // A log of another program may not say.
-          const { output = "", success, error = null } = record.metadata;
-          const status = success ? "completed" : "failed";
-          const change = { status, output: said(output), error, finished_at: record.ts } as const;
-          return become(success ? "run_completed" : "run_failed", change);
-        }
-        case "cancelled": {
-          const { output } = record.metadata;
-          return become("run_cancelled", { status: "cancelled", output: said(output), finished_at: record.ts });
-        }
-        default:
-          return null;
-      }
-    },
-  };
-}
-
-// --- internal ---
 
 function message(text: string) {
   return { role: "agent", parts: [{ content_type: "text/plain", content: text }] };
-}
-
-function said(output: string) {
-  return output === "" ? [] : [message(output)];
 }

@@ -1,7 +1,7 @@
 /** `@chimera/run-reports`, loaded when somebody asks for a report; what it throws, in this transport's words. */
 import type { ReportErrorCode } from "@chimera/run-reports";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { HttpError } from "./errors.js";
+import { HttpError } from "./http-error.js";
 
 type Reports = typeof import("@chimera/run-reports");
 

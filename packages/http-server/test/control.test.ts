@@ -162,6 +162,28 @@ describe("a run", () => {
     expect(cancelled.body).toMatchObject({ status: "cancelled", agent_name: "plan", output: [{ role: "agent" }] });
   });
 
+  test("ends for itself while another prompt waits in its session", async () => {
+    const served = await serve({ agents });
+    const body = { agent_name: "otter", mode: "async", input: input("wait") };
+    const { run_id } = (await served.call("POST", "/runs", { body })).body;
+    await eventually(async () => (await served.call("GET", `/runs/${run_id}`)).body.status === "in-progress");
+    await served.call("POST", `/sessions/${run_id}/turns`, { body: { prompt: "say hi" } });
+    served.sessions.find(run_id)?.cancel(0);
+    await eventually(async () => (await served.call("GET", `/runs/${run_id}`)).body.status === "completed");
+    const { events } = (await served.call("GET", `/runs/${run_id}/events`)).body;
+    const runs = events.filter((event: { type: string }) => event.type !== "message_created");
+    expect(runs.map((event: { type: string }) => event.type)).toEqual([
+      "run_created",
+      "run_in_progress",
+      "run_created",
+      "run_cancelled",
+      "run_in_progress",
+      "run_completed",
+    ]);
+    expect(runs[3].run).toMatchObject({ status: "cancelled", created_at: runs[0].run.created_at });
+    expect(runs[4].run).toMatchObject({ output: [], created_at: runs[2].run.created_at, finished_at: null });
+  });
+
   test("may be followed as it goes", async () => {
     const served = await serve({ agents });
     const answer = await served.call("POST", "/runs", {

@@ -1,7 +1,7 @@
 /** The native dialects, otter's and ferret's: one set of rows, two projections. The rows are loaded when first called. */
 import type { Dialect, DialectContext } from "../dialect.js";
-import { lazyMethods } from "../lazy-methods.js";
-import type { NativeProjection } from "../project/native.js";
+import type { NativeProjection } from "../project/otter.js";
+import { lazyMethods } from "../row.js";
 import { nativeError } from "../wire-error.js";
 
 const HISTORY_SIZE = 1024;
@@ -46,7 +46,7 @@ export function nativeDialect(options: NativeDialectOptions): Dialect {
       welcome: welcome(context, revision2 ? 2 : version),
       methods: {
         ...lazyMethods(METHODS, async () => {
-          const { nativeMethods } = await import("./methods.js");
+          const { nativeMethods } = await import("./rows.js");
           return nativeMethods(context, await projection(), historyLimit);
         }),
         ...Object.assign({}, ...context.extensions.map((extension) => extension.methods?.(context) ?? {})),

@@ -1,9 +1,8 @@
 /** One session as a native dialect shows it: counted updates, or bare records for clients of `session/turn`. */
 import { isLost, lostCount, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import type { SessionView } from "../connection-sessions.js";
 import { lostFrame } from "../project/lost.js";
-import type { NativeProjection } from "../project/native.js";
-import { stopReasonOf, turnFailure } from "../turn-outcome.js";
-import type { SessionView } from "../view.js";
+import type { NativeProjection } from "../project/otter.js";
 
 /** Record type -> the notification a client of `session/turn` gets in place of `session/update`. */
 const TURN_METHODS: Readonly<Partial<Record<SessionEvent["type"], string>>> = {
@@ -48,12 +47,8 @@ export function nativeView(id: string, projection: NativeProjection, shown: numb
       }
       return projection.types.has(entry.type) ? [nativeFrame(head, eventId, projection, entry.event)] : [];
     },
-    answer({ conversation }, turn) {
-      const state = conversation.turns[turn];
-      const stopReason = stopReasonOf(state);
-      if (stopReason === "error") return { error: turnFailure(state) };
-      return { result: { sessionId: id, stopReason, output: state?.result?.output ?? "" } };
-    },
+    answer: (stopReason, turn) =>
+      stopReason === "error" ? null : { sessionId: id, stopReason, output: turn?.result?.output ?? "" },
   };
 }
 

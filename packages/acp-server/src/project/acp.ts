@@ -68,16 +68,7 @@ const projectors: Projectors = {
     },
   ],
   title_changed: ({ metadata, ts }) => [{ sessionUpdate: "session_info_update", title: metadata.title, updatedAt: ts }],
-  commands_changed: ({ metadata }) => [
-    {
-      sessionUpdate: "available_commands_update",
-      availableCommands: metadata.commands.map(({ name, description, hint }) => ({
-        name,
-        description,
-        ...(hint !== undefined && { input: { hint } }),
-      })),
-    },
-  ],
+  commands_changed: ({ metadata }) => [commandsUpdate(metadata.commands)],
   mode_changed: ({ metadata }) => [{ sessionUpdate: "current_mode_update", currentModeId: metadata.new }],
   notice: ({ metadata }, shows) =>
     shows.notices ? [{ sessionUpdate: "notice", severity: metadata.level, title: metadata.text }] : [],
@@ -110,6 +101,15 @@ export function projectAcp(record: SessionRecord, shows: ClientShows): SessionUp
     | ((record: SessionRecord, shows: ClientShows) => SessionUpdate[])
     | undefined;
   return project?.(record, shows) ?? [];
+}
+
+export function commandsUpdate(commands: RecordOf<"commands_changed">["metadata"]["commands"]): SessionUpdate {
+  const availableCommands = commands.map(({ name, description, hint }) => ({
+    name,
+    description,
+    ...(hint !== undefined && { input: { hint } }),
+  }));
+  return { sessionUpdate: "available_commands_update", availableCommands };
 }
 
 // --- internal ---

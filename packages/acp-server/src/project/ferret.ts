@@ -1,7 +1,6 @@
 /** Record -> the update of native ferret: flat, told apart by `kind`, with otter's `update` beside it. */
 import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
-import type { NativeProjection } from "./native.js";
-import { otterUpdate } from "./otter.js";
+import { type NativeProjection, otterUpdate } from "./otter.js";
 
 interface Kind {
   readonly kind: string;

@@ -2,10 +2,15 @@
  * Record -> the update of native otter. Which record types notify is frozen for this version of the dialect, one update
  * each: an event id is how many of them the log holds up to a record, the same for ever.
  */
-
 import type { Decision, RecordOf, SessionRecord } from "@chimera/acp-schema/events";
 import type { SessionUpdate } from "@chimera/acp-schema/otter";
-import type { NativeProjection } from "./native.js";
+
+/** How a native dialect shows records: which of them, and the params of each beside the session and event id. */
+export interface NativeProjection {
+  /** The record types that notify, one update each. */
+  readonly types: ReadonlySet<string>;
+  params(record: SessionRecord): object;
+}
 
 type Notifying = "text_delta" | "tool_call" | "tool_result" | "usage" | "permission_request" | "cancelled";
 

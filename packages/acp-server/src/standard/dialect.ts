@@ -1,6 +1,6 @@
 /** Standard ACP v1: what editors speak. The rows are loaded behind the answer to `initialize`. */
 import type { Dialect, DialectContext } from "../dialect.js";
-import { lazyMethods } from "../lazy-methods.js";
+import { lazyMethods } from "../row.js";
 import { standardError } from "../wire-error.js";
 
 const VERSION = 1;
@@ -30,11 +30,11 @@ export const standardDialect: Dialect = {
   methodNames: METHODS,
   open(context, hello) {
     // Whoever says hello asks for a session next. Should this fail, that call says why.
-    setImmediate(() => void import("./methods.js").catch(() => {}));
+    setImmediate(() => void import("./rows.js").catch(() => {}));
     return {
       welcome: welcome(context),
       methods: lazyMethods([...METHODS, ...EXTENSION_METHODS], async () => {
-        const { standardMethods } = await import("./methods.js");
+        const { standardMethods } = await import("./rows.js");
         return standardMethods(context, hello);
       }),
       mapError: standardError,

@@ -3,7 +3,6 @@ import type { ClientCapabilities, SessionUpdate } from "@chimera/acp-schema";
 import type { Lost, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
 import { projectAcp } from "../project/acp.js";
-import { encodedText } from "../project/delta.js";
 import { lostFrame } from "../project/lost.js";
 
 export interface Frames {
@@ -46,4 +45,16 @@ export function createFrames(sessionId: string, { session: shown }: ClientCapabi
 
 function deltaHead(head: string, sessionUpdate: string): string {
   return `${head}{"sessionUpdate":"${sessionUpdate}","content":{"type":"text","text":`;
+}
+
+const BEFORE_TEXT = '"metadata":{"text":';
+
+/**
+ * The JSON string literal of a delta's text, quotes included, cut from its record's line: the text is encoded once for the disk and
+ * every client. The line's layout is fixed by the store: `…"metadata":{"text":"…"},…"ts":"…"}`.
+ */
+function encodedText(line: string): string {
+  const start = line.indexOf(BEFORE_TEXT) + BEFORE_TEXT.length;
+  // Inside a JSON string a quote is escaped, so the last `"},"` closes the text.
+  return line.slice(start, line.lastIndexOf('"},"') + 1);
 }

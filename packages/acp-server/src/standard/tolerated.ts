@@ -1,5 +1,7 @@
 /** What clients send that the specification does not allow and that means one thing only, brought into its form. */
-import type { Shape } from "../rows.js";
+import type { McpServer as WireMcpServer } from "@chimera/acp-schema";
+import type { McpServer } from "@chimera/session";
+import type { Shape } from "../row.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -30,6 +32,18 @@ export function namedLinks(params: Fields): Fields {
 /** A truth value says what type it is. */
 export function typedValue(params: Fields): Fields {
   return typeof params["value"] === "boolean" ? { type: "boolean", ...params } : params;
+}
+
+/** An MCP server as sessions take it. */
+export function mcpServer(server: WireMcpServer): McpServer {
+  const pairs = (list: readonly { name: string; value: string }[]) =>
+    Object.fromEntries(list.map(({ name, value }) => [name, value]));
+  if ("command" in server) {
+    const { name, command, args, env } = server;
+    return { type: "stdio", name, command, args, env: pairs(env) };
+  }
+  const { type, name, url, headers } = server;
+  return { type, name, url, headers: pairs(headers) };
 }
 
 // --- internal ---

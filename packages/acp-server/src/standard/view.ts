@@ -4,8 +4,7 @@ import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session, Sessions } from "@chimera/session";
-import { stopReasonOf, turnFailure } from "../turn-outcome.js";
-import type { SessionView } from "../view.js";
+import type { SessionView } from "../connection-sessions.js";
 import { clientEffects } from "./client-effects.js";
 import { createFrames } from "./frames.js";
 import { createPermissionPrompts } from "./permission.js";
@@ -59,11 +58,9 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
       const update = { sessionUpdate: "config_option_update", configOptions: configOptions(again, shown()) };
       connection.notify("session/update", { sessionId: id, update });
     },
-    answer({ conversation }, turn) {
-      const state = conversation.turns[turn];
-      const stopReason = stopReasonOf(state);
-      if (!STOP_REASONS.has(stopReason)) return { error: turnFailure(state) };
-      const { input = 0, output = 0, cache = 0, reasoning = 0 } = state?.usage ?? {};
+    answer(stopReason, turn) {
+      if (!STOP_REASONS.has(stopReason)) return null;
+      const { input = 0, output = 0, cache = 0, reasoning = 0 } = turn?.usage ?? {};
       const usage = {
         totalTokens: input + output + cache,
         inputTokens: input,
@@ -71,7 +68,7 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
         thoughtTokens: reasoning,
         cachedReadTokens: cache,
       };
-      return { result: { stopReason, usage } };
+      return { stopReason, usage };
     },
     close: prompts.close,
   };

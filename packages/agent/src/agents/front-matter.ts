@@ -1,6 +1,6 @@
 /** Markdown with a YAML head between two lines of dashes. */
+import { setImmediate } from "node:timers/promises";
 import { isJsonObject } from "../json.js";
-import { parseYaml } from "./yaml.js";
 
 export interface FrontMatter {
   readonly head: Readonly<Record<string, unknown>>;
@@ -25,6 +25,26 @@ export async function parseFrontMatter(text: string): Promise<FrontMatter> {
 }
 
 // --- internal ---
+
+/** A longer document is refused: the parser takes milliseconds for a kilobyte of the worst kind. */
+const MAX_CHARS = 8192;
+
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Rejects with the parser's error, which has the place in `pos`. One document is parsed in a turn of the event loop, across all
+ * callers: the worst of them take tens of milliseconds.
+ */
+function parseYaml(text: string): Promise<unknown> {
+  const parsed = last.then(async () => {
+    const { parse } = await import("yaml");
+    await setImmediate();
+    if (text.length > MAX_CHARS) throw new Error(`it has more than ${MAX_CHARS} characters`);
+    return parse(text, { maxAliasCount: 0, prettyErrors: false }) as unknown;
+  });
+  last = parsed.catch(() => {});
+  return parsed;
+}
 
 function describe(error: Error & { readonly pos?: readonly [number, number] }, yaml: string): string {
   const [message = ""] = error.message.split("\n", 1);

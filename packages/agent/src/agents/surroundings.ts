@@ -2,8 +2,7 @@
 import { join } from "node:path";
 import { whileUnchanged } from "../files/while-unchanged.js";
 import { loadMcpConfig, type McpConfig, mcpConfigFiles } from "../mcp/config.js";
-import { loadProjectRules, PROJECT_RULE_FILES } from "../policy/project-rules.js";
-import { loadRuleset, type Ruleset } from "../policy/ruleset.js";
+import { loadProjectRules, loadRuleset, PROJECT_RULE_FILES, type Ruleset } from "../policy/ruleset.js";
 import { instructionPlaces, loadInstructions } from "./instructions.js";
 import { agentFolders, type LoadedAgents, loadAgents } from "./load-agents.js";
 

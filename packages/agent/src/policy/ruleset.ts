@@ -1,5 +1,7 @@
 /** `permissions.json`: rules in order, the last that matches wins. */
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readTextBeneath } from "../files/project-file.js";
 import { isJsonObject } from "../json.js";
 import type { Action, Rule } from "./rule.js";
 
@@ -23,6 +25,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   confirm: "ask",
 };
 
+/** Where a project has rules of its own, below it. */
+export const PROJECT_RULE_FILES = [join(".opencode", "permissions.json"), join(".chimera", "permissions.json")];
+
 /** More rules than this are not read: a file that long is a mistake. */
 const MAX_RULES = 1000;
 
@@ -36,6 +41,17 @@ export async function loadRuleset(file: string): Promise<Ruleset> {
     return { rules: [], problems: [`${file}: ${(error as Error).message}`] };
   }
   return parseRuleset(text, file);
+}
+
+/** The rules that come with a project: they can narrow, never widen. */
+export async function loadProjectRules(cwd: string): Promise<Ruleset> {
+  const found = await Promise.all(
+    PROJECT_RULE_FILES.map(async (path) => {
+      const text = await readTextBeneath(cwd, path);
+      return text === null ? NO_RULES : parseRuleset(text, path);
+    }),
+  );
+  return { rules: found.flatMap(({ rules }) => rules), problems: found.flatMap(({ problems }) => problems) };
 }
 
 export function parseRuleset(text: string, source: string): Ruleset {

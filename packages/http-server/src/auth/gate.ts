@@ -1,12 +1,10 @@
 /** Lets a request through to its route, or answers it: by the tier of the route and the token it carries. */
 import type { Context } from "hono";
-import type { AppEnv } from "../deps.js";
-import { HttpError } from "../errors.js";
+import type { AppEnv, Caller } from "../deps.js";
+import { HttpError } from "../http-error.js";
 import type { Tier } from "./access.js";
-import { bearerToken, digest, sameDigest } from "./bearer.js";
-import type { Caller } from "./caller.js";
 import type { Refusals } from "./refusals.js";
-import type { SessionTokens } from "./session-token.js";
+import { bearerToken, digest, type SessionTokens, sameDigest } from "./token.js";
 
 export type Gate = (c: Context<AppEnv>, tier: Tier) => Promise<void>;
 

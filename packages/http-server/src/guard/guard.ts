@@ -1,7 +1,7 @@
 /** What every request passes before its token is looked at: Host, Origin, preflight; and the headers every answer carries. */
 import type { Context, MiddlewareHandler } from "hono";
 import type { AppEnv } from "../deps.js";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../http-error.js";
 import { allowedOrigin, EVERY_ANSWER } from "./headers.js";
 import { createHostCheck } from "./host.js";
 

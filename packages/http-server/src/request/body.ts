@@ -5,7 +5,7 @@ import type { Context } from "hono";
 import * as v from "valibot";
 import type { RouteName } from "../auth/access.js";
 import type { AppEnv } from "../deps.js";
-import { HttpError, isHttpError } from "../errors.js";
+import { HttpError, isHttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 
 type WithBody = { [K in RouteName]: (typeof routes)[K] extends { body: v.GenericSchema } ? K : never }[RouteName];

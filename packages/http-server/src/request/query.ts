@@ -1,10 +1,12 @@
-/** A request's query, by the route's schema. */
+/** What a request asks for beside its body: its query, by the route's schema, and the directory it names. */
+import { stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
 import { routes } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
 import * as v from "valibot";
 import type { RouteName } from "../auth/access.js";
 import type { AppEnv } from "../deps.js";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../http-error.js";
 
 type WithQuery = { [K in RouteName]: (typeof routes)[K] extends { query: v.GenericSchema } ? K : never }[RouteName];
 
@@ -19,4 +21,13 @@ export function readQuery<K extends WithQuery>(
   const [issue] = parsed.issues;
   const detail = `${v.getDotPath(issue) ?? "query"}: ${issue.message}`;
   throw new HttpError(400, "invalid_query", detail, { fields: { detail } });
+}
+
+/** A directory of the caller's: absolute, so that it means the same to both, and there. */
+export async function existingDirectory(directory: string, field: string): Promise<string> {
+  const refused = (why: string) => new HttpError(400, `invalid_${field}`, `${field} ${why}`);
+  if (!isAbsolute(directory) || directory.includes("\0")) throw refused("must be an absolute path");
+  const found = await stat(directory).catch(() => null);
+  if (!found?.isDirectory()) throw refused(found ? "is not a directory" : "does not exist");
+  return directory;
 }

@@ -1,13 +1,12 @@
 /** The run API: one prompt, answered when it is done, at once, or as it goes. Nobody is there to approve, so what needs it is denied. */
 import type { CreateRunBody, Run } from "@chimera/acp-schema/http";
 import type { Session } from "@chimera/session";
-import { requireManifest } from "../agent-manifests.js";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
-import { createRunFold } from "../run.js";
-import { streamRun } from "../stream/run-stream.js";
+import { createRunFold, streamRun } from "../run.js";
 import { streamArray } from "../stream/text-body.js";
+import { requireManifest } from "./program.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
 export function agentRunRoutes({ deps }: Parts) {
@@ -45,7 +44,7 @@ export function agentRunRoutes({ deps }: Parts) {
         await session.idle();
         return c.json(await readRun(session.id));
       }
-      return streamRun(c, session, deps);
+      return streamRun(c, session.id, deps);
     },
 
     "GET /runs/{run_id}": async (c) => c.json(await readRun(pathPart(c, "run_id"))),

@@ -1,7 +1,7 @@
 /** Custom slash commands, listed and rendered into a prompt of an existing session. */
 import type { CommandsReply, InvokeCommandReply } from "@chimera/acp-schema/http";
 import { type CustomCommand, renderCommand } from "@chimera/session/commands";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 

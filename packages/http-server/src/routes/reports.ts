@@ -3,7 +3,7 @@ import type { RunsCostReply, RunsReply, ShareReply } from "@chimera/acp-schema/h
 import type { ListFilter } from "@chimera/event-store";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
 import { readQuery } from "../request/query.js";
 import { streamText } from "../stream/text-body.js";

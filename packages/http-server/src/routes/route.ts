@@ -1,7 +1,7 @@
 /** What a route is written with. */
 import type { Context } from "hono";
 import type { RouteName } from "../auth/access.js";
-import type { SessionTokens } from "../auth/session-token.js";
+import type { SessionTokens } from "../auth/token.js";
 import type { AppDeps, AppEnv } from "../deps.js";
 import type { CreateSession, OpenSession } from "../open-session.js";
 import type { Streams } from "../stream/streams.js";

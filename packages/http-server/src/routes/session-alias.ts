@@ -1,7 +1,7 @@
 /** The singular family: the same sessions in the shapes of the older API. */
 import type { CreateSessionReply, LiveSessionsReply, SessionSnapshot } from "@chimera/acp-schema/http";
 import { readBody } from "../request/body.js";
-import { existingDirectory } from "../request/directory.js";
+import { existingDirectory } from "../request/query.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
 export function sessionAliasRoutes({ deps, openSession, createSession, tokens, streams }: Parts) {

@@ -1,5 +1,12 @@
-/** Sessions: listed, made, read whole, named and deleted. */
-import type { CreateRunningSessionReply, ListSessionsReply, SessionRow, TitleReply } from "@chimera/acp-schema/http";
+/** Sessions: listed, made, read whole, named, forked, given new tokens and deleted. */
+import type {
+  CreateRunningSessionReply,
+  ForkReply,
+  ListSessionsReply,
+  RotateTokenReply,
+  SessionRow,
+  TitleReply,
+} from "@chimera/acp-schema/http";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { sessionTime } from "@chimera/event-store";
 import { type Session, SessionError } from "@chimera/session";
@@ -9,11 +16,14 @@ import { readQuery } from "../request/query.js";
 import { lineOf } from "../stream/projection.js";
 import { streamArray } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
-import { type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handler, type Handlers, type Parts, pathPart } from "./route.js";
 
-export function sessionRoutes(parts: Parts) {
-  const { deps, openSession, createSession, tokens, streams, clock } = parts;
+export function sessionRoutes({ deps, openSession, createSession, tokens, streams, clock }: Parts) {
   const { sessions } = deps;
+  const rotate: Handler = async (c) => {
+    const session = await openSession(pathPart(c, "id"));
+    return c.json({ session_token: tokens.issue(session) } satisfies RotateTokenReply);
+  };
   return {
     "GET /sessions": async (c) => {
       const { state = "all", limit, since, model } = readQuery(c, "GET /sessions");
@@ -91,6 +101,16 @@ export function sessionRoutes(parts: Parts) {
       const session = await openSession(pathPart(c, "id"));
       await session.setTitle(title);
       return c.json({ session_id: session.id, title: session.title ?? "" } satisfies TitleReply);
+    },
+
+    "POST /sessions/{id}/rotate-token": rotate,
+    "POST /session/{id}/rotate-token": rotate,
+
+    "POST /sessions/{id}/fork": async (c) => {
+      const parent_id = pathPart(c, "id");
+      const { turn } = await readBody(c, "POST /sessions/{id}/fork");
+      const child = openSession.admit(await sessions.fork(parent_id, { turn }));
+      return c.json({ session_id: child.id, parent_id, session_token: tokens.issue(child) } satisfies ForkReply, 201);
     },
 
     "DELETE /sessions/{id}": async (c) => {

@@ -1,5 +1,7 @@
-/** Prompts, and ending them: the same for both families. */
-import type { MessageReply, TurnReply } from "@chimera/acp-schema/http";
+/** Turns: prompts, ending them, and answers to what they ask. The first answer wins, whatever transport it comes from. */
+import type { Decision } from "@chimera/acp-schema/events";
+import type { MessageReply, PermissionReply, ToolApproveReply, TurnReply } from "@chimera/acp-schema/http";
+import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
 import { type Handler, type Handlers, type Parts, pathPart } from "./route.js";
 
@@ -9,6 +11,14 @@ export function turnRoutes({ deps, openSession }: Parts) {
     await openSession.require(id);
     deps.sessions.find(id)?.cancel();
     return c.body(null, 204);
+  };
+  const answer = async (id: string, permissionId: string, decision: Decision) => {
+    const session = await openSession(id);
+    const options = session.openPermissions.get(permissionId)?.options;
+    if (options && !options.includes(decision)) {
+      throw new HttpError(400, "invalid_decision", `choose one of ${options.join(", ")}`);
+    }
+    await session.answer(permissionId, decision);
   };
   return {
     "POST /sessions/{id}/turns": async (c) => {
@@ -27,5 +37,17 @@ export function turnRoutes({ deps, openSession }: Parts) {
     },
     "POST /sessions/{id}/cancel": cancel,
     "POST /session/{id}/cancel": cancel,
+    "POST /sessions/{id}/permissions/{pid}": async (c) => {
+      const { decision } = await readBody(c, "POST /sessions/{id}/permissions/{pid}", { decision: "invalid_decision" });
+      await answer(pathPart(c, "id"), pathPart(c, "pid"), decision);
+      return c.json({ resolved: true, decision } satisfies PermissionReply);
+    },
+    "POST /tool/approve": async (c) => {
+      const missing = "missing_session_id_or_permission_id";
+      const codes = { session_id: missing, permission_id: missing, approved: "missing_approved" };
+      const { session_id, permission_id, approved } = await readBody(c, "POST /tool/approve", codes);
+      await answer(session_id, permission_id, approved ? "allow" : "deny");
+      return c.json({ resolved: true, approved } satisfies ToolApproveReply);
+    },
   } satisfies Handlers;
 }

@@ -1,7 +1,7 @@
 /** Undo, redo and the snapshots they work from. */
 import type { RewindReply, SnapshotDiffReply, SnapshotsReply } from "@chimera/acp-schema/http";
 import { isSnapshotError } from "@chimera/snapshot-store";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
 import { type Handler, type Handlers, type Parts, pathPart } from "./route.js";
 

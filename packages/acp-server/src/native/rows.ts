@@ -1,6 +1,6 @@
 /** The rows of the native dialects. ferret's are otter's with its extensions' merged in. */
 import { resolve } from "node:path";
-import type { Conversation, Mark } from "@chimera/acp-schema/conversation";
+import type { Mark } from "@chimera/acp-schema/conversation";
 import type { Decision } from "@chimera/acp-schema/events";
 import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-schema/otter";
@@ -9,12 +9,10 @@ import { ErrorCode, type Methods, RpcError } from "@chimera/ndjson-rpc";
 import { foldLog, isSessionError, type OwnedSession, type PromptInput } from "@chimera/session";
 import type { Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
-import { requireDirectories } from "../directory.js";
-import type { NativeProjection } from "../project/native.js";
-import { promptInput } from "../prompt-content.js";
-import { rowsOf } from "../rows.js";
-import { newestEvents } from "./newest-events.js";
-import { replayNative } from "./resume.js";
+import { promptInput, requireDirectories } from "../input.js";
+import type { NativeProjection } from "../project/otter.js";
+import { rowsOf } from "../row.js";
+import { newestEvents, replayNative } from "./resume.js";
 import { type NativeView, nativeView } from "./view.js";
 
 /** This list has no pages: its answer is one frame. */
@@ -26,10 +24,11 @@ const SHAPES = { ...otterMethods, "permission/respond": ferretMethods["permissio
 export function nativeMethods(context: DialectContext, projection: NativeProjection, historyLimit: number): Methods {
   const { connection, sessions: own } = context;
   const { types } = projection;
-  /** Updates of a session, from its last record or from after a place, for as long as it is open here. */
-  const show = (core: Core, session: OwnedSession, at?: Mark): void => {
-    const { seq, id: shown } = at ?? { seq: session.lastSeq, id: session.conversation.count(types) };
-    own.show(core, session.id, { from: seq, view: () => nativeView(session.id, projection, shown) });
+  /** Shows the updates of a session after its last record, or after a place, for as long as it is open here. */
+  const show = (core: Core, session: OwnedSession | Held, at?: Mark): void => {
+    const { seq: from, id: shown } = at ?? { seq: session.lastSeq, id: session.conversation.count(types) };
+    const view = () => nativeView(session.id, projection, shown);
+    own.show(core, session.id, { from, view, isHeld: !("prompt" in session) });
   };
   const find = async (id: string) => {
     const core = await context.core();
@@ -40,13 +39,14 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     show(core, session);
     return { core, session };
   };
-  /** The session as its log says, when another process holds it: any process may read. */
-  const findHeld = async (core: Core, id: string, error: unknown): Promise<Held> => {
-    if (!isSessionError(error) || error.code !== "session_claimed") throw error;
-    const { logs } = core.sessions;
-    const summary = await logs.readSummary(id);
-    const conversation = await foldLog(logs, id, { keep: "state" });
-    return { id, cwd: summary?.cwd ?? "", model: summary?.model ?? "", conversation, lastSeq: await logs.lastSeq(id) };
+  /** A session to read: when another process holds it, as its log says. */
+  const findToRead = async (id: string) => {
+    const core = await context.core();
+    const session = await core.sessions.load(id).catch((error) => {
+      if (!isSessionError(error) || error.code !== "session_claimed") throw error;
+      return readHeld(core, id);
+    });
+    return { core, session };
   };
 
   const requireAgent = async (core: Core, cwd: string, name: string) => {
@@ -76,20 +76,11 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       return { sessionId: session.id, cwd: directory };
     },
     "session/load": async ({ sessionId }) => {
-      const core = await context.core();
-      const session = await core.sessions.load(sessionId).catch((error) => findHeld(core, sessionId, error));
-      const lastEventId = session.conversation.count(types);
-      if (isHeld(session)) {
-        const { cwd, model, conversation, lastSeq: from } = session;
-        const isRunning = conversation.turns.some((turn) => turn && !turn.ended);
-        const state = isRunning ? ("running" as const) : ("idle" as const);
-        own.show(core, sessionId, { from, view: () => nativeView(sessionId, projection, lastEventId), isHeld: true });
-        const { agent = core.sessions.defaults.agent } = conversation.settings;
-        return { sessionId, cwd, agent, model: conversation.settings.model ?? model, state, lastEventId };
-      }
+      const { core, session } = await findToRead(sessionId);
       show(core, session);
+      const { cwd, state, conversation } = session;
       const { agent, model } = session.settings;
-      return { sessionId, cwd: session.cwd, agent, model, state: session.state, lastEventId };
+      return { sessionId, cwd, agent, model, state, lastEventId: conversation.count(types) };
     },
     "session/list": async () => {
       const { sessions } = await context.core();
@@ -148,23 +139,12 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
       return { sessionId: child.id, parentId: sessionId };
     },
     "session/resume": async ({ sessionId, sinceEventId }) => {
-      const core = await context.core();
-      const { logs, load } = core.sessions;
-      const session = await load(sessionId).catch((error) => findHeld(core, sessionId, error));
-      const { lastSeq: seq, conversation } = session;
+      const { core, session } = await findToRead(sessionId);
+      const { lastSeq: head } = session;
+      const { logs } = core.sessions;
       const since = parseCursor(sinceEventId);
-      const reply = await replayNative({
-        connection,
-        logs,
-        id: sessionId,
-        conversation,
-        head: seq,
-        projection,
-        since,
-        historyLimit,
-      });
-      const view = () => nativeView(sessionId, projection, reply.lastEventId);
-      own.show(core, sessionId, { from: seq, view, isHeld: isHeld(session) });
+      const reply = await replayNative({ connection, logs, session, head, projection, since, historyLimit });
+      show(core, session, { seq: head, id: reply.lastEventId });
       return reply;
     },
     "permission/respond": (answer) =>
@@ -182,17 +162,17 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
 
 // --- internal ---
 
-/** What is known of a session that another process holds. */
-interface Held {
-  readonly id: string;
-  readonly cwd: string;
-  readonly model: string;
-  readonly conversation: Conversation;
-  readonly lastSeq: number;
-}
+type Held = Awaited<ReturnType<typeof readHeld>>;
 
-function isHeld(session: Held | OwnedSession): session is Held {
-  return !("prompt" in session);
+/** What a log tells of a session that another process holds: any process may read. */
+async function readHeld({ sessions: { logs, defaults } }: Core, id: string) {
+  const summary = await logs.readSummary(id);
+  const conversation = await foldLog(logs, id, { keep: "state" });
+  const { agent = defaults.agent, model = summary?.model ?? "" } = conversation.settings;
+  const isRunning = conversation.turns.some((turn) => turn && !turn.ended);
+  const state = isRunning ? ("running" as const) : ("idle" as const);
+  const lastSeq = await logs.lastSeq(id);
+  return { id, cwd: summary?.cwd ?? "", settings: { agent, model }, state, conversation, lastSeq };
 }
 
 function messageInput(params: MessageRequest): PromptInput {

@@ -7,14 +7,13 @@ import { parseMode, type Session } from "@chimera/session";
 import * as v from "valibot";
 import type { Choice, Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
-import { requireDirectories } from "../directory.js";
-import { promptInput } from "../prompt-content.js";
-import { rowsOf } from "../rows.js";
+import { promptInput, requireDirectories } from "../input.js";
+import { rowsOf } from "../row.js";
 import { createCommandList } from "./command-list.js";
-import { mcpServer } from "./mcp-servers.js";
-import { replayRaw, replayVisible } from "./replay.js";
+import { createFrames } from "./frames.js";
+import { readRaw, replay } from "./replay.js";
 import { configOptions, modeState, type SettingsShown, setConfigOption } from "./settings.js";
-import { loadedServers, namedLinks, plainServers, tolerate, typedValue } from "./tolerated.js";
+import { loadedServers, mcpServer, namedLinks, plainServers, tolerate, typedValue } from "./tolerated.js";
 import { standardView } from "./view.js";
 
 /** Rows of a page of `session/list`. */
@@ -100,7 +99,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const { session, head, visible } = await core.sessions.loadVisible(sessionId);
       own.lend(sessionId, mcpServers.map(mcpServer));
       await shows.settings(core, session, true);
-      await replayVisible({ connection, session, capabilities }, visible);
+      await replay(connection, createFrames(sessionId, capabilities), visible);
       // Live updates start after the reply, from where the replay ended.
       request.reply(shows.settingsOf(session));
       show(core, session, head);
@@ -185,12 +184,12 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     },
     "_chimera.dev/session/replay": async ({ sessionId, sinceEventId }) => {
       const core = await context.core();
-      const { sessions } = core;
-      const session = await sessions.load(sessionId);
+      const { load, logs } = core.sessions;
+      const session = await load(sessionId);
       await shows.settings(core, session);
       const to = session.lastSeq;
-      const from = parseCursor(sinceEventId);
-      const replayed = await replayRaw({ connection, sessions, session, capabilities }, { from, to });
+      const records = readRaw(logs, sessionId, { from: parseCursor(sinceEventId), to });
+      const replayed = await replay(connection, createFrames(sessionId, capabilities), records);
       // Opened where the replay ended: a client that starts with this call sees every record once and in order.
       show(core, session, to);
       return { sessionId, replayed, lastEventId: to, truncated: false };

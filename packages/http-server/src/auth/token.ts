@@ -1,7 +1,20 @@
-/** Credentials scoped to one session: in memory only, as digests, gone with the session they belong to. */
-import { randomBytes } from "node:crypto";
+/** Bearer tokens: read from one header, kept and compared as digests. Those of sessions are in memory only and go with their session. */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { OwnedSession } from "@chimera/session";
-import { digest, sameDigest } from "./bearer.js";
+
+/** The token of an Authorization header; null for none, another scheme, or two headers (which arrive joined by a comma). */
+export function bearerToken(header: string | undefined): string | null {
+  return /^Bearer +([^\s,]+)$/i.exec(header ?? "")?.[1] ?? null;
+}
+
+export function digest(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** In constant time, whatever was presented. */
+export function sameDigest(a: Buffer, b: Buffer): boolean {
+  return timingSafeEqual(a, b);
+}
 
 export interface SessionTokens {
   /** A new token for the session; the former one is void, and what was opened with it is cut. */

@@ -1,0 +1,46 @@
+/** What the server says about itself: model, providers, tools, the agents a run may name, and its own description. */
+import type { AgentManifest, AgentsReply, InfoReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
+import type { AppDeps } from "../deps.js";
+import { HttpError } from "../http-error.js";
+import { describeApi } from "../openapi.js";
+import { type Handlers, type Parts, pathPart } from "./route.js";
+
+export function programRoutes({ deps }: Parts) {
+  const tools = async () => (await deps.tools?.()) ?? [];
+  const providers = (): ProvidersReply =>
+    deps.providers?.() ?? { active: { provider: "", model: deps.sessions.defaults.model }, available: [] };
+
+  return {
+    "GET /info": async (c) => {
+      const { provider, model } = providers().active;
+      const names = (await tools()).map((tool) => tool.name);
+      return c.json({ version: deps.version, model, provider, tools: names, cwd: deps.defaultCwd } satisfies InfoReply);
+    },
+    "GET /providers": (c) => c.json(providers()),
+    "GET /tools": async (c) => c.json({ tools: await tools() } satisfies ToolsReply),
+    "GET /openapi.json": async (c) => c.json(await describeApi({ title: deps.name, version: deps.version })),
+    "GET /agents": async (c) => c.json({ agents: await listManifests(deps) } satisfies AgentsReply),
+    "GET /agents/{name}": async (c) => c.json(await requireManifest(deps, pathPart(c, "name"))),
+  } satisfies Handlers;
+}
+
+export async function requireManifest(deps: AppDeps, name: string): Promise<AgentManifest> {
+  const found = (await listManifests(deps)).find((candidate) => candidate.name === name);
+  if (!found) throw new HttpError(404, "agent_not_found", "there is no agent of that name");
+  return found;
+}
+
+// --- internal ---
+
+/** The program's name stands for its default agent. */
+async function listManifests(deps: AppDeps): Promise<AgentManifest[]> {
+  const { name, agentDescription: description = `${name} with its default agent` } = deps;
+  const agents = (await deps.agents?.(deps.defaultCwd)) ?? [];
+  return [{ id: name, description }, ...agents].map((agent) => ({
+    name: agent.id,
+    description: agent.description ?? "",
+    input_content_types: ["text/plain"],
+    output_content_types: ["text/plain"],
+    metadata: {},
+  }));
+}
