@@ -102,7 +102,12 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
   const summary = () =>
     summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation, life.endedAt);
   const saver = createSummarySaver(async (options) => {
-    if (birth.persistent) await deps.store.writeSummary(writer.id, summary(), options).catch(onError);
+    if (!birth.persistent) return;
+    try {
+      await deps.store.writeSummary(writer.id, summary(), options);
+    } catch (error) {
+      onError(error);
+    }
   });
   return {
     ...deps,

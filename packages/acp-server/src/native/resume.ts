@@ -2,6 +2,7 @@
 import { type Conversation, createUpgrade } from "@chimera/acp-schema/conversation";
 import { isLost, lostCount, lostNotice, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss } from "@chimera/acp-schema/http";
+import { asShown } from "@chimera/acp-schema/parts";
 import type { LogEntry } from "@chimera/event-store";
 import type { Connection } from "@chimera/ndjson-rpc";
 import type { SessionLogs } from "@chimera/session";
@@ -81,7 +82,7 @@ export async function newestEvents(
     kept = kept.slice(gone);
     gone = 0;
   }
-  const events = kept.slice(gone).map((entry) => (isLost(entry) ? lostNotice(entry) : entry.event));
+  const events = kept.slice(gone).map((entry) => (isLost(entry) ? lostNotice(entry) : asShown(entry.event)));
   return { events, truncated };
 }
 
