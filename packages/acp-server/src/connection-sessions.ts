@@ -189,13 +189,13 @@ async function deliver(
 ): Promise<void> {
   const connection = deps.connection();
   for (const entry of batch) {
-    const turn = isLost(entry) ? null : promptTurn(entry);
-    const own = turn !== null && deps.origin === undefined && one.pending.has(turn);
+    const turn = promptTurn(entry);
+    const own = deps.origin === undefined && one.pending.has(turn);
     for (const line of one.view.frames(entry, own)) connection.notifyEncoded(line);
     if (isLost(entry)) continue;
     one.view.after?.(entry);
-    const waiting = turn !== null && endsTurn(entry.type) ? one.pending.get(turn) : undefined;
-    if (!waiting || turn === null) continue;
+    const waiting = endsTurn(entry.type) ? one.pending.get(turn) : undefined;
+    if (!waiting) continue;
     // An answer promises that the turn is kept.
     const failure = await Promise.all([waiting.session.durable(entry.seq), waiting.updates]).then(
       () => null,
@@ -248,9 +248,9 @@ function place(
   return deferred;
 }
 
-/** Only the records of a prompt's life are asked for their turn: a delta's line need not be decoded for it. */
-function promptTurn(entry: Entry<SessionEvent>): number | null {
-  return entry.type === "user_message" || endsTurn(entry.type) ? entry.event.turn : null;
+/** The turn that a prompt begins or a record ends; -1 for every other entry, because a delta's line need not be decoded for it. */
+function promptTurn(entry: LogEntry<SessionEvent>): number {
+  return !isLost(entry) && (entry.type === "user_message" || endsTurn(entry.type)) ? (entry.event.turn ?? -1) : -1;
 }
 
 /** The client took its prompt back. One that went away leaves the turn to the other clients. */

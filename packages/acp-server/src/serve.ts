@@ -103,7 +103,7 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
     const { methods, mapError } = dialects[options.forced].open(context, {}, false);
     connection.use(mergeMethods(admitted(methods, options.admit), early), mapError);
   } else {
-    connection.use(early, undefined, (method) => notYet(method));
+    connection.use(early, undefined, notYet);
   }
   return { closed: connection.closed, close: () => connection.close() };
 }
