@@ -124,13 +124,13 @@ export async function bring(
   const writer = await store.open(id).catch(naming);
   try {
     const conversation = await foldLog(store, id, take ? { take } : {});
-    const wasEvicted = house.loaded.wasEvicted(id);
+    const isAsEvicted = house.loaded.evictedAt(id) === writer.lastSeq;
     const birth = { writer, conversation, ...rememberedBirth(summary, house.start(summary.cwd)) };
     const snapshots = house.snapshotsOf(birth);
     await settleFiles(snapshots, isRecorded(store, id), deps.onRecovered);
     const session = house.open(store, birth, snapshots);
-    // A restart must not widen what the program was started with, nor what a person narrowed.
-    if (!wasEvicted) change(session, narrower(session.settings, house.start(session.cwd), deps.orders ?? {}));
+    // A restart, or another program, must not widen what this one was started with, nor what a person narrowed.
+    if (!isAsEvicted) change(session, narrower(session.settings, house.start(session.cwd), deps.orders ?? {}));
     return session;
   } catch (error) {
     deps.snapshots?.release(id);
@@ -211,7 +211,7 @@ export async function fork(house: House, id: string, asked: number | undefined):
 
 /** Runs in the session's lane. An evicted session still has the settings that its clients gave it. */
 export async function close(house: House, id: string): Promise<void> {
-  if (house.loaded.wasEvicted(id)) await bring(house, id);
+  if (house.loaded.evictedAt(id) !== undefined) await bring(house, id);
   await house.loaded.unload(id, "close");
 }
 

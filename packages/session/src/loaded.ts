@@ -16,8 +16,8 @@ export interface Loaded {
   unload(id: string, how: Unloading): Promise<void>;
   /** Unloads sessions that have been idle for the time to live. */
   evictIdle(): void;
-  /** True for a session that was evicted by this process, and so comes back exactly as it was. */
-  wasEvicted(id: string): boolean;
+  /** The number of the last record of a session that this process evicted: while nobody writes more, it comes back exactly as it was. */
+  evictedAt(id: string): number | undefined;
   /** The clients of a session, loaded or not. */
   attachments(id: string): Attachments;
   /** Adds a client to a session, for as long as it stays, loaded or not. */
@@ -46,7 +46,7 @@ export function createLoaded(deps: {
 }): Loaded {
   const { ttl, monotonic } = deps;
   const sessions = new Map<string, OwnedSession>();
-  const evicted = new Set<string>();
+  const evicted = new Map<string, number>();
   const clients = createClients();
   const listeners = new Set<(session: OwnedSession) => void>();
   const watchers = createWatchers();
@@ -56,12 +56,12 @@ export function createLoaded(deps: {
   const { inLane } = lanes;
   const unload = async (id: string, how: Unloading): Promise<void> => {
     const session = sessions.get(id);
-    if (how === "eviction" && session) remember(evicted, id);
-    else evicted.delete(id);
+    evicted.delete(id);
     if (!session) return;
     sessions.delete(id);
     try {
       await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
+      if (how === "eviction") remember(evicted, id, session.lastSeq);
     } finally {
       clients.sweep(id);
       for (const watcher of watchers.of(id)) watcher.unloaded(session.lastSeq);
@@ -85,7 +85,7 @@ export function createLoaded(deps: {
         },
       };
     },
-    wasEvicted: (id) => evicted.has(id),
+    evictedAt: (id) => evicted.get(id),
     onLoad(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -164,8 +164,8 @@ function createClients(): { of(id: string): Attachments; sweep(id: string): void
 }
 
 /** Keeps the newest ids only. */
-function remember(ids: Set<string>, id: string): void {
-  ids.add(id);
-  const [oldest] = ids;
+function remember(ids: Map<string, number>, id: string, lastSeq: number): void {
+  ids.set(id, lastSeq);
+  const [oldest] = ids.keys();
   if (ids.size > limits.evictedSessions && oldest !== undefined) ids.delete(oldest);
 }

@@ -31,8 +31,11 @@ export interface SummaryFacts {
 /** How a store of sessions reads, bounds and makes summaries again. */
 export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
   read: readSummary,
-  // Version 1 says what was true when the last turn ended, and not whether another one began since.
-  isOutdated: (stored) => (stored as Partial<Summary>).v === 1,
+  isOutdated(stored) {
+    const { v, cwd } = stored as Partial<Summary>;
+    // Version 1 says what was true when the last turn ended, and not whether another one began since. Ours always says where it worked.
+    return v === 1 || (v === SUMMARY_VERSION && typeof cwd !== "string");
+  },
   birth: birthOf,
   unheld,
   async derive(id, known, entries) {

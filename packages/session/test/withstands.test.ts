@@ -6,10 +6,11 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { createMemoryStore, type EventStore, type LogWriter, StoreError } from "@chimera/event-store";
+import { createFileStore, createMemoryStore, type EventStore, type LogWriter, StoreError } from "@chimera/event-store";
 import { createSnapshotStore, type RecoveryReport } from "@chimera/snapshot-store";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Agent } from "../src/index.js";
+import { sessionSummaries } from "../src/summary.js";
 import { makeSessions, recordsOf, speaking, until, untilHeard } from "./fixture.js";
 
 type Store = EventStore<SessionEvent, Summary>;
@@ -195,6 +196,37 @@ test("a stored summary with a time that is none loads, and the next turn ends as
   await sessions.close(id);
   expect(await store.readSummary(id)).toMatchObject({ turns: 2, state: "idle" });
   expect(errors).toEqual([]);
+});
+
+test("an evicted session that another program widened meanwhile comes back no wider than this one was started", async () => {
+  const store: Store = createMemoryStore();
+  let now = 0;
+  const strict = { model: "m", readOnly: true };
+  const sessions = makeSessions(speaking("hello"), { store, ttl: 1, monotonic: () => now, defaults: strict });
+  const { id, ended } = await sessions.create({ cwd: "/" });
+  now += 5000;
+  sessions.evictIdle();
+  await ended;
+  const other = makeSessions(speaking("hello"), { store });
+  await (await other.load(id)).set({ mode: "auto" });
+  await other.shutdown();
+  expect((await sessions.load(id)).mode).toBe("read-only");
+});
+
+test("a session whose summary lost most of what it said is loaded from its log", async () => {
+  const [root, cwd] = [scratch(), scratch()];
+  const open = () => createFileStore<SessionEvent, Summary>({ root, summaries: sessionSummaries });
+  const first = open();
+  const sessions = makeSessions(speaking("hello"), { store: first });
+  const { id, ...session } = await sessions.create({ cwd });
+  session.prompt({ text: "one" });
+  await session.idle();
+  await sessions.shutdown();
+  await first.close();
+  writeFileSync(join(root, "eventlog", id, "summary.json"), '{"v":2}');
+  const second = open();
+  onTestFinished(() => second.close());
+  expect(await makeSessions(speaking("hello"), { store: second }).load(id)).toMatchObject({ cwd, title: "hello" });
 });
 
 test("a session whose log another process took over is unloaded, so that it can be loaded once it is free", async () => {
