@@ -1,11 +1,12 @@
 /** Which session a person means: a new one, one by its id, or the last one of this directory. */
-import type { Invocation, RunningCore } from "@chimera/host";
+import { type Invocation, type RunningCore, UsageError } from "@chimera/host";
 import type { SessionClient } from "./client/client.js";
 import { serverHolding } from "./client/holder.js";
 import { localClient } from "./client/local.js";
 import { remoteClient } from "./client/remote.js";
 import type { Server } from "./client/server.js";
 import { CliError } from "./errors.js";
+import { plainLine } from "./terminal/text.js";
 
 export interface SessionChoice {
   readonly cwd: string;
@@ -43,6 +44,34 @@ export async function lastSession({ sessions }: RunningCore, cwd: string): Promi
   const [found] = (await sessions.list({ order: "created", cwd, limit: 1 })).sessions;
   if (found) return found.id;
   throw new CliError("not_found", `there is no session of ${cwd} to continue`);
+}
+
+/** What the flags of a run mean, for `-p` and for the conversation. The settings among them are host's to read. */
+export interface RunFlags {
+  readonly prompt?: string;
+  readonly files: readonly string[];
+  readonly outputFormat: string;
+  /** Only when it was typed: a resumed session otherwise keeps its own. */
+  readonly model?: string;
+  readonly resume?: string;
+  readonly last: boolean;
+  readonly title?: string;
+}
+
+export function readRunFlags({ flags }: Invocation): RunFlags {
+  const text = (name: string) => flags[name] as string | undefined;
+  const [prompt, model, resume, title] = ["print", "model", "resume", "title"].map(text);
+  if (resume !== undefined && flags["continue"] === true)
+    throw new UsageError("--resume and --continue exclude each other");
+  return {
+    ...(prompt !== undefined && { prompt }),
+    files: (flags["file"] as readonly string[] | undefined) ?? [],
+    outputFormat: text("output-format") ?? "text",
+    ...(model !== undefined && { model }),
+    ...(resume !== undefined && { resume }),
+    last: flags["continue"] === true,
+    ...(title !== undefined && { title: plainLine(title) }),
+  };
 }
 
 // --- internal ---

@@ -1,6 +1,6 @@
 /** Slash commands about this conversation rather than about the session; they are answered here. */
 import type { PaletteRow } from "../client/client.js";
-import { plainLine } from "../terminal/plain.js";
+import { plainLine } from "../terminal/text.js";
 
 export interface LocalActions {
   leave(): void;

@@ -5,9 +5,8 @@ import { isStoreError } from "@chimera/event-store";
 import type { Invocation, Paths } from "@chimera/host";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { isSet } from "../flags.js";
-import { printJson, printLines } from "../output.js";
+import { createProgress, type Progress, printJson, printLines } from "../output.js";
 import { openStore, type SessionStore } from "../store.js";
-import { createProgress, type Progress } from "../terminal/progress.js";
 
 /** Younger sessions may still be in use. */
 const YOUNG_MS = 24 * 3600_000;

@@ -3,10 +3,9 @@ import { isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-sche
 import type { LogEntry } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
 import { isSet, limitFlag, textFlag } from "../flags.js";
-import { printJson, printLines, styleFor } from "../output.js";
+import { createProgress, printJson, printLines, styleFor } from "../output.js";
 import { openStore } from "../store.js";
-import { plainLine } from "../terminal/plain.js";
-import { createProgress } from "../terminal/progress.js";
+import { plainLine } from "../terminal/text.js";
 import { askedSessions } from "./list.js";
 
 const DEFAULT_LIMIT = 20;

@@ -5,10 +5,9 @@ import { type Invocation, resolvePaths } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { isSet, textFlag } from "../flags.js";
-import { printJson, printLines, screenWidth } from "../output.js";
+import { printJson, printLines, printTable } from "../output.js";
 import { complain } from "../reported.js";
-import { plain } from "../terminal/plain.js";
-import { renderTable } from "../terminal/table.js";
+import { plain } from "../terminal/text.js";
 
 export async function listAgents(invocation: Invocation): Promise<number> {
   const agents = (await load(invocation)).filter((agent) => !agent.hidden);
@@ -23,7 +22,7 @@ export async function listAgents(invocation: Invocation): Promise<number> {
     { title: "SOURCE", cell: (agent: Agent) => agent.source },
     { title: "DESCRIPTION", cell: (agent: Agent) => agent.description },
   ];
-  printLines(invocation, await renderTable(columns, agents, screenWidth(invocation)));
+  await printTable(invocation, columns, agents);
   return 0;
 }
 

@@ -1,12 +1,32 @@
-/** `undo` and `redo`: take turns of a session back, or bring them again, with the files they changed. */
-import { openCore, type Run, UsageError } from "@chimera/host";
+/** Commands that change a session, wherever it is open: `sessions rename`, `undo` and `redo`. */
+import { type Invocation, openCore, type Run, UsageError } from "@chimera/host";
 import type { RewindReport } from "@chimera/session";
+import { requireOperand } from "../actions.js";
 import { whereOpen } from "../client/holder.js";
 import { isSet, textFlag } from "../flags.js";
 import { lastSession } from "../open-session.js";
 import { printJson, printLines } from "../output.js";
-import { plainLine } from "../terminal/plain.js";
+import { plainLine } from "../terminal/text.js";
 
+/** A title of one's own; none takes it away. */
+export async function renameSession(invocation: Invocation): Promise<number> {
+  const id = requireOperand(invocation, "a session and its title: sessions rename <id> <title>");
+  const title = plainLine(invocation.operands.slice(1).join(" "));
+  const { core } = await openCore(invocation);
+  try {
+    await whereOpen(invocation, core, id, {
+      here: (session) => session.setTitle(title),
+      there: async (post) => void (await post("title", { title })),
+    });
+  } finally {
+    await core.close();
+  }
+  if (isSet(invocation.flags, "json", "sessions")) printJson(invocation, { session_id: id, title });
+  else printLines(invocation, [title === "" ? `${id} has no title now` : `${id} is now called ${title}`]);
+  return 0;
+}
+
+/** Takes turns of a session back, or brings them again, with the files they changed. */
 export function rewind(direction: "undo" | "redo"): Run {
   return async (invocation) => {
     const { flags, operands } = invocation;
