@@ -1,10 +1,14 @@
 /** From what was typed, the environment and the config files to a core in this process. The core itself is loaded on first use. */
+import { statSync } from "node:fs";
+import { UsageError } from "./command/usage-error.js";
 import type { RunningCore } from "./compose.js";
+import { readNamedFile } from "./config/config-file.js";
+import type { ConfigName } from "./config/keys.js";
 import { type Config, type ConfigSource, readConfig } from "./config/read-config.js";
+import { type ResolvedConfig, settingOf } from "./config/resolve.js";
 import type { ExtensionContext, StartedExtension } from "./extension.js";
 import type { Log } from "./log/log.js";
-import { openLog } from "./log/open-log.js";
-import { requireNamed } from "./require-named.js";
+import { openLog } from "./log/log-file.js";
 
 /** A person is waiting: only trouble is logged, and the session stays however long they think. */
 const IN_PROCESS = { log_level: "warn", session_ttl: 0 } as const;
@@ -42,4 +46,47 @@ export async function startExtensions(
     process.stderr.write(`[${profile.name}] ${warning}\n`);
   }
   return started;
+}
+
+/** What was typed or configured by name must be there: a mistake is reported before anything starts. */
+export async function requireNamed(config: ResolvedConfig): Promise<void> {
+  const { allowed_tools, mcp } = config.values;
+  const sourceOf = (name: ConfigName) => settingOf(config, name)?.from ?? name;
+  if (mcp !== null) requireJson(sourceOf("mcp"), mcp);
+  if (allowed_tools !== null) await requireTools(sourceOf("allowed_tools"), allowed_tools);
+}
+
+// --- internal ---
+
+function requireJson(source: string, path: string): void {
+  // A pipe can be read once, and that is the agent's to do.
+  if (isPipe(path)) return;
+  const text = readNamedFile(source, path);
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${source}: ${path} is not JSON: ${firstLine(error)}`);
+  }
+}
+
+/** What cannot be looked at cannot be read either, and that is told in its own words. */
+function isPipe(path: string): boolean {
+  try {
+    return statSync(path).isFIFO();
+  } catch {
+    return false;
+  }
+}
+
+async function requireTools(source: string, names: readonly string[]): Promise<void> {
+  const { builtinTools, resolveTools } = await import("@chimera/agent/tools");
+  try {
+    resolveTools(names, builtinTools());
+  } catch (error) {
+    throw new UsageError(`${source}: ${firstLine(error)}`);
+  }
+}
+
+function firstLine(error: unknown): string {
+  return (error as Error).message.split("\n", 1)[0] ?? "";
 }

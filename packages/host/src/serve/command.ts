@@ -3,10 +3,9 @@ import type { Command, Invocation, Run } from "../command/command.js";
 import type { Flag, Flags } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
-import { HTTP_FLAGS } from "./http-flags.js";
 import { serve } from "./serve.js";
-import { status } from "./status.js";
-import { stop } from "./stop.js";
+import { HTTP_FLAGS } from "./settings.js";
+import { status, stop } from "./stop.js";
 
 /** What every command that runs sessions takes. */
 export const SESSION_FLAGS: Flags = {

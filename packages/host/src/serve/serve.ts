@@ -9,20 +9,15 @@ import { isHostError } from "../errors.js";
 import type { StartedExtension } from "../extension.js";
 import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
-import { openLog } from "../log/open-log.js";
-import { startExtensions } from "../open-core.js";
+import { openLog } from "../log/log-file.js";
+import { requireNamed, startExtensions } from "../open-core.js";
 import { resolvePaths } from "../paths.js";
 import { envName } from "../profile.js";
-import { requireNamed } from "../require-named.js";
-import { logRequests } from "./access-log.js";
 import { startAcp } from "./acp.js";
-import { endChildren } from "./end-children.js";
-import { listenHttp } from "./http.js";
+import { listenHttp, logRequests } from "./http.js";
 import { type HttpAccess, readHttpAccess } from "./http-access.js";
-import { HTTP_FLAGS } from "./http-flags.js";
-import { readServeSettings, type ServeSettings } from "./settings.js";
-import { createTurnOwners } from "./turn-owners.js";
-import { untilEnd } from "./until-end.js";
+import { HTTP_FLAGS, readServeSettings, type ServeSettings } from "./settings.js";
+import { createTurnOwners, endChildren, untilEnd } from "./until-end.js";
 
 /** What has not ended by then is left behind. */
 const STOP_MS = 9000;
