@@ -3,9 +3,9 @@ import { statSync } from "node:fs";
 import { UsageError } from "./command/usage-error.js";
 import type { RunningCore } from "./compose.js";
 import { readNamedFile } from "./config/config-file.js";
-import type { ConfigName } from "./config/keys.js";
+import { CONFIG_KEYS } from "./config/keys.js";
 import { type Config, type ConfigSource, readConfig } from "./config/read-config.js";
-import { type ResolvedConfig, settingOf } from "./config/resolve.js";
+import { settingOf } from "./config/resolve.js";
 import type { ExtensionContext, StartedExtension } from "./extension.js";
 import type { Log } from "./log/log.js";
 import { openLog } from "./log/log-file.js";
@@ -49,11 +49,12 @@ export async function startExtensions(
 }
 
 /** What was typed or configured by name must be there: a mistake is reported before anything starts. */
-export async function requireNamed(config: ResolvedConfig): Promise<void> {
-  const { allowed_tools, mcp } = config.values;
-  const sourceOf = (name: ConfigName) => settingOf(config, name)?.from ?? name;
-  if (mcp !== null) requireJson(sourceOf("mcp"), mcp);
-  if (allowed_tools !== null) await requireTools(sourceOf("allowed_tools"), allowed_tools);
+export async function requireNamed(config: Config): Promise<void> {
+  const { agent, allowed_tools, mcp } = config.values;
+  if (mcp !== null) requireJson(settingOf(config, "mcp")?.from ?? "mcp", mcp);
+  if (agent === CONFIG_KEYS.agent.default && allowed_tools === null) return;
+  const { requireNames } = await import("./require-names.js");
+  await requireNames(config);
 }
 
 // --- internal ---
@@ -65,7 +66,7 @@ function requireJson(source: string, path: string): void {
   try {
     JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`${source}: ${path} is not JSON: ${firstLine(error)}`);
+    throw new UsageError(`${source}: ${path} is not JSON: ${(error as Error).message.split("\n", 1)[0]}`);
   }
 }
 
@@ -76,17 +77,4 @@ function isPipe(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-async function requireTools(source: string, names: readonly string[]): Promise<void> {
-  const { builtinTools, resolveTools } = await import("@chimera/agent/tools");
-  try {
-    resolveTools(names, builtinTools());
-  } catch (error) {
-    throw new UsageError(`${source}: ${firstLine(error)}`);
-  }
-}
-
-function firstLine(error: unknown): string {
-  return (error as Error).message.split("\n", 1)[0] ?? "";
 }

@@ -10,7 +10,7 @@ import { status, stop } from "./stop.js";
 /** What every command that runs sessions takes. */
 export const SESSION_FLAGS: Flags = {
   cwd: { type: "string", value: "<dir>", help: "Where sessions run (default: the current directory)" },
-  ...configFlags("model", "effort", "allowed_tools", "max_steps", "max_cost", "mcp", "save"),
+  ...configFlags("model", "agent", "mode", "effort", "allowed_tools", "max_steps", "max_cost", "mcp", "save"),
   ...configFlags("durability", "permission_timeout", "coalesce", "log_level", "log_file"),
 };
 
