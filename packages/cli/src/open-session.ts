@@ -1,6 +1,6 @@
 /** Which session a person means: a new one, one by its id, or the last one of this directory. */
 import { type Invocation, type RunningCore, UsageError } from "@chimera/host";
-import type { SettingChange } from "@chimera/session";
+import type { Session, SettingChange } from "@chimera/session";
 import type { SessionClient } from "./client/client.js";
 import { serverHolding } from "./client/holder.js";
 import { localClient } from "./client/local.js";
@@ -18,7 +18,7 @@ export interface SessionChoice {
   readonly resume?: string;
   readonly last: boolean;
   readonly persist: boolean;
-  /** Settings that were typed: they hold for a resumed session too, which otherwise keeps its own. */
+  /** Settings that were typed: they hold for a resumed session too, and for as long as it goes on. */
   readonly typed?: TypedSettings;
   readonly title?: string;
 }
@@ -35,9 +35,7 @@ export async function openSession(
   const id = choice.resume ?? (choice.last ? await lastSession(core, cwd) : undefined);
   try {
     const session = id === undefined ? await sessions.create({ cwd, persist }) : await sessions.load(id);
-    const now = { ...session.settings, mode: session.mode };
-    for (const name of namesOf(typed))
-      if (now[name] !== typed[name]) await session.set({ [name]: typed[name] } as SettingChange);
+    await keep(session, typed, id === undefined);
     if (title?.trim()) await session.setTitle(title.trim());
     return localClient(core, session, approves);
   } catch (error) {
@@ -81,6 +79,15 @@ export function readRunFlags({ flags }: Invocation): RunFlags {
 }
 
 // --- internal ---
+
+/** What a new session was started with would end with the program, but for its model: it holds when the session goes on without the flags. */
+async function keep(session: Session, typed: TypedSettings, isNew: boolean): Promise<void> {
+  const now = { ...session.settings, mode: session.mode };
+  for (const name of namesOf(typed)) {
+    const isKept = now[name] === typed[name] && (!isNew || name === "model");
+    if (!isKept) await session.set({ [name]: typed[name] } as SettingChange);
+  }
+}
 
 function namesOf(typed: TypedSettings): (keyof TypedSettings)[] {
   return Object.keys(typed) as (keyof TypedSettings)[];

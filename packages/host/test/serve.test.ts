@@ -211,7 +211,8 @@ describe("a fault nobody caught", () => {
   it("is logged; the server closes and exits 70", async () => {
     const home = await makeHome();
     const port = await freePort();
-    const fault = `      const timer = setInterval(() => {
+    const fault = `import { existsSync } from "node:fs";
+      const timer = setInterval(() => {
         if (!existsSync(${JSON.stringify(pidfileOf(home, port))})) return;
         clearInterval(timer);
         Promise.reject(new Error("nobody caught this"));

@@ -76,7 +76,7 @@ export async function converseHere(invocation: Invocation): Promise<number> {
       approves,
       remembers: persist,
       first: await open({ ...flags, cwd, persist }),
-      open: (id) => open({ cwd, last: false, persist, ...(id !== null && { resume: id }) }),
+      open: (id) => open({ cwd, last: false, persist, ...(id === null ? { typed: flags.typed } : { resume: id }) }),
     });
   } finally {
     await core.close();

@@ -24,15 +24,18 @@ export function nearest(word: string, known: readonly string[]): string | undefi
 
 // --- internal ---
 
+/** How many letters differ; two that changed places are one mistake. */
 function distance(a: string, b: string): number {
+  let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const current = [i];
     for (let j = 1; j <= b.length; j++) {
-      const swap = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current.push(Math.min(swap, previous[j]! + 1, current[j - 1]! + 1));
+      const other = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? before[j - 2]! + 1 : other;
+      current.push(Math.min(other, swapped, previous[j]! + 1, current[j - 1]! + 1));
     }
-    previous = current;
+    [before, previous] = [previous, current];
   }
   return previous[b.length]!;
 }
