@@ -177,7 +177,7 @@ describe("sessions", () => {
     expect(history).not.toContain("Two.");
   });
 
-  test("[editor.session-close] [editor.session-close-cancels] [editor.settings-wiped] [editor.settings-load] [editor.settings-in-memory] closing cancels, waits, and forgets the settings", async () => {
+  test("[editor.session-close] [editor.session-close-cancels] [editor.settings-wiped] [editor.settings-in-memory] closing cancels, waits, and forgets the settings", async () => {
     const editor = await startEditor({ turns: [{ steps: [{ reply: [{ text: "…" }, { stall: true }] }] }] });
     const { sessionId } = await editor.open();
     await editor.request("session/set_mode", { sessionId, modeId: "auto" });

@@ -162,20 +162,42 @@ const LONG = 4096;
 const MOST_DIRECTORIES = 256;
 const MOST_OPTIONS = 64;
 const STATES: readonly SummaryState[] = ["idle", "running", "waiting"];
+const TEXTS = ["run_id", "model", "cwd", "agent"] as const;
+const TIMES = ["started_at", "ended_at"] as const;
+const NUMBERS = [
+  "steps",
+  "tool_calls_total",
+  "turns",
+  "cost_usd",
+  "total_tokens",
+  "input_tokens",
+  "output_tokens",
+  "cache_tokens",
+] as const;
 
 /** True for a summary that this version wrote, which needs no second look. One with bounds does: they say what may be done. */
 function isCurrent(id: string, stored: object): stored is Summary {
-  const { v, session_id, cwd, prompt, turns, state, bounds } = stored as Partial<Record<keyof Summary, unknown>>;
+  const given = stored as Partial<Record<keyof Summary, unknown>>;
+  const { v, session_id, prompt, title, error, directories, state, bounds } = given;
   return (
     v === SUMMARY_VERSION &&
     session_id === id &&
-    typeof cwd === "string" &&
-    typeof prompt === "string" &&
-    prompt.length <= PROMPT_LENGTH &&
-    typeof turns === "number" &&
-    typeof state === "string" &&
-    bounds === undefined
+    bounds === undefined &&
+    TEXTS.every((name) => isShort(given[name], LONG)) &&
+    isShort(prompt, PROMPT_LENGTH) &&
+    (title === null || isShort(title, TITLE_LENGTH)) &&
+    (error === null || isShort(error, LONG)) &&
+    NUMBERS.every((name) => Number.isFinite(given[name])) &&
+    TIMES.every((name) => given[name] === null || !Number.isNaN(Date.parse(given[name] as string))) &&
+    Array.isArray(directories) &&
+    directories.length <= MOST_DIRECTORIES &&
+    directories.every((directory) => isShort(directory, LONG)) &&
+    STATES.includes(state as SummaryState)
   );
+}
+
+function isShort(value: unknown, length: number): boolean {
+  return typeof value === "string" && value.length <= length;
 }
 
 function textsOf(value: unknown): string[] {
@@ -191,11 +213,17 @@ function boundsOf(value: unknown): SummaryBounds | null {
   return {
     ...Object.fromEntries(flags.map((flag) => [flag, given[flag]])),
     ...(typeof agent === "string" && { agent: beginningOf(agent, LONG) }),
-    ...(maxSteps !== undefined && { maxSteps: toNumber(maxSteps) }),
-    ...(maxCostUsd !== undefined && { maxCostUsd: toNumber(maxCostUsd) }),
-    ...(allowedTools !== undefined && { allowedTools: Array.isArray(allowedTools) ? textsOf(allowedTools) : null }),
+    // Null sets no limit: what cannot be read must not say that.
+    ...(isLimit(maxSteps) && { maxSteps }),
+    ...(isLimit(maxCostUsd) && { maxCostUsd }),
+    ...(allowedTools === null && { allowedTools }),
+    ...(Array.isArray(allowedTools) && { allowedTools: textsOf(allowedTools) }),
     ...(typeof options === "object" && options !== null && { options: optionsOf(options) }),
   };
+}
+
+function isLimit(value: unknown): value is number | null {
+  return value === null || (typeof value === "number" && value >= 0);
 }
 
 function optionsOf(given: object): Record<string, string | boolean> {

@@ -82,6 +82,13 @@ test("a summary of this version is taken as it is, but for its bounds", () => {
   expect(readSummary(ID, { ...summary, bounds: hostile }).bounds).toEqual({ options: {} });
 });
 
+test("a limit that cannot be read is left out: null would say that there is none", () => {
+  const bounds = { maxCostUsd: "much", maxSteps: {}, allowedTools: "Read" };
+  expect(readSummary(ID, { v: 2, bounds }).bounds).toEqual({});
+  const none = { maxCostUsd: null, maxSteps: null, allowedTools: null };
+  expect(readSummary(ID, { v: 2, bounds: none }).bounds).toEqual(none);
+});
+
 test("the birth of a session is what its log does not say", () => {
   const summary = readSummary(ID, { cwd: "/work", model: "m", bounds: { maxSteps: 3 }, parent_id: "p", steps: 9 });
   expect(birthOf(summary)).toEqual({

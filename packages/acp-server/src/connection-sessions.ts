@@ -73,9 +73,20 @@ export function createConnectionSessions(deps: ConnectionSessionsDeps): Connecti
       // The client may have left while its last call was under way.
       if (isGone || shown.has(id)) return;
       stopListening ??= core.sessions.onLoad((session) => shown.get(session.id)?.view.reloaded?.(session));
-      shown.set(
-        id,
-        startShowing(deps, core, id, options, () => lent.get(id) ?? []),
+      const one = startShowing(deps, core, id, options, () => lent.get(id) ?? []);
+      shown.set(id, one);
+      /** The log was deleted or cannot be read: what waits is answered, and the client may load the session again. */
+      const lose = (failure: unknown = null): void => {
+        if (shown.get(id) !== one) return;
+        for (const turn of [...one.pending.keys()]) settle(one, turn, failure);
+        hide(id);
+      };
+      one.subscription?.ended.then(
+        () => lose(),
+        (error) => {
+          deps.onError(error, id);
+          lose(error);
+        },
       );
     },
     view: (id) => shown.get(id)?.view,
@@ -96,10 +107,13 @@ export function createConnectionSessions(deps: ConnectionSessionsDeps): Connecti
     async close(id) {
       await arriving.get(id);
       const { sessions } = await deps.core();
-      await sessions.close(id);
-      await withinFarewell([...(shown.get(id)?.pending.values() ?? [])].map(({ done }) => done));
-      hide(id);
-      lent.delete(id);
+      try {
+        await sessions.close(id);
+        await withinFarewell([...(shown.get(id)?.pending.values() ?? [])].map(({ done }) => done));
+      } finally {
+        hide(id);
+        lent.delete(id);
+      }
     },
     closeAll() {
       isGone = true;
@@ -149,7 +163,6 @@ function startShowing(
   });
   const one: Shown = { view, pending, detach, subscription: null };
   one.subscription = sessions.logs.follow(id, { from, sleeps: !isHeld }, (batch) => deliver(deps, one, batch));
-  one.subscription.ended.catch((error) => deps.onError(error, id));
   return one;
 }
 

@@ -416,6 +416,22 @@ describe("a conversation", () => {
   });
 });
 
+test("session/get shows neither a provider's seal nor what an engine remembers", async () => {
+  const core = makeEngine(async function* (_turn, { session }) {
+    yield { type: "step_start", metadata: { step: 0 } };
+    yield { type: "thought_delta", metadata: { text: "hm" } };
+    yield { type: "part_end", metadata: { kind: "reasoning", seal: { provider: "p", model: "m", data: "opaque" } } };
+    await session.remember({ secret: "remembered" });
+    yield { type: "step_end", metadata: { step: 0 } };
+  });
+  const client = await nativeClient(core);
+  await client.message("go");
+  const { result } = await client.call("session/get", { sessionId: client.sessionId });
+  const { events } = result as unknown as { events: { type: string }[] };
+  expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(["part_end", "agent_session"]));
+  expect(JSON.stringify(events)).not.toMatch(/opaque|remembered/);
+});
+
 test.each(["x", "語"])(
   "session/get of a log of %s too long for a frame has the newest of it, and says so",
   async (letter) => {

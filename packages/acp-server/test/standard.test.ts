@@ -476,6 +476,26 @@ describe("the life of a session", () => {
     expect((await client.call("session/load", { sessionId, cwd: "/", mcpServers: [] })).error?.code).toBe(-32002);
   });
 
+  test("a log that can be read no more answers the prompt that waits with an error, and a load shows it again", async () => {
+    const store = createMemoryStore<SessionEvent, Summary>();
+    let fail: (error: Error) => void = () => {};
+    const failing = new Promise<never>((_, reject) => {
+      fail = reject;
+    });
+    failing.catch(() => {});
+    const subscribe: typeof store.subscribe = (...args) => {
+      const subscription = store.subscribe(...args);
+      return { close: subscription.close, cursor: 0, ended: Promise.race([subscription.ended, failing]) };
+    };
+    const client = await standardClient(makeEngine(waiting, { store: { ...store, subscribe } }));
+    const prompt = client.prompt("hi");
+    await client.until((frame) => frame.params?.update?.sessionUpdate === "agent_message_chunk");
+    fail(new Error("the disk is gone"));
+    expect((await prompt).error).toMatchObject({ code: expect.any(Number) });
+    const { sessionId } = client;
+    expect((await client.call("session/load", { sessionId, cwd: "/", mcpServers: [] })).error).toBeUndefined();
+  });
+
   test("fork takes the message index and the servers", async () => {
     const { agent, turns } = listening("ok");
     const client = await standardClient(makeEngine(agent));

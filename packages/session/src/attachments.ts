@@ -16,13 +16,13 @@ export interface Attachments {
   readonly isEmpty: boolean;
   /** Tells every client of turns that the log did not take. */
   turnsLost(error: unknown, busy: ReadonlySet<number>): void;
-  /** Called when the last client that approves has left. */
-  onDeserted(listener: () => void): void;
+  /** Called when the last client that approves has left; null when nobody waits for that any more. */
+  onDeserted(listener: (() => void) | null): void;
 }
 
 export function createAttachments(): Attachments {
   const clients = new Set<SessionClient>();
-  let deserted = () => {};
+  let deserted: (() => void) | null = null;
   const approvers = () => [...clients].filter((client) => client.approves).length;
   return {
     approvers,
@@ -30,7 +30,7 @@ export function createAttachments(): Attachments {
       clients.add(client);
       return {
         detach() {
-          if (clients.delete(client) && client.approves && approvers() === 0) deserted();
+          if (clients.delete(client) && client.approves && approvers() === 0) deserted?.();
         },
       };
     },

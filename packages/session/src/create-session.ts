@@ -236,7 +236,9 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
   await queue.idle();
   try {
     journal.endInterrupted(new Set());
-    for (const turn of dropped) journal.recorder.write(NEVER_RAN, { turn });
+    // What a failed turn left may have ended them already, or the log never took them.
+    const left = dropped.filter((turn) => journal.conversation.turns[turn]?.ended === false);
+    for (const turn of left) journal.recorder.write(NEVER_RAN, { turn });
     if (reset && isChanged(journal.conversation.settings))
       journal.recorder.write({ type: "settings_reset", metadata: {} }, { turn: null });
     await parts.saveSummary({ sync: true });
@@ -244,6 +246,8 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
     // The next load ends what could not be ended here.
     parts.onError(error, writer.id);
   } finally {
+    // Clients stay attached, and must not keep an unloaded session in memory.
+    parts.attachments.onDeserted(null);
     await writer.close();
   }
 }

@@ -14,7 +14,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     store,
     logs: createLogs(store, house.ephemeral, loaded),
     find: loaded.find,
-    attach: (id, client) => loaded.attachments(id).attach(client),
+    attach: loaded.attach,
     onLoad: loaded.onLoad,
     evictIdle: loaded.evictIdle,
     shutdown: loaded.shutdown,

@@ -39,8 +39,8 @@ export interface House {
   readonly clock: () => number;
   readonly randomHex: (bytes: number) => string;
   snapshotsOf(birth: SessionBirth): SessionSnapshots | null;
-  /** Makes a session of its birth, loaded from now on. */
-  open(store: Store, birth: SessionBirth): OwnedSession;
+  /** Makes a session of its birth, loaded from now on. @param snapshots those that were settled, of a session that was stored */
+  open(store: Store, birth: SessionBirth, snapshots?: SessionSnapshots | null): OwnedSession;
   /** Set by `createSessions`, for commands. */
   sessions: Sessions | null;
 }
@@ -73,7 +73,7 @@ export function createHouse(deps: SessionsDeps): House {
     randomHex,
     sessions: null,
     snapshotsOf: ({ writer, cwd, directories }) => deps.snapshots?.session(writer.id, { cwd, directories }) ?? null,
-    open(store, birth) {
+    open(store, birth, snapshots = house.snapshotsOf(birth)) {
       const { id } = birth.writer;
       const session = createSession(
         {
@@ -81,7 +81,7 @@ export function createHouse(deps: SessionsDeps): House {
           resolveCommand: async (one, text, rewind) => deps.commands?.resolve(house.sessions!, one, text, rewind),
           bound: deps.bound ?? ((settings) => settings),
           store,
-          snapshots: house.snapshotsOf(birth),
+          snapshots,
           attachments: loaded.attachments(id),
           disk: deps.disk ?? plainFiles,
           clock,
@@ -96,6 +96,11 @@ export function createHouse(deps: SessionsDeps): House {
       );
       loaded.add(session);
       deps.onLoad?.(session);
+      // Another process took the log over: from here on the session is loaded there.
+      const leave = async () => (loaded.find(id) === session ? loaded.unload(id, "shutdown") : undefined);
+      birth.writer.lost.addEventListener("abort", () => {
+        loaded.inLane(id, leave).catch((error) => onError(error, id));
+      });
       return session;
     },
   };
@@ -121,8 +126,9 @@ export async function bring(
     const conversation = await foldLog(store, id, take ? { take } : {});
     const wasEvicted = house.loaded.wasEvicted(id);
     const birth = { writer, conversation, ...rememberedBirth(summary, house.start(summary.cwd)) };
-    await settleFiles(house.snapshotsOf(birth), isRecorded(store, id), deps.onRecovered);
-    const session = house.open(store, birth);
+    const snapshots = house.snapshotsOf(birth);
+    await settleFiles(snapshots, isRecorded(store, id), deps.onRecovered);
+    const session = house.open(store, birth, snapshots);
     // A restart must not widen what the program was started with, nor what a person narrowed.
     if (!wasEvicted) change(session, narrower(session.settings, house.start(session.cwd), deps.orders ?? {}));
     return session;
@@ -187,7 +193,9 @@ export async function fork(house: House, id: string, asked: number | undefined):
   const admitted = (await house.deps.admit?.(wanted)) ?? wanted;
   const settings = { ...parent.settings, ...admitted.settings };
   const { maxSteps, maxCostUsd, allowedTools } = settings;
-  const made = { ...house.start(admitted.cwd), maxSteps, maxCostUsd, allowedTools };
+  // Made as its parent was, so that closing it leads back to no more than closing the parent does.
+  const { bounds = {} } = parent.summary();
+  const made = madeWith(house.start(admitted.cwd), { ...bounds, maxSteps, maxCostUsd, allowedTools });
   const child = await born(
     house,
     { ...admitted, settings: made, parentId: id },

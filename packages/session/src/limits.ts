@@ -18,6 +18,8 @@ export const limits = {
   titleLength: 200,
   /** The longest name of a model; a script's is a path. */
   modelChars: 4096,
+  /** How long a change inside a turn may wait before lists of other processes show it. */
+  summaryDelayMs: 100,
   /** What an engine may remember in a session. */
   memoryBytes: 64 * 1024,
   /** Evicted sessions that are remembered as such: their settings come back exactly. */

@@ -4,7 +4,7 @@
  */
 import { type Attachments, createAttachments } from "./attachments.js";
 import { limits } from "./limits.js";
-import type { OwnedSession } from "./session.js";
+import type { OwnedSession, SessionClient } from "./session.js";
 
 export interface Loaded {
   find(id: string): OwnedSession | undefined;
@@ -20,6 +20,8 @@ export interface Loaded {
   wasEvicted(id: string): boolean;
   /** The clients of a session, loaded or not. */
   attachments(id: string): Attachments;
+  /** Adds a client to a session, for as long as it stays, loaded or not. */
+  attach(id: string, client: SessionClient): { detach(): void };
   shutdown(): Promise<void>;
   onLoad(listener: (session: OwnedSession) => void): () => void;
   /** Calls back when the session of this id is loaded or was unloaded; the function returned ends that. */
@@ -44,34 +46,27 @@ export function createLoaded(deps: {
 }): Loaded {
   const { ttl, monotonic } = deps;
   const sessions = new Map<string, OwnedSession>();
-  const lanes = new Map<string, Promise<unknown>>();
   const evicted = new Set<string>();
   const clients = createClients();
   const listeners = new Set<(session: OwnedSession) => void>();
-  const watchers = new Map<string, Set<Watcher>>();
+  const watchers = createWatchers();
   let nextEviction = 0;
 
-  const inLane = <T>(id: string, work: () => Promise<T>): Promise<T> => {
-    const before = lanes.get(id);
-    const done = before ? before.then(work, work) : work();
-    const settled = done.then(
-      () => {},
-      () => {},
-    );
-    lanes.set(id, settled);
-    void settled.then(() => lanes.get(id) === settled && lanes.delete(id));
-    return done;
-  };
+  const lanes = createLanes();
+  const { inLane } = lanes;
   const unload = async (id: string, how: Unloading): Promise<void> => {
     const session = sessions.get(id);
     if (how === "eviction" && session) remember(evicted, id);
     else evicted.delete(id);
     if (!session) return;
     sessions.delete(id);
-    await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
-    clients.sweep(id);
-    for (const watcher of watchers.get(id) ?? []) watcher.unloaded(session.lastSeq);
-    await deps.release(session);
+    try {
+      await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
+    } finally {
+      clients.sweep(id);
+      for (const watcher of watchers.of(id)) watcher.unloaded(session.lastSeq);
+      await deps.release(session);
+    }
   };
 
   return {
@@ -80,22 +75,26 @@ export function createLoaded(deps: {
     inLane,
     unload,
     attachments: clients.of,
+    attach(id, client) {
+      const { detach } = clients.of(id).attach(client);
+      return {
+        detach() {
+          detach();
+          // A loaded session keeps its own.
+          if (!sessions.has(id)) clients.sweep(id);
+        },
+      };
+    },
     wasEvicted: (id) => evicted.has(id),
     onLoad(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    watch(id, watcher) {
-      const watching = watchers.get(id) ?? new Set();
-      watchers.set(id, watching.add(watcher));
-      return () => {
-        if (watching.delete(watcher) && watching.size === 0) watchers.delete(id);
-      };
-    },
+    watch: watchers.watch,
     add(session) {
       sessions.set(session.id, session);
       evicted.delete(session.id);
-      for (const watcher of watchers.get(session.id) ?? []) watcher.loaded();
+      for (const watcher of watchers.of(session.id)) watcher.loaded();
       for (const listener of listeners) listener(session);
     },
     evictIdle() {
@@ -109,13 +108,45 @@ export function createLoaded(deps: {
       }
     },
     async shutdown() {
-      await Promise.allSettled(lanes.values());
+      await lanes.settled();
       await Promise.allSettled([...sessions.keys()].map((id) => inLane(id, () => unload(id, "shutdown"))));
     },
   };
 }
 
 // --- internal ---
+
+function createLanes() {
+  const lanes = new Map<string, Promise<unknown>>();
+  return {
+    inLane<T>(id: string, work: () => Promise<T>): Promise<T> {
+      const before = lanes.get(id);
+      const done = before ? before.then(work, work) : work();
+      const settled = done.then(
+        () => {},
+        () => {},
+      );
+      lanes.set(id, settled);
+      void settled.then(() => lanes.get(id) === settled && lanes.delete(id));
+      return done;
+    },
+    settled: () => Promise.allSettled(lanes.values()),
+  };
+}
+
+function createWatchers() {
+  const byId = new Map<string, Set<Watcher>>();
+  return {
+    of: (id: string): Iterable<Watcher> => byId.get(id) ?? [],
+    watch(id: string, watcher: Watcher): () => void {
+      const watching = byId.get(id) ?? new Set();
+      byId.set(id, watching.add(watcher));
+      return () => {
+        if (watching.delete(watcher) && watching.size === 0) byId.delete(id);
+      };
+    },
+  };
+}
 
 /** The clients of sessions by id: an editor stays attached to a session that is unloaded. */
 function createClients(): { of(id: string): Attachments; sweep(id: string): void } {

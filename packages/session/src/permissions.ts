@@ -11,7 +11,8 @@ import type { Journal } from "./journal.js";
 import type { Place } from "./recorder.js";
 
 export interface Permissions {
-  ask(request: Parameters<Ask>[0], place: Place): ReturnType<Ask>;
+  /** @param signal of the turn: once it is aborted, there is nothing to ask for any more. */
+  ask(request: Parameters<Ask>[0], place: Place, signal: AbortSignal): ReturnType<Ask>;
   /** Throws `permission_not_found` or `already_resolved`. Resolves when the answer is durable and the tool may run. */
   answer(permissionId: string, decision: Decision, origin?: string): Promise<void>;
   /** Denies every request without an answer. */
@@ -55,8 +56,12 @@ export function createPermissions(deps: {
 
   return {
     release,
-    ask: (request, place) =>
+    ask: (request, place, signal) =>
       new Promise((settle) => {
+        if (signal.aborted) {
+          settle({ decision: "deny", by: "cancel" });
+          return;
+        }
         const id = deps.newId();
         try {
           journal.recorder.write({ type: "permission_request", metadata: questionOf(id, request) }, place);

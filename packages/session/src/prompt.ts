@@ -75,15 +75,21 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
   const command = await commandOf(deps, accepted.prompt.text);
   const answering = command && "agent" in command ? command.agent : null;
   const run = startTurn(deps, accepted, signal, answering === null);
-  run.record({ type: "turn_start", metadata: { prompt: `msg-${run.number}` } });
-  const heard = await hear(run, answering ?? boundAgent(deps), turnOf(deps, accepted, command), {
-    workspace: deps.workspace,
-    signal,
-    session: deps.memory,
-    flags: deps.settings,
-    ask: (request) => deps.permissions.ask(request, accepted.place),
-  });
-  await endTurn(run, heard);
+  try {
+    run.record({ type: "turn_start", metadata: { prompt: `msg-${run.number}` } });
+    const heard = await hear(run, answering ?? boundAgent(deps), turnOf(deps, accepted, command), {
+      workspace: deps.workspace,
+      signal,
+      session: deps.memory,
+      flags: deps.settings,
+      ask: (request) => deps.permissions.ask(request, accepted.place, signal),
+    });
+    await endTurn(run, heard);
+  } catch (error) {
+    // The log failed before the turn was settled: what it did to files is kept all the same.
+    await run.settle().catch(() => {});
+    throw error;
+  }
   await deps.onEnded();
 }
 
@@ -116,6 +122,17 @@ function startTurn(
       recorder.write({ type: "notice", metadata: { level: "warning", text } }, place);
     }
   };
+  const settle = async (): Promise<void> => {
+    permissions.release("cancel");
+    try {
+      // What was said goes out before the work of ending the turn.
+      await written();
+    } finally {
+      // Also when the log cannot be written: the files are changed.
+      if (keepsFiles) await keepSnapshot();
+    }
+  };
+  let settling: Promise<void> | null = null;
   return {
     number: place.turn,
     signal,
@@ -123,15 +140,9 @@ function startTurn(
     record: (event) => recorder.add(event, place),
     recordAll: (events) => recorder.writeAll(events, place),
     abort: queue.abort,
-    async settle() {
-      permissions.release("cancel");
-      try {
-        // What was said goes out before the work of ending the turn.
-        await written();
-      } finally {
-        // Also when the log cannot be written: the files are changed.
-        if (keepsFiles) await keepSnapshot();
-      }
+    settle() {
+      settling ??= settle();
+      return settling;
     },
   };
 }

@@ -12,7 +12,7 @@ import { isRecorded } from "./recover.js";
 import { createRewind, type Rewind } from "./rewind.js";
 import type { ResolvedCommand, Session } from "./session.js";
 import { createSettings, type Settings } from "./settings.js";
-import { changesSummary, createSummarySaver, type SaveSummary, type SummaryFacts, summarize } from "./summary.js";
+import { changesSummary, createSummarySaver, type SummaryFacts, type SummarySaver, summarize } from "./summary.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 import type { Files } from "./workspace.js";
 
@@ -58,7 +58,7 @@ export interface Parts extends SessionDeps {
   readonly settings: () => Settings;
   readonly activity: Activity;
   readonly summary: () => Summary;
-  readonly saveSummary: SaveSummary;
+  readonly saveSummary: SummarySaver["save"];
   /** Records something that belongs to no turn, once turns that were cut short have ended. */
   readonly change: (event: AgentEvent, origin?: string) => Promise<void>;
   readonly life: { closing: Promise<void> | null; endedAt: number | null };
@@ -81,9 +81,9 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
       activity.touch();
       settings();
       if (!records.some(changesSummary)) return;
-      const ends = records.some(({ type }) => endsTurn(type));
-      if (ends) life.endedAt = deps.clock();
-      void saveSummary({ sync: ends });
+      if (!records.some(({ type }) => endsTurn(type))) return saver.soon();
+      life.endedAt = deps.clock();
+      void saver.save({ sync: true });
     },
     onError,
   });
@@ -101,8 +101,13 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
   const life: Parts["life"] = { closing: null, endedAt: birth.endedAt };
   const summary = () =>
     summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation, life.endedAt);
-  const saveSummary = createSummarySaver(async (options) => {
-    if (birth.persistent) await deps.store.writeSummary(writer.id, summary(), options).catch(onError);
+  const saver = createSummarySaver(async (options) => {
+    if (!birth.persistent) return;
+    try {
+      await deps.store.writeSummary(writer.id, summary(), options);
+    } catch (error) {
+      onError(error);
+    }
   });
   return {
     ...deps,
@@ -123,7 +128,7 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
       recorded: isRecorded(deps.store, writer.id),
     }),
     summary,
-    saveSummary,
+    saveSummary: saver.save,
   };
 }
 

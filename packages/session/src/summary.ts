@@ -14,6 +14,7 @@ import {
 } from "@chimera/acp-schema/summary";
 import { startOf } from "@chimera/acp-schema/text";
 import type { SummaryForm } from "@chimera/event-store";
+import { limits } from "./limits.js";
 
 /** What a summary says that the log does not. */
 export interface SummaryFacts {
@@ -68,16 +69,22 @@ export function changesSummary({ type }: SessionEvent): boolean {
   return LISTED.has(type) || endsTurn(type);
 }
 
-export type SaveSummary = (options: { readonly sync: boolean }) => Promise<void>;
+export interface SummarySaver {
+  /** A list should show the change soon: it is written unless the turn ends before that. */
+  soon(): void;
+  /** Written now, and forced to the disk with `sync`. Changes that come meanwhile share the next write. */
+  save(options: { readonly sync: boolean }): Promise<void>;
+}
 
 /**
- * Lists of other processes are made of summaries. Changes that come while one is being written share the next one. Only the end of a
- * turn is forced to the disk: after a crash of the machine a list may show the state of a moment before.
+ * Lists of other processes are made of summaries. Only the end of a turn is forced to the disk: after a crash of the machine a list may show
+ * the state of a moment before. A turn that is over in no time is written once, and no prompt waits for its summary.
  */
-export function createSummarySaver(write: SaveSummary): SaveSummary {
+export function createSummarySaver(write: SummarySaver["save"]): SummarySaver {
   let saving: Promise<void> | null = null;
   let unsaved: { readonly sync: boolean } | null = null;
-  const save = async (): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined;
+  const drain = async (): Promise<void> => {
     // The records of this tick are one change.
     await Promise.resolve();
     while (unsaved) {
@@ -87,10 +94,18 @@ export function createSummarySaver(write: SaveSummary): SaveSummary {
     }
     saving = null;
   };
-  return ({ sync }) => {
+  const save: SummarySaver["save"] = ({ sync }) => {
+    clearTimeout(timer);
+    timer = undefined;
     unsaved = { sync: sync || unsaved?.sync === true };
-    saving ??= save();
+    saving ??= drain();
     return saving;
+  };
+  return {
+    save,
+    soon() {
+      timer ??= setTimeout(save, limits.summaryDelayMs, { sync: false }).unref();
+    },
   };
 }
 

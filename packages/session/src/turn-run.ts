@@ -19,7 +19,7 @@ export interface TurnRun {
   recordAll(events: readonly AgentEvent[]): void;
   /** Ends the turn as a cancel does; for a turn that cannot go on. */
   abort(): void;
-  /** Denies what was asked, writes out, keeps a snapshot. The last record follows. */
+  /** Denies what was asked, writes out, keeps a snapshot: once, however often it is called. The last record follows. */
   settle(): Promise<void>;
 }
 

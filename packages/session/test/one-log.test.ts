@@ -31,7 +31,7 @@ function program(overrides: Partial<SessionsDeps> = {}) {
       await store.close();
     };
     onTestFinished(stop);
-    return { sessions, stop };
+    return { sessions, store, stop };
   };
 }
 
@@ -288,4 +288,36 @@ test("fail ends the turn with an error, from outside of what the agent yields", 
   const { id } = await sessions.create({ cwd: "/" });
   const records = await runPrompt(sessions, id, "go");
   expect(records.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: false, error: "the child died" } });
+});
+
+test("a session that is not loaded is read once to be loaded and shown", async () => {
+  const start = program();
+  const first = await start();
+  const { id } = await first.sessions.create({ cwd: "/" });
+  for (const text of ["one", "two", "three"]) await runPrompt(first.sessions, id, text);
+  await first.stop();
+
+  const { sessions, store } = await start();
+  const reads: number[] = [];
+  const counted = makeSessions(speaking("hello"), {
+    store: {
+      ...store,
+      async *read(session, range) {
+        let entries = 0;
+        for await (const entry of store.read(session, range)) {
+          entries++;
+          yield entry;
+        }
+        reads.push(entries);
+      },
+    },
+  });
+  const { visible, head } = await counted.loadVisible(id);
+  const shown = [];
+  for await (const item of visible) shown.push(item);
+  expect(shown.filter(({ type }) => type === "user_message")).toHaveLength(3);
+  // The second reading begins where the first one ended.
+  expect(reads.reduce((sum, entries) => sum + entries, 0)).toBe(head);
+  await counted.shutdown();
+  expect(sessions.find(id)).toBeUndefined();
 });

@@ -87,8 +87,7 @@ export function foldConversation(options: { readonly keep?: "state" | "model" } 
       pass(logged.type, 1);
       const record = upgrade(logged);
       if (!record) return;
-      const turn = record.turn === null ? undefined : turns[record.turn];
-      take(fold, record, turn);
+      take(fold, record);
       if (record !== logged && record.type === "agent_result") addOlderTotals(fold.facts, record.metadata);
     },
     undoable: () => undoable(fold),

@@ -104,8 +104,12 @@ export function newFold(keepsMessages: boolean): Fold {
 }
 
 /** Applies one record of today's names. */
-export function take(fold: Fold, record: SessionEvent, turn: TurnView | undefined): void {
-  (HANDLERS[record.type] as Handler<RecordType> | undefined)?.(fold, record.metadata, turn, record);
+export function take(fold: Fold, record: SessionEvent): void {
+  if (!Object.hasOwn(HANDLERS, record.type)) return;
+  // A turn takes a record at least: a number beyond them all would be a list of nothing but holes.
+  if (record.turn !== null && record.turn >= fold.seq) return;
+  const turn = record.turn === null ? undefined : fold.turns[record.turn];
+  (HANDLERS[record.type] as Handler<RecordType>)(fold, record.metadata, turn, record);
 }
 
 export function undoable({ turns, cleared }: Fold): TurnView[] {

@@ -8,12 +8,13 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Returns a function that gives a record back as it is, or with the names of today if it is an older one; null for an older record
- * that has no counterpart. One function per log, because older records belong to the turn of the last prompt before them.
+ * that has no counterpart, and for one that no program writes: anybody may put a line into a log. One function per log, because older
+ * records belong to the turn of the last prompt before them.
  */
 export function createUpgrade(): <R extends SessionEvent>(record: R) => R | null {
   let turns = 0;
   return (record) => {
-    if (record.turn !== undefined) return record;
+    if (record.turn !== undefined) return isSound(record) ? record : null;
     const translate = Object.hasOwn(OLDER, record.type) ? OLDER[record.type] : undefined;
     if (!translate) return null;
     if (record.type === "user_message") turns++;
@@ -42,6 +43,13 @@ const OLDER: Readonly<Record<string, (old: Fields, turn: number) => object>> = {
     error: typeof old["error"] === "string" ? old["error"] : null,
   }),
 };
+
+/** Its turn is a number of a turn, its metadata is there, and a text is one. What else it says is read with care where it is used. */
+function isSound({ type, turn, metadata }: SessionEvent): boolean {
+  if (turn !== null && !(Number.isInteger(turn) && turn >= 0)) return false;
+  if (typeof metadata !== "object" || metadata === null) return false;
+  return (type !== "text_delta" && type !== "thought_delta") || typeof metadata.text === "string";
+}
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";

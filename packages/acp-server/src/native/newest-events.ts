@@ -1,6 +1,7 @@
 /** A log in one frame: all of its events, or the newest that fit, with notices in the place of those that cannot be read. */
 import { isLost, lostNotice, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { Loss } from "@chimera/acp-schema/http";
+import { asShown } from "@chimera/acp-schema/parts";
 import type { LogEntry } from "@chimera/event-store";
 import type { SessionLogs } from "@chimera/session";
 
@@ -29,7 +30,7 @@ export async function newestEvents(
     kept = kept.slice(gone);
     gone = 0;
   }
-  const events = kept.slice(gone).map((entry) => (isLost(entry) ? lostNotice(entry) : entry.event));
+  const events = kept.slice(gone).map((entry) => (isLost(entry) ? lostNotice(entry) : asShown(entry.event)));
   return { events, truncated };
 }
 

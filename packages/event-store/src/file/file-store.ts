@@ -168,6 +168,8 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       await summaries.settled(directory);
       try {
         await removeSessionDirectory(directory);
+        // A session that was said to be deleted does not come back with the machine.
+        await disk.path(eventlog);
         // Not released: by now the name may be that of a new session.
         held?.forget();
       } catch (error) {
