@@ -12,6 +12,13 @@ export function printLines({ process }: Invocation, lines: readonly string[]): v
   process.stdout.write(lines.map((line) => `${line}\n`).join(""));
 }
 
+/** What a command did: JSON where it was asked for, lines otherwise. Gives the exit code of a success. */
+export function printReport(invocation: Invocation, report: unknown, lines: readonly string[]): 0 {
+  if (isSet(invocation.flags, "json", "sessions")) printJson(invocation, report);
+  else printLines(invocation, lines);
+  return 0;
+}
+
 /** Colours as the person and the stream want them. */
 export function styleFor({ flags, process }: Invocation, stream: NodeJS.WriteStream = process.stdout): Style {
   return createStyle(!isSet(flags, "no-color") && wantsColor(process.env, stream));

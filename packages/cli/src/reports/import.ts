@@ -8,7 +8,7 @@ import type { Invocation } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { isSet } from "../flags.js";
-import { createProgress, printJson, printLines } from "../output.js";
+import { createProgress, printReport } from "../output.js";
 import { openStore } from "../store.js";
 import { type Bundle, readBundle } from "./bundle.js";
 
@@ -40,12 +40,9 @@ export async function importSession(invocation: Invocation): Promise<number> {
     await store.close();
   }
   const skipped = bundle.events.length - events.length;
-  if (isSet(flags, "json")) printJson(invocation, { session_id: id, events: events.length, skipped });
-  else {
-    const rest = skipped > 0 ? ` (${skipped} not understood and left out)` : "";
-    printLines(invocation, [`imported ${events.length} events as ${id}${rest}`]);
-  }
-  return 0;
+  const rest = skipped > 0 ? ` (${skipped} not understood and left out)` : "";
+  const line = `imported ${events.length} events as ${id}${rest}`;
+  return printReport(invocation, { session_id: id, events: events.length, skipped }, [line]);
 }
 
 // --- internal ---

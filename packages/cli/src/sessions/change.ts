@@ -5,7 +5,7 @@ import { requireOperand } from "../actions.js";
 import { whereOpen } from "../client/holder.js";
 import { isSet, textFlag } from "../flags.js";
 import { lastSession } from "../open-session.js";
-import { printJson, printLines } from "../output.js";
+import { printReport } from "../output.js";
 import { plainLine } from "../terminal/text.js";
 
 /** A title of one's own; none takes it away. */
@@ -21,9 +21,8 @@ export async function renameSession(invocation: Invocation): Promise<number> {
   } finally {
     await core.close();
   }
-  if (isSet(invocation.flags, "json", "sessions")) printJson(invocation, { session_id: id, title });
-  else printLines(invocation, [title === "" ? `${id} has no title now` : `${id} is now called ${title}`]);
-  return 0;
+  const line = title === "" ? `${id} has no title now` : `${id} is now called ${title}`;
+  return printReport(invocation, { session_id: id, title }, [line]);
 }
 
 /** Takes turns of a session back, or brings them again, with the files they changed. */
@@ -39,9 +38,8 @@ export function rewind(direction: "undo" | "redo"): Run {
         here: (session) => session[direction]({ steps, force, dryRun }),
         there: async (post) => (await post(direction, { steps, force, dry_run: dryRun })) as RewindReport,
       });
-      if (isSet(flags, "json")) printJson(invocation, { session_id: id, ...report });
-      else printLines(invocation, [plainLine(report.message), ...describeFiles(report.files)]);
-      return 0;
+      const lines = [plainLine(report.message), ...describeFiles(report.files)];
+      return printReport(invocation, { session_id: id, ...report }, lines);
     } finally {
       await core.close();
     }

@@ -20,24 +20,16 @@ export async function listModels(invocation: Invocation): Promise<number> {
 /** What the agent can do, by the names `--allowed-tools` takes. */
 export async function listTools(invocation: Invocation): Promise<number> {
   const tools = await offered(invocation);
-  if (isSet(invocation.flags, "json")) {
-    printJson(
-      invocation,
-      tools.map(({ name, aliases, description, inputSchema }) => ({
-        name,
-        aliases,
-        description,
-        input_schema: inputSchema,
-      })),
-    );
-    return 0;
-  }
   const columns = [
     { title: "NAME", cell: (tool: (typeof tools)[number]) => tool.name },
     { title: "ALSO", cell: (tool: (typeof tools)[number]) => tool.aliases.join(", ") },
     { title: "DESCRIPTION", cell: (tool: (typeof tools)[number]) => firstSentence(tool.description) },
   ];
-  await printTable(invocation, columns, tools);
+  const schemas = tools.map(({ name, aliases, description, inputSchema: input_schema }) => {
+    return { name, aliases, description, input_schema };
+  });
+  if (isSet(invocation.flags, "json")) printJson(invocation, schemas);
+  else await printTable(invocation, columns, tools);
   return 0;
 }
 
