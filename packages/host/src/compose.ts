@@ -23,10 +23,9 @@ import { type Agent, createSessions, createSlashPalette, recoverRestores, sessio
 import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import type { Config } from "./config/read-config.js";
 import { createEffort } from "./effort.js";
-import type { AgentParts, StartedExtension } from "./extension.js";
 import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
-import type { Profile } from "./profile.js";
+import type { AgentParts, Profile, StartedExtension } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
 import { requireTools } from "./require-names.js";

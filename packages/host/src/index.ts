@@ -18,6 +18,11 @@ export {
   variableOf,
 } from "./config/resolve.js";
 export { HostError, type HostErrorCode, isHostError } from "./errors.js";
+export { createLog, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
+export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
+export { createMain } from "./main.js";
+export { type OpenCore, openCore } from "./open-core.js";
+export { type Paths, resolvePaths } from "./paths.js";
 export type {
   AcpPeer,
   AgentParts,
@@ -25,12 +30,7 @@ export type {
   ProgramExtension,
   ServingProgram,
   StartedExtension,
-} from "./extension.js";
-export { createLog, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
-export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
-export { createMain } from "./main.js";
-export { type OpenCore, openCore } from "./open-core.js";
-export { type Paths, resolvePaths } from "./paths.js";
+} from "./profile.js";
 export { envName, type Profile } from "./profile.js";
 export { SESSION_FLAGS, serveCommands } from "./serve/command.js";
 export { readServerToken } from "./serve/http-access.js";

@@ -6,9 +6,9 @@ import { readNamedFile } from "./config/config-file.js";
 import { CONFIG_KEYS } from "./config/keys.js";
 import { type Config, type ConfigSource, readConfig } from "./config/read-config.js";
 import { settingOf } from "./config/resolve.js";
-import type { ExtensionContext, StartedExtension } from "./extension.js";
 import type { Log } from "./log/log.js";
 import { openLog } from "./log/log-file.js";
+import type { ExtensionContext, StartedExtension } from "./profile.js";
 
 /** A person is waiting: only trouble is logged, and the session stays however long they think. */
 const IN_PROCESS = { log_level: "warn", session_ttl: 0 } as const;
