@@ -87,7 +87,8 @@ the default. In a variable's name \`*\` stands for the program: \`OTTER_PORT\`. 
 the variables that the package reads. \`otter doctor\` says whether the packages are installed.
 
 A key with a dot is written inside its group, as \`otter init\` writes it: \`{"safety": {"read_only": false}}\`. \`safety\` is how a session
-opens; its mode and options can be switched afterwards, for that session alone.
+opens; its mode and options can be switched afterwards, for that session alone. \`--mode\` stands in the place of \`safety\`; a \`mode\` in
+the user's file only takes away from what \`safety\` allows.
 
 | \`safety.read_only\` | \`safety.require_approval_for_writes\` | \`safety.require_approval_for_execute\` | opens in | \`auto_approve_writes\` | \`auto_approve_execute\` | \`read_only\` |
 |---|---|---|---|---|---|---|

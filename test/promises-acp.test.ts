@@ -41,6 +41,14 @@ describe("flags", () => {
     expect((await peer.request("session/load", { sessionId: result.sessionId })).result.model).toBe("offline");
   });
 
+  test("--mode and --agent hold for every session, and an editor is shown them", async () => {
+    const peer = connect(startProgram("otter", ["serve", "--acp", "--mode", "auto", "--agent", "plan"]));
+    await peer.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+    const { result } = await peer.request("session/new", { cwd: peer.program.cwd, mcpServers: [] });
+    expect(result.modes.currentModeId).toBe("auto");
+    expect(result.configOptions).toContainEqual(expect.objectContaining({ id: "agent", currentValue: "plan" }));
+  });
+
   test("[acp.allowed-tools-narrow] [acp.flags] --allowed-tools Read,Grep,Bash leaves those, by either name", async () => {
     const expectTools = (tools: string[]) => ({ steps: [{ expect: { tools }, reply: [{ text: "Seen." }] }] });
     const peer = await scripted([expectTools(["Read", "search", "Bash"])], ["--allowed-tools", "Read,Grep,Bash"]);

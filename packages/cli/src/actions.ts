@@ -1,5 +1,13 @@
-/** A command whose first word says what to do: `sessions list`. Each action is loaded when it is chosen. */
+/** How the code of a command is loaded: when it is chosen. Expected failures of it are reported in one line. */
 import { type Invocation, type Run, UsageError } from "@chimera/host";
+
+/** Makes a row's `load`. */
+export function loaded(code: () => Promise<Run>): () => Promise<Run> {
+  return async () => {
+    const [{ reported }, run] = await Promise.all([import("./reported.js"), code()]);
+    return reported(run);
+  };
+}
 
 export interface Action {
   /** How many words it takes at most. @defaultValue 0 */
@@ -7,21 +15,20 @@ export interface Action {
   load(): Promise<Run>;
 }
 
-export async function runAction(
-  invocation: Invocation,
-  actions: Readonly<Record<string, Action>>,
-  fallback: string,
-): Promise<number> {
-  const [word = fallback, ...operands] = invocation.operands;
-  const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
-  if (!action) {
-    const known = Object.keys(actions).join(", ");
-    throw new UsageError(`unknown action ${JSON.stringify(word)}; one of ${known}`);
-  }
-  const extra = operands[action.maxOperands ?? 0];
-  if (extra !== undefined) throw new UsageError(`unexpected argument ${JSON.stringify(extra)}`);
-  const run = await action.load();
-  return run({ ...invocation, operands });
+/** The same for a command whose first word says what to do: `sessions list`. */
+export function loadedAction(actions: Readonly<Record<string, Action>>, fallback: string): () => Promise<Run> {
+  return loaded(async () => async (invocation) => {
+    const [word = fallback, ...operands] = invocation.operands;
+    const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
+    if (!action) {
+      const known = Object.keys(actions).join(", ");
+      throw new UsageError(`unknown action ${JSON.stringify(word)}; one of ${known}`);
+    }
+    const extra = operands[action.maxOperands ?? 0];
+    if (extra !== undefined) throw new UsageError(`unexpected argument ${JSON.stringify(extra)}`);
+    const run = await action.load();
+    return run({ ...invocation, operands });
+  });
 }
 
 /** The operand that must be there. */

@@ -1,19 +1,25 @@
 /** Which session a person means: a new one, one by its id, or the last one of this directory. */
-import type { Invocation, RunningCore } from "@chimera/host";
+import { type Invocation, type RunningCore, UsageError } from "@chimera/host";
+import type { Session, SettingChange } from "@chimera/session";
 import type { SessionClient } from "./client/client.js";
 import { serverHolding } from "./client/holder.js";
 import { localClient } from "./client/local.js";
 import { remoteClient } from "./client/remote.js";
 import type { Server } from "./client/server.js";
 import { CliError } from "./errors.js";
+import { plainLine } from "./terminal/text.js";
+
+/** What is typed as a setting of a session, and how a person switches it in one that a server has open. */
+const SWITCHES = { model: "; /model switches it", mode: "; /mode switches it", agent: "" } as const;
+type TypedSettings = Readonly<Partial<Record<keyof typeof SWITCHES, string>>>;
 
 export interface SessionChoice {
   readonly cwd: string;
   readonly resume?: string;
   readonly last: boolean;
   readonly persist: boolean;
-  /** Also for a resumed session, which otherwise keeps its own. */
-  readonly model?: string;
+  /** Settings that were typed: they hold for a resumed session too, and for as long as it goes on. */
+  readonly typed?: TypedSettings;
   readonly title?: string;
 }
 
@@ -25,11 +31,11 @@ export async function openSession(
   approves: boolean,
 ): Promise<SessionClient> {
   const { sessions } = core;
-  const { cwd, persist, model, title } = choice;
+  const { cwd, persist, typed = {}, title } = choice;
   const id = choice.resume ?? (choice.last ? await lastSession(core, cwd) : undefined);
   try {
     const session = id === undefined ? await sessions.create({ cwd, persist }) : await sessions.load(id);
-    if (model && session.settings.model !== model) await session.set({ model });
+    await keep(session, typed, id === undefined);
     if (title?.trim()) await session.setTitle(title.trim());
     return localClient(core, session, approves);
   } catch (error) {
@@ -45,17 +51,57 @@ export async function lastSession({ sessions }: RunningCore, cwd: string): Promi
   throw new CliError("not_found", `there is no session of ${cwd} to continue`);
 }
 
+/** What the flags of a run mean, for `-p` and for the conversation. The settings among them are host's to read. */
+export interface RunFlags {
+  readonly prompt?: string;
+  readonly files: readonly string[];
+  readonly outputFormat: string;
+  readonly typed: TypedSettings;
+  readonly resume?: string;
+  readonly last: boolean;
+  readonly title?: string;
+}
+
+export function readRunFlags({ flags }: Invocation): RunFlags {
+  const text = (name: string) => flags[name] as string | undefined;
+  const [prompt, resume, title] = ["print", "resume", "title"].map(text);
+  if (resume !== undefined && flags["continue"] === true)
+    throw new UsageError("--resume and --continue exclude each other");
+  return {
+    ...(prompt !== undefined && { prompt }),
+    files: (flags["file"] as readonly string[] | undefined) ?? [],
+    outputFormat: text("output-format") ?? "text",
+    typed: Object.fromEntries(Object.keys(SWITCHES).flatMap((name) => (flags[name] ? [[name, text(name)]] : []))),
+    ...(resume !== undefined && { resume }),
+    last: flags["continue"] === true,
+    ...(title !== undefined && { title: plainLine(title) }),
+  };
+}
+
 // --- internal ---
+
+/** What a new session was started with would end with the program, but for its model: it holds when the session goes on without the flags. */
+async function keep(session: Session, typed: TypedSettings, isNew: boolean): Promise<void> {
+  const now = { ...session.settings, mode: session.mode };
+  for (const name of namesOf(typed)) {
+    const isKept = now[name] === typed[name] && (!isNew || name === "model");
+    if (!isKept) await session.set({ [name]: typed[name] } as SettingChange);
+  }
+}
+
+function namesOf(typed: TypedSettings): (keyof TypedSettings)[] {
+  return Object.keys(typed) as (keyof TypedSettings)[];
+}
 
 async function join(
   { profile, process }: Invocation,
   server: Server,
   id: string,
-  { model, title }: SessionChoice,
+  { typed = {}, title }: SessionChoice,
 ): Promise<SessionClient> {
-  if (model) {
-    const told = `the session is open at ${server.url} and keeps its model; /model switches it`;
-    process.stderr.write(`[${profile.name}] ${told}\n`);
+  for (const name of namesOf(typed)) {
+    const said = `the session is open at ${server.url} and keeps its ${name}${SWITCHES[name]}`;
+    process.stderr.write(`[${profile.name}] ${said}\n`);
   }
   if (title?.trim()) await server.request("POST", `/sessions/${encodeURIComponent(id)}/title`, { title });
   return remoteClient(server, id);

@@ -2,6 +2,7 @@
 import type { Invocation } from "@chimera/host";
 import { isSet } from "./flags.js";
 import { createStyle, type Style, wantsColor } from "./terminal/style.js";
+import { cut, measureFor, plainLine } from "./terminal/text.js";
 
 export function printJson({ process }: Invocation, value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
@@ -11,12 +12,76 @@ export function printLines({ process }: Invocation, lines: readonly string[]): v
   process.stdout.write(lines.map((line) => `${line}\n`).join(""));
 }
 
+/** What a command did: JSON where it was asked for, lines otherwise. Gives the exit code of a success. */
+export function printReport(invocation: Invocation, report: unknown, lines: readonly string[]): 0 {
+  if (isSet(invocation.flags, "json", "sessions")) printJson(invocation, report);
+  else printLines(invocation, lines);
+  return 0;
+}
+
 /** Colours as the person and the stream want them. */
 export function styleFor({ flags, process }: Invocation, stream: NodeJS.WriteStream = process.stdout): Style {
   return createStyle(!isSet(flags, "no-color") && wantsColor(process.env, stream));
 }
 
-/** Columns of the terminal; undefined for a pipe, whose reader wants whole lines. */
-export function screenWidth({ process }: Invocation): number | undefined {
-  return process.stdout.isTTY ? process.stdout.columns : undefined;
+export interface Column<Row> {
+  readonly title: string;
+  /** The column is this wide; longer texts are cut. Absent: as wide as it needs to be. */
+  readonly width?: number;
+  readonly align?: "left" | "right";
+  readonly cell: (row: Row) => string;
 }
+
+/** Header and rows in aligned columns, by how wide characters are shown: cut to the terminal, whole for a pipe's reader. */
+export async function printTable<Row>(
+  invocation: Invocation,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): Promise<void> {
+  const { columns: screen } = invocation.process.stdout;
+  const cells = rows.map((row) => columns.map((column) => plainLine(column.cell(row))));
+  const widthOf = await measureFor(cells.flat());
+  const widths = columns.map(
+    ({ title, width }, at) => width ?? Math.max(title.length, ...cells.map((line) => widthOf(line[at] ?? ""))),
+  );
+  const draw = (texts: readonly string[]): string => {
+    const line = columns.map(({ align }, at) => {
+      const width = widths[at] ?? 0;
+      const text = cut(texts[at] ?? "", width, widthOf);
+      const space = " ".repeat(Math.max(0, width - widthOf(text)));
+      return align === "right" ? space + text : text + space;
+    });
+    const joined = line.join("  ").trimEnd();
+    return screen ? cut(joined, screen, widthOf) : joined;
+  };
+  printLines(invocation, [draw(columns.map(({ title }) => title)), ...cells.map(draw)]);
+}
+
+export interface Progress {
+  update(done: number, total?: number): void;
+  /** Takes the line away. */
+  end(): void;
+}
+
+/** One line on stderr that says how far long work is; on anything but a terminal, nothing. */
+export function createProgress(stderr: NodeJS.WriteStream, label: string, clock = Date.now): Progress {
+  let shownAt = clock();
+  let shown = false;
+  return {
+    update(done, total) {
+      const now = clock();
+      if (!stderr.isTTY || now - shownAt < EVERY_MS) return;
+      shownAt = now;
+      shown = true;
+      stderr.write(`\r\u001b[K${label} ${done}${total === undefined ? "" : ` of ${total}`}`);
+    },
+    end() {
+      if (shown) stderr.write("\r\u001b[K");
+      shown = false;
+    },
+  };
+}
+
+// --- internal ---
+
+const EVERY_MS = 100;

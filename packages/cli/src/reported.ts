@@ -1,6 +1,6 @@
 /** Wraps a command: an expected failure becomes one line on stderr and an exit code, a fault of ours goes up as it is. */
 import type { Invocation, Run } from "@chimera/host";
-import { plain } from "./terminal/plain.js";
+import { plain } from "./terminal/text.js";
 
 export function reported(run: Run): Run {
   return async (invocation) => {

@@ -128,8 +128,28 @@ test("Ctrl-C cancels the turn and exits 130", async () => {
   expect(stdout).toContain('"type":"cancelled"');
 });
 
+test("--mode and --agent hold for a new session and for one that goes on", async () => {
+  const person = await createPerson();
+  const writes = { call: "Write", args: { path: "a.txt", content: "x" } };
+  const model = await person.script([{ steps: [{ reply: [writes] }, { reply: [{ text: "done" }] }] }], {
+    repeat: true,
+  });
+  const written = () => existsSync(join(person.cwd, "a.txt"));
+  const ask = (...args: string[]) => person.type(["-p", "go", "--model", model, ...args]);
+  const saved = ({ stderr }: { stderr: string }) => /run saved as (\S+)/.exec(stderr)![1]!;
+  const reading = saved(await ask("--mode", "read-only"));
+  expect((await ask("--resume", reading, "--output-format", "stream-json")).stdout).toContain("read-only");
+  const planning = saved(await ask("--mode", "auto", "--agent", "plan"));
+  expect(saved(await ask("--resume", planning, "--mode", "auto"))).toBe(planning);
+  expect(written()).toBe(false);
+  expect(saved(await ask("--resume", planning, "--mode", "auto", "--agent", "build"))).toBe(planning);
+  expect(written()).toBe(true);
+});
+
 test.each([
   [["-p", ""], "-p takes a prompt"],
+  [["-p", "x", "--agent", "nobody"], 'there is no agent "nobody"; one of build, plan'],
+  [["-p", "x", "--mode", "yolo"], "--mode takes one of auto, review, read-only"],
   [["-p", "x", "-f", "missing.txt"], "missing.txt"],
   [["-p", "x", "--allowed-tools", "Nope"], "Nope"],
   [["-p", "x", "--output-format", "xml"], "--output-format"],

@@ -17,25 +17,18 @@ import {
   routeOf,
   suggestModels,
 } from "@chimera/agent/providers";
-import { allowedTools, localWorkspace, resolveTools } from "@chimera/agent/tools";
+import { allowedTools, localWorkspace } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import {
-  type Agent,
-  createSessions,
-  createSlashPalette,
-  recoverRestores,
-  SessionError,
-  sessionSummaries,
-} from "@chimera/session";
+import { type Agent, createSessions, createSlashPalette, recoverRestores, sessionSummaries } from "@chimera/session";
 import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import type { Config } from "./config/read-config.js";
 import { createEffort } from "./effort.js";
-import type { AgentParts, StartedExtension } from "./extension.js";
 import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
-import type { Profile } from "./profile.js";
+import type { AgentParts, Profile, StartedExtension } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
+import { requireTools } from "./require-names.js";
 
 interface AgentSources {
   readonly profile: Profile;
@@ -101,7 +94,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   });
   const acp = async () => {
     const { acpServer } = await import("./serve/acp.js");
-    const { cwd, values } = config;
+    const { cwd } = config;
     const historyLimit = values.acp_history;
     return acpServer({ profile, core: async () => core, extensions, cwd, forced: null, historyLimit, log });
   };
@@ -125,6 +118,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     prefix: profile.name,
     defaults: {
       model: values.model ?? defaultModel(env, chain),
+      agent: values.agent,
       maxSteps: values.max_steps,
       maxCostUsd: values.max_cost,
       allowedTools: values.allowed_tools,
@@ -188,21 +182,6 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
 // --- internal ---
 
 type Facts = typeof import("@chimera/agent/facts");
-
-/** A session held to a tool that it cannot have would have none at all, and not say why. */
-function requireTools(names: readonly string[], tools: readonly Tool[], permitted: readonly string[] | null): void {
-  try {
-    resolveTools(names, tools);
-  } catch (cause) {
-    throw new SessionError("invalid_setting", (cause as Error).message, { cause });
-  }
-  if (permitted === null) return;
-  // Tools of MCP servers are known by name alone.
-  const isPermitted = (name: string) => permitted.some((one) => one.toLowerCase() === name.toLowerCase());
-  const beyond = names.find((name) => name.toLowerCase().startsWith("mcp__") && !isPermitted(name));
-  if (beyond)
-    throw new SessionError("invalid_setting", `${beyond} is not among the tools this program was started with.`);
-}
 
 /** undefined where nothing is known of the model, or no provider can be reached for it. */
 function canThink(model: string, { factsOf }: Facts, route: (model: string) => Route): boolean | undefined {

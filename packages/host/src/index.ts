@@ -1,9 +1,8 @@
 /** `@chimera/host`: from a profile to a process. */
 export type { Command, Invocation, Program, Run } from "./command/command.js";
-export { completeCommands } from "./command/complete.js";
 export type { Flag, Flags, FlagValues } from "./command/flag.js";
-export { nearest } from "./command/nearest.js";
-export { isUsageError, UsageError } from "./command/usage-error.js";
+export { completeCommands } from "./command/help.js";
+export { isUsageError, nearest, UsageError } from "./command/usage-error.js";
 export type { RunningCore } from "./compose.js";
 export { configFlags } from "./config/flags.js";
 export { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from "./config/keys.js";
@@ -19,6 +18,11 @@ export {
   variableOf,
 } from "./config/resolve.js";
 export { HostError, type HostErrorCode, isHostError } from "./errors.js";
+export { createLog, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
+export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
+export { createMain } from "./main.js";
+export { type OpenCore, openCore } from "./open-core.js";
+export { type Paths, resolvePaths } from "./paths.js";
 export type {
   AcpPeer,
   AgentParts,
@@ -26,13 +30,8 @@ export type {
   ProgramExtension,
   ServingProgram,
   StartedExtension,
-} from "./extension.js";
-export { createLog, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
-export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
-export { createMain } from "./main.js";
-export { type OpenCore, openCore } from "./open-core.js";
-export { type Paths, resolvePaths } from "./paths.js";
+} from "./profile.js";
 export { envName, type Profile } from "./profile.js";
 export { SESSION_FLAGS, serveCommands } from "./serve/command.js";
-export { readServerToken } from "./serve/server-token.js";
+export { readServerToken } from "./serve/http-access.js";
 export { untilEnd } from "./serve/until-end.js";

@@ -1,10 +1,8 @@
 /** From a program to a process: argv in, exit code out. */
 import type { Command, Program } from "./command/command.js";
-import { completeCommand } from "./command/complete.js";
-import { commandHelp, programHelp } from "./command/help.js";
-import { nearest } from "./command/nearest.js";
+import { commandHelp, completeCommand, programHelp } from "./command/help.js";
 import { parseCommand } from "./command/parse.js";
-import { isUsageError } from "./command/usage-error.js";
+import { isUsageError, nearest } from "./command/usage-error.js";
 import { tellVersion } from "./version.js";
 
 const MINIMUM_NODE = [20, 19] as const;

@@ -1,10 +1,14 @@
 /** From what was typed, the environment and the config files to a core in this process. The core itself is loaded on first use. */
+import { statSync } from "node:fs";
+import { UsageError } from "./command/usage-error.js";
 import type { RunningCore } from "./compose.js";
+import { readNamedFile } from "./config/config-file.js";
+import { CONFIG_KEYS } from "./config/keys.js";
 import { type Config, type ConfigSource, readConfig } from "./config/read-config.js";
-import type { ExtensionContext, StartedExtension } from "./extension.js";
+import { settingOf } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
-import { openLog } from "./log/open-log.js";
-import { requireNamed } from "./require-named.js";
+import { openLog } from "./log/log-file.js";
+import type { ExtensionContext, StartedExtension } from "./profile.js";
 
 /** A person is waiting: only trouble is logged, and the session stays however long they think. */
 const IN_PROCESS = { log_level: "warn", session_ttl: 0 } as const;
@@ -42,4 +46,35 @@ export async function startExtensions(
     process.stderr.write(`[${profile.name}] ${warning}\n`);
   }
   return started;
+}
+
+/** What was typed or configured by name must be there: a mistake is reported before anything starts. */
+export async function requireNamed(config: Config): Promise<void> {
+  const { agent, allowed_tools, mcp } = config.values;
+  if (mcp !== null) requireJson(settingOf(config, "mcp")?.from ?? "mcp", mcp);
+  if (agent === CONFIG_KEYS.agent.default && allowed_tools === null) return;
+  const { requireNames } = await import("./require-names.js");
+  await requireNames(config);
+}
+
+// --- internal ---
+
+function requireJson(source: string, path: string): void {
+  // A pipe can be read once, and that is the agent's to do.
+  if (isPipe(path)) return;
+  const text = readNamedFile(source, path);
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${source}: ${path} is not JSON: ${(error as Error).message.split("\n", 1)[0]}`);
+  }
+}
+
+/** What cannot be looked at cannot be read either, and that is told in its own words. */
+function isPipe(path: string): boolean {
+  try {
+    return statSync(path).isFIFO();
+  } catch {
+    return false;
+  }
 }

@@ -1,8 +1,13 @@
 /** What makes a program: its name, its defaults and what it adds. otter and ferret differ in nothing else. */
+import type { AcpServer, AcpServerOptions, Extension } from "@chimera/acp-server";
+import type { CodingAgentOptions } from "@chimera/agent/agents";
 import type { Chain } from "@chimera/agent/providers";
-import type { Flags } from "./command/flag.js";
+import type { OptionOrders, OwnedSession, Settings, SlashCommand } from "@chimera/session";
+import type { Flags, FlagValues } from "./command/flag.js";
 import type { ConfigKey } from "./config/keys.js";
-import type { ProgramExtension } from "./extension.js";
+import type { ResolvedConfig } from "./config/resolve.js";
+import type { Log } from "./log/log.js";
+import type { Paths } from "./paths.js";
 
 export interface Profile {
   /** The command's name, and the prefix of its session ids. */
@@ -27,3 +32,58 @@ export interface Profile {
 export function envName(profile: Profile, suffix: string): string {
   return `${profile.name.toUpperCase()}_${suffix}`;
 }
+
+/**
+ * What a program adds to the core it shares with the others: settings it starts with, a part in the agent, rows of the
+ * protocol, slash commands. A profile lists its extensions; nothing else knows which program it is.
+ */
+export interface ProgramExtension {
+  readonly name: string;
+  /** Throws a UsageError for flags that make no sense. Runs before `initialize` is answered: be light. */
+  start(context: ExtensionContext): StartedExtension;
+}
+
+export interface ExtensionContext {
+  readonly flags: FlagValues;
+  /** Every setting, the profile's own among them. */
+  readonly values: ResolvedConfig["values"];
+  /** The same in the directory of a session, whose project may want less; null: as no project has a say. */
+  under(cwd: string | null): ResolvedConfig;
+  readonly cwd: string;
+  readonly paths: Paths;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+}
+
+export interface StartedExtension {
+  /** Said on stderr before anything else happens. */
+  readonly warnings?: readonly string[];
+  /** Options that every session starts with. */
+  readonly options?: Settings["options"];
+  /** The values of those options from the strictest on: a session that is loaded keeps the stricter of its log and of these. */
+  readonly orders?: OptionOrders;
+  /** Directories that every session has besides its own. */
+  readonly directories?: readonly string[];
+  /** Its part in the protocol. */
+  readonly protocol?: Extension;
+  readonly commands?: readonly SlashCommand[];
+  /** Its part in the agent; what is heavy is loaded here, with the core. */
+  agent?(): Promise<AgentParts>;
+  /** Called with every session that is loaded. */
+  onLoad?(session: OwnedSession, program: ServingProgram): void;
+  /** Called when one was unloaded, and waited for: what was started for it ends here. */
+  onUnload?(sessionId: string): Promise<void>;
+}
+
+/** What a transport of an extension is made of. */
+export interface ServingProgram {
+  /** How to serve ACP as this program does, on any two streams. */
+  acp(): Promise<(peer: AcpPeer) => AcpServer>;
+  /** Adds an approver to the session, until it is detached. */
+  attach(): { detach(): void };
+}
+
+/** The other end of an ACP connection. */
+export type AcpPeer = Pick<AcpServerOptions, "input" | "output" | "origin" | "admit">;
+
+export type AgentParts = Pick<CodingAgentOptions, "confine" | "classify" | "narrow" | "mcpNetwork" | "tools">;

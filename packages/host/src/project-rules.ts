@@ -39,7 +39,7 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
     },
     flags(cwd) {
       try {
-        return safetyFlags(read(cwd).values);
+        return startFlags(read(cwd));
       } catch {
         // The next turn says what is wrong with the file; a session can be looked at and undone until then.
         return MODE_FLAGS["read-only"];
@@ -50,6 +50,20 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
 }
 
 // --- internal ---
+
+/** A mode that was typed or is in the environment holds as it is; one in the user's file only takes away from what `safety` allows. */
+function startFlags(config: ResolvedConfig): Flags {
+  const { mode } = config.values;
+  if (mode === null) return safetyFlags(config.values);
+  if (settingOf(config, "mode")?.layer !== "user") return MODE_FLAGS[mode];
+  const [wanted, allowed] = [MODE_FLAGS[mode], safetyFlags(config.values)];
+  if (wanted.readOnly || allowed.readOnly) return MODE_FLAGS["read-only"];
+  return {
+    autoApproveWrites: wanted.autoApproveWrites && allowed.autoApproveWrites,
+    autoApproveExecute: wanted.autoApproveExecute && allowed.autoApproveExecute,
+    readOnly: false,
+  };
+}
 
 /** Read-only wins: then nothing is approved in advance, whatever the other two say. */
 function safetyFlags(values: ConfigValues): Flags {

@@ -65,6 +65,27 @@ describe("sessions in this process", () => {
     expect(logsOf(opened.config)).toContainEqual(expect.stringMatching(/^otter-/));
   });
 
+  it.each([
+    ["read-only", {}, {}, "read-only"],
+    ["auto", {}, {}, "review"],
+    ["auto", { require_approval_for_writes: false, require_approval_for_execute: false }, {}, "auto"],
+    [
+      "auto",
+      { require_approval_for_writes: false, require_approval_for_execute: false },
+      { read_only: true },
+      "read-only",
+    ],
+  ])("mode %s in the user's file only takes away from what safety allows", async (mode, safety, theirs, opensIn) => {
+    const home = await makeHome();
+    await mkdir(join(home, ".chimera"), { recursive: true });
+    await writeFile(join(home, ".chimera", "config.json"), JSON.stringify({ mode, safety }));
+    const cwd = await makeProject(home, { safety: theirs });
+    expect((await (await open(home)).core.sessions.create({ cwd })).mode).toBe(opensIn);
+    const typed = await open(home, { mode: "auto", agent: "plan" });
+    const session = await typed.core.sessions.create({ cwd });
+    expect([session.mode, session.settings.agent]).toEqual(["auto", "plan"]);
+  });
+
   /** The journal of an undo that looks interrupted. */
   async function beginUndo({ paths }: Config, home: string, id: string): Promise<string> {
     const journal = join(paths.snapshots, id, "restore.json");

@@ -1,7 +1,7 @@
 /** A running server as this package talks to it: JSON requests that fail with words, and its event streams. */
 import { startOf } from "@chimera/acp-schema/text";
 import { CliError } from "../errors.js";
-import { plainLine } from "../terminal/plain.js";
+import { plainLine } from "../terminal/text.js";
 
 export interface Server {
   readonly url: string;

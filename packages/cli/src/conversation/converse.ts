@@ -3,18 +3,16 @@
  * called from here, so several of these, and editors, may share a session.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { endsTurn, type SessionRecord } from "@chimera/acp-schema/events";
+import { endsTurn, type SessionRecord, SessionRecordSchema } from "@chimera/acp-schema/events";
 import type { SessionClient } from "../client/client.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
-import { plainLine } from "../terminal/plain.js";
+import { wrap } from "../terminal/markdown.js";
 import type { Style } from "../terminal/style.js";
-import { wrap } from "../terminal/wrap.js";
+import { plainLine } from "../terminal/text.js";
 import { type LocalActions, listCommands, runLocalCommand, withLocalCommands } from "./local-commands.js";
-import { createPast, type Past } from "./past.js";
 import { createQuestions } from "./questions.js";
-import { readable } from "./readable.js";
 import type { Screen, ScreenEvents } from "./screen.js";
-import { createTurns } from "./turns.js";
+import { createPast, createTurns, type Past } from "./turns.js";
 import { createView } from "./view.js";
 
 /** A second Ctrl-C within this time leaves. */
@@ -37,7 +35,7 @@ export interface ConversationOptions {
 }
 
 /** How it ended: with an exit code, or in favour of another session. */
-export type Ending = { readonly exit: number } | { readonly next: SessionClient };
+type Ending = { readonly exit: number } | { readonly next: SessionClient };
 
 export async function converse(options: ConversationOptions): Promise<Ending> {
   const { client, style, clock } = options;
@@ -174,4 +172,18 @@ async function tick(signal: AbortSignal, onTick: () => void): Promise<void> {
     await delay(TICK_MS, undefined, { signal }).catch(() => {});
     if (!signal.aborted) onTick();
   }
+}
+
+/** More turns than any conversation has; a number beyond it is no turn's. */
+const MOST_TURNS = 1_000_000;
+
+/**
+ * The record when it is as it should be; otherwise one of no known type in its place, which every reader passes over: logs may be older or
+ * newer than this release, and a server may be anybody's.
+ */
+function readable(record: SessionRecord): SessionRecord {
+  const { issues } = SessionRecordSchema["~standard"].validate(record) as { issues?: unknown };
+  if (issues === undefined && (record.turn ?? 0) < MOST_TURNS) return record;
+  const { seq, id, ts } = record;
+  return { seq, id, ts, turn: null, type: "unreadable", metadata: {} } as unknown as SessionRecord;
 }

@@ -1,6 +1,6 @@
 /** Slash commands about this conversation rather than about the session; they are answered here. */
 import type { PaletteRow } from "../client/client.js";
-import { plainLine } from "../terminal/plain.js";
+import { plainLine } from "../terminal/text.js";
 
 export interface LocalActions {
   leave(): void;
@@ -10,39 +10,30 @@ export interface LocalActions {
 }
 
 interface LocalCommand extends PaletteRow {
-  /** False when it was not meant for us after all. */
-  run(actions: LocalActions, argument: string | undefined): boolean | Promise<boolean>;
+  /** Without an argument it is the session's. */
+  readonly needsArgument?: boolean;
+  run(actions: LocalActions, argument: string): void | Promise<void>;
 }
 
 const COMMANDS: readonly LocalCommand[] = [
   {
     name: "help",
     description: "List the commands",
-    run: ({ help }) => {
-      help();
-      return true;
-    },
+    run: ({ help }) => help(),
   },
   {
     name: "new",
     description: "Start a new session; what this one did to files can then no longer be undone",
-    run: ({ open }) => open(null).then(() => true),
+    run: ({ open }) => open(null),
   },
   {
     name: "resume",
     description: "Go on with another session: /resume <id>",
-    run: ({ open }, id) => (id === undefined ? false : open(id).then(() => true)),
+    needsArgument: true,
+    run: ({ open }, id) => open(id),
   },
-  ...["exit", "quit"].map(
-    (name): LocalCommand => ({
-      name,
-      description: "Leave",
-      run: ({ leave }) => {
-        leave();
-        return true;
-      },
-    }),
-  ),
+  { name: "exit", description: "Leave", run: ({ leave }) => leave() },
+  { name: "quit", description: "Leave", run: ({ leave }) => leave() },
 ];
 
 /** The session's commands and ours, which come before its own of the same name. */
@@ -52,8 +43,11 @@ export function withLocalCommands(rows: readonly PaletteRow[]): PaletteRow[] {
 
 /** Runs what was typed when it is one of ours; false when it is for the session. */
 export async function runLocalCommand(entry: string, actions: LocalActions): Promise<boolean> {
-  const [, name, argument] = /^\/(\S+)(?:\s+(\S+))?\s*$/.exec(entry) ?? [];
-  return (await COMMANDS.find((command) => command.name === name)?.run(actions, argument)) ?? false;
+  const [, name, argument = ""] = /^\/(\S+)(?:\s+(\S+))?\s*$/.exec(entry) ?? [];
+  const command = COMMANDS.find((one) => one.name === name);
+  if (!command || (command.needsArgument && argument === "")) return false;
+  await command.run(actions, argument);
+  return true;
 }
 
 export function listCommands(commands: readonly PaletteRow[]): string {

@@ -1,8 +1,8 @@
 /** Permission requests that wait for an answer, one at a time; other clients may answer them too. */
 import type { Decision, Metadata, SessionRecord } from "@chimera/acp-schema/events";
+import { wrap } from "../terminal/markdown.js";
 import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
-import { wrap } from "../terminal/wrap.js";
 
 export interface Questions {
   /** The answers that the question on the screen takes; null when none is asked. */

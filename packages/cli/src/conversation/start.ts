@@ -1,16 +1,20 @@
 /** Runs conversations one after the other, until somebody leaves: `/new` and `/resume` open the next. */
 import { join } from "node:path";
-import { type Invocation, resolvePaths } from "@chimera/host";
+import { type Invocation, openCore, readConfig, readServerToken, resolvePaths, UsageError } from "@chimera/host";
+import { requireOperand } from "../actions.js";
 import type { SessionClient } from "../client/client.js";
+import { createSession, newestOrNew, remoteClient } from "../client/remote.js";
+import { createServer } from "../client/server.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
+import { openSession, readRunFlags, type SessionChoice } from "../open-session.js";
 import { styleFor } from "../output.js";
 import type { Style } from "../terminal/style.js";
 import { type ConversationOptions, converse } from "./converse.js";
 import { openInputHistory } from "./input-history.js";
-import { createLineScreen, createLineSource } from "./line-screen.js";
+import { createLineScreen, createLineSource } from "./screen.js";
 import { createTerminalScreen } from "./terminal-screen.js";
 
-export interface Opener {
+interface Opener {
   /** The session that was asked for when the program was started. */
   readonly first: SessionClient;
   /** Another one by its id, or with null a new one. */
@@ -22,11 +26,11 @@ export interface Opener {
 }
 
 /** Whether there is a terminal that can be drawn on, and somebody to read it. */
-export function hasTerminal({ process }: Invocation): boolean {
+function hasTerminal({ process }: Invocation): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true && process.env["TERM"] !== "dumb";
 }
 
-export async function startConversation(invocation: Invocation, opener: Opener): Promise<number> {
+async function startConversation(invocation: Invocation, opener: Opener): Promise<number> {
   const { process, profile } = invocation;
   const style = styleFor(invocation);
   const path = join(resolvePaths(process.env).root, "history", `${profile.name}.jsonl`);
@@ -57,6 +61,40 @@ export async function startConversation(invocation: Invocation, opener: Opener):
     await client.close();
     await history.flush();
   }
+}
+
+/** `otter` alone: a conversation with a session of this process. */
+export async function converseHere(invocation: Invocation): Promise<number> {
+  const flags = readRunFlags(invocation);
+  const { core, config } = await openCore(invocation);
+  const approves = invocation.process.stdin.isTTY === true;
+  const { cwd } = config;
+  const persist = config.values.save;
+  const open = (choice: SessionChoice) => openSession(invocation, core, choice, approves);
+  try {
+    return await startConversation(invocation, {
+      approves,
+      remembers: persist,
+      first: await open({ ...flags, cwd, persist }),
+      open: (id) => open({ cwd, last: false, persist, ...(id === null ? { typed: flags.typed } : { resume: id }) }),
+    });
+  } finally {
+    await core.close();
+  }
+}
+
+/** `attach`: the same conversation, with a session of a server that runs elsewhere. */
+export async function attach(invocation: Invocation): Promise<number> {
+  const { operands, process } = invocation;
+  const url = parseServerUrl(requireOperand(invocation, "a server: attach http://127.0.0.1:5173"));
+  const server = createServer(url, readServerToken(invocation, readConfig(invocation)));
+  const id = operands[1] ?? (await newestOrNew(server));
+  return startConversation(invocation, {
+    approves: process.stdin.isTTY === true,
+    remembers: true,
+    first: await remoteClient(server, id),
+    open: async (other) => remoteClient(server, other ?? (await createSession(server))),
+  });
 }
 
 // --- internal ---
@@ -90,4 +128,11 @@ function greetingOf({ profile }: Invocation, client: SessionClient): string[] {
   const { model, cwd, id, server } = client;
   const facts = [`${profile.name} ${profile.version}`, model, cwd, id, server && `at ${server}`].filter(Boolean);
   return [facts.join(" · "), "/help lists commands, Ctrl-C stops a turn"];
+}
+
+function parseServerUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url && (url.protocol === "http:" || url.protocol === "https:") && !url.username && !url.password)
+    return url.origin + url.pathname.replace(/\/+$/, "");
+  throw new UsageError(`${JSON.stringify(text)} is no address of a server: http://127.0.0.1:5173, for one`);
 }

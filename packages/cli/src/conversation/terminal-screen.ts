@@ -5,8 +5,8 @@
 import { clearScreenDown, createInterface, cursorTo, moveCursor } from "node:readline";
 import { Writable } from "node:stream";
 import stringWidth from "string-width";
-import { cut } from "../terminal/cut.js";
 import type { Style } from "../terminal/style.js";
+import { cut } from "../terminal/text.js";
 import type { Screen, ScreenEvents, ScreenState } from "./screen.js";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];

@@ -1,7 +1,9 @@
-/** Which turns are under way: from the log, and from prompts that the log has yet to show. */
+/** The turns of a session as a conversation sees them: those under way, and those before somebody joined. */
+import { foldConversation } from "@chimera/acp-schema/conversation";
 import { endsTurn, type SessionRecord } from "@chimera/acp-schema/events";
 
-export interface Turns {
+/** Which turns are under way: from the log, and from prompts that the log has yet to show. */
+interface Turns {
   /** A prompt has not been answered to its end. */
   readonly running: boolean;
   /** Or one is on its way. */
@@ -38,6 +40,44 @@ export function createTurns(): Turns {
       } finally {
         sending--;
       }
+    },
+  };
+}
+
+/** Turns shown to somebody who joins. */
+const SHOWN = 3;
+/** Turns kept until it is known which of them count; undone ones are among them. */
+const KEPT = 20;
+
+/** What happened before somebody joined: the last turns that still count, and what is open. */
+export interface Past {
+  add(record: SessionRecord): void;
+  /** The records to show, and how many turns there were before them. */
+  end(): { readonly records: readonly SessionRecord[]; readonly earlier: number };
+}
+
+export function createPast(): Past {
+  const conversation = foldConversation({ keep: "state" });
+  let kept: SessionRecord[] = [];
+  return {
+    add(record) {
+      conversation.apply(record);
+      kept.push(record);
+      if (record.type !== "user_message") return;
+      const oldest = conversation.turns.length - KEPT;
+      if (oldest > 0) kept = kept.filter(({ turn }) => turn !== null && turn >= oldest);
+    },
+    end() {
+      const hidden = conversation.hidden();
+      const visible = conversation.turns.filter(({ number }) => !hidden.has(number));
+      // A slash command asked no model, and is shown only among turns that did.
+      const answered = visible.filter(({ steps, ended }) => steps > 0 || !ended);
+      const first = answered.at(-SHOWN)?.number ?? 0;
+      const shown = new Set(visible.filter(({ number }) => number >= first).map(({ number }) => number));
+      return {
+        records: kept.filter(({ turn }) => turn !== null && shown.has(turn)),
+        earlier: answered.filter(({ number }) => number < first).length,
+      };
     },
   };
 }

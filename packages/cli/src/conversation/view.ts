@@ -1,18 +1,17 @@
 /** Records of a session -> what a person sees of them. Prints whole lines, and says what to show while something runs. */
 import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
-import { renderDiff } from "../terminal/diff.js";
 import { createMarkdownStream } from "../terminal/markdown.js";
-import { plain, plainLine } from "../terminal/plain.js";
 import type { Style } from "../terminal/style.js";
+import { plain, plainLine } from "../terminal/text.js";
 
-export interface View {
+interface View {
   apply(record: SessionRecord): void;
   /** What is going on at the end of the log, in a few words. */
   label(now: number): string;
 }
 
-export interface ViewOptions {
+interface ViewOptions {
   readonly style: Style;
   readonly print: (text: string) => void;
   /** Columns to wrap text at; undefined: never. */
@@ -195,4 +194,26 @@ function formatDuration(ms: number): string {
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)}m ${String(seconds % 60).padStart(2, "0")}s`;
+}
+
+/** Longer diffs are summed up: the files tell the rest. */
+const MOST_LINES = 40;
+
+/** A unified diff, coloured, and cut when it is long; nothing where nothing changed. */
+function renderDiff(diff: string, style: Style): string[] {
+  const all = plain(diff).split("\n");
+  // What stands before the first hunk names the file, which the tool's own line does.
+  const start = all.findIndex((line) => line.startsWith("@@"));
+  if (start < 0) return [];
+  const lines = all.slice(start).filter((line) => !line.startsWith("\\ "));
+  while (lines.at(-1)?.trim() === "") lines.pop();
+  const shown = lines.slice(0, MOST_LINES).map((line) => paintOf(line, style)(line));
+  const hidden = lines.length - shown.length;
+  return hidden > 0 ? [...shown, style.dim(`… ${hidden} more lines`)] : shown;
+}
+
+function paintOf(line: string, style: Style): (text: string) => string {
+  if (line.startsWith("+")) return style.green;
+  if (line.startsWith("-")) return style.red;
+  return line.startsWith("@@") ? style.cyan : style.dim;
 }

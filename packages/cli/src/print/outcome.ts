@@ -1,5 +1,7 @@
-/** The answer to one prompt, folded from the records of its turn. */
+/** The answer to one prompt, folded from the records of its turn, and how `-p` writes it. */
 import type { SessionRecord } from "@chimera/acp-schema/events";
+import { asShown } from "@chimera/acp-schema/parts";
+import { UsageError } from "@chimera/host";
 
 export interface Outcome {
   output: string;
@@ -12,7 +14,7 @@ export interface Outcome {
   overBudget: boolean;
 }
 
-export interface OutcomeFold {
+interface OutcomeFold {
   /** True when this was the turn's last record. */
   apply(record: SessionRecord): boolean;
   readonly outcome: Outcome;
@@ -54,7 +56,53 @@ export function createOutcomeFold(): OutcomeFold {
   };
 }
 
+interface RunFacts {
+  readonly model: string;
+  /** Null when the run is not kept. */
+  readonly runId: string | null;
+}
+
+/** The answer as text, as one JSON object, or every record of the turn as a line of JSON. */
+export interface OutputFormat {
+  record(record: SessionRecord): string;
+  result(outcome: Outcome, facts: RunFacts, turn: number): string;
+}
+
+const nothing = () => "";
+
+const FORMATS: Readonly<Record<string, OutputFormat>> = {
+  text: {
+    record: nothing,
+    result: ({ output }) => (output === "" || output.endsWith("\n") ? output : `${output}\n`),
+  },
+  json: {
+    record: nothing,
+    result: (outcome, facts) => line(resultOf(outcome, facts)),
+  },
+  "stream-json": {
+    record: (record) => {
+      const { type, turn, metadata } = asShown(record);
+      return line({ type, turn, data: metadata });
+    },
+    result: (outcome, facts, turn) => line({ type: "result", turn, data: resultOf(outcome, facts) }),
+  },
+};
+
+export function parseFormat(name: string): OutputFormat {
+  const format = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
+  if (format) return format;
+  throw new UsageError(`--output-format takes one of ${Object.keys(FORMATS).join(", ")}, not ${JSON.stringify(name)}`);
+}
+
 // --- internal ---
 
 /** The call an agent shows when it asks whether to spend more. */
 const BUDGET_TOOL = "continue_over_budget";
+
+function resultOf({ output, steps, cost, success, error }: Outcome, { model, runId }: RunFacts) {
+  return { output, steps, cost, success, model, ...(runId && { run_id: runId }), ...(error && { error }) };
+}
+
+function line(value: unknown): string {
+  return `${JSON.stringify(value)}\n`;
+}

@@ -4,15 +4,12 @@ import type { Metadata } from "@chimera/acp-schema/events";
 import { type Invocation, openCore, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
-import { openSession } from "../open-session.js";
+import { openSession, type RunFlags, readRunFlags } from "../open-session.js";
 import { styleFor } from "../output.js";
 import { complain } from "../reported.js";
-import { type RunFlags, readRunFlags } from "../run-flags.js";
 import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
-import { type OutputFormat, parseFormat } from "./formats.js";
-import { createOutcomeFold, type Outcome } from "./outcome.js";
-import { hasInput, pipedInput } from "./piped-input.js";
-import { type PromptFile, promptBlocks, readPromptFiles } from "./prompt-files.js";
+import { createOutcomeFold, type Outcome, type OutputFormat, parseFormat } from "./outcome.js";
+import { hasInput, type PromptFile, pipedInput, promptBlocks, readPromptFiles } from "./prompt-files.js";
 
 export async function print(invocation: Invocation): Promise<number> {
   const { profile, process } = invocation;

@@ -1,5 +1,5 @@
 /** Files given with a prompt: each in a block of its own before it, so that the model can tell them apart. */
-import { createReadStream } from "node:fs";
+import { createReadStream, fstatSync } from "node:fs";
 import { resolve } from "node:path";
 import type { PromptBlock } from "@chimera/acp-schema/events";
 import { UsageError } from "@chimera/host";
@@ -16,7 +16,7 @@ export interface PromptFile {
   readonly truncated: boolean;
 }
 
-export interface PromptFilesOptions {
+interface PromptFilesOptions {
   readonly paths: readonly string[];
   readonly cwd: string;
   readonly stdin: AsyncIterable<Buffer | string>;
@@ -44,7 +44,44 @@ export function promptBlocks(prompt: string, files: readonly PromptFile[]): Prom
   return [...files.map((file) => ({ type: "text", text: fileBlock(file) })), { type: "text", text: prompt }];
 }
 
+interface PipedStdin extends AsyncIterable<Buffer | string> {
+  readonly fd: number;
+  once(event: "readable" | "end", listener: () => void): unknown;
+  off(event: "readable" | "end", listener: () => void): unknown;
+}
+
+/** What stdin is: `none` for a terminal or a device, `meant` for a pipe or file, `perhaps` for anything else. */
+export function pipedInput({ fd }: { readonly fd: number }): "none" | "meant" | "perhaps" {
+  try {
+    const stat = fstatSync(fd);
+    if (stat.isFIFO() || stat.isFile()) return "meant";
+    return stat.isSocket() ? "perhaps" : "none";
+  } catch {
+    return "none";
+  }
+}
+
+/** Resolves to whether there is something to read, or an end, within the time a socket is given. */
+export function hasInput(stdin: PipedStdin): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (present: boolean) => {
+      clearTimeout(timer);
+      stdin.off("readable", onReadable);
+      stdin.off("end", onEnd);
+      resolve(present);
+    };
+    const onReadable = () => settle(true);
+    const onEnd = () => settle(false);
+    const timer = setTimeout(() => settle(false), SOCKET_PATIENCE_MS);
+    stdin.once("readable", onReadable);
+    stdin.once("end", onEnd);
+  });
+}
+
 // --- internal ---
+
+/** A socket is what another program leaves open without meaning it; a shell's pipe or a file is meant. */
+const SOCKET_PATIENCE_MS = 1000;
 
 async function readUpTo(source: AsyncIterable<Buffer | string>, room: number, path: string) {
   const chunks: Buffer[] = [];

@@ -2,9 +2,9 @@
 import type { Invocation } from "@chimera/host";
 import { stats } from "@chimera/run-reports";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
-import { printJson, printLines } from "../output.js";
+import { printJson, printLines, printTable } from "../output.js";
+import { MODELS } from "../sessions/cost.js";
 import { openStore } from "../store.js";
-import { renderTable } from "../terminal/table.js";
 
 export async function showStats(invocation: Invocation): Promise<number> {
   const { flags, profile } = invocation;
@@ -41,18 +41,8 @@ export async function showStats(invocation: Invocation): Promise<number> {
   );
   const models = Object.entries(figures.by_model);
   if (models.length > 0) {
-    printLines(invocation, [
-      "",
-      ...(await renderTable(
-        [
-          { title: "MODEL", cell: ([name]) => name },
-          { title: "RUNS", align: "right", cell: ([, of]) => String(of.runs) },
-          { title: "TOKENS", align: "right", cell: ([, of]) => String(of.tokens) },
-          { title: "COST", align: "right", cell: ([, of]) => dollars(of.cost_usd) },
-        ],
-        models,
-      )),
-    ]);
+    printLines(invocation, [""]);
+    await printTable(invocation, MODELS, models);
   }
   return 0;
 }

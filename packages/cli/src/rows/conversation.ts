@@ -1,8 +1,7 @@
 /** Conversations: with a session of this process, one answer with -p, or with a running server's. */
-import type { Command, Invocation } from "@chimera/host";
+import { type Command, type Flags, type Invocation, SESSION_FLAGS } from "@chimera/host";
+import { loaded } from "../actions.js";
 import { NO_COLOR_FLAG } from "../flags.js";
-import { loaded } from "./loaded.js";
-import { RUN_FLAGS } from "./run-flags.js";
 
 export function conversationCommand(name: string): Command {
   return {
@@ -36,7 +35,7 @@ export function attachCommand(name: string): Command {
       ...NO_COLOR_FLAG,
     },
     example: `${name} attach http://127.0.0.1:5173`,
-    load: loaded(async () => (await import("../conversation/attach.js")).attach),
+    load: loaded(async () => (await import("../conversation/start.js")).attach),
   };
 }
 
@@ -52,5 +51,23 @@ async function print(invocation: Invocation): Promise<number> {
 }
 
 async function converse(invocation: Invocation): Promise<number> {
-  return (await import("../conversation/local.js")).converseHere(invocation);
+  return (await import("../conversation/start.js")).converseHere(invocation);
 }
+
+/** The flags of a run, for `-p` and for the conversation. What they mean is read when one starts. */
+const RUN_FLAGS: Flags = {
+  print: { type: "string", short: "p", value: "<prompt>", help: "Answer one prompt and exit; - reads it from stdin" },
+  file: {
+    type: "string",
+    short: "f",
+    multiple: true,
+    value: "<path>",
+    help: "Put a file before the prompt; - is stdin (repeatable)",
+  },
+  "output-format": { type: "string", value: "<format>", help: "With -p: text (default), json or stream-json" },
+  resume: { type: "string", value: "<id>", help: "Go on with a session" },
+  continue: { type: "boolean", short: "c", help: "Go on with the last session of this directory" },
+  title: { type: "string", value: "<title>", help: "Name the session" },
+  ...SESSION_FLAGS,
+  ...NO_COLOR_FLAG,
+};

@@ -1,7 +1,7 @@
 /** `stats`, `share`, `export`, `import`: what was run, for others. */
 import type { Command } from "@chimera/host";
+import { loaded } from "../actions.js";
 import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, SINCE_FLAG } from "../flags.js";
-import { loaded } from "./loaded.js";
 
 export function reportCommands(name: string): Command[] {
   return [
@@ -64,7 +64,7 @@ export function reportCommands(name: string): Command[] {
         ...JSON_FLAG,
       },
       example: `${name} export otter-20260425T120300-aaaa1111 --output run.json`,
-      load: loaded(async () => (await import("../transfer/export.js")).exportSession),
+      load: loaded(async () => (await import("../reports/export.js")).exportSession),
     },
     {
       name: "import",
@@ -77,7 +77,7 @@ export function reportCommands(name: string): Command[] {
         ...JSON_FLAG,
       },
       example: `${name} import run.json`,
-      load: loaded(async () => (await import("../transfer/import.js")).importSession),
+      load: loaded(async () => (await import("../reports/import.js")).importSession),
     },
   ];
 }

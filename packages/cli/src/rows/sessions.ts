@@ -1,8 +1,7 @@
-/** `sessions`: what was run, and what it cost. */
+/** `sessions`, `undo` and `redo`: what was run, what it cost, and taking it back. */
 import type { Command, Flags } from "@chimera/host";
-import type { Action } from "../actions.js";
+import { type Action, loaded, loadedAction } from "../actions.js";
 import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, NO_COLOR_FLAG, SINCE_FLAG } from "../flags.js";
-import { loaded } from "./loaded.js";
 
 const TWICE: Flags = alsoSpelled(
   {
@@ -28,11 +27,29 @@ export function sessionsCommand(name: string): Command {
       ...NO_COLOR_FLAG,
     },
     example: `${name} sessions list --since 7d`,
-    load: loaded(async () => {
-      const { runAction } = await import("../actions.js");
-      return (invocation) => runAction(invocation, ACTIONS, "list");
-    }),
+    load: loadedAction(ACTIONS, "list"),
   };
+}
+
+const REWIND_FLAGS: Flags = {
+  steps: { type: "string", short: "n", value: "<n>", help: "How many turns (default 1)" },
+  force: { type: "boolean", help: "Also overwrite files that somebody else has changed since" },
+  "dry-run": { type: "boolean", help: "Tell what would happen; change nothing" },
+  cwd: { type: "string", value: "<dir>", help: "Whose last session, when no id is given (default: this directory's)" },
+  ...JSON_FLAG,
+};
+
+export function rewindCommands(name: string): Command[] {
+  return (["undo", "redo"] as const).map((direction) => ({
+    name: direction,
+    summary:
+      direction === "undo" ? "Take a session's last turns back, files too" : "Bring undone turns back, files too",
+    operands: "[<id>]",
+    maxOperands: 1,
+    flags: REWIND_FLAGS,
+    example: `${name} ${direction} --steps 2`,
+    load: loaded(async () => (await import("../sessions/change.js")).rewind(direction)),
+  }));
 }
 
 // --- internal ---
@@ -43,7 +60,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   cost: { load: async () => (await import("../sessions/cost.js")).showCost },
   rename: {
     maxOperands: Number.POSITIVE_INFINITY,
-    load: async () => (await import("../sessions/rename.js")).renameSession,
+    load: async () => (await import("../sessions/change.js")).renameSession,
   },
   search: {
     maxOperands: Number.POSITIVE_INFINITY,

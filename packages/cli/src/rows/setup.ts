@@ -1,8 +1,7 @@
 /** What there is and how it is set up: models, tools, agents, commands, init, config, doctor, audit, completions. */
 import { type Command, configFlags, type Flags } from "@chimera/host";
-import type { Action } from "../actions.js";
+import { type Action, loaded, loadedAction } from "../actions.js";
 import { JSON_FLAG, NO_COLOR_FLAG } from "../flags.js";
-import { loaded } from "./loaded.js";
 
 const CWD: Flags = { cwd: { type: "string", value: "<dir>", help: "As seen from there (default: this directory)" } };
 
@@ -17,14 +16,14 @@ export function setupCommands(name: string): Command[] {
         ...JSON_FLAG,
       },
       example: `${name} models`,
-      load: loaded(async () => (await import("../lists/models.js")).listModels),
+      load: loaded(async () => (await import("../setup/lists.js")).listModels),
     },
     {
       name: "tools",
       summary: "List the agent's tools",
       flags: JSON_FLAG,
       example: `${name} tools --json`,
-      load: loaded(async () => (await import("../lists/tools.js")).listTools),
+      load: loaded(async () => (await import("../setup/lists.js")).listTools),
     },
     {
       name: "agents",
@@ -33,24 +32,21 @@ export function setupCommands(name: string): Command[] {
       maxOperands: 2,
       flags: { ...CWD, ...JSON_FLAG },
       example: `${name} agents show plan`,
-      load: loaded(async () => {
-        const { runAction } = await import("../actions.js");
-        return (invocation) => runAction(invocation, AGENTS, "list");
-      }),
+      load: loadedAction(AGENTS, "list"),
     },
     {
       name: "commands",
       summary: "List the slash commands of a session here",
       flags: { ...CWD, ...JSON_FLAG },
       example: `${name} commands`,
-      load: loaded(async () => (await import("../lists/commands.js")).listCommands),
+      load: loaded(async () => (await import("../setup/lists.js")).listCommands),
     },
     {
       name: "init",
       summary: "Write a first configuration: review mode, asking before writes and commands",
       flags: {},
       example: `${name} init`,
-      load: loaded(async () => (await import("../setup/init.js")).writeFirstConfig),
+      load: loaded(async () => (await import("../setup/config.js")).writeFirstConfig),
     },
     {
       name: "config",
@@ -73,10 +69,7 @@ export function setupCommands(name: string): Command[] {
       maxOperands: 2,
       flags: JSON_FLAG,
       example: `${name} audit verify`,
-      load: loaded(async () => {
-        const { runAction } = await import("../actions.js");
-        return (invocation) => runAction(invocation, AUDIT, "verify");
-      }),
+      load: loadedAction(AUDIT, "verify"),
     },
     {
       name: "completions",
@@ -93,8 +86,8 @@ export function setupCommands(name: string): Command[] {
 // --- internal ---
 
 const AGENTS: Readonly<Record<string, Action>> = {
-  list: { load: async () => (await import("../lists/agents.js")).listAgents },
-  show: { maxOperands: 1, load: async () => (await import("../lists/agents.js")).showAgent },
+  list: { load: async () => (await import("../setup/agents.js")).listAgents },
+  show: { maxOperands: 1, load: async () => (await import("../setup/agents.js")).showAgent },
 };
 
 const AUDIT: Readonly<Record<string, Action>> = {

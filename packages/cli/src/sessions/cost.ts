@@ -2,9 +2,8 @@
 import type { Invocation } from "@chimera/host";
 import { type CostRollup, type CostRow, costRollup } from "@chimera/run-reports";
 import { choiceFlag, isSet, limitFlag, textFlag } from "../flags.js";
-import { printJson, printLines, screenWidth } from "../output.js";
+import { type Column, printJson, printLines, printTable } from "../output.js";
 import { openStore } from "../store.js";
-import { type Column, renderTable } from "../terminal/table.js";
 
 export async function showCost(invocation: Invocation): Promise<number> {
   const { flags, profile } = invocation;
@@ -21,13 +20,18 @@ export async function showCost(invocation: Invocation): Promise<number> {
   if (format === "json") {
     const { totals, filters, by_model, by_run } = rollup;
     printJson(invocation, { totals, filters, by_model, rows: by_run });
-  } else
-    printLines(
-      invocation,
-      format === "csv" ? csvLines(rollup.by_run) : await textLines(rollup, screenWidth(invocation)),
-    );
+  } else if (format === "csv") printLines(invocation, csvLines(rollup.by_run));
+  else await printText(invocation, rollup);
   return 0;
 }
+
+/** What the runs of each model cost. */
+export const MODELS: readonly Column<[name: string, CostRollup["by_model"][string]]>[] = [
+  { title: "MODEL", cell: ([name]) => name },
+  { title: "RUNS", align: "right", cell: ([, of]) => String(of.runs) },
+  { title: "TOKENS", align: "right", cell: ([, of]) => String(of.tokens) },
+  { title: "COST", align: "right", cell: ([, of]) => `$${of.cost_usd.toFixed(4)}` },
+];
 
 // --- internal ---
 
@@ -41,24 +45,12 @@ const RUNS: readonly Column<CostRow>[] = [
   { title: "OK", width: 3, cell: (row) => (row.success ? "yes" : "no") },
 ];
 
-async function textLines({ totals, by_model, by_run }: CostRollup, width: number | undefined): Promise<string[]> {
-  const models = await renderTable(
-    [
-      { title: "MODEL", cell: ([name]) => name },
-      { title: "RUNS", align: "right", cell: ([, of]) => String(of.runs) },
-      { title: "TOKENS", align: "right", cell: ([, of]) => String(of.tokens) },
-      { title: "COST", align: "right", cell: ([, of]) => `$${of.cost_usd.toFixed(4)}` },
-    ],
-    Object.entries(by_model),
-    width,
-  );
-  return [
-    ...(await renderTable(RUNS, by_run, width)),
-    "",
-    ...models,
-    "",
-    `total: ${totals.runs} ${totals.runs === 1 ? "run" : "runs"}, ${totals.tokens} tokens, $${totals.cost_usd.toFixed(4)}`,
-  ];
+async function printText(invocation: Invocation, { totals, by_model, by_run }: CostRollup): Promise<void> {
+  await printTable(invocation, RUNS, by_run);
+  printLines(invocation, [""]);
+  await printTable(invocation, MODELS, Object.entries(by_model));
+  const runs = `${totals.runs} ${totals.runs === 1 ? "run" : "runs"}`;
+  printLines(invocation, ["", `total: ${runs}, ${totals.tokens} tokens, $${totals.cost_usd.toFixed(4)}`]);
 }
 
 const CSV = [

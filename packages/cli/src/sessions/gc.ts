@@ -4,10 +4,8 @@ import { join } from "node:path";
 import { isStoreError } from "@chimera/event-store";
 import type { Invocation, Paths } from "@chimera/host";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import { isSet } from "../flags.js";
-import { printJson, printLines } from "../output.js";
+import { createProgress, type Progress, printReport } from "../output.js";
 import { openStore, type SessionStore } from "../store.js";
-import { createProgress, type Progress } from "../terminal/progress.js";
 
 /** Younger sessions may still be in use. */
 const YOUNG_MS = 24 * 3600_000;
@@ -33,14 +31,8 @@ export async function collectGarbage(invocation: Invocation): Promise<number> {
     snapshot_blobs_removed: report.blobsRemoved,
     bytes_freed: report.bytesFreed,
   };
-  if (isSet(invocation.flags, "json", "sessions")) printJson(invocation, result);
-  else {
-    printLines(invocation, [
-      `${empty} empty sessions, ${result.leftovers_removed} leftovers and ${report.blobsRemoved} snapshot blobs removed, ` +
-        `${report.bytesFreed} bytes freed`,
-    ]);
-  }
-  return 0;
+  const removed = `${empty} empty sessions, ${result.leftovers_removed} leftovers and ${report.blobsRemoved} snapshot blobs`;
+  return printReport(invocation, result, [`${removed} removed, ${report.bytesFreed} bytes freed`]);
 }
 
 // --- internal ---

@@ -5,9 +5,8 @@ import { type ListFilter, sessionPrefix } from "@chimera/event-store";
 import type { Invocation } from "@chimera/host";
 import { parseSince } from "@chimera/run-reports";
 import { isSet, limitFlag, textFlag } from "../flags.js";
-import { printJson, printLines, screenWidth } from "../output.js";
+import { type Column, printJson, printLines, printTable } from "../output.js";
 import { openStore } from "../store.js";
-import { type Column, renderTable } from "../terminal/table.js";
 
 const DEFAULT_LIMIT = 50;
 
@@ -24,7 +23,7 @@ export async function listSessions(invocation: Invocation): Promise<number> {
   const rows = sessions.map(({ id, summary }) => rowOf(summary, join(paths.eventlog, id)));
   if (isSet(flags, "json", "sessions")) printJson(invocation, rows);
   else {
-    printLines(invocation, await renderTable(columns(isSet(flags, "all-clis")), rows, screenWidth(invocation)));
+    await printTable(invocation, columns(isSet(flags, "all-clis")), rows);
     if (rows.length === 0) printLines(invocation, ["(no persisted sessions found)"]);
   }
   return 0;

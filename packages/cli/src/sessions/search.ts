@@ -1,12 +1,12 @@
 /** `sessions search`: which conversations spoke of something. */
+import { createJoin } from "@chimera/acp-schema/conversation";
 import { isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import type { LogEntry } from "@chimera/event-store";
 import { type Invocation, UsageError } from "@chimera/host";
 import { isSet, limitFlag, textFlag } from "../flags.js";
-import { printJson, printLines, styleFor } from "../output.js";
+import { createProgress, printJson, printLines, styleFor } from "../output.js";
 import { openStore } from "../store.js";
-import { plainLine } from "../terminal/plain.js";
-import { createProgress } from "../terminal/progress.js";
+import { plainLine } from "../terminal/text.js";
 import { askedSessions } from "./list.js";
 
 const DEFAULT_LIMIT = 20;
@@ -56,44 +56,40 @@ type Found = Pick<Hit, "turn" | "type" | "excerpt">;
 
 /** The first place; words that arrived in several deltas are found as the text they make up. */
 async function findIn(entries: AsyncIterable<LogEntry<SessionEvent>>, needle: string): Promise<Found | null> {
-  let said = "";
-  let turn: number | null = null;
-  for await (const entry of entries) {
-    if (isLost(entry)) continue;
-    const { event } = entry;
-    if (event.type === "text_delta") {
-      said = event.turn === turn ? said + event.metadata.text : event.metadata.text;
-      turn = event.turn;
-      continue;
+  const join = createJoin();
+  const look = (joined: ReturnType<typeof join.push>): Found | null => {
+    for (const record of joined) {
+      if (isLost(record)) continue;
+      const { turn, type } = record;
+      const excerpt = excerptOf(wordsOf(record), needle);
+      if (excerpt !== null) return { turn, type, excerpt };
     }
-    const answered = excerptOf(said, needle);
-    if (answered !== null) return { turn, type: "text_delta", excerpt: answered };
-    said = "";
-    const excerpt = excerptOf(wordsOf(event), needle);
-    if (excerpt !== null) return { turn: event.turn, type: event.type, excerpt };
+    return null;
+  };
+  for await (const entry of entries) {
+    const found = look(join.push(isLost(entry) ? entry : entry.event));
+    if (found) return found;
   }
-  const excerpt = excerptOf(said, needle);
-  return excerpt === null ? null : { turn, type: "text_delta", excerpt };
+  return look(join.end());
 }
 
 /** What a person would remember: what was asked, done and shown, not how it was accounted for. */
 function wordsOf(record: SessionRecord): string {
   switch (record.type) {
     case "user_message":
+    case "text_delta":
       return record.metadata.text;
     case "tool_call":
+    case "title_changed":
       return record.metadata.title;
     case "tool_result":
       return record.metadata.output;
-    case "title_changed":
-      return record.metadata.title;
     default:
       return "";
   }
 }
 
-function excerptOf(text: string | undefined, needle: string): string | null {
-  if (!text) return null;
+function excerptOf(text: string, needle: string): string | null {
   const at = text.toLowerCase().indexOf(needle);
   if (at < 0) return null;
   const from = Math.max(0, at - AROUND);

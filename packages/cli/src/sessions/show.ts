@@ -8,9 +8,8 @@ import { requireOperand } from "../actions.js";
 import { isSet } from "../flags.js";
 import { printJson, printLines, styleFor } from "../output.js";
 import { openStore, requireSummary } from "../store.js";
-import { cut } from "../terminal/cut.js";
-import { plainLine } from "../terminal/plain.js";
 import type { Style } from "../terminal/style.js";
+import { cut, plainLine } from "../terminal/text.js";
 
 /** Of more than this only the number is shown, unless all are asked for. */
 const FEW_EVENTS = 30;

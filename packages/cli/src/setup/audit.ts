@@ -4,21 +4,17 @@ import { resolve } from "node:path";
 import { verifyAudit } from "@chimera/agent/policy";
 import { type Invocation, resolvePaths } from "@chimera/host";
 import { CliError } from "../errors.js";
-import { isSet } from "../flags.js";
-import { printJson, printLines } from "../output.js";
+import { printReport } from "../output.js";
 
 export async function verifyAuditLog(invocation: Invocation): Promise<number> {
-  const { flags, operands, process } = invocation;
+  const { operands, process } = invocation;
   const [named] = operands;
   const path = named === undefined ? resolvePaths(process.env).audit : resolve(process.cwd(), named);
   if (named !== undefined && !existsSync(path)) throw new CliError("not_found", `there is no ${path}`);
   const report = await verifyAudit(path);
-  if (isSet(flags, "json")) printJson(invocation, report);
-  else {
-    printLines(invocation, [
-      ...report.problems.map(({ file, line, problem }) => `${file}${line === null ? "" : `:${line}`}: ${problem}`),
-      `${report.entries} entries in ${report.files} files: ${report.ok ? "intact" : "CHANGED"}`,
-    ]);
-  }
+  printReport(invocation, report, [
+    ...report.problems.map(({ file, line, problem }) => `${file}${line === null ? "" : `:${line}`}: ${problem}`),
+    `${report.entries} entries in ${report.files} files: ${report.ok ? "intact" : "CHANGED"}`,
+  ]);
   return report.ok ? 0 : 1;
 }

@@ -1,10 +1,16 @@
 /** `doctor`: looks at what has to be in place, and says what to do where it is not. */
-import type { Invocation } from "@chimera/host";
+import { access, constants, stat, statfs } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname } from "node:path";
+import { verifyAudit } from "@chimera/agent/policy";
+import { findPackage, installCommand, listProviders, packagedModel, resolveModel } from "@chimera/agent/providers";
+import { type Invocation, readConfig, resolvePaths } from "@chimera/host";
+import { createSandbox } from "@chimera/sandbox";
 import { isSet } from "../flags.js";
 import { printJson, printLines, styleFor } from "../output.js";
-import { plain } from "../terminal/plain.js";
 import type { Style } from "../terminal/style.js";
-import { CHECKS, type Finding } from "./checks.js";
+import { plain } from "../terminal/text.js";
 
 export async function examine(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
@@ -30,4 +36,149 @@ export async function examine(invocation: Invocation): Promise<number> {
 
 function marksOf(style: Style): Readonly<Record<Finding["state"], string>> {
   return { ok: style.green("✓"), warn: style.yellow("!"), fail: style.red("✗") };
+}
+
+interface Finding {
+  readonly state: "ok" | "warn" | "fail";
+  readonly found: string;
+  /** What to do about it. */
+  readonly remedy?: string;
+}
+
+type Check = (invocation: Invocation) => Promise<Finding>;
+
+const MIB = 1024 * 1024;
+const LITTLE_SPACE = 1024 * MIB;
+const NO_SPACE = 100 * MIB;
+
+/** What it looks at: a row each. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  node: async ({ process }) => ({ state: "ok", found: `${process.version} on ${process.platform} ${process.arch}` }),
+  config: checkConfig,
+  keys: checkKeys,
+  providers: checkProviders,
+  data: checkData,
+  disk: checkDisk,
+  port: checkPort,
+  sandbox: checkSandbox,
+  audit: checkAudit,
+};
+
+async function checkConfig(invocation: Invocation): Promise<Finding> {
+  const { problems, settings } = readConfig(invocation);
+  const [first] = problems;
+  if (first) return { state: "warn", found: problems.join("; "), remedy: "remove or correct these keys" };
+  const changed = settings.filter(({ layer }) => layer !== "default").length;
+  return { state: "ok", found: changed === 0 ? "all defaults" : `${changed} of ${settings.length} settings changed` };
+}
+
+async function checkKeys(invocation: Invocation): Promise<Finding> {
+  const { profile, process } = invocation;
+  const { values } = readConfig(invocation);
+  try {
+    const packaged = packagedModel(values.model ?? "", values.providers);
+    const { provider, model } = packaged ?? resolveModel(values.model ?? "", process.env, profile.chain);
+    const others = listProviders(process.env).filter(({ name, configured }) => configured && name !== provider);
+    if (provider !== "offline")
+      return { state: "ok", found: `${model} at ${provider}, ${others.length} more configured` };
+    const remedy = "set ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or XAI_API_KEY, or run Ollama";
+    return { state: "warn", found: "no model key is set: the offline interpreter answers", remedy };
+  } catch (error) {
+    return {
+      state: "fail",
+      found: (error as Error).message,
+      remedy: "set the key it names, or choose another --model",
+    };
+  }
+}
+
+/** Whether the packages are installed that the person's own providers name. */
+async function checkProviders(invocation: Invocation): Promise<Finding> {
+  const { values, paths } = readConfig(invocation);
+  const rows = Object.entries(values.providers);
+  if (rows.length === 0) return { state: "ok", found: "the built-in ones" };
+  const looked = await Promise.all(
+    rows.map(async ([name, { package: spec }]) => ({ name, spec, found: await findPackage(spec, paths.root) })),
+  );
+  const found = looked
+    .map(({ name, spec, found }) => `${name}: ${spec} ${found ? found.version : "is not installed"}`.trim())
+    .join("; ");
+  const missing = looked.filter((one) => !one.found).map(({ spec }) => installCommand(spec, paths.root));
+  return missing.length === 0 ? { state: "ok", found } : { state: "warn", found, remedy: missing.join("; ") };
+}
+
+async function checkData({ process }: Invocation): Promise<Finding> {
+  const { root } = resolvePaths(process.env);
+  const found = await stat(root).catch(() => null);
+  if (!found) {
+    const parent = await existing(dirname(root));
+    await access(parent, constants.W_OK);
+    return { state: "ok", found: `${root} will be made` };
+  }
+  if (!found.isDirectory()) return { state: "fail", found: `${root} is no directory`, remedy: "move it away" };
+  const writable = await access(root, constants.W_OK | constants.R_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!writable) return { state: "fail", found: `${root} cannot be written`, remedy: `chown or chmod ${root}` };
+  if (process.platform !== "win32" && (found.mode & 0o077) !== 0) {
+    const mode = (found.mode & 0o777).toString(8);
+    return { state: "warn", found: `${root} has mode ${mode}: others can look into it`, remedy: `chmod 700 ${root}` };
+  }
+  return { state: "ok", found: root };
+}
+
+async function checkDisk({ process }: Invocation): Promise<Finding> {
+  const { bavail, bsize } = await statfs(await existing(resolvePaths(process.env).root));
+  const free = bavail * bsize;
+  const found = `${Math.floor(free / MIB)} MiB free`;
+  if (free >= LITTLE_SPACE) return { state: "ok", found };
+  return { state: free < NO_SPACE ? "fail" : "warn", found, remedy: "free some space, or move CHIMERA_HOME" };
+}
+
+async function checkPort(invocation: Invocation): Promise<Finding> {
+  const { port, host } = readConfig(invocation).values;
+  const code = await new Promise<string | null>((resolve) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
+    server.listen(port, host, () => server.close(() => resolve(null)));
+  });
+  if (code === null) return { state: "ok", found: `${host}:${port} is free` };
+  return {
+    state: "warn",
+    found: `${host}:${port} cannot be bound (${code})`,
+    remedy: `${invocation.calledAs} serve status lists the servers it knows; --port chooses another port`,
+  };
+}
+
+async function checkSandbox({ process }: Invocation): Promise<Finding> {
+  const sandbox = createSandbox({
+    mode: "read-only",
+    osSandbox: "auto",
+    workspace: { cwd: process.cwd() },
+    stateDir: resolvePaths(process.env).root,
+    env: process.env,
+    log: () => {},
+  });
+  const probed = await sandbox.probe();
+  if (probed.available) return { state: "ok", found: `${probed.backend} ${probed.version}` };
+  return {
+    state: "warn",
+    found: probed.error.message,
+    remedy: process.platform === "linux" ? "install bubblewrap or allow user namespaces" : "see the sandbox's README",
+  };
+}
+
+async function checkAudit({ process }: Invocation): Promise<Finding> {
+  const { ok, entries, problems } = await verifyAudit(resolvePaths(process.env).audit);
+  if (ok) return { state: "ok", found: `${entries} decisions, intact` };
+  return { state: "fail", found: `${problems.length} problems in the audit log`, remedy: "audit verify lists them" };
+}
+
+/** The nearest directory above that is there. */
+async function existing(path: string): Promise<string> {
+  const found = await stat(path).catch(() => null);
+  if (found) return path;
+  const parent = dirname(path);
+  return parent === path ? tmpdir() : existing(parent);
 }

@@ -2,11 +2,11 @@
  * Markdown as it streams in, lightly coloured: a line is drawn when it is complete, so nothing on the screen is ever taken
  * back. Its marks stay readable without colours.
  */
-import { plain } from "./plain.js";
+import stringWidth from "string-width";
 import type { Style } from "./style.js";
-import { wrap } from "./wrap.js";
+import { plain } from "./text.js";
 
-export interface MarkdownStream {
+interface MarkdownStream {
   /** Returns what can be shown now. */
   write(text: string): string;
   /** The line that is not complete yet. */
@@ -46,7 +46,35 @@ export function createMarkdownStream(style: Style, width: () => number | undefin
   };
 }
 
+/**
+ * Breaks a line between words; colours may run on across the break, for they end where the line ends.
+ *
+ * @param indent columns that further lines start at, so that an item of a list stays one block.
+ */
+export function wrap(line: string, width: number | undefined, indent: number): string {
+  if (width === undefined || width < NARROWEST || stringWidth(line) <= width) return line;
+  const start = " ".repeat(Math.min(indent, Math.floor(width / 2)));
+  const lines: string[] = [];
+  let current = "";
+  let taken = 0;
+  for (const word of line.split(/(?<=\S)(?=\s)/)) {
+    const size = stringWidth(word);
+    if (current.trim() !== "" && taken + size > width) {
+      lines.push(current);
+      current = start + word.trimStart();
+      taken = stringWidth(current);
+    } else {
+      current += word;
+      taken += size;
+    }
+  }
+  return [...lines, current].join("\n");
+}
+
 // --- internal ---
+
+/** Narrower screens are left to the terminal: words would hardly fit. */
+const NARROWEST = 20;
 
 const HEADING = /^(#{1,6})\s+(.*)$/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])(\s+)(.*)$/;

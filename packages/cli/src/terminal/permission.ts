@@ -1,8 +1,8 @@
 /** A permission request in words, and the answers a person can type. */
 import type { Decision, Metadata } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
-import { plainLine } from "./plain.js";
 import type { Style } from "./style.js";
+import { plainLine } from "./text.js";
 
 const ANSWERS: Readonly<Record<string, Decision>> = {
   y: "allow",

@@ -1,7 +1,7 @@
-/** Help texts, drawn from the same rows that parse the flags. */
+/** Every command with its flags, and help texts drawn from the same rows that parse the flags. */
+import { flagsOf } from "../config/flags.js";
 import type { Profile } from "../profile.js";
 import type { Command, Program } from "./command.js";
-import { completeCommand } from "./complete.js";
 import type { Flags } from "./flag.js";
 import { COMMON_FLAGS } from "./parse.js";
 
@@ -38,6 +38,16 @@ export function commandHelp(profile: Profile, command: Command, calledAs: string
     exampleOf(profile, command, calledAs),
     "",
   ].join("\n");
+}
+
+/** Commands with the flags of the program's extensions, where they take them. */
+export function completeCommand({ settings, flags }: Profile, row: Command): Command {
+  return row.startsSessions ? { ...row, flags: { ...row.flags, ...flagsOf(settings), ...flags } } : row;
+}
+
+/** Every command of a program; the one without a name comes last. */
+export function completeCommands({ profile, commands, fallback }: Program): Command[] {
+  return [...commands, ...(fallback ? [fallback] : [])].map((row) => completeCommand(profile, row));
 }
 
 // --- internal ---

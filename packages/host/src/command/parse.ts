@@ -2,8 +2,7 @@
 import { parseArgs } from "node:util";
 import type { Command } from "./command.js";
 import type { Flags, FlagValues } from "./flag.js";
-import { nearest } from "./nearest.js";
-import { UsageError } from "./usage-error.js";
+import { nearest, UsageError } from "./usage-error.js";
 
 export interface Parsed {
   readonly flags: FlagValues;

@@ -1,4 +1,4 @@
-/** Reads a config file: a JSON object, or nothing at all. Synchronous: it is small, and a start waits for it. */
+/** Files that a start reads. Synchronous: they are small, and the start waits for them. */
 import { readFileSync, statSync } from "node:fs";
 import { UsageError } from "../command/usage-error.js";
 
@@ -9,7 +9,7 @@ export interface ConfigFile {
 
 const MAX_BYTES = 1024 * 1024;
 
-/** Null when there is no such file. A file that is there and cannot be understood is a usage error that names it. */
+/** A JSON object; null when there is no such file. A file that is there and cannot be understood is a usage error that names it. */
 export function readConfigFile(path: string): ConfigFile | null {
   const content = readText(path);
   if (content === null) return null;
@@ -23,6 +23,15 @@ export function readConfigFile(path: string): ConfigFile | null {
     throw new UsageError(`${path}: takes an object of settings`);
   }
   return { path, values: values as Record<string, unknown> };
+}
+
+/** A file that somebody named must be there. @param source how it was named: `--tls-cert`, `OTTER_MCP`, a config file. */
+export function readNamedFile(source: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`${source}: cannot read ${path}: ${(error as NodeJS.ErrnoException).code}`);
+  }
 }
 
 // --- internal ---

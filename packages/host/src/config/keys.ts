@@ -1,4 +1,5 @@
 /** Every setting of the programs: one row says how it is typed, which variable and key it has, and what a project may do. */
+import { MODES, type Mode } from "@chimera/acp-schema/conversation";
 import type { DialectName } from "@chimera/acp-server";
 import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Durability } from "@chimera/event-store";
@@ -102,6 +103,24 @@ export const CONFIG_KEYS = {
     env: "*_MODEL",
     project: "set",
     help: "Model to use (default: by the keys that are set, else offline)",
+  }),
+  agent: key({
+    kind: text,
+    default: "build",
+    flag: "agent",
+    value: "<name>",
+    env: "*_AGENT",
+    project: "nothing",
+    help: "Agent that answers (default build; the agents command lists them)",
+  }),
+  mode: key<Mode | null>({
+    kind: choice(MODES),
+    default: null,
+    flag: "mode",
+    value: "<mode>",
+    env: "*_MODE",
+    project: "nothing",
+    help: "Mode a session opens in: auto, review or read-only (default: as the safety settings say)",
   }),
   effort: key<EffortLevel>({
     kind: choice(EFFORT_LEVELS),

@@ -1,8 +1,7 @@
 /** Flags over environment over the project's file over the user's file over defaults; every value knows where it came from. */
 import { dirname } from "node:path";
 import type { FlagValues } from "../command/flag.js";
-import { nearest } from "../command/nearest.js";
-import { UsageError } from "../command/usage-error.js";
+import { nearest, UsageError } from "../command/usage-error.js";
 import type { ConfigFile } from "./config-file.js";
 import { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from "./keys.js";
 

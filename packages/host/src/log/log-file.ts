@@ -1,7 +1,11 @@
-/** A log file that never grows beyond a bound: at 10 MiB it becomes `.1`, the older ones move up, five are kept. */
+/** The log of a process: stderr, and the file that was asked for. */
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import type { LogSink } from "./log.js";
+import type { Invocation } from "../command/command.js";
+import { UsageError } from "../command/usage-error.js";
+import type { ConfigValues } from "../config/keys.js";
+import { envName } from "../profile.js";
+import { createLog, type Log, type LogSink } from "./log.js";
 
 export interface LogFile extends LogSink {
   close(): void;
@@ -14,7 +18,10 @@ export interface LogFileOptions {
   readonly keep?: number;
 }
 
-/** Throws when the file cannot be opened now; later failures cost lines, never the program. */
+/**
+ * A log file that never grows beyond a bound: at 10 MiB it becomes `.1`, the older ones move up, five are kept. Throws when it cannot be
+ * opened now; later failures cost lines, never the program.
+ */
 export function createLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep = 5 }: LogFileOptions = {}): LogFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   let fd: number | null = openSync(path, "a", 0o600);
@@ -51,6 +58,29 @@ export function createLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep 
   };
 }
 
+/**
+ * Every line names who started the program, where `OTTER_LAUNCHED_BY` or the like says so: an editor's extension sets it.
+ *
+ * @param secrets what no line may show, besides the keys and tokens of the environment.
+ */
+export function openLog(
+  { profile, process }: Pick<Invocation, "profile" | "process">,
+  values: Pick<ConfigValues, "log_level" | "log_file">,
+  secrets: readonly string[] = [],
+): Log {
+  const launched_by = process.env[envName(profile, "LAUNCHED_BY")];
+  const file = values.log_file === null ? null : openFile(values.log_file);
+  return createLog({
+    level: values.log_level,
+    sinks: [
+      { pretty: process.stderr.isTTY === true, write: (line) => void process.stderr.write(line) },
+      ...(file ? [file] : []),
+    ],
+    secrets: [...secretsOf(process.env), ...secrets],
+    common: launched_by ? { launched_by } : {},
+  });
+}
+
 // --- internal ---
 
 function isStill(path: string, fd: number | null): boolean {
@@ -66,5 +96,19 @@ function move(from: string, to: string): void {
     renameSync(from, to);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
+const SECRET_VARIABLE = /(_KEY|_TOKEN|_SECRET|_PASSWORD)$/;
+
+function secretsOf(env: NodeJS.ProcessEnv): string[] {
+  return Object.entries(env).flatMap(([name, value]) => (SECRET_VARIABLE.test(name) && value ? [value] : []));
+}
+
+function openFile(path: string): LogFile {
+  try {
+    return createLogFile(path);
+  } catch (error) {
+    throw new UsageError(`--log-file: ${(error as Error).message}`);
   }
 }

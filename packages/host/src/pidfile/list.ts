@@ -1,8 +1,7 @@
 /** Every recorded server, whether it still runs or not. */
 import { readdirSync } from "node:fs";
 import { type Owner, ownerOf } from "./owner.js";
-import { type PidRecord, pidfilePath, portOf, readRecord } from "./record.js";
-import { runDirectory } from "./run-directory.js";
+import { type PidRecord, pidfilePath, portOf, readRecord, runDirectory } from "./record.js";
 
 export interface ListOptions {
   readonly prefix: string;

@@ -1,7 +1,8 @@
 /** What a pidfile says, and where it lies: `<run>/<prefix>-<port>.pid`. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { resolvePaths } from "../paths.js";
 
 export interface PidRecord {
   readonly pid: number;
@@ -59,6 +60,11 @@ export function readRecord(place: PidfilePlace): PidRecord | null {
 
 export function hashToken(token: string | undefined): string | null {
   return token ? `sha256:${createHash("sha256").update(token).digest("hex")}` : null;
+}
+
+/** Where pidfiles lie unless the caller says otherwise. */
+export function runDirectory(directory: string | undefined): string {
+  return directory === undefined ? resolvePaths(process.env).run : resolve(directory);
 }
 
 // --- internal ---

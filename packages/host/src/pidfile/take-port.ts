@@ -3,8 +3,7 @@ import { HostError, isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { listOwned } from "./list.js";
 import { claimantOf, type Owner } from "./owner.js";
-import type { PidfilePlace } from "./record.js";
-import { runDirectory } from "./run-directory.js";
+import { type PidfilePlace, runDirectory } from "./record.js";
 import { type Pidfile, type WritePidfileOptions, writePidfile } from "./write.js";
 
 /**

@@ -5,8 +5,15 @@ import { isStoreError } from "@chimera/event-store";
 import { type Claim, claim, createHeartbeat, type Heartbeat } from "@chimera/event-store/claim";
 import { HostError } from "../errors.js";
 import { ownerOf } from "./owner.js";
-import { claimPath, hashToken, type PidfilePlace, type PidRecord, pidfilePath, readRecord } from "./record.js";
-import { runDirectory } from "./run-directory.js";
+import {
+  claimPath,
+  hashToken,
+  type PidfilePlace,
+  type PidRecord,
+  pidfilePath,
+  readRecord,
+  runDirectory,
+} from "./record.js";
 
 export interface WritePidfileOptions {
   readonly prefix: string;

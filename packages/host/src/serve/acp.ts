@@ -8,9 +8,8 @@ import {
   standardDialect,
 } from "@chimera/acp-server";
 import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
-import type { AcpPeer, StartedExtension } from "../extension.js";
 import type { Log } from "../log/log.js";
-import type { Profile } from "../profile.js";
+import type { AcpPeer, Profile, StartedExtension } from "../profile.js";
 
 const KEY_VARIABLES = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "XAI_API_KEY"];
 

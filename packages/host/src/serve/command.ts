@@ -3,15 +3,14 @@ import type { Command, Invocation, Run } from "../command/command.js";
 import type { Flag, Flags } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
-import { HTTP_FLAGS } from "./http-flags.js";
 import { serve } from "./serve.js";
-import { status } from "./status.js";
-import { stop } from "./stop.js";
+import { HTTP_FLAGS } from "./settings.js";
+import { status, stop } from "./stop.js";
 
 /** What every command that runs sessions takes. */
 export const SESSION_FLAGS: Flags = {
   cwd: { type: "string", value: "<dir>", help: "Where sessions run (default: the current directory)" },
-  ...configFlags("model", "effort", "allowed_tools", "max_steps", "max_cost", "mcp", "save"),
+  ...configFlags("model", "agent", "mode", "effort", "allowed_tools", "max_steps", "max_cost", "mcp", "save"),
   ...configFlags("durability", "permission_timeout", "coalesce", "log_level", "log_file"),
 };
 

@@ -1,4 +1,5 @@
 /** HTTP on a port. */
+import type { Server } from "node:http";
 import type { Listening } from "@chimera/http-server/node";
 import { UsageError } from "../command/usage-error.js";
 import type { RunningCore } from "../compose.js";
@@ -7,7 +8,7 @@ import type { Profile } from "../profile.js";
 import type { HttpAccess } from "./http-access.js";
 import type { ServeSettings } from "./settings.js";
 
-export interface HttpServing extends Listening {
+interface HttpServing extends Listening {
   readonly url: string;
 }
 
@@ -39,6 +40,20 @@ export async function listenHttp(options: {
   });
   const name = host.includes(":") ? `[${host}]` : host;
   return { ...listening, url: `${access.tls ? "https" : "http"}://${name}:${listening.port}` };
+}
+
+/** One line a request, where every detail was asked for. Targets are named without their query, which may hold anything. */
+export function logRequests(server: Server, log: Log): void {
+  let count = 0;
+  server.on("request", (request, response) => {
+    const started = performance.now();
+    const id = `r${++count}`;
+    response.once("close", () => {
+      const path = request.url?.split("?", 1)[0];
+      const ms = Math.round(performance.now() - started);
+      log.debug("request", { request: id, method: request.method, path, status: response.statusCode, ms });
+    });
+  });
 }
 
 // --- internal ---

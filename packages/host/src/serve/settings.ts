@@ -1,6 +1,7 @@
 /** What `serve` was asked to be, from its flags and the config; told before anything is bound. */
 import type { DialectName } from "@chimera/acp-server";
-import type { FlagValues } from "../command/flag.js";
+import type { Flags, FlagValues } from "../command/flag.js";
+import { configFlags } from "../config/flags.js";
 import type { Config } from "../config/read-config.js";
 import type { Profile } from "../profile.js";
 
@@ -28,3 +29,10 @@ export function readServeSettings(profile: Profile, flags: FlagValues, { values,
     historyLimit: values.acp_history,
   };
 }
+
+/** How the HTTP server is reached: flags that mean nothing where none is started. */
+export const HTTP_FLAGS: Flags = {
+  ...configFlags("port", "host", "allow_host", "cors", "auth_token_file"),
+  "auth-token": { type: "string", value: "<token>", help: "The token itself; others on this machine can see it" },
+  ...configFlags("tls_cert", "tls_key"),
+};

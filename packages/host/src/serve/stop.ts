@@ -1,4 +1,4 @@
-/** `serve stop`: asks recorded servers to end and, only after a wait, kills those that did not. */
+/** `serve status` and `serve stop`: which servers are recorded, and ending them. */
 import type { Invocation } from "../command/command.js";
 import type { FlagValues } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
@@ -10,7 +10,11 @@ const PORT = number({ whole: true, max: 65535 });
 /** A day, in seconds: more than anybody waits, and no timer overflows. */
 const TIMEOUT = number({ max: 86_400 });
 
-/** 0 when everything asked for is stopped, also when nothing was there; 1 when something is not; 2 when it is not clear what. */
+/**
+ * Asks recorded servers to end and, only after a wait, kills those that did not.
+ *
+ * @returns 0 when everything asked for is stopped, also when nothing was there; 1 when something is not; 2 when it is not clear what
+ */
 export async function stop({ profile, flags, process }: Invocation): Promise<number> {
   const { listPidfiles, stopAll } = await import("../pidfile.js");
   const servers = { prefix: profile.name, directory: resolvePaths(process.env).run };
@@ -26,6 +30,19 @@ export async function stop({ profile, flags, process }: Invocation): Promise<num
     process.stdout.write(results.map((result) => `${lineOf(result)}\n`).join(""));
   }
   return results.every(({ stopped }) => stopped) ? 0 : 1;
+}
+
+/** One line for every recorded server. */
+export async function status({ profile, flags, process }: Invocation): Promise<number> {
+  const { listPidfiles } = await import("../pidfile.js");
+  const entries = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run });
+  if (flags["json"] === true) {
+    process.stdout.write(`${JSON.stringify({ servers: entries }, null, 2)}\n`);
+    return 0;
+  }
+  if (entries.length === 0) process.stderr.write(`no ${profile.name} servers found\n`);
+  process.stdout.write(entries.map((entry) => `${statusLine(entry)}\n`).join(""));
+  return 0;
 }
 
 // --- internal ---
@@ -62,4 +79,10 @@ function read(flags: FlagValues, name: string, kind: Kind<number>): number | und
   const value = kind.fromText(given, "");
   if (value === undefined) throw new UsageError(`--${name} takes ${kind.takes}, not ${JSON.stringify(given)}`);
   return value;
+}
+
+function statusLine({ prefix, port, pid, alive, scheme, auth_token_hash, path }: PidfileEntry): string {
+  const life = alive ? "yes" : "no (stale)";
+  const auth = auth_token_hash === null ? "no" : "yes";
+  return `${prefix} port=${port} pid=${pid} alive=${life} scheme=${scheme} auth=${auth} ${path}`;
 }

@@ -1,12 +1,31 @@
-/** `undo` and `redo`: take turns of a session back, or bring them again, with the files they changed. */
-import { openCore, type Run, UsageError } from "@chimera/host";
+/** Commands that change a session, wherever it is open: `sessions rename`, `undo` and `redo`. */
+import { type Invocation, openCore, type Run, UsageError } from "@chimera/host";
 import type { RewindReport } from "@chimera/session";
+import { requireOperand } from "../actions.js";
 import { whereOpen } from "../client/holder.js";
 import { isSet, textFlag } from "../flags.js";
 import { lastSession } from "../open-session.js";
-import { printJson, printLines } from "../output.js";
-import { plainLine } from "../terminal/plain.js";
+import { printReport } from "../output.js";
+import { plainLine } from "../terminal/text.js";
 
+/** A title of one's own; none takes it away. */
+export async function renameSession(invocation: Invocation): Promise<number> {
+  const id = requireOperand(invocation, "a session and its title: sessions rename <id> <title>");
+  const title = plainLine(invocation.operands.slice(1).join(" "));
+  const { core } = await openCore(invocation);
+  try {
+    await whereOpen(invocation, core, id, {
+      here: (session) => session.setTitle(title),
+      there: async (post) => void (await post("title", { title })),
+    });
+  } finally {
+    await core.close();
+  }
+  const line = title === "" ? `${id} has no title now` : `${id} is now called ${title}`;
+  return printReport(invocation, { session_id: id, title }, [line]);
+}
+
+/** Takes turns of a session back, or brings them again, with the files they changed. */
 export function rewind(direction: "undo" | "redo"): Run {
   return async (invocation) => {
     const { flags, operands } = invocation;
@@ -19,9 +38,8 @@ export function rewind(direction: "undo" | "redo"): Run {
         here: (session) => session[direction]({ steps, force, dryRun }),
         there: async (post) => (await post(direction, { steps, force, dry_run: dryRun })) as RewindReport,
       });
-      if (isSet(flags, "json")) printJson(invocation, { session_id: id, ...report });
-      else printLines(invocation, [plainLine(report.message), ...describeFiles(report.files)]);
-      return 0;
+      const lines = [plainLine(report.message), ...describeFiles(report.files)];
+      return printReport(invocation, { session_id: id, ...report }, lines);
     } finally {
       await core.close();
     }

@@ -9,7 +9,7 @@ import { type Invocation, UsageError } from "@chimera/host";
 import { openTranscript, renderTranscript } from "@chimera/run-reports";
 import { requireOperand } from "../actions.js";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
-import { printJson, printLines } from "../output.js";
+import { printReport } from "../output.js";
 import { complain } from "../reported.js";
 import { openStore, requireSummary, type SessionStore } from "../store.js";
 import { renderBundle } from "./bundle.js";
@@ -29,7 +29,7 @@ export async function exportSession(invocation: Invocation): Promise<number> {
   if (layout === "files") {
     const directory = resolve(process.cwd(), output ?? id);
     const events = await writeEventFiles(readable, id, directory);
-    return done(invocation, { session_id: id, path: directory, events }, `${events} events in ${directory}`);
+    return printReport(invocation, { session_id: id, path: directory, events }, [`${events} events in ${directory}`]);
   }
   // A document says where records are missing; what is made to be imported cannot.
   const text = Readable.from(render(format === "json" ? readable : store, id, format));
@@ -40,7 +40,7 @@ export async function exportSession(invocation: Invocation): Promise<number> {
   }
   const path = resolve(process.cwd(), output);
   await pipeline(text, createWriteStream(path, { mode: 0o600 }));
-  return done(invocation, { session_id: id, path }, path);
+  return printReport(invocation, { session_id: id, path }, [path]);
 }
 
 // --- internal ---
@@ -64,10 +64,4 @@ async function* render(store: SessionStore, id: string, format: Format): AsyncGe
     const kind = format === "html" ? "html" : "md";
     yield* renderTranscript(await openTranscript(store, id), { format: kind });
   }
-}
-
-function done(invocation: Invocation, report: object, line: string): number {
-  if (isSet(invocation.flags, "json")) printJson(invocation, report);
-  else printLines(invocation, [line]);
-  return 0;
 }

@@ -1,16 +1,16 @@
 /** `import`: a session from a bundle or a directory of event files, under its own id or a new one. */
 import { resolve } from "node:path";
+import { upgradeMetadata } from "@chimera/acp-schema/conversation";
+import { type SessionEvent, type SessionRecord, SessionRecordSchema } from "@chimera/acp-schema/events";
 import { readSummary } from "@chimera/acp-schema/summary";
 import { isStoreError } from "@chimera/event-store";
 import type { Invocation } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { isSet } from "../flags.js";
-import { printJson, printLines } from "../output.js";
+import { createProgress, printReport } from "../output.js";
 import { openStore } from "../store.js";
-import { createProgress } from "../terminal/progress.js";
-import { createEventReader, type ImportedEvent } from "./imported-event.js";
-import { type Bundle, readBundle } from "./read-bundle.js";
+import { type Bundle, readBundle } from "./bundle.js";
 
 export async function importSession(invocation: Invocation): Promise<number> {
   const { flags, operands, process } = invocation;
@@ -40,12 +40,9 @@ export async function importSession(invocation: Invocation): Promise<number> {
     await store.close();
   }
   const skipped = bundle.events.length - events.length;
-  if (isSet(flags, "json")) printJson(invocation, { session_id: id, events: events.length, skipped });
-  else {
-    const rest = skipped > 0 ? ` (${skipped} not understood and left out)` : "";
-    printLines(invocation, [`imported ${events.length} events as ${id}${rest}`]);
-  }
-  return 0;
+  const rest = skipped > 0 ? ` (${skipped} not understood and left out)` : "";
+  const line = `imported ${events.length} events as ${id}${rest}`;
+  return printReport(invocation, { session_id: id, events: events.length, skipped }, [line]);
 }
 
 // --- internal ---
@@ -61,4 +58,43 @@ function explainExists(error: unknown): never {
   throw new CliError("failed", `${error.message}; --overwrite replaces it, a second word gives it another id`, {
     cause: error,
   });
+}
+
+interface ImportedEvent {
+  readonly event: SessionEvent;
+  /** Epoch milliseconds; null when it does not say. */
+  readonly at: number | null;
+}
+
+/**
+ * An event from outside -> one of ours, or null: what is not understood must not get into a log that others fold. A prompt starts a turn,
+ * and nothing belongs to a turn before its prompt; older logs do not say. One reader per log.
+ */
+function createEventReader(): (value: unknown) => ImportedEvent | null {
+  let turns = 0;
+  return (value) => {
+    if (typeof value !== "object" || value === null) return null;
+    const { type, metadata, turn, origin, ts } = value as Record<string, unknown>;
+    if (typeof type !== "string" || typeof metadata !== "object" || metadata === null) return null;
+    if (type === "user_message") turns++;
+    const place = "turn" in value && type !== "user_message" ? turn : Math.max(0, turns - 1);
+    if (place !== null && (typeof place !== "number" || place >= Math.max(1, turns))) return null;
+    const candidate = {
+      type,
+      turn: place,
+      ...(typeof origin === "string" && { origin }),
+      metadata: "turn" in value ? metadata : upgradeMetadata(type, metadata as Record<string, unknown>, turns - 1),
+    };
+    const event = validated(candidate);
+    const at = typeof ts === "string" ? Date.parse(ts) : Number.NaN;
+    return event && { event, at: Number.isNaN(at) ? null : at };
+  };
+}
+
+function validated(candidate: object): SessionEvent | null {
+  const record = { seq: 1, id: "evt-00000000", ts: "2000-01-01T00:00:00.000Z", ...candidate };
+  const result = SessionRecordSchema["~standard"].validate(record);
+  if (result instanceof Promise || result.issues) return null;
+  const { seq: _seq, id: _id, ts: _ts, ...event } = result.value as SessionRecord;
+  return event as SessionEvent;
 }

@@ -5,25 +5,18 @@ import { type Invocation, resolvePaths } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { isSet, textFlag } from "../flags.js";
-import { printJson, printLines, screenWidth } from "../output.js";
+import { printJson, printReport, printTable } from "../output.js";
 import { complain } from "../reported.js";
-import { plain } from "../terminal/plain.js";
-import { renderTable } from "../terminal/table.js";
+import { plain } from "../terminal/text.js";
 
 export async function listAgents(invocation: Invocation): Promise<number> {
   const agents = (await load(invocation)).filter((agent) => !agent.hidden);
-  if (isSet(invocation.flags, "json")) {
-    printJson(invocation, agents);
-    return 0;
-  }
-  const columns = [
-    { title: "NAME", cell: (agent: Agent) => agent.name },
-    { title: "MODE", cell: (agent: Agent) => agent.mode },
-    { title: "PERMISSION", cell: (agent: Agent) => agent.permission },
-    { title: "SOURCE", cell: (agent: Agent) => agent.source },
-    { title: "DESCRIPTION", cell: (agent: Agent) => agent.description },
-  ];
-  printLines(invocation, await renderTable(columns, agents, screenWidth(invocation)));
+  const columns = (["name", "mode", "permission", "source", "description"] as const).map((field) => ({
+    title: field.toUpperCase(),
+    cell: (agent: Agent) => agent[field],
+  }));
+  if (isSet(invocation.flags, "json")) printJson(invocation, agents);
+  else await printTable(invocation, columns, agents);
   return 0;
 }
 
@@ -31,24 +24,20 @@ export async function showAgent(invocation: Invocation): Promise<number> {
   const name = requireOperand(invocation, "an agent: agents show <name>");
   const agent = (await load(invocation)).find((candidate) => candidate.name === name);
   if (!agent) throw new CliError("not_found", `there is no agent ${name}`);
-  if (isSet(invocation.flags, "json")) printJson(invocation, agent);
-  else {
-    const { tools, model, maxSteps } = agent;
-    const facts = [
-      `name        ${agent.name}`,
-      `description ${agent.description}`,
-      `mode        ${agent.mode}`,
-      `permission  ${agent.permission}`,
-      `tools       ${tools === null ? "all" : tools.join(", ")}`,
-      `model       ${model ?? "the session's"}`,
-      `max steps   ${maxSteps ?? "the session's"}`,
-      `source      ${agent.source}`,
-      "",
-      agent.prompt.trimEnd(),
-    ];
-    printLines(invocation, facts.map(plain));
-  }
-  return 0;
+  const { tools, model, maxSteps } = agent;
+  const facts = [
+    `name        ${agent.name}`,
+    `description ${agent.description}`,
+    `mode        ${agent.mode}`,
+    `permission  ${agent.permission}`,
+    `tools       ${tools === null ? "all" : tools.join(", ")}`,
+    `model       ${model ?? "the session's"}`,
+    `max steps   ${maxSteps ?? "the session's"}`,
+    `source      ${agent.source}`,
+    "",
+    agent.prompt.trimEnd(),
+  ];
+  return printReport(invocation, agent, facts.map(plain));
 }
 
 // --- internal ---

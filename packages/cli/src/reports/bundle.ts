@@ -1,9 +1,29 @@
-/** A session from outside: a bundle, or a directory of one file per event. Anybody may have written it. */
+/** A session in one file: `{events, exported_at, schema, summary}`. Written in pieces, so that any log fits. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import type { LogEntry } from "@chimera/event-store";
 import { CliError } from "../errors.js";
-import { BUNDLE_SCHEMA } from "./bundle.js";
 
+const BUNDLE_SCHEMA = "chimera.otter.session/1";
+
+export async function* renderBundle(
+  summary: object,
+  entries: AsyncIterable<LogEntry<SessionEvent>>,
+  exportedAt: string,
+): AsyncGenerator<string> {
+  yield '{\n  "events": [';
+  let first = true;
+  for await (const entry of entries) {
+    if (isLost(entry)) continue;
+    yield `${first ? "" : ","}\n    ${pretty(entry.event, 4)}`;
+    first = false;
+  }
+  yield `${first ? "" : "\n  "}],\n  "exported_at": ${JSON.stringify(exportedAt)},\n`;
+  yield `  "schema": ${JSON.stringify(BUNDLE_SCHEMA)},\n  "summary": ${pretty(summary, 2)}\n}\n`;
+}
+
+/** A session from outside: a bundle, or a directory of one file per event. Anybody may have written it. */
 export interface Bundle {
   readonly summary: Readonly<Record<string, unknown>>;
   readonly events: readonly unknown[];
@@ -22,6 +42,17 @@ export async function readBundle(path: string): Promise<Bundle> {
 }
 
 // --- internal ---
+
+function pretty(value: object, indent: number): string {
+  return JSON.stringify(sorted(value), null, 2).replaceAll("\n", `\n${" ".repeat(indent)}`);
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+}
 
 async function readJson(path: string, size: number): Promise<unknown> {
   if (size > MOST_BYTES) throw new CliError("failed", `${path} is larger than ${MOST_BYTES / 1024 / 1024} MiB`);

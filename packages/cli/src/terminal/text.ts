@@ -1,0 +1,41 @@
+/** Text on its way to a terminal: made safe, measured and cut. */
+import { stripVTControlCharacters } from "node:util";
+
+/** Controls but tab and newline, and the marks that reorder text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is about
+const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Text of a model, a file or a server, made safe to show: it must not move the cursor, recolour or retitle the terminal. */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text.replaceAll("\r\n", "\n")).replace(UNSAFE, "");
+}
+
+/** The same on one line. */
+export function plainLine(text: string): string {
+  return plain(text).replace(/\s+/g, " ").trim();
+}
+
+/** How many columns a text without colours takes on the screen. */
+type WidthOf = (text: string) => number;
+
+/** What measures these texts. Most are ASCII, and the tables for all others take longer to load than a list to print. */
+export async function measureFor(texts: readonly string[]): Promise<WidthOf> {
+  return texts.every((text) => ASCII.test(text)) ? (text) => text.length : (await import("string-width")).default;
+}
+
+/** At most `width` columns of a text, the last one an ellipsis when something is missing. */
+export function cut(text: string, width: number, widthOf: WidthOf): string {
+  if (widthOf(text) <= width) return text;
+  let kept = "";
+  let taken = 0;
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    taken += widthOf(segment);
+    if (taken > width - 1) break;
+    kept += segment;
+  }
+  return width > 0 ? `${kept}…` : "";
+}
+
+// --- internal ---
+
+const ASCII = /^[\x20-\x7e]*$/;

@@ -1,0 +1,48 @@
+/** Agents and tools that somebody named must be there. Loaded with the agent's code, which knows them. */
+import type { Tool } from "@chimera/agent";
+import { loadAgents } from "@chimera/agent/agents";
+import { resolveTools } from "@chimera/agent/tools";
+import { SessionError } from "@chimera/session";
+import { UsageError } from "./command/usage-error.js";
+import type { ConfigName } from "./config/keys.js";
+import type { Config } from "./config/read-config.js";
+import { settingOf } from "./config/resolve.js";
+
+/** What a program is started with. Throws a UsageError that says where the name stands. */
+export async function requireNames({ settings, values, cwd, paths: { home } }: Config): Promise<void> {
+  const refuse = (name: ConfigName, why: string): never => {
+    throw new UsageError(`${settingOf({ settings }, name)?.from || name}: ${why}`);
+  };
+  const { agents } = await loadAgents({ home, cwd });
+  if (!agents.some(({ name }) => name === values.agent)) {
+    const known = agents.filter(({ hidden }) => !hidden).map(({ name }) => name);
+    refuse("agent", `there is no agent ${JSON.stringify(values.agent)}; one of ${known.join(", ")}`);
+  }
+  if (values.allowed_tools === null) return;
+  // The tools themselves are half of the agent: no other session waits for them.
+  const { builtinTools } = await import("@chimera/agent/tools");
+  try {
+    resolveTools(values.allowed_tools, builtinTools());
+  } catch (error) {
+    refuse("allowed_tools", (error as Error).message.split("\n", 1)[0] ?? "");
+  }
+}
+
+/** A session held to a tool that it cannot have would have none at all, and not say why. */
+export function requireTools(
+  names: readonly string[],
+  tools: readonly Tool[],
+  permitted: readonly string[] | null,
+): void {
+  try {
+    resolveTools(names, tools);
+  } catch (cause) {
+    throw new SessionError("invalid_setting", (cause as Error).message, { cause });
+  }
+  if (permitted === null) return;
+  // Tools of MCP servers are known by name alone.
+  const isPermitted = (name: string) => permitted.some((one) => one.toLowerCase() === name.toLowerCase());
+  const beyond = names.find((name) => name.toLowerCase().startsWith("mcp__") && !isPermitted(name));
+  if (beyond)
+    throw new SessionError("invalid_setting", `${beyond} is not among the tools this program was started with.`);
+}
