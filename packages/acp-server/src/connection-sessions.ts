@@ -9,6 +9,7 @@ import type { Entry, LogEntry, Subscription } from "@chimera/event-store";
 import { type Connection, deferred, isConnectionError, type RequestContext } from "@chimera/ndjson-rpc";
 import type { ClientEffects, McpServer, PromptInput, Session } from "@chimera/session";
 import type { Core } from "./core.js";
+import type { ConnectionContext } from "./dialect.js";
 
 export interface ConnectionSessions {
   /**
@@ -25,8 +26,6 @@ export interface ConnectionSessions {
   arrived(id: string): Promise<void>;
   /** Unloads a session; its last updates go out, then it is no longer shown. */
   close(id: string): Promise<void>;
-  /** The connection is gone. */
-  closeAll(): void;
 }
 
 /** One session as a dialect shows it: frames for its records, and what ends a prompt. */
@@ -57,15 +56,21 @@ export interface OpenedPrompt {
   readonly updates?: Promise<void>;
 }
 
-export interface ConnectionSessionsDeps {
-  readonly connection: () => Connection;
-  /** Set for a connection that speaks for others; several people may watch through it, so it is shown its own prompts too. */
-  readonly origin: string | undefined;
-  readonly core: () => Promise<Core>;
-  readonly onError: (error: unknown, sessionId: string) => void;
+/** With an `origin` a connection speaks for others: several people may watch through it, so it is shown its own prompts too. */
+type ConnectionSessionsDeps = Pick<ConnectionContext, "connection" | "origin" | "core" | "onLeave" | "onReaderError">;
+
+/** Those of this connection: a dialect that was forced on it is opened before and after `initialize`, and shows each session once. */
+export function sessionsOf(deps: ConnectionSessionsDeps): ConnectionSessions {
+  const own = byConnection.get(deps.connection) ?? createConnectionSessions(deps);
+  byConnection.set(deps.connection, own);
+  return own;
 }
 
-export function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessions {
+// --- internal ---
+
+const byConnection = new WeakMap<Connection, ConnectionSessions>();
+
+function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessions {
   const shown = new Map<string, Shown>();
   const lent = new Map<string, readonly McpServer[]>();
   /** Prompts whose session is still being opened, by its id. */
@@ -83,6 +88,12 @@ export function createConnectionSessions(deps: ConnectionSessionsDeps): Connecti
     for (const turn of [...one.pending.keys()]) settle(one, turn);
   };
 
+  deps.onLeave(() => {
+    isGone = true;
+    for (const id of [...shown.keys()]) hide(id);
+    stopListening?.();
+  });
+
   return {
     show(core, id, options) {
       // The client may have left while its last call was under way.
@@ -99,7 +110,7 @@ export function createConnectionSessions(deps: ConnectionSessionsDeps): Connecti
       one.subscription?.ended.then(
         () => lose(),
         (error) => {
-          deps.onError(error, id);
+          deps.onReaderError(error, id);
           lose(error);
         },
       );
@@ -131,15 +142,8 @@ export function createConnectionSessions(deps: ConnectionSessionsDeps): Connecti
         lent.delete(id);
       }
     },
-    closeAll() {
-      isGone = true;
-      for (const id of [...shown.keys()]) hide(id);
-      stopListening?.();
-    },
   };
 }
-
-// --- internal ---
 
 /** How long the last updates of a closed session may take to reach the client. */
 const FAREWELL_MS = 1000;
@@ -187,7 +191,7 @@ async function deliver(
   one: Shown,
   batch: readonly LogEntry<SessionEvent>[],
 ): Promise<void> {
-  const connection = deps.connection();
+  const connection = deps.connection;
   for (const entry of batch) {
     const turn = promptTurn(entry);
     const own = deps.origin === undefined && one.pending.has(turn);
@@ -240,7 +244,7 @@ function place(
   const done = new Promise<void>((resolve) => {
     answered = resolve;
   });
-  const sent = updates.catch((error) => deps.onError(error, session.id));
+  const sent = updates.catch((error) => deps.onReaderError(error, session.id));
   one.pending.set(turn, { session, request, updates: sent, answered, done });
   request.signal.addEventListener("abort", () => {
     if (isWithdrawn(request.signal)) session.cancel(turn);

@@ -3,7 +3,6 @@
  * one and then knows no more about it.
  */
 import type { Connection, MapError, Methods } from "@chimera/ndjson-rpc";
-import type { ConnectionSessions } from "./connection-sessions.js";
 import type { Core, SessionOption } from "./core.js";
 
 export interface ProgramInfo {
@@ -16,7 +15,9 @@ export interface ProgramInfo {
 export interface ConnectionContext {
   readonly connection: Connection;
   readonly core: () => Promise<Core>;
-  readonly sessions: ConnectionSessions;
+  /** Calls back when the peer has gone; at once when it has. */
+  readonly onLeave: (leave: () => void) => void;
+  readonly onReaderError: (error: unknown, sessionId: string) => void;
   readonly program: ProgramInfo;
   readonly defaultCwd: string;
   /** What this connection's prompts, answers and changes carry in the log; undefined for the session's own client. */

@@ -10,7 +10,6 @@ import {
   RpcError,
 } from "@chimera/ndjson-rpc";
 import { chooseDialect, type DialectName } from "./choose-dialect.js";
-import { createConnectionSessions } from "./connection-sessions.js";
 import type { Core } from "./core.js";
 import type { Dialect, DialectContext, Extension, ProgramInfo } from "./dialect.js";
 
@@ -57,22 +56,22 @@ export interface AcpServer {
  */
 export function serveAcp(options: AcpServerOptions): AcpServer {
   const log = options.log ?? (() => {});
-  const sessions = createConnectionSessions({
-    connection: () => connection,
-    origin: options.origin,
-    core: options.core,
-    onError: (error, sessionId) => log("reader failed", { sessionId, error: String(error) }),
-  });
+  const leaving: (() => void)[] = [];
+  let isGone = false;
   const connection: Connection = createConnection({
     input: options.input,
     output: options.output,
-    onClose: () => sessions.closeAll(),
+    onClose() {
+      isGone = true;
+      for (const leave of leaving) leave();
+    },
     onError: (error, { method }) => log("unanswered fault", { method: method.slice(0, 80), error: String(error) }),
   });
   const context: DialectContext = {
     connection,
     core: options.core,
-    sessions,
+    onLeave: (leave) => void (isGone ? leave() : leaving.push(leave)),
+    onReaderError: (error, sessionId) => log("reader failed", { sessionId, error: String(error) }),
     program: options.program,
     extensions: options.extensions ?? [],
     defaultCwd: options.defaultCwd,

@@ -7,6 +7,7 @@ import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-
 import { parseCursor } from "@chimera/event-store";
 import { ErrorCode, type Methods, RpcError } from "@chimera/ndjson-rpc";
 import { foldLog, isSessionError, type OwnedSession, type PromptInput } from "@chimera/session";
+import { sessionsOf } from "../connection-sessions.js";
 import type { Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
 import { promptInput, requireDirectories } from "../input.js";
@@ -22,7 +23,8 @@ const MOST_LISTED = 1000;
 const SHAPES = { ...otterMethods, "permission/respond": ferretMethods["permission/respond"] };
 
 export function nativeMethods(context: DialectContext, projection: NativeProjection, historyLimit: number): Methods {
-  const { connection, sessions: own } = context;
+  const { connection } = context;
+  const own = sessionsOf(context);
   const { types } = projection;
   /** Shows the updates of a session after its last record, or after a place, for as long as it is open here. */
   const show = (core: Core, session: OwnedSession | Held, at?: Mark): void => {

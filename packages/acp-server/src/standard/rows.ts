@@ -5,6 +5,7 @@ import { parseCursor } from "@chimera/event-store";
 import { deferred, type Methods } from "@chimera/ndjson-rpc";
 import { parseMode, type Session } from "@chimera/session";
 import * as v from "valibot";
+import { sessionsOf } from "../connection-sessions.js";
 import type { Choice, Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
 import { promptInput, requireDirectories } from "../input.js";
@@ -53,7 +54,8 @@ const SHAPES = {
 
 /** Built once per connection, for what its client said it can do. */
 export function standardMethods(context: DialectContext, hello: Record<string, unknown>): Methods {
-  const { connection, sessions: own, origin } = context;
+  const { connection, origin } = context;
+  const own = sessionsOf(context);
   // The version was settled with the dialect, which may have been forced on a client that names none.
   const { clientCapabilities: capabilities } = v.parse(InitializeRequest, { ...hello, protocolVersion: 1 });
   const shows = createShows(context, capabilities);
