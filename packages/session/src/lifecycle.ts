@@ -224,8 +224,17 @@ export async function tearDown(house: House, id: string): Promise<void> {
   if (!known || known.closed) throw notFound(id);
   await loaded.unload(id, "close");
   // A log in memory went with its session.
-  if (isPersistent) await store.writeSummary(id, { ...((await store.readSummary(id)) ?? known), closed: true });
-  await house.deps.snapshots?.clear(id);
+  if (!isPersistent) return house.deps.snapshots?.clear(id);
+  // Held meanwhile: another process that has it open still needs its snapshots.
+  const writer = await store.open(id).catch((error) => {
+    throw namedError(error, id);
+  });
+  try {
+    await store.writeSummary(id, { ...((await store.readSummary(id)) ?? known), closed: true });
+    await house.deps.snapshots?.clear(id);
+  } finally {
+    await writer.close();
+  }
 }
 
 /** Runs in the session's lane. */

@@ -1,5 +1,5 @@
 /** What a session withstands: logs that fail at a bad moment, damaged summaries, claims that are lost, clients that stay for long. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -211,6 +211,21 @@ test("an evicted session that another program widened meanwhile comes back no wi
   await (await other.load(id)).set({ mode: "auto" });
   await other.shutdown();
   expect((await sessions.load(id)).mode).toBe("read-only");
+});
+
+test("a session that another program has open is not torn down under it", async () => {
+  const store: Store = createMemoryStore();
+  const snapshots = createSnapshotStore({ root: scratch() });
+  const cwd = scratch();
+  const path = join(cwd, "a.txt");
+  const { id, ...session } = await makeSessions(changing(path), { store, snapshots }).create({ cwd });
+  session.prompt({ text: "go" });
+  await session.idle();
+  const other = makeSessions(speaking("hello"), { store, snapshots });
+  await expect(other.tearDown(id)).rejects.toMatchObject({ code: "session_claimed" });
+  expect((await store.readSummary(id))?.closed).toBeUndefined();
+  expect(await session.undo()).toMatchObject({ turns: 1 });
+  expect(existsSync(path)).toBe(false);
 });
 
 test("a session whose summary lost most of what it said is loaded from its log", async () => {
