@@ -21,6 +21,7 @@ import {
   ownSettings,
   type Settings,
   settingsOf,
+  stricterBounds,
 } from "./settings.js";
 import { summarize } from "./summary.js";
 import { plainFiles } from "./workspace.js";
@@ -125,12 +126,15 @@ export async function bring(
   try {
     const conversation = await foldLog(store, id, take ? { take } : {});
     const isAsEvicted = house.loaded.evictedAt(id) === writer.lastSeq;
-    const birth = { writer, conversation, ...rememberedBirth(summary, house.start(summary.cwd)) };
+    const start = house.start(summary.cwd);
+    const remembered = rememberedBirth(summary, start);
+    const made = isAsEvicted ? remembered.made : { ...remembered.made, ...stricterBounds(remembered.made, start) };
+    const birth = { writer, conversation, ...remembered, made };
     const snapshots = house.snapshotsOf(birth);
     await settleFiles(snapshots, isRecorded(store, id), deps.onRecovered);
     const session = house.open(store, birth, snapshots);
     // A restart, or another program, must not widen what this one was started with, nor what a person narrowed.
-    if (!isAsEvicted) change(session, narrower(session.settings, house.start(session.cwd), deps.orders ?? {}));
+    if (!isAsEvicted) change(session, narrower(session.settings, start, deps.orders ?? {}));
     return session;
   } catch (error) {
     deps.snapshots?.release(id);

@@ -108,6 +108,17 @@ export function narrower(logged: Settings, start: Settings, orders: OptionOrders
   };
 }
 
+/** The stricter of two sets of bounds. No record changes bounds, so after a restart they are compared and not recorded. */
+export function stricterBounds(one: Bounds, other: Bounds): Bounds {
+  const least = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b));
+  const { allowedTools } = other;
+  return {
+    maxSteps: least(one.maxSteps, other.maxSteps),
+    maxCostUsd: least(one.maxCostUsd, other.maxCostUsd),
+    allowedTools: one.allowedTools?.filter((tool) => allowedTools?.includes(tool) ?? true) ?? allowedTools,
+  };
+}
+
 /** The records that take settings from one state to another. */
 export function changesBetween(from: Settings, to: Settings): AgentEvent[] {
   const changes: SettingChange[] = [];

@@ -75,6 +75,20 @@ describe("settings", () => {
     expect(records.at(-1)).toEqual(["mode_changed", { old: "auto", new: "review" }]);
   });
 
+  test("of bounds too: limits that were given at the start hold in sessions of before, and theirs stay", async () => {
+    const start = program();
+    const first = await start();
+    const { id } = await first.sessions.create({
+      cwd: "/",
+      settings: { maxSteps: 100, maxCostUsd: 1, allowedTools: ["Read", "Bash"] },
+    });
+    await runPrompt(first.sessions, id, "hi");
+    await first.stop();
+    const second = await start({ defaults: { ...defaults, maxSteps: 10, maxCostUsd: 5, allowedTools: ["Read"] } });
+    const { maxSteps, maxCostUsd, allowedTools } = (await second.sessions.load(id)).settings;
+    expect([maxSteps, maxCostUsd, allowedTools]).toEqual([10, 1, ["Read"]]);
+  });
+
   test("are as the session was made once a client closed it; model and agent stay", async () => {
     const { sessions } = await program()();
     const session = await sessions.create({ cwd: "/" });
