@@ -108,6 +108,8 @@ export function narrower(logged: Settings, start: Settings, orders: OptionOrders
   };
 }
 
+type Bounds = Pick<Settings, "maxSteps" | "maxCostUsd" | "allowedTools">;
+
 /** The stricter of two sets of bounds. No record changes bounds, so after a restart they are compared and not recorded. */
 export function stricterBounds(one: Bounds, other: Bounds): Bounds {
   const least = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b));
