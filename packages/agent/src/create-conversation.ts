@@ -1,5 +1,4 @@
 /** An agent with a memory and nobody else around it: turns taken one after the other, the history kept in memory. */
-
 import type { Agent, Ask, EngineMemory, TurnSettings, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent, Json, Message, Metadata } from "@chimera/acp-schema/events";
 import { createParts, summedUp } from "@chimera/acp-schema/parts";

@@ -1,8 +1,7 @@
 /** An agent definition: who answers a prompt, with which tools, how freely and in which role. */
 import type { AgentPermission } from "../policy/decide.js";
 import { compileGlob } from "../policy/glob.js";
-import type { Tool } from "../tool.js";
-import { namesOf } from "../tool-names.js";
+import { namesOf, type Tool } from "../tool.js";
 
 export interface AgentDefinition {
   readonly name: string;

@@ -1,18 +1,15 @@
-/** What every part of a running turn shares. */
-
+/** What every part of a running turn shares, and the way its events leave it. */
 import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "../policy-port.js";
 import type { EffortChoice } from "../providers/effort.js";
 import type { Model, ModelMessage } from "../providers/model.js";
-import type { CallIds } from "./call-ids.js";
-import type { Clock } from "./clock.js";
-import type { Plan } from "./plan.js";
+import type { CallIds } from "./draft.js";
+import type { Clock } from "./patience.js";
 import type { Repeats } from "./repeats.js";
 import type { Compact } from "./summary.js";
-import type { Toolbox } from "./toolbox.js";
-import type { Spending } from "./usage.js";
-import type { Window } from "./window.js";
+import type { Plan, Toolbox } from "./toolbox.js";
+import type { Spending, Window } from "./window.js";
 
 export interface Run {
   readonly turn: Turn;
@@ -70,3 +67,101 @@ export type Trace = (fail: (error: Error) => void) => {
   /** The turn is over. */
   end(): void;
 };
+
+/**
+ * What an agent says, as an async iterable that costs one promise per item and nothing while nobody listens. Producers push
+ * at once and may wait until everything was taken: that is the back-pressure of the whole loop.
+ */
+export interface Outbox<T> {
+  push(item: T): void;
+  /** Resolves once the consumer took all that was pushed and came back for more, or went away. */
+  taken(): Promise<void>;
+  /** How many items wait to be taken. */
+  readonly pending: number;
+}
+
+/**
+ * `produce` starts with the first `next()`; the iteration ends when it settles, and fails if it rejects. A consumer that
+ * leaves early is told of through `onLeave`, and what is pushed afterwards goes nowhere.
+ */
+export function createOutbox<T>(produce: (outbox: Outbox<T>) => Promise<void>, onLeave: () => void): AsyncIterable<T> {
+  let items: T[] = [];
+  let head = 0;
+  let state: "idle" | "running" | "ended" | "left" = "idle";
+  let failure: { error: unknown } | undefined;
+  let waiting: { resolve(result: IteratorResult<T, undefined>): void; reject(error: unknown): void } | undefined;
+  let takers: (() => void)[] = [];
+
+  const finished: IteratorResult<T, undefined> = { value: undefined, done: true };
+  const tellTaken = (): void => {
+    if (takers.length === 0) return;
+    const told = takers;
+    takers = [];
+    for (const tell of told) tell();
+  };
+
+  const outbox: Outbox<T> = {
+    push(item) {
+      if (state !== "running") return;
+      if (waiting) {
+        const { resolve } = waiting;
+        waiting = undefined;
+        resolve({ value: item, done: false });
+      } else items.push(item);
+    },
+    taken() {
+      if (waiting || state !== "running") return Promise.resolve();
+      return new Promise((resolve) => takers.push(resolve));
+    },
+    get pending() {
+      return items.length - head;
+    },
+  };
+
+  const end = (): void => {
+    if (state === "running") state = "ended";
+    if (!waiting) return;
+    const { resolve, reject } = waiting;
+    waiting = undefined;
+    if (failure) reject(failure.error);
+    else resolve(finished);
+  };
+
+  const start = (): void => {
+    state = "running";
+    produce(outbox).then(end, (error: unknown) => {
+      failure = { error };
+      end();
+    });
+  };
+
+  const iterator: AsyncIterator<T, undefined> = {
+    next() {
+      if (state === "idle") start();
+      if (head < items.length) {
+        const value = items[head++] as T;
+        if (head === items.length) {
+          items = [];
+          head = 0;
+        }
+        return Promise.resolve({ value, done: false });
+      }
+      if (state !== "running") return failure ? Promise.reject(failure.error) : Promise.resolve(finished);
+      const next = new Promise<IteratorResult<T, undefined>>((resolve, reject) => {
+        waiting = { resolve, reject };
+      });
+      tellTaken();
+      return next;
+    },
+    return() {
+      const early = state === "running";
+      state = "left";
+      items = [];
+      head = 0;
+      if (early) onLeave();
+      tellTaken();
+      return Promise.resolve(finished);
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}

@@ -1,5 +1,4 @@
 /** An MCP server over streamable HTTP: every message is a POST, answered by JSON or by a stream of events. */
-
 import type { McpServer } from "@chimera/acp-schema/agent";
 import { createParser } from "eventsource-parser";
 import { AgentError } from "../errors.js";

@@ -2,8 +2,15 @@
 import { createHash } from "node:crypto";
 import { startOf } from "@chimera/acp-schema/text";
 import { isDeeperThan, isJsonObject, type JsonObject } from "../json.js";
-import { isPicture } from "../picture.js";
-import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";
+import {
+  type InputSchema,
+  isPicture,
+  type JsonSchema,
+  type Tool,
+  type ToolContext,
+  type ToolImage,
+  type ToolOutcome,
+} from "../tool.js";
 import { capOutput } from "../tools/cap-output.js";
 import { progress } from "../tools/define.js";
 import type { McpClient, McpTool } from "./client.js";

@@ -1,8 +1,7 @@
 /** A person's prompt as the two things models take: text and pictures. */
 import type { PromptBlock } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
-import { isPicture } from "../picture.js";
-import type { ToolImage } from "../tool.js";
+import { isPicture, type ToolImage } from "../tool.js";
 import type { ModelMessage } from "./model.js";
 
 export type PromptPart = { readonly type: "text"; readonly text: string } | ({ readonly type: "image" } & ToolImage);

@@ -1,5 +1,4 @@
 /** acp_terminal: a command in the terminal of the editor, where the person watches it. */
-
 import type { ClientTerminal, Workspace } from "@chimera/acp-schema/agent";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";

@@ -1,7 +1,6 @@
 /** From the names a person types to tools. */
 import { AgentError } from "../errors.js";
-import type { Tool } from "../tool.js";
-import { findTool } from "../tool-names.js";
+import { findTool, type Tool } from "../tool.js";
 
 /**
  * The tools named, each once, in the order of `tools`; either name, in any case. `unknown_tool` lists the valid names. The

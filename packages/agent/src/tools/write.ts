@@ -1,5 +1,4 @@
 /** Write: a whole file, new or replaced. */
-
 import type { Workspace } from "@chimera/acp-schema/agent";
 import * as v from "valibot";
 import { isAgentError } from "../errors.js";

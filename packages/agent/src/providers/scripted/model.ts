@@ -1,6 +1,6 @@
 /** A model that says what a script tells it to: for tests, and for authors of clients. */
 import { AgentError } from "../../errors.js";
-import { systemClock } from "../../loop/clock.js";
+import { systemClock } from "../../loop/patience.js";
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "../model.js";
 import type { Script, ScriptItem, ScriptStep } from "./script.js";
 
