@@ -14,8 +14,7 @@ import { runTurn } from "./loop/turn.js";
 import { createSpending, createWindow } from "./loop/window.js";
 import { createPolicy } from "./policy/policy.js";
 import type { Policy } from "./policy-port.js";
-import { parseEffort } from "./providers/effort.js";
-import type { Model } from "./providers/model.js";
+import { type Model, parseEffort } from "./providers/model.js";
 import type { Tool } from "./tool.js";
 
 export interface AgentOptions {

@@ -2,15 +2,8 @@
 import type { Workspace } from "@chimera/acp-schema/agent";
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
-import {
-  DEEPEST_ARGS,
-  holdsMoreThan,
-  isDeeperThan,
-  isJsonObject,
-  type JsonObject,
-  LONGEST_ARGS,
-  parseObject,
-} from "../json.js";
+import type { JsonObject } from "../json.js";
+import { DEEPEST_ARGS, holdsMoreThan, isDeeperThan, isJsonObject, LONGEST_ARGS, parseObject } from "../json.js";
 import type { InputResult, Tool, Touches } from "../tool.js";
 import type { RawCall } from "./draft.js";
 import { fitArguments } from "./fit-arguments.js";

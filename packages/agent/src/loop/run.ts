@@ -2,8 +2,7 @@
 import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "../policy-port.js";
-import type { EffortChoice } from "../providers/effort.js";
-import type { Model, ModelMessage } from "../providers/model.js";
+import type { EffortChoice, Model, ModelMessage } from "../providers/model.js";
 import type { CallIds } from "./draft.js";
 import type { Clock } from "./patience.js";
 import type { Repeats } from "./repeats.js";

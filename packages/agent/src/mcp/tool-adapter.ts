@@ -2,15 +2,8 @@
 import { createHash } from "node:crypto";
 import { startOf } from "@chimera/acp-schema/text";
 import { isDeeperThan, isJsonObject, type JsonObject } from "../json.js";
-import {
-  type InputSchema,
-  isPicture,
-  type JsonSchema,
-  type Tool,
-  type ToolContext,
-  type ToolImage,
-  type ToolOutcome,
-} from "../tool.js";
+import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";
+import { isPicture } from "../tool.js";
 import { capOutput } from "../tools/cap-output.js";
 import { progress } from "../tools/define.js";
 import type { McpClient, McpTool } from "./client.js";
