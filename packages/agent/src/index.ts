@@ -23,8 +23,9 @@ export { type Clock, systemClock } from "./loop/patience.js";
 export type { Trace } from "./loop/run.js";
 export { type Compact, type CompactRequest, summarise } from "./loop/summary.js";
 export type { AuditEntry, Policy, PolicyCall, PolicyContext, PolicyDecision } from "./policy-port.js";
+export { anthropicFirst, type Chain, openaiFirst } from "./providers/chains.js";
 export { createModels, type ModelsOptions } from "./providers/models.js";
-export { anthropicFirst, type Chain, type Env, openaiFirst } from "./providers/table.js";
+export type { Env } from "./providers/table.js";
 export type {
   InputResult,
   InputSchema,

@@ -1,13 +1,7 @@
 /** Markdown with a YAML head between two lines of dashes. */
-import { isJsonObject } from "../json.js";
-import { parseYaml } from "./yaml.js";
 
-export interface FrontMatter {
-  readonly head: Readonly<Record<string, unknown>>;
-  readonly body: string;
-  /** Why the head could not be read; the whole text is then the body. */
-  readonly problem: string | null;
-}
+import { setImmediate } from "node:timers/promises";
+import { isJsonObject } from "../json.js";
 
 export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   const plain = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
@@ -24,7 +18,34 @@ export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   }
 }
 
+/** A longer document is refused: the parser takes milliseconds for a kilobyte of the worst kind. */
+const MAX_CHARS = 8192;
+
+let last: Promise<unknown> = Promise.resolve();
+
 // --- internal ---
+
+interface FrontMatter {
+  readonly head: Readonly<Record<string, unknown>>;
+  readonly body: string;
+  /** Why the head could not be read; the whole text is then the body. */
+  readonly problem: string | null;
+}
+
+/**
+ * One document is parsed in a turn of the event loop, across all callers: the worst of them take tens of milliseconds. Rejects with
+ * the parser's error, which has the place in `pos`.
+ */
+function parseYaml(text: string): Promise<unknown> {
+  const parsed = last.then(async () => {
+    const { parse } = await import("yaml");
+    await setImmediate();
+    if (text.length > MAX_CHARS) throw new Error(`it has more than ${MAX_CHARS} characters`);
+    return parse(text, { maxAliasCount: 0, prettyErrors: false }) as unknown;
+  });
+  last = parsed.catch(() => {});
+  return parsed;
+}
 
 function describe(error: Error & { readonly pos?: readonly [number, number] }, yaml: string): string {
   const [message = ""] = error.message.split("\n", 1);

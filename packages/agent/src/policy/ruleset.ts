@@ -1,5 +1,8 @@
-/** `permissions.json`: rules in order, the last that matches wins. */
+/** `permissions.json`: rules in order, the last that matches wins. Those that come with a project can narrow, never widen. */
+
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readTextBeneath } from "../files/project-file.js";
 import { isJsonObject } from "../json.js";
 import type { Action, Rule } from "./rule.js";
 
@@ -63,6 +66,20 @@ export function actionOf(word: unknown): Action | undefined {
   if (typeof word !== "string") return undefined;
   const key = word.toLowerCase();
   return Object.hasOwn(ACTIONS, key) ? ACTIONS[key] : undefined;
+}
+
+/** Below the project. */
+export const PROJECT_RULE_FILES = [join(".opencode", "permissions.json"), join(".chimera", "permissions.json")];
+
+export async function loadProjectRules(cwd: string): Promise<Ruleset> {
+  const found = await Promise.all(
+    PROJECT_RULE_FILES.map(async (path) => {
+      const text = await readTextBeneath(cwd, path);
+      return text === null ? null : parseRuleset(text, path);
+    }),
+  );
+  const sets = found.filter((set) => set !== null);
+  return { rules: sets.flatMap(({ rules }) => rules), problems: sets.flatMap(({ problems }) => problems) };
 }
 
 // --- internal ---

@@ -1,5 +1,6 @@
 /** `@chimera/agent/providers`: the model port, the providers behind it, and how a name leads to one. */
 
+export { anthropicFirst, type Chain, openaiFirst } from "./chains.js";
 export { factsDate } from "./facts.gen.js";
 export { factsOf, type ModelFacts, type ThinkingForm } from "./facts.js";
 export {
@@ -29,4 +30,4 @@ export {
 export { createPost, type Post, type PostOptions, type PostReply, type PostRequest } from "./post.js";
 export { type ModelAddress, resolveModel } from "./resolve.js";
 export { defaultModel, hasListedModels, listProviders, type Route, routeOf, suggestModels } from "./route.js";
-export { anthropicFirst, type Chain, type Env, openaiFirst, type ProviderName } from "./table.js";
+export type { Env, ProviderName } from "./table.js";

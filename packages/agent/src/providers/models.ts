@@ -2,12 +2,13 @@
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
 import { createSwitch, withSight } from "./begin-again.js";
+import type { Chain } from "./chains.js";
 import { effortIn, type Model } from "./model.js";
 import { type ProviderPackages, packagedModel } from "./packages.js";
 import { createPost, type Post } from "./post.js";
 import { readJson } from "./provider-error.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
-import type { Chain, Env } from "./table.js";
+import type { Env } from "./table.js";
 
 export interface ModelsOptions {
   /** Keys and base URLs, as the person who starts the program set them. */

@@ -1,7 +1,9 @@
 /** From a model's name and an environment to where and how it is reached. Pure: nothing is opened, nothing is read. */
+
+import type { Chain } from "./chains.js";
 import { factsOf, type ModelFacts } from "./facts.js";
 import { isNamed, keysOf, routeOf } from "./route.js";
-import type { Chain, Elsewhere, Env, LimitField, ProviderName, ProviderRow, RouteRow } from "./table.js";
+import type { Elsewhere, Env, LimitField, ProviderName, ProviderRow, RouteRow } from "./table.js";
 import { providers, routes } from "./table.js";
 
 /** Where a model is reached. Carries the key: never log it. */

@@ -1,4 +1,4 @@
-/** The providers, how a model's name leads to one, and which is looked for when no model is named: data, read by `resolve.ts`. */
+/** The providers and how a model's name leads to one: data, read by `resolve.ts`. */
 import type { factRows } from "./facts.gen.js";
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -199,23 +199,4 @@ export const routes: readonly RouteRow[] = [
   { provider: "ollama", starts: ["llama", "mistral", "qwen", "phi", "gemma"] },
   { provider: "openai", starts: [""], whenEnv: ["OPENAI_BASE_URL"] },
   { provider: "ollama", starts: [""] },
-];
-
-/** The first row whose variable is set. */
-export type Chain = readonly { readonly env: string; readonly model: string }[];
-
-export const anthropicFirst: Chain = [
-  { env: "ANTHROPIC_API_KEY", model: "claude-sonnet-5-5" },
-  { env: "OPENROUTER_API_KEY", model: "anthropic/claude-sonnet-5.5" },
-  { env: "OPENAI_API_KEY", model: "gpt-6.1-sol" },
-  { env: "XAI_API_KEY", model: "grok-4.7" },
-  { env: "OLLAMA_API_KEY", model: "gpt-oss:120b-cloud" },
-];
-
-export const openaiFirst: Chain = [
-  { env: "OPENAI_API_KEY", model: "gpt-6.1-sol" },
-  { env: "ANTHROPIC_API_KEY", model: "claude-sonnet-5-5" },
-  { env: "OPENROUTER_API_KEY", model: "openai/gpt-6.1-sol" },
-  { env: "XAI_API_KEY", model: "grok-4.7" },
-  { env: "OLLAMA_API_KEY", model: "gpt-oss:120b-cloud" },
 ];
