@@ -4,7 +4,7 @@
  */
 import type { Json, Part } from "@chimera/acp-schema/events";
 import { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
-import { isJsonObject, type JsonObject } from "./json.js";
+import { asText, isJsonObject, type JsonObject } from "./json.js";
 import { withSight } from "./providers/begin-again.js";
 import type {
   Model,
@@ -16,8 +16,8 @@ import type {
   Price,
   Usage,
 } from "./providers/model.js";
-import { calledBy, promptParts, writtenCall } from "./providers/prompt-parts.js";
 import { providerError } from "./providers/provider-error.js";
+import { calledBy, promptParts, writtenCall } from "./providers/request-parts.js";
 
 /** What is used of a `LanguageModelV3` or `LanguageModelV4`. */
 export interface AiSdkModel {
@@ -312,10 +312,6 @@ function retryAfterOf(headers: JsonObject): number | undefined {
 
 function asObject(value: unknown): JsonObject {
   return typeof value === "object" && value !== null ? (value as JsonObject) : {};
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 function count(value: unknown): number {

@@ -1,4 +1,4 @@
-/** A tool: what the model may call, which names it answers to, what it touches, and how it runs. */
+/** A tool: what the model may call, what it touches, and how it runs. */
 import type { Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent, Location, ToolContent, ToolKind } from "@chimera/acp-schema/events";
 
@@ -90,24 +90,6 @@ export interface ToolImage {
   readonly mimeType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
   /** Base64. */
   readonly data: string;
-}
-
-/** What a tool answers to, in lower case. */
-export function namesOf({ name, aliases }: Pick<Tool, "name" | "aliases">): string[] {
-  return [name, ...aliases].map((each) => each.toLowerCase());
-}
-
-/** Those that `allowed` names; null allows all. */
-export function allowedTools(tools: readonly Tool[], allowed: readonly string[] | null): readonly Tool[] {
-  if (allowed === null) return tools;
-  const wanted = new Set(allowed.map((name) => name.toLowerCase()));
-  return tools.filter((tool) => namesOf(tool).some((name) => wanted.has(name)));
-}
-
-/** The tool that answers to a name; its own wins over another's alias. */
-export function findTool(name: string, tools: readonly Tool[]): Tool | undefined {
-  const key = name.toLowerCase();
-  return tools.find((tool) => tool.name.toLowerCase() === key) ?? tools.find((tool) => namesOf(tool).includes(key));
 }
 
 /** The pictures that every provider takes. One that is refused would spoil all requests of its conversation. */

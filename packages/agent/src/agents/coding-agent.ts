@@ -2,13 +2,13 @@
  * The whole coding agent, put together: built-in and MCP tools, agent definitions, project instructions, permission rules,
  * memory and audit around the loop. For fewer parts, or others, use `createAgent`.
  */
-
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent, AgentContext, Turn, TurnSettings } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Confine } from "../confine-port.js";
 import { type AgentOptions, createAgent } from "../create-agent.js";
+import { allowedTools } from "../loop/toolbox.js";
 import type { McpConfig } from "../mcp/config.js";
 import { deferTools } from "../mcp/deferred.js";
 import { createMcpPool, type McpOffer } from "../mcp/pool.js";
@@ -16,7 +16,7 @@ import { createAudit } from "../policy/audit.js";
 import { type Classify, createPolicy } from "../policy/policy.js";
 import { createRemembered } from "../policy/remembered.js";
 import type { Policy } from "../policy-port.js";
-import { allowedTools, type Tool } from "../tool.js";
+import type { Tool } from "../tool.js";
 import { builtinTools } from "../tools/builtin-tools.js";
 import { cleanEnvironment } from "../tools/environment.js";
 import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";

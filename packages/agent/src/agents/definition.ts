@@ -2,16 +2,16 @@
  * An agent definition: who answers a prompt, with which tools, how freely and in which role. Some are built in; the files of the user
  * come before those, and the files of the project before both.
  */
-
 import { basename, join } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
 import { listBeneath, readTextBeneath, whileUnchanged } from "../files/project-file.js";
 import { isJsonObject } from "../json.js";
+import { namesOf } from "../loop/toolbox.js";
 import type { AgentPermission } from "../policy/decide.js";
 import { compileGlob } from "../policy/glob.js";
 import type { Rule } from "../policy/rule.js";
 import { actionOf } from "../policy/ruleset.js";
-import { namesOf, type Tool } from "../tool.js";
+import type { Tool } from "../tool.js";
 import { parseFrontMatter } from "./front-matter.js";
 
 export interface AgentDefinition {

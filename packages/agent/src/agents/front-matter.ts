@@ -1,5 +1,4 @@
 /** Markdown with a YAML head between two lines of dashes. */
-
 import { setImmediate } from "node:timers/promises";
 import { isJsonObject } from "../json.js";
 

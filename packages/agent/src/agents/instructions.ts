@@ -2,7 +2,6 @@
  * Instructions that a person and a project wrote for agents: AGENTS.md and rule files, joined for the system prompt; those of a folder
  * come with the result of the first call that touches it.
  */
-
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { Turn } from "@chimera/acp-schema/agent";

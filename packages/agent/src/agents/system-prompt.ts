@@ -1,5 +1,4 @@
 /** What a model reads before the conversation. Why it says what it says: docs/decisions/0044. */
-
 import { execFile } from "node:child_process";
 import { statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";

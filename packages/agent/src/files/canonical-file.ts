@@ -3,7 +3,6 @@
  * check and the call makes the call fail; on Linux that is exact, because everything happens relative to an open directory
  * (`/proc/self/fd/N/name` is `openat`); elsewhere the location is checked again after the file was opened.
  */
-
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";

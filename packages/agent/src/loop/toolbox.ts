@@ -1,6 +1,6 @@
 /** The tools of one turn, found by any of their names, and the plan that an editor shows of their calls. */
 import type { AgentEvent, PlanEntry } from "@chimera/acp-schema/events";
-import { allowedTools, type Tool } from "../tool.js";
+import type { Tool } from "../tool.js";
 
 export interface Toolbox {
   /** Those that requests declare. */
@@ -67,6 +67,24 @@ export function createPlan(emit: (event: AgentEvent) => void, hasTodo: boolean):
       silent = true;
     },
   };
+}
+
+/** What a tool answers to, in lower case. */
+export function namesOf({ name, aliases }: Pick<Tool, "name" | "aliases">): string[] {
+  return [name, ...aliases].map((each) => each.toLowerCase());
+}
+
+/** Those that `allowed` names; null allows all. */
+export function allowedTools(tools: readonly Tool[], allowed: readonly string[] | null): readonly Tool[] {
+  if (allowed === null) return tools;
+  const wanted = new Set(allowed.map((name) => name.toLowerCase()));
+  return tools.filter((tool) => namesOf(tool).some((name) => wanted.has(name)));
+}
+
+/** The tool that answers to a name; its own wins over another's alias. */
+export function findTool(name: string, tools: readonly Tool[]): Tool | undefined {
+  const key = name.toLowerCase();
+  return tools.find((tool) => tool.name.toLowerCase() === key) ?? tools.find((tool) => namesOf(tool).includes(key));
 }
 
 // --- internal ---

@@ -4,7 +4,7 @@
  */
 import type { StopReason } from "@chimera/acp-schema/events";
 import { AgentError, asAgentError } from "../errors.js";
-import { sealOfCall } from "../providers/prompt-parts.js";
+import { sealOfCall } from "../providers/request-parts.js";
 import { callsInText, prepareCall } from "./call.js";
 import { announcement, runCalls } from "./calls.js";
 import { compactHistory } from "./compaction.js";

@@ -1,5 +1,4 @@
 /** How messages travel between us and one MCP server, and how long they may take. */
-
 import { startTimer } from "@chimera/acp-schema/timer";
 import { isJsonObject, type JsonObject } from "../json.js";
 

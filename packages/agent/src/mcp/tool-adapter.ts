@@ -1,18 +1,10 @@
 /** What an MCP server offers, as tools of ours: each of its tools, and one tool for all resources. */
-
 import { createHash } from "node:crypto";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
-import { isDeeperThan, isJsonObject, type JsonObject } from "../json.js";
-import {
-  type InputSchema,
-  isPicture,
-  type JsonSchema,
-  type Tool,
-  type ToolContext,
-  type ToolImage,
-  type ToolOutcome,
-} from "../tool.js";
+import { asText, isDeeperThan, isJsonObject, type JsonObject } from "../json.js";
+import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";
+import { isPicture } from "../tool.js";
 import { capOutput, defineTool, failure, progress } from "../tools/define.js";
 import type { McpClient, McpTool } from "./client.js";
 
@@ -115,10 +107,6 @@ function schemaOf(schema: unknown): JsonSchema {
   const any = { type: "object" };
   if (!isJsonObject(schema) || schema["type"] !== "object" || isDeeperThan(MAX_SCHEMA_DEPTH, schema)) return any;
   return JSON.stringify(schema).length > MAX_SCHEMA ? any : schema;
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 async function outcomeOf(result: JsonObject, context: ToolContext): Promise<ToolOutcome> {

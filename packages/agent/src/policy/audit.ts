@@ -3,7 +3,6 @@
  * reordered line shows. Each process writes a file of its own, so that no two chains mix; beside it a head names the last
  * line, so that a cut end shows too.
  */
-
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, stat } from "node:fs/promises";

@@ -1,21 +1,12 @@
 /** The decision itself: a pure function of a call and of everything that bears on it; and how much the call could hurt. */
-
 import { relative } from "node:path";
 import type { TurnSettings } from "@chimera/acp-schema/agent";
 import type { Risk } from "@chimera/acp-schema/events";
 import { isBeneath } from "../files/real-path.js";
 import type { PolicyCall, PolicyDecision } from "../policy-port.js";
 import { createMeter, type Meter } from "./glob.js";
-import {
-  type Action,
-  commandAction,
-  fitsArgument,
-  isAbout,
-  isCommandRule,
-  isPathRule,
-  mightDodge,
-  type Rule,
-} from "./rule.js";
+import type { Action, Rule } from "./rule.js";
+import { commandAction, fitsArgument, isAbout, isCommandRule, isPathRule, mightDodge } from "./rule.js";
 import type { Ruleset } from "./ruleset.js";
 
 /** What an agent definition says about permissions. */

@@ -1,10 +1,9 @@
 /** A permission rule and whether it speaks about a call; for a command line, about the words that it is made of. */
-
 import { relative } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
 import { isBeneath } from "../files/real-path.js";
+import { namesOf } from "../loop/toolbox.js";
 import type { PolicyCall } from "../policy-port.js";
-import { namesOf } from "../tool.js";
 import { compileGlob, type Meter } from "./glob.js";
 
 export type Action = "allow" | "deny" | "ask";

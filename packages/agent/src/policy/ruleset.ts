@@ -1,5 +1,4 @@
 /** `permissions.json`: rules in order, the last that matches wins. Those that come with a project can narrow, never widen. */
-
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readTextBeneath } from "../files/project-file.js";

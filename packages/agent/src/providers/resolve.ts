@@ -1,5 +1,4 @@
 /** From a model's name and an environment to where and how it is reached. Pure: nothing is opened, nothing is read. */
-
 import type { Chain } from "./chains.js";
 import { factsOf, type ModelFacts } from "./facts.js";
 import { isNamed, keysOf, routeOf } from "./route.js";

@@ -1,8 +1,7 @@
 /** Which provider a model's name leads to in an environment. Pure, and light: a program that only lists models loads no more. */
 import { AgentError } from "../errors.js";
 import type { Chain } from "./chains.js";
-import type { Env, ProviderName, ProviderRow, RouteRow } from "./table.js";
-import { providers, routes } from "./table.js";
+import { type Env, type ProviderName, type ProviderRow, providers, type RouteRow, routes } from "./table.js";
 
 /** Where a name leads. */
 export interface Route {

@@ -85,11 +85,6 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
   };
 }
 
-/** A field that should be text: anything else is taken for none. */
-export function asText(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
 // --- internal ---
 
 type Framing = "events" | "lines";

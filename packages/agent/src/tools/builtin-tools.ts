@@ -1,6 +1,7 @@
 /** The tools every agent has, and from the names a person types to tools. */
 import { AgentError } from "../errors.js";
-import { findTool, type Tool } from "../tool.js";
+import { findTool } from "../loop/toolbox.js";
+import type { Tool } from "../tool.js";
 import { acpTerminalTool } from "./acp-terminal.js";
 import { type BashOptions, createBashTool } from "./bash.js";
 import { editTool, replaceInFileTool, writeTool } from "./edit.js";

@@ -2,7 +2,6 @@
  * Makes a tool from its parts: derives the JSON Schema, turns what it throws into a result that the model can read, and keeps what the
  * model reads within bounds.
  */
-
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { toJsonSchema } from "@valibot/to-json-schema";

@@ -1,5 +1,4 @@
 /** The tools that change a file: Edit for one exact passage, replace_in_file for a regular expression, Write for the whole. */
-
 import type { Workspace } from "@chimera/acp-schema/agent";
 import type { ToolContent } from "@chimera/acp-schema/events";
 import * as v from "valibot";

@@ -1,5 +1,5 @@
 /** `@chimera/agent/tools`: the built-in tools, one by one and together. */
-export { allowedTools, findTool } from "../tool.js";
+export { allowedTools, findTool } from "../loop/toolbox.js";
 export { localWorkspace } from "../workspace.js";
 export { acpTerminalTool } from "./acp-terminal.js";
 export { type BashOptions, createBashTool } from "./bash.js";

@@ -1,5 +1,4 @@
 /** list_files: the files of a directory and everything below, as git would see them. */
-
 import { lstat, opendir, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { IgnoreRules, Pacer } from "@chimera/snapshot-store/files";

@@ -3,7 +3,6 @@
  * nothing but its arguments and what JavaScript has everywhere. It travels as text, because a bundled program has no file that
  * a thread could start from. Regular expressions that a model wrote run there.
  */
-
 import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { startOf } from "@chimera/acp-schema/text";

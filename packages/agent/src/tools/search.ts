@@ -1,5 +1,4 @@
 /** search: which lines of which files match; ripgrep where it is installed, a walk of our own where it is not. */
-
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Tool } from "../tool.js";

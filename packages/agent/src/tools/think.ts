@@ -1,5 +1,4 @@
 /** The tools that change nothing: think, a place to reason in the open, and todo, the plan that people watch. */
-
 import * as v from "valibot";
 import { defineTool } from "./define.js";
 

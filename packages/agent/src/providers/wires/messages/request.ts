@@ -5,7 +5,7 @@ import { isJsonObject } from "../../../json.js";
 import type { ToolImage } from "../../../tool.js";
 import type { Effort, EffortChoice, ModelMessage, ModelRequest } from "../../model.js";
 import { budgetOf, effortOf } from "../../model.js";
-import { promptParts, writtenCall } from "../../prompt-parts.js";
+import { promptParts, writtenCall } from "../../request-parts.js";
 
 export interface MessagesSettings {
   readonly model: string;

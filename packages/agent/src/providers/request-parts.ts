@@ -1,4 +1,4 @@
-/** What a request says again of the conversation: a person's prompt as text and pictures, and a call as the model wrote it. */
+/** What the requests of all wires are made of: a person's prompt as text and pictures, and a call as the model wrote it. */
 import type { CallPart, Json, PromptBlock } from "@chimera/acp-schema/events";
 import { callsOf } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
