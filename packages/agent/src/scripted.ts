@@ -114,6 +114,7 @@ const Step = v.strictObject({
   stop: v.optional(v.picklist(["end", "calls", "max_tokens", "refusal"]), "end"),
 });
 
+/** The file of the scripted provider: what the model will say, turn by turn and step by step. */
 const Script = v.strictObject({
   $schema: v.optional(v.string()),
   /** Start again from the first turn after the last one. */

@@ -176,6 +176,7 @@ export function opening<T>(open: () => Promise<Opened<T>>): AsyncIterable<T> {
 
 // --- internal ---
 
+/** Output too long for the model, each kept whole in a file of its own, by session. */
 interface Outputs {
   directory(sessionId: string): string;
   /** Returns the file that holds the text. */

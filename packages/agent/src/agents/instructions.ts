@@ -54,7 +54,10 @@ export async function loadInstructions({ home, cwd }: Roots): Promise<Instructio
   return { text: texts.join("\n\n"), problems };
 }
 
-/** Each file's instructions come once in a conversation; in a later turn again, when a summary has taken the place of their result. */
+/**
+ * Tools whose results bring the instructions of the folders they touch: a model reads the rules of a place when it gets there. Each
+ * file's come once in a conversation; in a later turn again, when a summary has taken the place of their result.
+ */
 export function withFolderRules(tools: readonly Tool[], { history }: Pick<Turn, "history">, cwd: string): Tool[] {
   // The paths that a call may touch are real ones.
   const root = realpathSync.native(cwd);

@@ -42,7 +42,7 @@ interface Refusal {
   readonly error: "permission_denied" | "sandbox_violation";
 }
 
-/** null when it may run. */
+/** The policy's word, or a person's where the policy says so; each decision is audited. null when the call may run. */
 async function refusalOf(run: Run, call: Call, { tool, touches }: Runnable): Promise<Refusal | null> {
   const { policy, workspace, turn } = run;
   const subject = { tool, args: call.args, touches };

@@ -3,6 +3,7 @@ import type { AgentEvent } from "@chimera/acp-schema/events";
 import { startTimer } from "@chimera/acp-schema/timer";
 import { AgentError } from "../errors.js";
 
+/** Time, as an effect: monotonic milliseconds, and waiting that a signal can end. */
 export interface Clock {
   now(): number;
   /** Rejects with the signal's reason when it aborts first. */

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { AgentError } from "../errors.js";
 
+/** Notices a model that goes in circles: the same calls with the same results, step after step, with nothing new between them. */
 export interface Repeats {
   /** A call of the present step has its result; returns a word to the model where it is going in circles. */
   note(call: { readonly name: string; readonly args: object }, output: string): string;

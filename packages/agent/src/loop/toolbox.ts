@@ -38,6 +38,7 @@ export function createToolbox(tools: readonly Tool[], allowed: readonly string[]
 /** Only the latest entries are shown, so that a long turn's plans stay small. */
 const LONGEST = 50;
 
+/** The plan an editor shows when the model keeps no todo list: one entry per tool call. */
 export interface Plan {
   /** A call starts; the returned function is told how it ended. */
   start(title: string): (success: boolean) => void;

@@ -59,6 +59,7 @@ interface Limits {
   reached(): Promise<Reached | null>;
 }
 
+/** Those that may be lifted pause the turn and ask whether to go on. */
 function createLimits(run: Run): Limits {
   const [steps, cost] = [stepLimit(run), costLimit(run)];
   return { reached: async () => (await steps()) ?? (await cost()) };

@@ -56,6 +56,7 @@ export function createWindow(
   };
 }
 
+/** What a turn used and cost, kept as the full state that each usage event carries. */
 export interface Spending {
   add(usage: Usage): void;
   /** Of this turn, in US dollars. */

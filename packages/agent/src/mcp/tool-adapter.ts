@@ -52,7 +52,7 @@ interface ResourceServer {
   readonly client: McpClient;
 }
 
-/** Empty when no server has resources. */
+/** The resources of all servers, as one tool: without an address it lists them, with one it reads. None where no server has resources. */
 export function resourceTools(servers: readonly ResourceServer[]): Tool[] {
   if (servers.length === 0) return [];
   const names = servers.map(({ name }) => name);

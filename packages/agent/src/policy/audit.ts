@@ -76,7 +76,7 @@ export interface AuditReport {
   readonly problems: readonly AuditProblem[];
 }
 
-/** `path` is one log or a directory of them. A missing path is an empty log. */
+/** Reads a log back and tells where it was changed. `path` is one log or a directory of them; a missing path is an empty log. */
 export async function verifyAudit(path: string): Promise<AuditReport> {
   const reports = await Promise.all((await logsAt(path)).map(verifyFile));
   const problems = reports.flatMap((report) => report.problems);

@@ -58,7 +58,7 @@ export function decide(call: PolicyCall, facts: Facts): PolicyDecision {
 
 // --- internal ---
 
-/** The highest risk of the command, of the paths and of the kind of tool. */
+/** The highest risk of the command, of the paths and of the kind of tool, for people who are asked about the call: a label, not a wall. */
 function riskOf({ tool, touches }: PolicyCall): Risk {
   const risks: Risk[] = [
     READERS.has(tool.kind) ? "low" : "medium",

@@ -78,10 +78,10 @@ export const writeTool = defineTool({
   },
 });
 
+// --- internal ---
+
 /** Beyond this many characters a change is described, not shown. */
 const MAX_SHOWN = 256 * 1024;
-
-// --- internal ---
 
 /**
  * Writes a text file the way every editing tool does: undo captures what was there, then readers see the change. Returns the content

@@ -14,6 +14,7 @@ export const thinkTool = defineTool({
 
 const MAX_ITEMS = 100;
 
+/** Each call carries the whole list, so the last one is the state. */
 export const todoTool = defineTool({
   name: "todo",
   aliases: ["TodoWrite", "todo_write"],
