@@ -4,7 +4,8 @@
  */
 import type { Json, Part } from "@chimera/acp-schema/events";
 import { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
-import { isJsonObject, type JsonObject } from "./json.js";
+import { asText, isJsonObject, type JsonObject } from "./json.js";
+import { withSight } from "./providers/begin-again.js";
 import type {
   Model,
   ModelEvent,
@@ -15,10 +16,8 @@ import type {
   Price,
   Usage,
 } from "./providers/model.js";
-import { promptParts } from "./providers/prompt-parts.js";
 import { providerError } from "./providers/provider-error.js";
-import { withSight } from "./providers/sight.js";
-import { calledBy, writtenCall } from "./providers/written-call.js";
+import { calledBy, promptParts, writtenCall } from "./providers/request-parts.js";
 
 /** What is used of a `LanguageModelV3` or `LanguageModelV4`. */
 export interface AiSdkModel {
@@ -313,10 +312,6 @@ function retryAfterOf(headers: JsonObject): number | undefined {
 
 function asObject(value: unknown): JsonObject {
   return typeof value === "object" && value !== null ? (value as JsonObject) : {};
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 function count(value: unknown): number {

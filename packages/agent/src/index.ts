@@ -19,7 +19,7 @@ export {
   defaultSettings,
 } from "./create-conversation.js";
 export { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
-export { type Clock, systemClock } from "./loop/clock.js";
+export { type Clock, systemClock } from "./loop/patience.js";
 export type { Trace } from "./loop/run.js";
 export { type Compact, type CompactRequest, summarise } from "./loop/summary.js";
 export type { AuditEntry, Policy, PolicyCall, PolicyContext, PolicyDecision } from "./policy-port.js";

@@ -37,3 +37,8 @@ export function holdsMoreThan(values: number, value: unknown): boolean {
   };
   return count(value);
 }
+
+/** A field that should be text: anything else is taken for none. */
+export function asText(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

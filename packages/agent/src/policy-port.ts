@@ -1,5 +1,4 @@
 /** The policy port: who may call what. The loop asks it about every call and does as it says. */
-
 import type { TurnSettings, Workspace } from "@chimera/acp-schema/agent";
 import type { Decision, ResolvedBy, Risk } from "@chimera/acp-schema/events";
 import type { Tool, Touches } from "./tool.js";

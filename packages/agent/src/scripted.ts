@@ -1,3 +1,236 @@
 /** `@chimera/agent/scripted`: a model that plays a script, to test clients and agents without a network. */
-export { createScriptedModel } from "./providers/scripted/model.js";
-export { parseScript, readScript, type Script, type ScriptInput } from "./providers/scripted/script.js";
+import type { Json } from "@chimera/acp-schema/events";
+import * as v from "valibot";
+import { AgentError } from "./errors.js";
+import { systemClock } from "./loop/patience.js";
+import type { Model, ModelEvent, ModelMessage, ModelRequest } from "./providers/model.js";
+
+/**
+ * Where a request is in the script follows from its messages alone (how many prompts, and how many replies since the last
+ * one), so any number of sessions can share a script and a restart changes nothing.
+ */
+export function createScriptedModel(script: Script): Model {
+  const failures = new Map<ScriptItem, number>();
+  return {
+    provider: "scripted",
+    id: "scripted",
+    contextWindow: script.contextWindow,
+    price: { ...script.price, cacheRead: script.price.input, cacheWrite: script.price.input },
+    async *stream(request) {
+      if (request.summary) {
+        yield [
+          { type: "text", text: script.summary },
+          { type: "stop", reason: "end" },
+        ];
+        return;
+      }
+      const step = findStep(script, request.messages);
+      check(step, request);
+      for (const item of step.reply) yield* play(item, request.signal, failures);
+      const calls = step.reply.some((item) => "call" in item);
+      yield [{ type: "stop", reason: step.stop === "end" && calls ? "calls" : step.stop }];
+    },
+  };
+}
+
+const milliseconds = v.pipe(v.number(), v.minValue(0), v.maxValue(600_000));
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+/** What this model wants back with the part; any JSON. */
+const seal = v.optional(v.unknown() as unknown as v.GenericSchema<unknown, Json>);
+
+const Usage = v.strictObject({
+  input: v.optional(count, 0),
+  output: v.optional(count, 0),
+  cacheRead: v.optional(count, 0),
+  cacheWrite: v.optional(count, 0),
+  reasoning: v.optional(count, 0),
+});
+
+/** One thing that happens in a reply, in order. */
+const Item = v.union([
+  v.strictObject({
+    text: v.string(),
+    /** Into how many deltas the text is cut. */
+    chunks: v.optional(v.pipe(count, v.minValue(1)), 1),
+    /** Before each delta. */
+    delayMs: v.optional(milliseconds, 0),
+    seal,
+  }),
+  v.strictObject({
+    thought: v.string(),
+    chunks: v.optional(v.pipe(count, v.minValue(1)), 1),
+    delayMs: v.optional(milliseconds, 0),
+    seal,
+  }),
+  v.strictObject({
+    call: v.string(),
+    /** A string is sent as it stands, so that broken JSON can be tried. */
+    args: v.optional(v.union([v.record(v.string(), v.unknown()), v.string()]), {}),
+    id: v.optional(v.string(), ""),
+    seal,
+  }),
+  v.strictObject({ usage: Usage }),
+  v.strictObject({ delayMs: milliseconds }),
+  /** Silence until the turn is cancelled. */
+  v.strictObject({ stall: v.literal(true) }),
+  /** The connection ends here. */
+  v.strictObject({ cut: v.literal(true) }),
+  v.strictObject({
+    error: v.strictObject({
+      code: v.optional(
+        v.picklist([
+          "rate_limited",
+          "provider_failed",
+          "connection_lost",
+          "context_overflow",
+          "unauthorized",
+          "bad_request",
+        ]),
+        "provider_failed",
+      ),
+      message: v.optional(v.string(), "the script says that the provider failed"),
+      retryAfterMs: v.optional(milliseconds),
+      /** How many requests fail before the item is passed over; without it, all do. */
+      times: v.optional(count),
+    }),
+  }),
+]);
+
+/** What the request must contain; anything else ends the turn with a `script` error that says what was sent. */
+const Expect = v.strictObject({
+  /** Part of the person's last prompt. */
+  prompt: v.optional(v.string()),
+  /** Part of the latest tool result. */
+  result: v.optional(v.string()),
+  /** Part of the system prompt. */
+  system: v.optional(v.string()),
+  /** Names that must be among the tools. */
+  tools: v.optional(v.array(v.string())),
+});
+
+const Step = v.strictObject({
+  expect: v.optional(Expect, {}),
+  reply: v.array(Item),
+  stop: v.optional(v.picklist(["end", "calls", "max_tokens", "refusal"]), "end"),
+});
+
+/** The file of the scripted provider: what the model will say, turn by turn and step by step. */
+const Script = v.strictObject({
+  $schema: v.optional(v.string()),
+  /** Start again from the first turn after the last one. */
+  repeat: v.optional(v.boolean(), false),
+  contextWindow: v.optional(v.pipe(count, v.minValue(1)), 200_000),
+  /** What it says when it is asked to sum the conversation up. */
+  summary: v.optional(v.string(), "A summary, as the script has it."),
+  /** US dollars per million tokens. */
+  price: v.optional(v.strictObject({ input: v.number(), output: v.number() }), { input: 0, output: 0 }),
+  turns: v.pipe(v.array(v.strictObject({ steps: v.pipe(v.array(Step), v.minLength(1)) })), v.minLength(1)),
+});
+
+export type Script = v.InferOutput<typeof Script>;
+export type ScriptInput = v.InferInput<typeof Script>;
+type ScriptStep = v.InferOutput<typeof Step>;
+type ScriptItem = v.InferOutput<typeof Item>;
+
+/** Checks a script; the error names the first thing that is wrong and where. */
+export function parseScript(value: unknown): Script {
+  const parsed = v.safeParse(Script, value);
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  // Not what was received: a client may name any file as its script, and must not learn what is in it.
+  throw new AgentError(
+    "script",
+    `the script is wrong at ${v.getDotPath(issue) ?? "its top"}: expected ${issue.expected}`,
+  );
+}
+
+export async function readScript(path: string): Promise<Script> {
+  const { readFile } = await import("node:fs/promises");
+  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    throw new AgentError("script", `the script ${path} cannot be read: ${cause.code ?? cause.message}`, { cause });
+  });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new AgentError("script", `the script ${path} is not JSON`);
+  }
+  return parseScript(value);
+}
+
+// --- internal ---
+
+function findStep(script: Script, messages: readonly ModelMessage[]): ScriptStep {
+  const prompts = messages.filter(isPrompt).length;
+  const since = messages.slice(messages.findLastIndex(isPrompt));
+  const replies = since.filter((message) => message.role === "assistant").length;
+  const index = Math.max(0, prompts - 1);
+  const turn = script.turns[script.repeat ? index % script.turns.length : index];
+  const step = turn?.steps[replies];
+  if (!step) throw new AgentError("script", `the script has no step ${replies} in turn ${index}`);
+  return step;
+}
+
+function isPrompt(message: ModelMessage): message is Extract<ModelMessage, { role: "user" }> {
+  return message.role === "user" && !message.note;
+}
+
+function check({ expect }: ScriptStep, request: ModelRequest): void {
+  const prompt = request.messages.findLast(isPrompt)?.text ?? "";
+  const result = request.messages.findLast((message) => message.role === "tool")?.output ?? "";
+  const parts = [
+    ["prompt", expect.prompt, prompt],
+    ["result", expect.result, result],
+    ["system", expect.system, request.system],
+  ] as const;
+  for (const [what, wanted, sent] of parts) {
+    if (wanted === undefined || sent.includes(wanted)) continue;
+    throw new AgentError(
+      "script",
+      `expected a ${what} with ${JSON.stringify(wanted)}, got ${JSON.stringify(sent.slice(0, 500))}`,
+    );
+  }
+  const missing = expect.tools?.find((name) => !request.tools.some((tool) => tool.name === name));
+  if (missing !== undefined) throw new AgentError("script", `expected a tool named ${JSON.stringify(missing)}`);
+}
+
+async function* play(
+  item: ScriptItem,
+  signal: AbortSignal,
+  failures: Map<ScriptItem, number>,
+): AsyncGenerator<readonly ModelEvent[]> {
+  if ("text" in item || "thought" in item) {
+    const [type, whole] = "text" in item ? (["text", item.text] as const) : (["reasoning", item.thought] as const);
+    for (const text of pieces(whole, item.chunks)) {
+      if (item.delayMs > 0) await systemClock.sleep(item.delayMs, signal);
+      yield [{ type, text }];
+    }
+    if (item.seal !== undefined) yield [{ type: "part_end", kind: type, seal: item.seal }];
+  } else if ("call" in item) {
+    const args = typeof item.args === "string" ? item.args : JSON.stringify(item.args);
+    const { id, call: name, seal } = item;
+    yield [{ type: "call", id, name, args, ...(seal !== undefined && { seal }) }];
+  } else if ("usage" in item) yield [{ type: "usage", usage: item.usage }];
+  else if ("delayMs" in item) await systemClock.sleep(item.delayMs, signal);
+  else if ("stall" in item) await systemClock.sleep(2 ** 31 - 1, signal);
+  else if ("cut" in item) throw new AgentError("connection_lost", "the script cuts the connection here");
+  else fail(item, failures);
+}
+
+function fail(item: Extract<ScriptItem, { error: unknown }>, failures: Map<ScriptItem, number>): void {
+  const { code, message, retryAfterMs, times } = item.error;
+  const before = failures.get(item) ?? 0;
+  if (times !== undefined && before >= times) return;
+  failures.set(item, before + 1);
+  throw new AgentError(code, message, { retryAfterMs });
+}
+
+/** By code points, so that no character is torn. */
+function pieces(text: string, chunks: number): string[] {
+  if (chunks === 1) return text === "" ? [] : [text];
+  const characters = [...text];
+  const size = Math.max(1, Math.ceil(characters.length / chunks));
+  const cut: string[] = [];
+  for (let at = 0; at < characters.length; at += size) cut.push(characters.slice(at, at + size).join(""));
+  return cut;
+}

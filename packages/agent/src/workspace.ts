@@ -1,5 +1,4 @@
 /** A workspace on the local disk, without an editor and without undo. */
-
 import type { Workspace } from "@chimera/acp-schema/agent";
 import { readCanonicalText, writeCanonical } from "./files/canonical-file.js";
 

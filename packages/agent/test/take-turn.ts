@@ -2,15 +2,8 @@
 import { type AgentEvent, endsTurn, metadata, type RecordType } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import { expect } from "vitest";
-import {
-  type AgentContext,
-  type AgentOptions,
-  createAgent,
-  defaultSettings,
-  type Tool,
-  type Turn,
-  type TurnSettings,
-} from "../src/index.js";
+import type { AgentContext, AgentOptions, Tool, Turn, TurnSettings } from "../src/index.js";
+import { createAgent, defaultSettings } from "../src/index.js";
 
 export interface TurnRequest {
   readonly prompt?: string;

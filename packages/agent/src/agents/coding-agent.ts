@@ -2,11 +2,13 @@
  * The whole coding agent, put together: built-in and MCP tools, agent definitions, project instructions, permission rules,
  * memory and audit around the loop. For fewer parts, or others, use `createAgent`.
  */
-
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Agent, AgentContext, Turn, TurnSettings } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Confine } from "../confine-port.js";
 import { type AgentOptions, createAgent } from "../create-agent.js";
+import { allowedTools } from "../loop/toolbox.js";
 import type { McpConfig } from "../mcp/config.js";
 import { deferTools } from "../mcp/deferred.js";
 import { createMcpPool, type McpOffer } from "../mcp/pool.js";
@@ -15,16 +17,12 @@ import { type Classify, createPolicy } from "../policy/policy.js";
 import { createRemembered } from "../policy/remembered.js";
 import type { Policy } from "../policy-port.js";
 import type { Tool } from "../tool.js";
-import { allowedTools } from "../tool-names.js";
 import { builtinTools } from "../tools/builtin-tools.js";
 import { cleanEnvironment } from "../tools/environment.js";
 import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
-import { withFolderRules } from "./folder-rules.js";
-import { type GitState, readGitState } from "./git-state.js";
-import { opening } from "./opening.js";
-import { createOutputs } from "./outputs.js";
+import { withFolderRules } from "./instructions.js";
 import { createSurroundings } from "./surroundings.js";
-import { systemPrompt } from "./system-prompt.js";
+import { type GitState, readGitState, systemPrompt } from "./system-prompt.js";
 
 export interface CodingAgentOptions
   extends Pick<AgentOptions, "resolveModel" | "compact" | "clock" | "random" | "trace"> {
@@ -146,7 +144,57 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   };
 }
 
+/** An iterable that needs time before it can start, without a cost for every item once it has. */
+export interface Opened<T> {
+  /** Comes before everything else. */
+  readonly first: readonly T[];
+  readonly rest: AsyncIterable<T>;
+}
+
+/** `open` runs with the first `next()`; afterwards the items of `rest` pass through untouched. */
+export function opening<T>(open: () => Promise<Opened<T>>): AsyncIterable<T> {
+  return {
+    [Symbol.asyncIterator]() {
+      const waiting: T[] = [];
+      let inner: AsyncIterator<T> | undefined;
+      const start = async (): Promise<IteratorResult<T>> => {
+        const { first, rest } = await open();
+        waiting.push(...first);
+        inner = rest[Symbol.asyncIterator]();
+        return next();
+      };
+      const next = (): Promise<IteratorResult<T>> => {
+        if (waiting.length > 0) return Promise.resolve({ value: waiting.shift() as T, done: false });
+        return inner ? inner.next() : start();
+      };
+      const leave = async (): Promise<IteratorResult<T>> =>
+        (await inner?.return?.()) ?? { value: undefined, done: true };
+      return { next, return: leave };
+    },
+  };
+}
+
 // --- internal ---
+
+/** Output too long for the model, each kept whole in a file of its own, by session. */
+interface Outputs {
+  directory(sessionId: string): string;
+  /** Returns the file that holds the text. */
+  keep(turn: Pick<Turn, "sessionId">, name: string, text: string): Promise<string>;
+}
+
+function createOutputs(root: string): Outputs {
+  const directory = (sessionId: string) => join(root, fileName(sessionId));
+  return {
+    directory,
+    async keep({ sessionId }, name, text) {
+      await mkdir(directory(sessionId), { recursive: true, mode: 0o700 });
+      const path = join(directory(sessionId), `${fileName(name)}.txt`);
+      await writeFile(path, text, { mode: 0o600 });
+      return path;
+    },
+  };
+}
 
 interface SessionFacts {
   readonly date: string;
@@ -228,4 +276,9 @@ function failing(error: unknown, options: CodingAgentOptions, turn: Turn, contex
 
 function noticeOf(text: string): AgentEvent {
   return { type: "notice", metadata: { level: "warning", text } };
+}
+
+/** A name that leads nowhere else. */
+function fileName(name: string): string {
+  return name.replace(/[^\w.-]|^\.+$/g, "_");
 }

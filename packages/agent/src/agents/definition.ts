@@ -1,8 +1,18 @@
-/** An agent definition: who answers a prompt, with which tools, how freely and in which role. */
+/**
+ * An agent definition: who answers a prompt, with which tools, how freely and in which role. Some are built in; the files of the user
+ * come before those, and the files of the project before both.
+ */
+import { basename, join } from "node:path";
+import type { ToolKind } from "@chimera/acp-schema/events";
+import { listBeneath, readTextBeneath, whileUnchanged } from "../files/project-file.js";
+import { isJsonObject } from "../json.js";
+import { namesOf } from "../loop/toolbox.js";
 import type { AgentPermission } from "../policy/decide.js";
 import { compileGlob } from "../policy/glob.js";
+import type { Rule } from "../policy/rule.js";
+import { actionOf } from "../policy/ruleset.js";
 import type { Tool } from "../tool.js";
-import { namesOf } from "../tool-names.js";
+import { parseFrontMatter } from "./front-matter.js";
 
 export interface AgentDefinition {
   readonly name: string;
@@ -88,4 +98,150 @@ export function toolsOf({ tools }: AgentDefinition, offered: readonly Tool[]): T
 /** What the policy needs to know of it. */
 export function permissionOf({ name, permission, rules, source }: AgentDefinition): AgentPermission {
   return { name, permission, rules, trusted: source !== "project" };
+}
+
+export interface LoadedAgents {
+  readonly agents: readonly AgentDefinition[];
+  /** What could not be used, each naming its file. */
+  readonly problems: readonly string[];
+}
+
+/** Reads `.opencode/agent/*.md` (and `agents/`) of the user and of the project. */
+export async function loadAgents({ home, cwd }: { home: string; cwd: string }): Promise<LoadedAgents> {
+  const problems: string[] = [];
+  const agents = new Map(BUILTIN_AGENTS.map((agent) => [agent.name, agent]));
+  for (const [root, source] of [
+    [home, "user"],
+    [cwd, "project"],
+  ] as const) {
+    const files = await Promise.all(FOLDERS.map((folder) => listBeneath(root, folder, ".md")));
+    for (const path of files.flat()) {
+      const text = await readTextBeneath(root, path);
+      if (text === null || text.trim() === "") continue;
+      const { agent, complaints } = await parseAgent(text, basename(path, ".md"), source);
+      problems.push(...complaints.map((complaint) => `${join(root, path)}: ${complaint}`));
+      const before = agents.get(agent.name);
+      agents.set(agent.name, source === "project" && before ? narrowed(before, agent) : agent);
+    }
+  }
+  return { agents: [...agents.values()], problems };
+}
+
+/** Where agents are defined below the home or a project. */
+export function agentFolders(root: string): string[] {
+  return FOLDERS.map((folder) => join(root, folder));
+}
+
+/** The same for any directory, read again when the files change. */
+export function createAgentList(home: string): (cwd: string) => Promise<LoadedAgents> {
+  const kept = whileUnchanged<LoadedAgents>();
+  return (cwd) =>
+    kept(
+      cwd,
+      () => [home, cwd].flatMap(agentFolders),
+      () => loadAgents({ home, cwd }),
+    );
+}
+
+// --- internal ---
+
+const FOLDERS = ["agent", "agents"].map((folder) => join(".opencode", folder));
+
+type Source = "user" | "project";
+
+async function parseAgent(text: string, stem: string, source: Source) {
+  const { head, body, problem } = await parseFrontMatter(text);
+  const complaints = problem === null ? [] : [`its head was not read: ${problem}`];
+  const name = textOf(head["name"]) ?? stem;
+  const permission = permissionWord(head["permissions"]) ?? permissionWord(head["permission"]);
+  const map = [head["permission"], head["permissions"]].find(isJsonObject);
+  const { rules, unknown } = rulesOf(map ?? {}, name);
+  complaints.push(...unknown);
+  const agent: AgentDefinition = {
+    name,
+    description: textOf(head["description"]) ?? "",
+    mode: (["primary", "subagent", "all"] as const).find((mode) => mode === head["mode"]) ?? "all",
+    tools: toolNames(head["tools"]),
+    permission: permission ?? "interactive",
+    rules: [...disabledTools(head["tools"], name), ...rules],
+    maxSteps: stepsOf(head["max_steps"] ?? head["steps"]),
+    model: textOf(head["model"]),
+    prompt: body,
+    hidden: head["hidden"] === true,
+    source,
+  };
+  return { agent, complaints };
+}
+
+const FREEDOM = ["always_deny", "read_only", "interactive", "auto_approve"] as const;
+
+function permissionWord(value: unknown): AgentDefinition["permission"] | null {
+  return FREEDOM.find((word) => word === value) ?? null;
+}
+
+/** A project may describe a known agent anew, but not free it of what bound it. */
+function narrowed(before: AgentDefinition, agent: AgentDefinition): AgentDefinition {
+  const permission = FREEDOM[Math.min(FREEDOM.indexOf(before.permission), FREEDOM.indexOf(agent.permission))];
+  const { tools: wider } = before;
+  const tools =
+    agent.tools === null || wider === null
+      ? (agent.tools ?? wider)
+      : agent.tools.filter((name) => includes(wider, name));
+  const rules = [...before.rules, ...agent.rules].filter(({ action }) => action !== "allow");
+  return { ...agent, permission: permission ?? "read_only", tools, rules };
+}
+
+function includes(names: readonly string[], wanted: string): boolean {
+  return names.some((name) => name.toLowerCase() === wanted.toLowerCase());
+}
+
+const KINDS: Readonly<Record<string, { readonly kinds: readonly ToolKind[]; readonly argKey?: string }>> = {
+  edit: { kinds: ["edit", "delete", "move"], argKey: "path" },
+  read: { kinds: ["read", "search"], argKey: "path" },
+  bash: { kinds: ["execute"], argKey: "command" },
+  webfetch: { kinds: ["fetch"] },
+};
+
+/** `edit: ask`, `bash: {"git push*": ask}`, `mcp__x__*: deny`: a category or a tool, with an action or one per pattern. */
+function rulesOf(map: Readonly<Record<string, unknown>>, agent: string): { rules: Rule[]; unknown: string[] } {
+  const unknown: string[] = [];
+  const rules = Object.entries(map).flatMap(([key, value]) => {
+    const category = Object.hasOwn(KINDS, key) ? KINDS[key] : undefined;
+    const base = {
+      tool: category ? "*" : key,
+      source: `agent ${agent} ${key}`,
+      ...(category && { kinds: category.kinds }),
+    };
+    const patterns =
+      isJsonObject(value) && category?.argKey !== undefined ? Object.entries(value) : [[null, value] as const];
+    return patterns.flatMap(([pattern, word]): Rule[] => {
+      const action = actionOf(word);
+      if (!action) unknown.push(`permission ${key} has the unknown action ${JSON.stringify(word)}`);
+      if (!action) return [];
+      const argument =
+        pattern === null || pattern === "*" ? {} : { argKey: category?.argKey ?? "", argPattern: pattern };
+      return [{ ...base, action, ...argument }];
+    });
+  });
+  return { rules, unknown };
+}
+
+function toolNames(value: unknown): string[] | null {
+  if (typeof value === "string") return value.split(",").map((name) => name.trim());
+  return Array.isArray(value) ? value.filter((name): name is string => typeof name === "string") : null;
+}
+
+/** `tools: {write: false}` switches tools off. */
+function disabledTools(value: unknown, agent: string): Rule[] {
+  if (!isJsonObject(value)) return [];
+  const off = Object.keys(value).filter((tool) => value[tool] === false);
+  return off.map((tool) => ({ tool, action: "deny", source: `agent ${agent} tools` }));
+}
+
+function stepsOf(value: unknown): number | null {
+  return typeof value === "number" && Number.isInteger(value) && value > 0 ? value : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 }

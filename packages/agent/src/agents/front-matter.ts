@@ -2,13 +2,6 @@
 import { setImmediate } from "node:timers/promises";
 import { isJsonObject } from "../json.js";
 
-export interface FrontMatter {
-  readonly head: Readonly<Record<string, unknown>>;
-  readonly body: string;
-  /** Why the head could not be read; the whole text is then the body. */
-  readonly problem: string | null;
-}
-
 export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   const plain = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
   const end = plain.startsWith("---\n") ? plain.indexOf("\n---", 3) : -1;
@@ -24,16 +17,23 @@ export async function parseFrontMatter(text: string): Promise<FrontMatter> {
   }
 }
 
-// --- internal ---
-
 /** A longer document is refused: the parser takes milliseconds for a kilobyte of the worst kind. */
 const MAX_CHARS = 8192;
 
 let last: Promise<unknown> = Promise.resolve();
 
+// --- internal ---
+
+interface FrontMatter {
+  readonly head: Readonly<Record<string, unknown>>;
+  readonly body: string;
+  /** Why the head could not be read; the whole text is then the body. */
+  readonly problem: string | null;
+}
+
 /**
- * Rejects with the parser's error, which has the place in `pos`. One document is parsed in a turn of the event loop, across all
- * callers: the worst of them take tens of milliseconds.
+ * One document is parsed in a turn of the event loop, across all callers: the worst of them take tens of milliseconds. Rejects with
+ * the parser's error, which has the place in `pos`.
  */
 function parseYaml(text: string): Promise<unknown> {
   const parsed = last.then(async () => {

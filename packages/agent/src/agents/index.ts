@@ -1,7 +1,12 @@
 /** `@chimera/agent/agents`: agent definitions, project instructions, and the whole coding agent put together. */
-export { type CodingAgent, type CodingAgentOptions, createCodingAgent } from "./coding-agent.js";
-export { type AgentDefinition, BUILTIN_AGENTS, toolsOf } from "./definition.js";
+export { type CodingAgent, type CodingAgentOptions, createCodingAgent, type Opened, opening } from "./coding-agent.js";
+export {
+  type AgentDefinition,
+  BUILTIN_AGENTS,
+  createAgentList,
+  type LoadedAgents,
+  loadAgents,
+  toolsOf,
+} from "./definition.js";
 export { loadInstructions } from "./instructions.js";
-export { createAgentList, type LoadedAgents, loadAgents } from "./load-agents.js";
-export { type Opened, opening } from "./opening.js";
 export { type PromptFacts, systemPrompt } from "./system-prompt.js";

@@ -1,12 +1,17 @@
-/** Instructions that a person and a project wrote for agents: AGENTS.md and rule files, joined for the system prompt. */
-import { existsSync, statSync } from "node:fs";
+/**
+ * Instructions that a person and a project wrote for agents: AGENTS.md and rule files, joined for the system prompt; those of a folder
+ * come with the result of the first call that touches it.
+ */
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import type { Turn } from "@chimera/acp-schema/agent";
 import { startOf } from "@chimera/acp-schema/text";
 import { listBeneath, readTextBeneath } from "../files/project-file.js";
+import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { parseFrontMatter } from "./front-matter.js";
 
 /** Characters of all instructions together. */
-export const MAX_INSTRUCTIONS = 64 * 1024;
+const MAX_INSTRUCTIONS = 64 * 1024;
 
 const MARKER = "\n[...truncated]";
 
@@ -22,13 +27,6 @@ interface InstructionPlace {
 }
 
 type Roots = { readonly home: string; readonly cwd: string };
-
-export interface Instructions {
-  /** Empty when there are none. */
-  readonly text: string;
-  /** What did not fit, one sentence for each file. */
-  readonly problems: readonly string[];
-}
 
 /** Where instructions are, in the order in which the model reads them: the person's, then the project's from its root down. */
 export function instructionPlaces({ home, cwd }: Roots): readonly InstructionPlace[] {
@@ -57,10 +55,47 @@ export async function loadInstructions({ home, cwd }: Roots): Promise<Instructio
 }
 
 /**
+ * Tools whose results bring the instructions of the folders they touch: a model reads the rules of a place when it gets there. Each
+ * file's come once in a conversation; in a later turn again, when a summary has taken the place of their result.
+ */
+export function withFolderRules(tools: readonly Tool[], { history }: Pick<Turn, "history">, cwd: string): Tool[] {
+  // The paths that a call may touch are real ones.
+  const root = realpathSync.native(cwd);
+  const given = new Set<string>();
+  const isNew = ({ source }: Found): boolean => {
+    if (given.has(source)) return false;
+    given.add(source);
+    const mark = sourceMark(source);
+    return !history.some((message) => message.role === "tool" && message.output.includes(mark));
+  };
+  const rulesFor = async ({ permitted }: ToolContext): Promise<readonly Found[]> => {
+    const paths = [...new Set([...(permitted?.reads ?? []), ...(permitted?.writes ?? [])])].slice(0, MOST_PATHS);
+    const found = await Promise.all(paths.map((path) => loadInstructionsBelow(root, path)));
+    return found.flat().filter(isNew);
+  };
+  return tools.map((tool) => ({
+    ...tool,
+    run: async (input, context) => {
+      const outcome = await tool.run(input, context);
+      return outcome.success ? withRules(outcome, await rulesFor(context)) : outcome;
+    },
+  }));
+}
+
+// --- internal ---
+
+interface Instructions {
+  /** Empty when there are none. */
+  readonly text: string;
+  /** What did not fit, one sentence for each file. */
+  readonly problems: readonly string[];
+}
+
+/**
  * The instructions of the directories below the working directory that a path leads through, outermost first. A model gets them
  * with the result of the first call that touches such a path.
  */
-export async function loadInstructionsBelow(cwd: string, path: string): Promise<readonly Found[]> {
+async function loadInstructionsBelow(cwd: string, path: string): Promise<readonly Found[]> {
   const names = relative(cwd, path).split(sep);
   if (names[0] === "" || names[0] === ".." || isAbsolute(names.join(sep)) || names.length > MOST_LEVELS) return [];
   const folders = names.map((_, depth) => join(...names.slice(0, depth + 1)));
@@ -68,21 +103,19 @@ export async function loadInstructionsBelow(cwd: string, path: string): Promise<
 }
 
 /** A file's instructions as a model reads them. The mark also tells whether a conversation has them already. */
-export function instructionText({ source, body }: Found): string {
+function instructionText({ source, body }: Found): string {
   return `${sourceMark(source)}\n${body}`;
 }
 
-export function sourceMark(source: string): string {
+function sourceMark(source: string): string {
   return `<!-- source: ${source} -->`;
 }
 
-export interface Found {
+interface Found {
   /** The absolute path of the file. */
   readonly source: string;
   readonly body: string;
 }
-
-// --- internal ---
 
 /** Deeper than any project; a working directory of a thousand levels costs no thousand looks. */
 const MOST_LEVELS = 64;
@@ -146,4 +179,13 @@ async function readPlace({ root, paths, ending }: InstructionPlace): Promise<Fou
 async function readFile(root: string, path: string): Promise<Found[]> {
   const { body } = await parseFrontMatter((await readTextBeneath(root, path)) ?? "");
   return body === "" ? [] : [{ source: join(root, path), body }];
+}
+
+const MOST_PATHS = 8;
+const LONGEST = 16 * 1024;
+
+function withRules(outcome: ToolOutcome, found: readonly Found[]): ToolOutcome {
+  if (found.length === 0) return outcome;
+  const rules = found.map((each) => startOf(instructionText(each), LONGEST)).join("\n\n");
+  return { ...outcome, output: `${outcome.output}\n\n[Project rules for the files of this folder:]\n${rules}` };
 }

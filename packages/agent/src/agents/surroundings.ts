@@ -1,10 +1,10 @@
 /** Everything that files around a session say about it: agents, rules, instructions, MCP servers. Read again when they change. */
 import { join } from "node:path";
-import { whileUnchanged } from "../files/while-unchanged.js";
+import { whileUnchanged } from "../files/project-file.js";
 import { loadMcpConfig, type McpConfig, mcpConfigFiles } from "../mcp/config.js";
 import { loadProjectRules, loadRuleset, PROJECT_RULE_FILES, type Ruleset } from "../policy/ruleset.js";
+import { agentFolders, type LoadedAgents, loadAgents } from "./definition.js";
 import { instructionPlaces, loadInstructions } from "./instructions.js";
-import { agentFolders, type LoadedAgents, loadAgents } from "./load-agents.js";
 
 export interface Surroundings {
   readonly agents: LoadedAgents["agents"];

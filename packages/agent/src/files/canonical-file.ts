@@ -4,32 +4,16 @@
  * (`/proc/self/fd/N/name` is `openat`); elsewhere the location is checked again after the file was opened.
  */
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AgentError } from "../errors.js";
-import { draftName, sweepDrafts } from "./drafts.js";
-import { createTextDecoder, piecesOf } from "./text.js";
+import type { ToolImage } from "../tool.js";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 const READ = O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0);
 const SMALLEST_CHUNK = 65_536;
 const LARGEST_CHUNK = 1 << 20;
 const BY_DESCRIPTOR = process.platform === "linux";
-
-/** Opens a regular file for reading and hands it over; never waits on a pipe and never reads a device. */
-export async function withFile<T>(path: string, use: (file: FileHandle, stats: Stats) => Promise<T>): Promise<T> {
-  const file = await open(path, READ).catch((error: unknown) => {
-    throw refusedLink(path, error);
-  });
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile()) throw new AgentError("not_a_file", `${path} is ${kindOf(stats)}, not a file.`);
-    await verifyLocation(file, path);
-    return await use(file, stats);
-  } finally {
-    await file.close();
-  }
-}
 
 /** The first bytes of a file, for telling what it is. */
 export async function readHead(path: string, bytes: number): Promise<{ head: Buffer; size: number }> {
@@ -80,7 +64,86 @@ export async function writeCanonical(path: string, text: string): Promise<void> 
   });
 }
 
+const PIECE = 1024 * 1024;
+
+const SIGNATURES: readonly { readonly mimeType: ToolImage["mimeType"]; readonly at: number; readonly bytes: string }[] =
+  [
+    { mimeType: "image/png", at: 0, bytes: "\x89PNG\r\n\x1a\n" },
+    { mimeType: "image/jpeg", at: 0, bytes: "\xff\xd8\xff" },
+    { mimeType: "image/gif", at: 0, bytes: "GIF8" },
+    { mimeType: "image/webp", at: 8, bytes: "WEBP" },
+  ];
+
+/** The type of a picture that models take, by its first bytes. */
+export function imageType(head: Buffer): ToolImage["mimeType"] | null {
+  const found = SIGNATURES.find(({ at, bytes }) => head.toString("latin1", at, at + bytes.length) === bytes);
+  return found?.mimeType ?? null;
+}
+
+/** Whether the first bytes already show that this is not text. */
+export function looksBinary(head: Buffer): boolean {
+  return head.includes(0);
+}
+
 // --- internal ---
+
+/** Opens a regular file for reading and hands it over; never waits on a pipe and never reads a device. */
+async function withFile<T>(path: string, use: (file: FileHandle, stats: Stats) => Promise<T>): Promise<T> {
+  const file = await open(path, READ).catch((error: unknown) => {
+    throw refusedLink(path, error);
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new AgentError("not_a_file", `${path} is ${kindOf(stats)}, not a file.`);
+    await verifyLocation(file, path);
+    return await use(file, stats);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Takes a text file chunk by chunk. Keeps a byte order mark; refuses what would not survive being written back. */
+function createTextDecoder(path: string): { decode(chunk: Uint8Array): string; end(): string } {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const decode = (chunk: Uint8Array, stream: boolean): string => {
+    if (chunk.includes(0)) throw new AgentError("not_text", `${path} is a binary file.`);
+    try {
+      return decoder.decode(chunk, { stream });
+    } catch (cause) {
+      throw new AgentError("not_text", `${path} is not valid UTF-8 text.`, { cause });
+    }
+  };
+  return { decode: (chunk) => decode(chunk, true), end: () => decode(new Uint8Array(), false) };
+}
+
+/** The text in pieces that can be encoded one by one, between which the rest of the process goes on. */
+function* piecesOf(text: string): Generator<string> {
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = Math.min(at + PIECE, text.length);
+    // Not between the halves of one character.
+    if (/[\ud800-\udbff]/.test(text[end - 1] as string)) end += 1;
+    yield text.slice(at, end);
+  }
+}
+
+/** A name in the target's directory that tells whose it is. */
+function draftName(): string {
+  return `.chimera-${process.pid}-${crypto.randomUUID()}.tmp`;
+}
+
+/**
+ * Removes what killed processes left in a directory, once, with the first write there. A process of that number may be another
+ * by now, or live where we cannot see it: only what nobody has touched for a minute goes.
+ */
+async function sweepDrafts(directory: string, at: (name: string) => string): Promise<void> {
+  if (swept.has(directory)) return;
+  if (swept.size >= REMEMBERED) swept.clear();
+  swept.add(directory);
+  for (const name of await readdir(at(".")).catch(() => [])) {
+    const pid = DRAFT.exec(name)?.[1];
+    if (pid !== undefined && !isRunning(Number(pid))) await removeStale(at(name)).catch(() => {});
+  }
+}
 
 /** Hands over the content chunk by chunk; each is the receiver's to keep. */
 async function readChunks(path: string, maxBytes: number, take: (chunk: Buffer) => void): Promise<void> {
@@ -198,4 +261,22 @@ function kindOf(stats: Stats): string {
 
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "";
+}
+
+const DRAFT = /^\.chimera-(\d+)-[0-9a-f-]{36}\.tmp$/;
+const STALE_MS = 60_000;
+const REMEMBERED = 1000;
+const swept = new Set<string>();
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+async function removeStale(path: string): Promise<void> {
+  const { mtimeMs } = await lstat(path);
+  if (Date.now() - mtimeMs > STALE_MS) await unlink(path);
 }

@@ -3,10 +3,9 @@ import { callsOf } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, asAgentError } from "../errors.js";
 import type { ModelMessage, ModelRequest } from "../providers/model.js";
-import { createDraft } from "./draft.js";
+import { createDraft, streamReply } from "./draft.js";
 import { noFailures, waitToRetry } from "./patience.js";
 import type { ModelContext, Run } from "./run.js";
-import { streamReply } from "./step.js";
 import { framed } from "./summary.js";
 
 /**

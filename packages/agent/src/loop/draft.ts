@@ -1,9 +1,15 @@
-/** A reply while it streams: what the model says goes out as it comes, and its parts are kept for the next request. */
+/**
+ * One reply while it streams: what the model says goes out as it comes, its calls get ids that every provider accepts, and its parts
+ * are kept for the next request. Nothing is tried again here.
+ */
+import { setImmediate } from "node:timers/promises";
 import type { AgentEvent, Json, Metadata, Seal, TextPart } from "@chimera/acp-schema/events";
 import { createParts, type PartEvent, type Parts, textOf } from "@chimera/acp-schema/parts";
-import type { Model, ModelEvent, ModelStop, Usage } from "../providers/model.js";
-import type { CallIds } from "./call-ids.js";
-import { createRepeatedText, type RepeatedText } from "./repeated-text.js";
+import { startOf } from "@chimera/acp-schema/text";
+import { AgentError } from "../errors.js";
+import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelStop, Usage } from "../providers/model.js";
+import { abortable } from "./patience.js";
+import { createRepeatedText, type RepeatedText } from "./repeats.js";
 
 /** What a step has produced so far; it stays readable when the step fails or is cancelled half-way. */
 export interface Draft {
@@ -34,11 +40,14 @@ export interface RawCall {
   readonly seal?: Json;
 }
 
-/** Where the events of a draft go, whose seals they carry, and how its calls get their ids. */
-export interface DraftContext {
-  readonly model: Pick<Model, "provider" | "id">;
-  readonly emit: (event: AgentEvent) => void;
+/** Which model is asked, how its calls get their ids, and where the events of a draft go. */
+interface DraftContext {
+  readonly model: Model;
   readonly ids: Pick<CallIds, "take">;
+  readonly emit: (event: AgentEvent) => void;
+  readonly taken: () => Promise<void>;
+  /** Events that nobody has taken yet. */
+  readonly pending: () => number;
 }
 
 /** A reply that is about to begin, or to go on after `before`. */
@@ -58,14 +67,6 @@ export function createDraft(before: readonly TextPart[] = []): Draft {
   };
 }
 
-/** Takes what arrived together. Each delta goes out by itself, and those of one kind are kept as one text. */
-export function takeBatch(draft: Draft, batch: readonly ModelEvent[], context: DraftContext): void {
-  // Joined by the batch: a text that grew delta by delta would keep every one of them alive until it is read.
-  const said: string[] = [];
-  for (const event of batch) take(draft, event, context, said);
-  draft.text += said.join("");
-}
-
 /** Puts an event on record, as part of the reply. */
 export function tell(draft: Draft, event: PartEvent, emit: DraftContext["emit"]): void {
   draft.shown = true;
@@ -79,12 +80,83 @@ export function wholeText(draft: Draft): string {
 }
 
 /** A part's seal; none for one that is longer than any provider's, which would only fill the log. */
-export function sealOf({ provider, id }: DraftContext["model"], data: Json | undefined): { seal?: Seal } {
+export function sealOf({ provider, id }: Pick<Model, "provider" | "id">, data: Json | undefined): { seal?: Seal } {
   if (data === undefined || JSON.stringify(data).length > LONGEST_SEAL) return {};
   return { seal: { provider, model: id, data } };
 }
 
+/** Fills `draft`. Throws what the provider reports, and `connection_lost` for a reply without an end. */
+export async function streamReply(run: DraftContext, request: ModelRequest, draft: Draft): Promise<void> {
+  const batches = run.model.stream(request)[Symbol.asyncIterator]();
+  let since = 0;
+  try {
+    for (;;) {
+      const { value: batch, done } = await abortable(batches.next(), request.signal, 0);
+      if (done) break;
+      for (const share of sharesOf(batch)) {
+        takeBatch(draft, share, run);
+        since += costOf(share);
+        if (since < SHARE) continue;
+        since = 0;
+        await run.taken();
+        await setImmediate();
+      }
+      if (draft.length > LONGEST_REPLY || draft.calls.length > MOST_CALLS)
+        throw new AgentError("bad_reply", "the model's reply has no end");
+      if (run.pending() > WINDOW) await run.taken();
+      if (draft.stop) return;
+    }
+  } finally {
+    // Not awaited: a provider that hangs in its own clean-up must not hold the turn.
+    batches.return?.().catch(() => {});
+  }
+  throw new AgentError("connection_lost", "the model's reply ended before it was complete");
+}
+
+export interface CallIds {
+  /** An id that is new to the conversation, like the wanted one if it can be. */
+  take(wanted: string): string;
+  /** The calls were dropped before anybody saw them: their ids may come again. */
+  release(calls: readonly { readonly id: string }[]): void;
+}
+
+/**
+ * Gives each call an id that is new to the conversation and that every provider accepts, whatever the model sent: some
+ * servers send none, or the same one each time.
+ */
+export function createCallIds(messages: readonly ModelMessage[], turn: number): CallIds {
+  const used = new Set(messages.flatMap((message) => (message.role === "tool" ? [message.id] : [])));
+  return {
+    take(wanted) {
+      let id = /^[A-Za-z0-9_-]{1,40}$/.test(wanted) ? wanted : `call-${turn}-${used.size}`;
+      for (let n = used.size; used.has(id); n++) id = `call-${turn}-${n}`;
+      used.add(id);
+      return id;
+    },
+    release(calls) {
+      for (const { id } of calls) used.delete(id);
+    },
+  };
+}
+
 // --- internal ---
+
+/** Events that may wait for the consumer before the provider is read further. */
+const WINDOW = 512;
+/** Characters of text and thought; no model says as much in one reply. */
+const LONGEST_REPLY = 8 * 1024 * 1024;
+const MOST_CALLS = 1_024;
+/** Characters of a reply, each event counting for some, after which the rest of the process has its turn. */
+const SHARE = 256 * 1024;
+const EVENT_COST = 32;
+
+/** Takes what arrived together. Each delta goes out by itself, and those of one kind are kept as one text. */
+function takeBatch(draft: Draft, batch: readonly ModelEvent[], context: DraftContext): void {
+  // Joined by the batch: a text that grew delta by delta would keep every one of them alive until it is read.
+  const said: string[] = [];
+  for (const event of batch) take(draft, event, context, said);
+  draft.text += said.join("");
+}
 
 /** Characters. */
 const LONGEST_SEAL = 8 * 1024 * 1024;
@@ -143,4 +215,27 @@ function tellEnds(draft: Draft, next: "text" | "reasoning" | null, emit: DraftCo
     const matters = end.kind === "call" ? at < lastOther : end.seal !== undefined || following === end.kind;
     if (matters) tell(draft, { type: "part_end", metadata: end }, emit);
   }
+}
+
+function costOf(batch: readonly ModelEvent[]): number {
+  let cost = 0;
+  for (const event of batch) cost += EVENT_COST + ("text" in event ? event.text.length : 0);
+  return cost;
+}
+
+/** What is too much to be logged at once comes in several parts; most batches are one. */
+function sharesOf(batch: readonly ModelEvent[]): readonly (readonly ModelEvent[])[] {
+  if (costOf(batch) <= SHARE) return [batch];
+  return batch.flatMap((event) => piecesOf(event).map((piece) => [piece]));
+}
+
+function piecesOf(event: ModelEvent): ModelEvent[] {
+  if (!("text" in event) || event.text.length <= SHARE) return [event];
+  const pieces: ModelEvent[] = [];
+  for (let rest = event.text; rest !== ""; ) {
+    const text = rest.length <= SHARE ? rest : startOf(rest, SHARE);
+    pieces.push({ ...event, text });
+    rest = rest.slice(text.length);
+  }
+  return pieces;
 }

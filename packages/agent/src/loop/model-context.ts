@@ -1,12 +1,11 @@
 /** The conversation a turn starts with, in a form that every provider accepts. */
-
 import type { Turn } from "@chimera/acp-schema/agent";
 import type { CallPart, Message, Part } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import type { Model, ModelMessage } from "../providers/model.js";
-import { questions } from "./limits.js";
 import type { ModelContext } from "./run.js";
 import { framed } from "./summary.js";
+import { questions } from "./turn.js";
 
 export function openModelContext(
   turn: Pick<Turn, "history" | "prompt" | "number" | "seen" | "compact">,

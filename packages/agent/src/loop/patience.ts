@@ -1,6 +1,60 @@
-/** Waiting until a provider that failed is worth asking again: how often, how long, and what people read meanwhile. */
+/** Waiting: time as an effect, work that may not listen to its signal, and a provider that may answer when it is asked again. */
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { startTimer } from "@chimera/acp-schema/timer";
 import { AgentError } from "../errors.js";
-import type { Run } from "./run.js";
+
+/** Time, as an effect: monotonic milliseconds, and waiting that a signal can end. */
+export interface Clock {
+  now(): number;
+  /** Rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const stop = (): void => {
+        timer.stop();
+        reject(signal.reason);
+      };
+      if (signal.aborted) return reject(signal.reason);
+      const timer = startTimer(ms, () => {
+        signal.removeEventListener("abort", stop);
+        resolve();
+      });
+      signal.addEventListener("abort", stop, { once: true });
+    }),
+};
+
+/**
+ * The work's own outcome, unless the signal aborts and the work does not settle within `graceMs` after that: then the
+ * signal's reason is thrown and the work is left to itself.
+ */
+export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal, graceMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    const abandon = (): void => {
+      timer = setTimeout(() => reject(signal.reason), graceMs);
+    };
+    const settle = (): void => {
+      signal.removeEventListener("abort", abandon);
+      clearTimeout(timer);
+    };
+    if (signal.aborted) abandon();
+    else signal.addEventListener("abort", abandon, { once: true });
+    work.then(
+      (value) => {
+        settle();
+        resolve(value);
+      },
+      (error: unknown) => {
+        settle();
+        reject(error);
+      },
+    );
+  });
+}
 
 /** Tries of one reply. With the waits between them that is about two minutes. */
 const ATTEMPTS = 10;
@@ -21,9 +75,17 @@ export function noFailures(): Failures {
   return { all: 0, stalled: 0 };
 }
 
+/** Who waits: a turn, with its clock. */
+interface Waiter {
+  readonly emit: (event: AgentEvent) => void;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}
+
 /** Resolves when it is time to ask again. Throws the error itself when asking again is of no use, or was tried often enough. */
 export async function waitToRetry(
-  run: Pick<Run, "emit" | "clock" | "random" | "signal">,
+  run: Waiter,
   error: AgentError,
   failures: Failures,
   plan = "trying again",

@@ -3,11 +3,9 @@ import type { TextPart } from "@chimera/acp-schema/events";
 import { AgentError, asAgentError } from "../errors.js";
 import type { ModelMessage, ModelRequest } from "../providers/model.js";
 import { makeRoom } from "./compaction.js";
-import { createDraft, type Draft, wholeText } from "./draft.js";
-import { noteMessage, notes } from "./notes.js";
+import { createDraft, type Draft, streamReply, wholeText } from "./draft.js";
 import { type Failures, noFailures, waitToRetry } from "./patience.js";
 import type { Run } from "./run.js";
-import { streamReply } from "./step.js";
 
 /** One reply, over all the requests that it takes. */
 export interface Pursuit {
@@ -53,6 +51,30 @@ export async function nextReply(run: Run, pursuit: Pursuit): Promise<Draft | nul
 
 // --- internal ---
 
+/** What the program says to the model, in the person's place, when it asks for a reply again. Kept until the turn ends. */
+const notes = {
+  /** The connection was lost, or the provider failed, after something had been said. */
+  brokeOff:
+    "Your last reply broke off while it was sent. What arrived of it stands above. Go on exactly where it stops and repeat nothing of " +
+    "it. No call of it was run: make the calls again that you still need.",
+
+  /** The reply was longer than a reply may be; `calls` names what it called. */
+  tooLong: (spoke: boolean, calls: readonly string[]): string =>
+    [
+      "Your last reply reached the limit on the length of a reply and was cut there.",
+      spoke
+        ? "What arrived of it stands above: go on exactly where it stops and repeat nothing of it."
+        : "Nothing of it was said.",
+      calls.length > 0
+        ? `Its calls (${calls.join(", ")}) are incomplete, so none was run. Make them again whole; do long work in several calls that are shorter each, such as a file written in parts.`
+        : "Keep the rest short, or do it in several steps.",
+    ].join(" "),
+
+  empty:
+    "Your last reply was empty. If the task is not done, go on with it by calling a tool. If it is done, say in a few words what you " +
+    "found or did.",
+} as const;
+
 const MOST_TOO_LONG = 3;
 const MOST_EMPTY = 2;
 /** How full the window must be for a refusal without a known reason, or a reply of nothing, to be put down to it. */
@@ -69,7 +91,7 @@ function messagesOf({ context }: Run, pursuit: Pursuit): ModelMessage[] {
 function pending({ before, note }: Pursuit): ModelMessage[] {
   return [
     ...(before.length > 0 ? [{ role: "assistant" as const, parts: before }] : []),
-    ...(note === null ? [] : [noteMessage(note)]),
+    ...(note === null ? [] : [{ role: "user" as const, text: note, note: true }]),
   ];
 }
 

@@ -1,18 +1,14 @@
 /** What every part of a running turn shares. */
-
 import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "../policy-port.js";
-import type { EffortChoice } from "../providers/effort.js";
-import type { Model, ModelMessage } from "../providers/model.js";
-import type { CallIds } from "./call-ids.js";
-import type { Clock } from "./clock.js";
-import type { Plan } from "./plan.js";
+import type { EffortChoice, Model, ModelMessage } from "../providers/model.js";
+import type { CallIds } from "./draft.js";
+import type { Clock } from "./patience.js";
 import type { Repeats } from "./repeats.js";
 import type { Compact } from "./summary.js";
-import type { Toolbox } from "./toolbox.js";
-import type { Spending } from "./usage.js";
-import type { Window } from "./window.js";
+import type { Plan, Toolbox } from "./toolbox.js";
+import type { Spending, Window } from "./window.js";
 
 export interface Run {
   readonly turn: Turn;

@@ -3,7 +3,6 @@ import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { type AgentErrorCode, isAgentError } from "../errors.js";
 import type { ModelMessage, ModelRequest } from "../providers/model.js";
-import { noteMessage } from "./notes.js";
 
 /** A conversation that is to be made smaller. */
 export interface CompactRequest extends Pick<ModelRequest, "system" | "tools" | "messages"> {
@@ -28,7 +27,8 @@ export type Compact = (request: CompactRequest) => Promise<string>;
 export const summarise: Compact = async (request) => {
   const { system, tools, messages, room, focus, ask } = request;
   if (request.fits) {
-    const said = await tried(() => ask({ system, tools, messages: [...messages, noteMessage(instruction(focus))] }));
+    const note = { role: "user" as const, text: instruction(focus), note: true };
+    const said = await tried(() => ask({ system, tools, messages: [...messages, note] }));
     if (said.text) return said.text;
   }
   for (const share of SHARES) {

@@ -1,6 +1,6 @@
-/** The tools of one turn, found by any of their names. */
+/** The tools of one turn, found by any of their names, and the plan that an editor shows of their calls. */
+import type { AgentEvent, PlanEntry } from "@chimera/acp-schema/events";
 import type { Tool } from "../tool.js";
-import { allowedTools } from "../tool-names.js";
 
 export interface Toolbox {
   /** Those that requests declare. */
@@ -33,6 +33,59 @@ export function createToolbox(tools: readonly Tool[], allowed: readonly string[]
       undefined,
     nearest: (name) => nearestOf(spelling(lastWord(name)), chosen),
   };
+}
+
+/** Only the latest entries are shown, so that a long turn's plans stay small. */
+const LONGEST = 50;
+
+/** The plan an editor shows when the model keeps no todo list: one entry per tool call. */
+export interface Plan {
+  /** A call starts; the returned function is told how it ended. */
+  start(title: string): (success: boolean) => void;
+  /** A todo list took over: it is the plan from now on. */
+  yieldToTodo(): void;
+}
+
+export function createPlan(emit: (event: AgentEvent) => void, hasTodo: boolean): Plan {
+  const entries: PlanEntry[] = [];
+  let silent = hasTodo;
+  const show = (): void => {
+    if (!silent) emit({ type: "plan", metadata: { entries: entries.map((entry) => ({ ...entry })) } });
+  };
+  return {
+    start(title) {
+      const entry: PlanEntry = { content: title, priority: "medium", status: "in_progress" };
+      entries.push(entry);
+      if (entries.length > LONGEST) entries.shift();
+      show();
+      return (success) => {
+        // What failed was not completed: it stays in progress until the model deals with it.
+        if (success) entry.status = "completed";
+        show();
+      };
+    },
+    yieldToTodo() {
+      silent = true;
+    },
+  };
+}
+
+/** What a tool answers to, in lower case. */
+export function namesOf({ name, aliases }: Pick<Tool, "name" | "aliases">): string[] {
+  return [name, ...aliases].map((each) => each.toLowerCase());
+}
+
+/** Those that `allowed` names; null allows all. */
+export function allowedTools(tools: readonly Tool[], allowed: readonly string[] | null): readonly Tool[] {
+  if (allowed === null) return tools;
+  const wanted = new Set(allowed.map((name) => name.toLowerCase()));
+  return tools.filter((tool) => namesOf(tool).some((name) => wanted.has(name)));
+}
+
+/** The tool that answers to a name; its own wins over another's alias. */
+export function findTool(name: string, tools: readonly Tool[]): Tool | undefined {
+  const key = name.toLowerCase();
+  return tools.find((tool) => tool.name.toLowerCase() === key) ?? tools.find((tool) => namesOf(tool).includes(key));
 }
 
 // --- internal ---

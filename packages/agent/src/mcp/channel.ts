@@ -1,4 +1,5 @@
-/** How messages travel between us and one MCP server. */
+/** How messages travel between us and one MCP server, and how long they may take. */
+import { startTimer } from "@chimera/acp-schema/timer";
 import { isJsonObject, type JsonObject } from "../json.js";
 
 export interface ChannelEvents {
@@ -28,4 +29,44 @@ export function deliver(text: string, onMessage: ChannelEvents["onMessage"]): vo
   for (const message of Array.isArray(value) ? value : [value]) {
     if (isJsonObject(message)) onMessage(message);
   }
+}
+
+/**
+ * Aborts when any source does, with its reason. The sources are held by ordinary references: a composite of `AbortSignal.any` and
+ * `AbortSignal.timeout` may be collected on Node 20 before it fires.
+ */
+export function link(...sources: readonly AbortSignal[]): Linked {
+  const own = new AbortController();
+  const onAbort = () => own.abort(sources.find((source) => source.aborted)?.reason);
+  const unlink = () => {
+    for (const source of sources) source.removeEventListener("abort", onAbort);
+  };
+  for (const source of sources) source.addEventListener("abort", onAbort, { once: true });
+  if (sources.some((source) => source.aborted)) onAbort();
+  return { signal: own.signal, unlink };
+}
+
+/** Runs `use` with a signal that also aborts after `ms`, then with a `TimeoutError`. */
+export async function withDeadline<T>(
+  outer: AbortSignal,
+  ms: number,
+  use: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const timer = startTimer(ms, () => limit.abort(new DOMException("it took too long", "TimeoutError")));
+  const { signal, unlink } = link(outer, limit.signal);
+  try {
+    return await use(signal);
+  } finally {
+    timer.stop();
+    unlink();
+  }
+}
+
+// --- internal ---
+
+interface Linked {
+  readonly signal: AbortSignal;
+  /** Lets go of the sources. */
+  unlink(): void;
 }

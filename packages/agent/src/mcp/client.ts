@@ -8,9 +8,8 @@ import { startOf } from "@chimera/acp-schema/text";
 import type { Bounds, Confine } from "../confine-port.js";
 import { AgentError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import type { Channel, ChannelEvents } from "./channel.js";
+import { type Channel, type ChannelEvents, withDeadline } from "./channel.js";
 import type { ConfiguredServer } from "./config.js";
-import { withDeadline } from "./deadline.js";
 import { openHttpChannel } from "./http-channel.js";
 import { commandLine, openStdioChannel } from "./stdio-channel.js";
 

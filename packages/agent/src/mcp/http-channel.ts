@@ -1,11 +1,9 @@
 /** An MCP server over streamable HTTP: every message is a POST, answered by JSON or by a stream of events. */
-
 import type { McpServer } from "@chimera/acp-schema/agent";
 import { createParser } from "eventsource-parser";
 import { AgentError } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import { type Channel, type ChannelEvents, deliver, MAX_MESSAGE } from "./channel.js";
-import { link } from "./deadline.js";
+import { type Channel, type ChannelEvents, deliver, link, MAX_MESSAGE } from "./channel.js";
 
 export function openHttpChannel(server: Extract<McpServer, { type: "http" | "sse" }>, events: ChannelEvents): Channel {
   const own = new AbortController();

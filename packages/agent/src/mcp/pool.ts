@@ -196,7 +196,7 @@ async function gather(links: readonly Link[], session: SessionServers, request: 
   const tools = ready.flatMap(({ server, tools, client }) =>
     client ? tools.map((tool) => adaptTool(server.name, tool, client)) : [],
   );
-  const { resourceTools } = await import("./resources.js");
+  const { resourceTools } = await import("./tool-adapter.js");
   const withResources = ready.flatMap(({ server, client }) =>
     client?.hasResources ? [{ name: server.name, client }] : [],
   );

@@ -1,11 +1,11 @@
-/** A tool of an MCP server as a tool of ours. */
+/** What an MCP server offers, as tools of ours: each of its tools, and one tool for all resources. */
 import { createHash } from "node:crypto";
 import { startOf } from "@chimera/acp-schema/text";
-import { isDeeperThan, isJsonObject, type JsonObject } from "../json.js";
-import { isPicture } from "../picture.js";
+import * as v from "valibot";
+import { asText, isDeeperThan, isJsonObject, type JsonObject } from "../json.js";
 import type { InputSchema, JsonSchema, Tool, ToolContext, ToolImage, ToolOutcome } from "../tool.js";
-import { capOutput } from "../tools/cap-output.js";
-import { progress } from "../tools/define.js";
+import { isPicture } from "../tool.js";
+import { capOutput, defineTool, failure, progress } from "../tools/define.js";
 import type { McpClient, McpTool } from "./client.js";
 
 const MAX_NAME = 64;
@@ -47,6 +47,47 @@ export function mcpToolName(server: string, tool: string): string {
   return `${full.slice(0, MAX_NAME - mark.length - 1)}_${mark}`;
 }
 
+interface ResourceServer {
+  readonly name: string;
+  readonly client: McpClient;
+}
+
+/** The resources of all servers, as one tool: without an address it lists them, with one it reads. None where no server has resources. */
+export function resourceTools(servers: readonly ResourceServer[]): Tool[] {
+  if (servers.length === 0) return [];
+  const names = servers.map(({ name }) => name);
+  return [
+    defineTool({
+      name: "mcp_resource",
+      description: `List or read resources of MCP servers. Servers: ${startOf(names.join(", "), 500)}.`,
+      input: v.object({
+        server: v.pipe(v.string(), v.description("The name of the server.")),
+        uri: v.optional(v.pipe(v.string(), v.description("The resource to read; left out, all are listed."))),
+      }),
+      // A server's answer is as foreign as its tools are: it is asked about.
+      kind: "other",
+      parallel: false,
+      describe: ({ server, uri }) => ({
+        title: startOf(`${server}: ${uri ?? "list resources"}`, 120),
+        locations: [],
+        touches: { reads: [], writes: [] },
+      }),
+      run: async ({ server, uri }, context) => {
+        const found = servers.find(({ name }) => name === server);
+        if (!found)
+          return failure(
+            `There is no MCP server named ${JSON.stringify(server)} with resources. There are: ${names.join(", ")}.`,
+          );
+        const text =
+          uri === undefined
+            ? await listed(found.client, context.signal)
+            : await read(found.client, uri, context.signal);
+        return { success: true, output: await capOutput(text, context) };
+      },
+    }),
+  ] as Tool[];
+}
+
 // --- internal ---
 
 const anyObject: InputSchema<Record<string, unknown>> = {
@@ -66,10 +107,6 @@ function schemaOf(schema: unknown): JsonSchema {
   const any = { type: "object" };
   if (!isJsonObject(schema) || schema["type"] !== "object" || isDeeperThan(MAX_SCHEMA_DEPTH, schema)) return any;
   return JSON.stringify(schema).length > MAX_SCHEMA ? any : schema;
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }
 
 async function outcomeOf(result: JsonObject, context: ToolContext): Promise<ToolOutcome> {
@@ -102,4 +139,23 @@ function textOf(block: Block): string {
 function pictureOf(block: Block): ToolImage[] {
   const image = { mimeType: block["mimeType"], data: block["data"] };
   return block.type === "image" && isPicture(image) ? [image] : [];
+}
+
+async function listed(client: McpClient, signal: AbortSignal): Promise<string> {
+  const resources = await client.resources({ signal });
+  const lines = resources.map(({ uri, name, description }) =>
+    [uri, name, description].filter((part) => typeof part === "string" && part !== "").join("  "),
+  );
+  return lines.join("\n") || "No resources.";
+}
+
+async function read(client: McpClient, uri: string, signal: AbortSignal): Promise<string> {
+  const { contents } = await client.readResource(uri, { signal });
+  const parts = Array.isArray(contents) ? contents : [];
+  const texts = parts.map((part: { text?: unknown; mimeType?: unknown } | null) =>
+    typeof part?.text === "string"
+      ? part.text
+      : `[${typeof part?.mimeType === "string" ? part.mimeType : "binary"} content]`,
+  );
+  return texts.join("\n") || "(empty)";
 }

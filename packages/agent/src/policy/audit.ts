@@ -4,8 +4,10 @@
  * line, so that a cut end shows too.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { type FileHandle, mkdir, open } from "node:fs/promises";
-import { join } from "node:path";
+import { createReadStream } from "node:fs";
+import { type FileHandle, mkdir, open, readdir, readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
 import type { AuditEntry } from "../policy-port.js";
 
 export interface Audit {
@@ -21,7 +23,7 @@ export interface AuditOptions {
 }
 
 /** What the first line of every file follows. */
-export const GENESIS = "0".repeat(64);
+const GENESIS = "0".repeat(64);
 
 /** Nothing is created before the first entry. */
 export function createAudit({ directory, now = () => new Date() }: AuditOptions): Audit {
@@ -60,17 +62,39 @@ export function createAudit({ directory, now = () => new Date() }: AuditOptions)
   };
 }
 
+export interface AuditProblem {
+  readonly file: string;
+  /** 1-based; null when it is about the file as a whole. */
+  readonly line: number | null;
+  readonly problem: string;
+}
+
+export interface AuditReport {
+  readonly ok: boolean;
+  readonly files: number;
+  readonly entries: number;
+  readonly problems: readonly AuditProblem[];
+}
+
+/** Reads a log back and tells where it was changed. `path` is one log or a directory of them; a missing path is an empty log. */
+export async function verifyAudit(path: string): Promise<AuditReport> {
+  const reports = await Promise.all((await logsAt(path)).map(verifyFile));
+  const problems = reports.flatMap((report) => report.problems);
+  const entries = reports.reduce((sum, report) => sum + report.entries, 0);
+  return { ok: problems.length === 0, files: reports.length, entries, problems };
+}
+
+// --- internal ---
+
 /** The hash of a line's text up to where the hash begins. */
-export function hashOf(body: string): string {
+function hashOf(body: string): string {
   return createHash("sha256").update(body).digest("hex");
 }
 
 /** Of one width, so that it can be written over itself. */
-export function formatHead({ n, hash }: { n: number; hash: string }): string {
+function formatHead({ n, hash }: { n: number; hash: string }): string {
   return `${String(n).padStart(12, "0")} ${hash}\n`;
 }
-
-// --- internal ---
 
 const MAX_TEXT = 2000;
 
@@ -96,4 +120,70 @@ function shorten(args: AuditEntry["args"]): Record<string, unknown> {
       return [key, text.length <= MAX_TEXT ? value : { sha256: hashOf(text), characters: text.length }];
     }),
   );
+}
+
+const SEALED = /^(.*),"hash":"([0-9a-f]{64})"\}$/s;
+
+async function logsAt(path: string): Promise<string[]> {
+  const found = await stat(path).catch(() => null);
+  if (found === null) return [];
+  if (!found.isDirectory()) return [path];
+  const names = (await readdir(path)).filter((name) => /^audit-.*\.jsonl(?:\.head)?$/.test(name));
+  // A head whose log is gone counts as a log that is missing.
+  return [...new Set(names.map((name) => join(path, name.replace(/\.head$/, ""))))].sort();
+}
+
+async function verifyFile(path: string): Promise<{ entries: number; problems: AuditProblem[] }> {
+  const file = basename(path);
+  const problems: AuditProblem[] = [];
+  const report = (line: number | null, problem: string) => void problems.push({ file, line, problem });
+  const head = await readHead(path);
+  const hashes = [GENESIS];
+  let line = 0;
+  let expected = 1;
+  try {
+    for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
+      line += 1;
+      const entry = openSeal(text);
+      if (!entry) {
+        // A crash can cut the very last line short; its decision was never acted on, and the head does not count it.
+        const torn = head !== null && expected > head.n && !text.endsWith("}");
+        if (!torn) report(line, "the line was changed");
+        expected += torn ? 0 : 1;
+        hashes.push("");
+        continue;
+      }
+      if (entry.n !== expected)
+        report(line, `lines are missing or out of order: found ${entry.n} where ${expected} belongs`);
+      else if (hashes.at(-1) !== "" && entry.prev !== hashes.at(-1)) report(line, "it does not follow the line before");
+      expected = entry.n + 1;
+      hashes.push(entry.hash);
+    }
+  } catch (error) {
+    report(null, (error as NodeJS.ErrnoException).code === "ENOENT" ? "the log is missing" : (error as Error).message);
+    return { entries: 0, problems };
+  }
+  if (head === null) report(null, "the head is missing");
+  else if (head.n >= expected) report(null, `lines ${expected} to ${head.n} are missing at the end`);
+  else if (hashes[head.n] !== undefined && hashes[head.n] !== "" && hashes[head.n] !== head.hash) {
+    report(head.n, "it is not the line that the head names");
+  }
+  return { entries: line, problems };
+}
+
+function openSeal(text: string): { n: number; prev: string; hash: string } | null {
+  const [, body, hash] = SEALED.exec(text) ?? [];
+  if (body === undefined || hash === undefined || hashOf(body) !== hash) return null;
+  try {
+    const { n, prev } = JSON.parse(`${body}}`) as Record<string, unknown>;
+    return typeof n === "number" && typeof prev === "string" ? { n, prev, hash } : null;
+  } catch {
+    return null;
+  }
+}
+
+async function readHead(path: string): Promise<{ n: number; hash: string } | null> {
+  const text = await readFile(`${path}.head`, "utf8").catch(() => "");
+  const [, n, hash] = /^(\d{12}) ([0-9a-f]{64})\n$/.exec(text) ?? [];
+  return n === undefined || hash === undefined ? null : { n: Number(n), hash };
 }

@@ -1,10 +1,9 @@
-/** A permission rule and whether it speaks about a call. */
-
+/** A permission rule and whether it speaks about a call; for a command line, about the words that it is made of. */
 import { relative } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
 import { isBeneath } from "../files/real-path.js";
+import { namesOf } from "../loop/toolbox.js";
 import type { PolicyCall } from "../policy-port.js";
-import { namesOf } from "../tool-names.js";
 import { compileGlob, type Meter } from "./glob.js";
 
 export type Action = "allow" | "deny" | "ask";
@@ -51,13 +50,63 @@ export function fitsArgument(rule: Rule, call: PolicyCall, cwd: string, meter?: 
   return anyMatches(rule, rule.argPattern, values, meter);
 }
 
-/** Whether a pattern of the rule matches one of the texts. What is too much to try counts against the call, whatever the rule. */
-export function anyMatches(rule: Rule, pattern: string, texts: readonly string[], meter?: Meter): boolean {
-  const matches = compileGlob(pattern, "rule", meter);
-  return texts.some((text) => matches(text, meter) ?? rule.action !== "allow");
+/** Longer lines are neither matched against nor read into words: they are asked about. */
+const MAX_COMMAND = 16_384;
+
+/**
+ * What the rule does to this command; null when it does not match. The line is read without a shell parser: what forbids looks into
+ * every part of it, and what allows is believed only for a plain prefix of a line that holds nothing a shell would act on. A classifier
+ * that parses takes over where there is one.
+ */
+export function commandAction(rule: Rule, command: string, meter?: Meter): Action | null {
+  const pattern = rule.argPattern ?? "*";
+  const line = command.trim();
+  if (rule.action !== "allow") return anyMatches(rule, pattern, parts(line), meter) ? rule.action : null;
+  if (!anyMatches(rule, pattern, [line], meter)) return null;
+  return isPlain(pattern) && isSimple(line) ? "allow" : "ask";
+}
+
+/**
+ * Whether a command might be a disguise of what a rule forbids: a line that is more than plain words, or that names the
+ * program the rule is about.
+ */
+export function mightDodge(command: string, rules: readonly Rule[]): boolean {
+  if (rules.length === 0) return false;
+  if (!isSimple(command.trim())) return true;
+  const words = new Set(command.trim().split(/\s+/).map(programOf));
+  return rules.some(({ argPattern = "*" }) => {
+    const program = programOf(argPattern.trim().split(/\s+/, 1)[0] ?? "");
+    return program === "" || /[*?[]/.test(program) || words.has(program);
+  });
+}
+
+/**
+ * The words of a command line that is one plain command, whatever blanks stand between them and however they are quoted: two lines
+ * with the same words do the same in any POSIX shell. Null for everything else. It is better not to know that two lines are alike
+ * than to take one for another, so only a small part of the language is read: no expansion, pattern, escape, redirection,
+ * assignment, comment, keyword, second command or character beyond ASCII.
+ */
+export function commandWords(command: string): string[] | null {
+  if (command.length > MAX_COMMAND) return null;
+  const words: string[] = [];
+  for (let at = skipBlanks(command, 0); at < command.length; at = skipBlanks(command, at)) {
+    // A line break may only end the line.
+    if (command[at] === "\n") return words.length > 0 && isBlank(command, at) ? words : null;
+    const word = readWord(command, at);
+    if (word === null || (words.length === 0 && !isProgram(word))) return null;
+    words.push(word.text);
+    at = word.end;
+  }
+  return words.length > 0 ? words : null;
 }
 
 // --- internal ---
+
+/** Whether a pattern of the rule matches one of the texts. What is too much to try counts against the call, whatever the rule. */
+function anyMatches(rule: Rule, pattern: string, texts: readonly string[], meter?: Meter): boolean {
+  const matches = compileGlob(pattern, "rule", meter);
+  return texts.some((text) => matches(text, meter) ?? rule.action !== "allow");
+}
 
 const PATH_KEYS = new Set(["path", "file", "file_path", "filepath", "filename"]);
 const COMMAND_KEYS = new Set(["command", "cmd"]);
@@ -73,4 +122,86 @@ function pathForms(rule: Rule, { args, touches }: PolicyCall, cwd: string): stri
   const forms = real.flatMap((path) => (isBeneath(path, cwd) ? [path, relative(cwd, path)] : [path]));
   if (rule.action === "allow") return forms;
   return [...forms, ...[...PATH_KEYS].flatMap((key) => plainForms(key, args))];
+}
+
+/** `npm test`, `git log *`: words, and at most one star, at the end. */
+function isPlain(pattern: string): boolean {
+  return !/[*?[\]]/.test(pattern.replace(/\*$/, ""));
+}
+
+/** One command of plain words: no operator, redirection, expansion, quote, escape, assignment, comment or control character. */
+function isSimple(line: string): boolean {
+  return line.length <= MAX_COMMAND && /^[\w@%+:,./ -][\w@%+:,./ =-]*$/.test(line) && !/^\S*=/.test(line);
+}
+
+function parts(line: string): string[] {
+  if (line.length > MAX_COMMAND) return [line];
+  const pieces = line.split(/[;&|\n\r`(){}<>]+|\$\(/).flatMap((piece) => {
+    const bare = piece.trim().replace(/["'\\]/g, "");
+    const words = bare.split(/\s+/);
+    const first = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word) && !WRAPPERS.has(word));
+    return first === -1 ? [bare] : [bare, words.slice(first).join(" ")];
+  });
+  return [line, ...pieces];
+}
+
+const WRAPPERS = new Set(["sudo", "doas", "env", "command", "exec", "nice", "nohup", "time", "builtin"]);
+
+function programOf(word: string): string {
+  return word.slice(word.lastIndexOf("/") + 1).replace(/\*$/, "");
+}
+
+interface Word {
+  readonly text: string;
+  readonly end: number;
+  /** Nothing in it is quoted. */
+  readonly bare: boolean;
+}
+
+/** Characters that stand for themselves in every place of a word, but for a leading `=`. */
+const BARE = /[A-Za-z0-9_./:@%+,=-]/;
+const PRINTABLE = /^[ -~]*$/;
+/** The same between double quotes, without what a shell acts on there. */
+const PRINTABLE_IN_DOUBLE = /^[ #%-[\]-_a-~]*$/;
+const KEYWORDS = new Set(
+  "case coproc do done elif else esac fi for function if in select then time until while".split(" "),
+);
+
+function skipBlanks(text: string, start: number): number {
+  let at = start;
+  while (text[at] === " " || text[at] === "\t") at += 1;
+  return at;
+}
+
+function isBlank(text: string, start: number): boolean {
+  for (let at = start; at < text.length; at += 1) if (!" \t\n".includes(text[at] as string)) return false;
+  return true;
+}
+
+/** A quoted name is not an alias and not a keyword, and one with an equals sign may be an assignment. */
+function isProgram({ text, bare }: Word): boolean {
+  return bare && !KEYWORDS.has(text) && !text.includes("=");
+}
+
+function readWord(line: string, start: number): Word | null {
+  let text = "";
+  let bare = true;
+  let at = start;
+  while (at < line.length && !" \t\n".includes(line[at] as string)) {
+    const part = readPart(line, at);
+    if (part === null || (at === start && line[at] === "=")) return null;
+    text += part.text;
+    bare &&= part.bare;
+    at = part.end;
+  }
+  return { text, end: at, bare };
+}
+
+function readPart(line: string, at: number): Word | null {
+  const first = line[at] as string;
+  if (BARE.test(first)) return { text: first, end: at + 1, bare: true };
+  const allowed = first === "'" ? PRINTABLE : first === '"' ? PRINTABLE_IN_DOUBLE : null;
+  const close = allowed === null ? -1 : line.indexOf(first, at + 1);
+  const text = line.slice(at + 1, close);
+  return close > 0 && allowed?.test(text) ? { text, end: close + 1, bare: false } : null;
 }

@@ -1,4 +1,4 @@
-/** `permissions.json`: rules in order, the last that matches wins. */
+/** `permissions.json`: rules in order, the last that matches wins. Those that come with a project can narrow, never widen. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readTextBeneath } from "../files/project-file.js";
@@ -25,9 +25,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   confirm: "ask",
 };
 
-/** Where a project has rules of its own, below it. */
-export const PROJECT_RULE_FILES = [join(".opencode", "permissions.json"), join(".chimera", "permissions.json")];
-
 /** More rules than this are not read: a file that long is a mistake. */
 const MAX_RULES = 1000;
 
@@ -41,17 +38,6 @@ export async function loadRuleset(file: string): Promise<Ruleset> {
     return { rules: [], problems: [`${file}: ${(error as Error).message}`] };
   }
   return parseRuleset(text, file);
-}
-
-/** The rules that come with a project: they can narrow, never widen. */
-export async function loadProjectRules(cwd: string): Promise<Ruleset> {
-  const found = await Promise.all(
-    PROJECT_RULE_FILES.map(async (path) => {
-      const text = await readTextBeneath(cwd, path);
-      return text === null ? NO_RULES : parseRuleset(text, path);
-    }),
-  );
-  return { rules: found.flatMap(({ rules }) => rules), problems: found.flatMap(({ problems }) => problems) };
 }
 
 export function parseRuleset(text: string, source: string): Ruleset {
@@ -79,6 +65,20 @@ export function actionOf(word: unknown): Action | undefined {
   if (typeof word !== "string") return undefined;
   const key = word.toLowerCase();
   return Object.hasOwn(ACTIONS, key) ? ACTIONS[key] : undefined;
+}
+
+/** Below the project. */
+export const PROJECT_RULE_FILES = [join(".opencode", "permissions.json"), join(".chimera", "permissions.json")];
+
+export async function loadProjectRules(cwd: string): Promise<Ruleset> {
+  const found = await Promise.all(
+    PROJECT_RULE_FILES.map(async (path) => {
+      const text = await readTextBeneath(cwd, path);
+      return text === null ? null : parseRuleset(text, path);
+    }),
+  );
+  const sets = found.filter((set) => set !== null);
+  return { rules: sets.flatMap(({ rules }) => rules), problems: sets.flatMap(({ problems }) => problems) };
 }
 
 // --- internal ---

@@ -1,4 +1,11 @@
-/** Streams that may have to be begun again before they have given anything. */
+/**
+ * Models whose reply may have to be begun again before it has given anything: without the pictures that they cannot see, or at another
+ * endpoint.
+ */
+import type { PromptBlock } from "@chimera/acp-schema/events";
+import { startOf } from "@chimera/acp-schema/text";
+import { isAgentError } from "../errors.js";
+import type { Model, ModelMessage, ModelRequest } from "./model.js";
 
 /**
  * What `open` gives, begun anew while its first item fails and `again` says so. From the second item on it costs nothing: there is
@@ -30,4 +37,114 @@ export function beginAgain<T>(
       };
     },
   };
+}
+
+/**
+ * The model, with sentences for pictures where it is known not to see. A refusal that speaks of pictures is learned for the model; one
+ * that gives no reason may be for a picture too, so the request is repeated without, and if that helps the session goes on so.
+ */
+export function withSight(model: Model): Model {
+  let blind = model.sees === false;
+  /** Sessions with a picture that was refused. */
+  const spared = new Set<string>();
+  return {
+    ...model,
+    stream(request) {
+      if (!request.messages.some(hasPicture)) return model.stream(request);
+      const { session = "" } = request;
+      let [sent, guessed] = [false, false];
+      const ask = () => {
+        sent = !blind && !spared.has(session);
+        return model.stream(sent ? request : withoutPictures(request));
+      };
+      return beginAgain(ask, (error) => {
+        if (!sent) {
+          // It was not the picture.
+          if (guessed) spared.delete(session);
+          return false;
+        }
+        if (!isAgentError(error)) return false;
+        blind ||= CANNOT_SEE.test(error.message);
+        if (blind || error.code !== "bad_request") return blind;
+        if (spared.size >= MOST_SPARED) spared.clear();
+        spared.add(session);
+        guessed = true;
+        return true;
+      });
+    },
+  };
+}
+
+/** `first` answers until it refuses a request in words that match; `other` is opened then, and answers from there on. */
+export function createSwitch(first: Model, when: RegExp, other: () => Promise<Model>): Model {
+  let moved: Promise<Model> | null = null;
+  return {
+    ...first,
+    stream(request) {
+      let asked = first;
+      const ask = async () => {
+        asked = (await moved) ?? first;
+        return asked.stream(request);
+      };
+      return beginAgain(ask, (error) => {
+        if (asked !== first || !isAgentError(error) || error.retryable || !when.test(error.message)) return false;
+        // Another request may have moved it meanwhile.
+        moved ??= other().catch((failure: unknown) => {
+          moved = null;
+          throw failure;
+        });
+        return true;
+      });
+    },
+  };
+}
+
+// --- internal ---
+
+const MOST_SPARED = 256;
+
+/** Vendors' words for a model without eyes; `test/providers/sight.test.ts` has where each was read. */
+const CANNOT_SEE = new RegExp(
+  [
+    "image(?:s|_url|\\W+inputs?)?\\W.{0,40}(?:not supported|unsupported|only supported by|not enabled)",
+    "(?:not|n't|un) ?support.{0,40}\\b(?:image|vision|multi-?modal)",
+    "no endpoints found that support image",
+    "(?:unknown variant|unsupported content part type:) \\W?image_url",
+    "variant of untagged enum \\w*content",
+    "not a multi-?modal model",
+    "(?:content must be|sequence, expected) a string",
+  ].join("|"),
+  "i",
+);
+
+function hasPicture(message: ModelMessage): boolean {
+  if (message.role === "tool") return Boolean(message.images?.length);
+  return message.role === "user" && Boolean(message.content?.some(isPictureBlock));
+}
+
+function isPictureBlock(block: PromptBlock): boolean {
+  return block.type === "image";
+}
+
+function withoutPictures(request: ModelRequest): ModelRequest {
+  return {
+    ...request,
+    messages: request.messages.map((message) => (hasPicture(message) ? inWords(message) : message)),
+  };
+}
+
+function inWords(message: ModelMessage): ModelMessage {
+  if (message.role === "tool") {
+    const { images = [], ...rest } = message;
+    return { ...rest, output: [message.output, ...images.map(sentence)].filter(Boolean).join("\n") };
+  }
+  if (message.role !== "user" || !message.content) return message;
+  const content = message.content.map((block) =>
+    isPictureBlock(block) ? { type: "text" as const, text: sentence(block as { mimeType?: unknown }) } : block,
+  );
+  return { ...message, content };
+}
+
+function sentence({ mimeType }: { readonly mimeType?: unknown }): string {
+  return `[A picture (${startOf(String(mimeType), 80)}) is here that you cannot see: say so if it matters, and ask for it in words.]`;
 }

@@ -1,20 +1,24 @@
 /** `@chimera/agent/providers`: the model port, the providers behind it, and how a name leads to one. */
+
 export { anthropicFirst, type Chain, openaiFirst } from "./chains.js";
-export { EFFORTS, type Effort, type EffortChoice, parseEffort } from "./effort.js";
 export { factsDate } from "./facts.gen.js";
 export { factsOf, type ModelFacts, type ThinkingForm } from "./facts.js";
-export type {
-  Model,
-  ModelEvent,
-  ModelMessage,
-  ModelRequest,
-  ModelStop,
-  ModelTool,
-  Price,
-  Usage,
+export {
+  EFFORTS,
+  type Effort,
+  type EffortChoice,
+  type Model,
+  type ModelEvent,
+  type ModelMessage,
+  type ModelRequest,
+  type ModelStop,
+  type ModelTool,
+  type Price,
+  parseEffort,
+  type Usage,
 } from "./model.js";
 export { createModels, type ModelsOptions } from "./models.js";
-export { createOfflineModel } from "./offline/model.js";
+export { createOfflineModel } from "./offline.js";
 export {
   findPackage,
   installCommand,

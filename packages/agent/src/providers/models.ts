@@ -1,14 +1,13 @@
 /** Models by name, opened on first use. */
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
+import { isJsonObject, type JsonObject } from "../json.js";
+import { createSwitch, withSight } from "./begin-again.js";
 import type { Chain } from "./chains.js";
-import { effortIn } from "./effort.js";
-import type { Model } from "./model.js";
+import { effortIn, type Model } from "./model.js";
 import { type ProviderPackages, packagedModel } from "./packages.js";
 import { createPost, type Post } from "./post.js";
+import { readJson } from "./provider-error.js";
 import { type ModelAddress, resolveModel } from "./resolve.js";
-import { withServedWindow } from "./served.js";
-import { withSight } from "./sight.js";
-import { createSwitch } from "./switch.js";
 import type { Env } from "./table.js";
 
 export interface ModelsOptions {
@@ -50,6 +49,36 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
 
 // --- internal ---
 
+/**
+ * The model, with the window that its server names from the turn after its first request on: a server is asked about a model that
+ * nothing is known of while the first reply streams, so that no reply waits for it.
+ */
+function withServedWindow(model: Model, address: ModelAddress, post: () => Post): Model {
+  const list = LISTS[address.wire];
+  if (address.facts || !list) return model;
+  let asked = false;
+  let served: number | null = null;
+  const ask = async (): Promise<void> => {
+    const { headers } = address;
+    const url = address.url.replace(list.endpoint, list.asks);
+    const reply = await post()({ method: "GET", url, headers, body: "", signal: AbortSignal.timeout(LONGEST_MS) });
+    const answer = reply.status === 200 ? await readJson(reply) : null;
+    served = answer && windowIn(answer, address.model);
+  };
+  return {
+    ...model,
+    get contextWindow() {
+      return served ?? model.contextWindow;
+    },
+    stream(request) {
+      // A server without such a list is left alone.
+      if (!asked) ask().catch(() => {});
+      asked = true;
+      return model.stream(request);
+    },
+  };
+}
+
 const MOST_KEPT = 64;
 
 function openPackaged(name: string, env: Env, packages: ProviderPackages | undefined) {
@@ -72,7 +101,7 @@ const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
   responses: { open: openResponses, keep: true },
   gemini: { open: openGemini, keep: true },
   ollama: { open: openOllama, keep: true },
-  offline: { open: async () => (await import("./offline/model.js")).createOfflineModel(), keep: true },
+  offline: { open: async () => (await import("./offline.js")).createOfflineModel(), keep: true },
   scripted: { open: openScripted, keep: false },
 };
 
@@ -174,8 +203,8 @@ const UNSERVED: ReadonlySet<AgentErrorCode> = new Set(["model_unavailable", "con
 
 async function openScripted({ model: path }: ModelAddress): Promise<Model> {
   const [{ createScriptedModel }, { readScript }] = await Promise.all([
-    import("./scripted/model.js"),
-    import("./scripted/script.js"),
+    import("../scripted.js"),
+    import("../scripted.js"),
   ]);
   return createScriptedModel(await readScript(path));
 }
@@ -191,4 +220,26 @@ function endpoint({ facts, ...address }: ModelAddress, env: Env, post: () => Pos
     ...(sees !== undefined && { sees }),
     post: post(),
   };
+}
+
+/** A program that has its answer does not end before this is over. */
+const LONGEST_MS = 2_000;
+
+/** Where the list is, from the address of replies. */
+const LISTS: { readonly [wire in ModelAddress["wire"]]?: { readonly endpoint: RegExp; readonly asks: string } } = {
+  chat: { endpoint: /\/chat\/completions$/, asks: "/models" },
+  gemini: { endpoint: /:streamGenerateContent.*$/, asks: "" },
+};
+
+/** vLLM and SGLang, OpenRouter, Gemini, LM Studio and Groq, in this order. */
+const FIELDS = ["max_model_len", "context_length", "inputTokenLimit", "max_context_length", "context_window"];
+const [LEAST, MOST] = [1_024, 100_000_000];
+
+/** A list of models has this one in it; a page of one model is the model. */
+function windowIn(answer: JsonObject, model: string): number | null {
+  const { data } = answer;
+  const one: unknown = Array.isArray(data) ? data.find((row) => isJsonObject(row) && row["id"] === model) : answer;
+  if (!isJsonObject(one)) return null;
+  const tokens = FIELDS.map((field) => one[field]).find((value) => value !== undefined && value !== null);
+  return Number.isSafeInteger(tokens) && Number(tokens) >= LEAST && Number(tokens) <= MOST ? Number(tokens) : null;
 }

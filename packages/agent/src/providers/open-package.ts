@@ -2,15 +2,9 @@
 import { pathToFileURL } from "node:url";
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "../ai-sdk.js";
 import { AgentError } from "../errors.js";
-import { effortIn } from "./effort.js";
-import type { Model } from "./model.js";
-import {
-  findPackage,
-  installCommand,
-  type PackagedModel,
-  type ProviderPackage,
-  type ProviderPackages,
-} from "./packages.js";
+import { effortIn, type Model } from "./model.js";
+import type { PackagedModel, ProviderPackage, ProviderPackages } from "./packages.js";
+import { findPackage, installCommand } from "./packages.js";
 import type { Env } from "./table.js";
 
 /** Throws `model_unavailable`, with what the person can do about it. */

@@ -2,9 +2,7 @@
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError, type AgentErrorCode } from "../errors.js";
 import { isJsonObject, type JsonObject } from "../json.js";
-import { isContextOverflow } from "./overflow.js";
 import type { PostReply } from "./post.js";
-import { retryAfter, waitIn } from "./retry-after.js";
 
 const LONGEST_ERROR_BODY = 64 * 1024;
 const LONGEST_MESSAGE = 2_000;
@@ -49,6 +47,48 @@ export async function readJson(reply: PostReply): Promise<JsonObject | null> {
 
 // --- internal ---
 
+/** By `retry-after-ms`, or by `retry-after` in seconds or as a date; undefined when neither is there. */
+function retryAfter(headers: Readonly<Record<string, string | string[] | undefined>>): number | undefined {
+  const milliseconds = Number(headers["retry-after-ms"]);
+  if (milliseconds > 0) return milliseconds;
+  const value = headers["retry-after"];
+  if (typeof value !== "string") return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/**
+ * By the words of an error: "Please try again in 3.2s" (OpenAI), "in 7m12.48s" (Groq), "Please retry after 30 seconds" (Azure),
+ * "Please retry in 34.07s" (Gemini).
+ */
+function waitIn(text: string): number | undefined {
+  const said = /(?:try(?: again)?|retry(?:ing)?)(?: again)? (?:in|after)\s+((?:[\d.]+\s*[a-z]+[\s,]*)+)/i.exec(
+    text,
+  )?.[1];
+  if (!said) return undefined;
+  let total = 0;
+  for (const [, amount, unit = ""] of said.matchAll(/([\d.]+)\s*([a-z]+)/gi)) {
+    const factor = UNITS.find(([names]) => names.test(unit))?.[1];
+    if (factor === undefined || !Number.isFinite(Number(amount))) break;
+    total += Number(amount) * factor;
+  }
+  return total > 0 ? Math.ceil(total) : undefined;
+}
+
+/**
+ * Whether a provider's refusal means that the conversation does not fit the model's context window. Few vendors have a code for it
+ * (`type`, the error's own name); most have words, each its own. The rows are what public documents and reports quote.
+ */
+function isContextOverflow(status: number, type: string, message: string): boolean {
+  if (TYPES.has(type) || status === 413) return true;
+  if (TOO_LARGE_AT_ONCE.test(message)) return true;
+  if (status === 429 || WAITING.test(message)) return false;
+  if (MESSAGES.some((pattern) => pattern.test(message))) return true;
+  return MAY_BE_REFUSED.has(status) && !OTHER_LIMITS.test(message) && TOO_LONG.test(message);
+}
+
 const LONGEST_JSON = 4 * 1024 * 1024;
 
 const BY_TYPE: ReadonlyMap<string, AgentErrorCode> = new Map([
@@ -69,7 +109,7 @@ const BY_TYPE: ReadonlyMap<string, AgentErrorCode> = new Map([
 
 function codeOf(status: number, type: string, message: string): AgentErrorCode {
   const named = BY_TYPE.get(type);
-  if (named !== "unauthorized" && isContextOverflow({ status, type, message })) return "context_overflow";
+  if (named !== "unauthorized" && isContextOverflow(status, type, message)) return "context_overflow";
   // What is refused for now is not refused for what it says, whatever the name.
   const passing = status === 429 || status >= 500;
   if (named && !(named === "bad_request" && passing)) return named;
@@ -102,3 +142,102 @@ function describeBody(body: string): { type: string; message: string } {
     return { type: "", message: "" };
   }
 }
+
+const UNITS: readonly (readonly [RegExp, number])[] = [
+  [/^(?:ms|milliseconds?|millis)$/i, 1],
+  [/^(?:s|secs?|seconds?)$/i, 1_000],
+  [/^(?:m|mins?|minutes?)$/i, 60_000],
+  [/^(?:h|hrs?|hours?)$/i, 3_600_000],
+  [/^(?:d|days?)$/i, 86_400_000],
+];
+
+/** Names that say it all. */
+const TYPES: ReadonlySet<string> = new Set([
+  // OpenAI, and servers that follow it: https://platform.openai.com/docs/guides/error-codes
+  "context_length_exceeded",
+  "string_above_max_length",
+  // Anthropic, a request of more than 32 MB: https://platform.claude.com/docs/en/api/errors
+  "request_too_large",
+  // GitHub Copilot: microsoft/vscode#289219
+  "model_max_prompt_tokens_exceeded",
+  // z.ai: zeroclaw-labs/zeroclaw#4124
+  "1261",
+  "model_context_window_exceeded",
+  // llama.cpp's server: ggml-org/llama.cpp tools/server
+  "exceed_context_size_error",
+]);
+
+const MESSAGES: readonly RegExp[] = [
+  // Anthropic, also through Bedrock and Vertex: onlook-dev/onlook#1354, strands-agents/harness-sdk#1912. Fireworks and Ollama alike.
+  /prompt (?:is )?too long/i,
+  // Anthropic, when there is no room left for the reply: docker/docker-agent#569, continuedev/continue#6080
+  /input length and `?max_tokens`? exceed context limit/i,
+  // OpenAI: "Your input exceeds the context window of this model": openai/codex
+  /exceeds? (?:the )?(?:model'?s )?(?:available |maximum )?context(?: window| size| length| limit)?/i,
+  // OpenAI, OpenRouter, DeepSeek, vLLM, NVIDIA NIM, Bedrock's newer models: Chanzhaoyu/chatgpt-web#372, evalstate/fast-agent#621,
+  // Alishahryar1/free-claude-code#391, strands-agents/harness-sdk#3969
+  /maximum context length/i,
+  /model's maximum length|max(?:imum)?_?(?:model_len|seq_?len|position_embeddings)/i,
+  // Gemini and Vertex: google-gemini/gemini-cli#6678, dyad-sh/dyad#403, warpdotdev/warp#15662
+  /input token count.{0,40}exceeds the maximum/i,
+  /input context is too long/i,
+  // xAI: cline/cline#3120
+  /maximum prompt length is \d+/i,
+  // Groq, Cerebras: cline/cline#5140
+  /reduce the length of the (?:messages|input|prompt)/i,
+  // Amazon Bedrock: aws-samples/bedrock-chat#95, strands-agents/harness-sdk#3969
+  /input is too long for requested model/i,
+  /too many total text bytes/i,
+  // GitHub Copilot: opencode-ai/opencode#305, charmbracelet/crush#2678
+  /prompt token count of \d+ exceeds the limit/i,
+  // Kimi: badlogic/pi-mono packages/ai/src/utils/overflow.ts
+  /exceeded model token limit/i,
+  // MiniMax: the same
+  /context window exceeds limit/i,
+  // Mistral: the same
+  /too large for model with \d+ maximum context/i,
+  // Together: the same
+  /longer than the model'?s context length/i,
+  // z.ai: farion1231/cc-switch#6982
+  /prompt exceeds max(?:imum)? length/i,
+  // Alibaba's DashScope: QwenLM/qwen-code#98, #2068
+  /range of input length should be/i,
+  // ByteDance's Volcano Engine: langgenius/dify#32221
+  /input length \d+ exceeds the maximum length/i,
+  // Poolside: badlogic/pi-mono
+  /exceeds the maximum allowed input length/i,
+  // llama.cpp, LM Studio: lmstudio-ai/lmstudio-bug-tracker#237, #546, #2339, Gitlawb/openclaude#353
+  /when context the overflows/i,
+  /greater than the context length/i,
+  /context size has been exceeded/i,
+  /exceeds (?:the )?(?:available )?context size/i,
+  // Hugging Face's text-generation-inference: huggingface/text-generation-inference#628, #695
+  /`?inputs`? tokens \+ `?max_new_tokens`? must be <=/i,
+  /`?inputs`? must have less than \d+ tokens/i,
+  // Cohere: cohere-ai/sandbox-topically#4
+  /too many tokens: (?:total number|size limit)/i,
+  // OpenRouter, where credits bound a prompt: continuedev/continue#11540
+  /prompt tokens limit exceeded/i,
+  // Salesforce: forcedotcom/Einstein-GPT-for-Developers#228
+  /input tokens exceed model token limit/i,
+  // IBM watsonx: https://www.ibm.com/docs/en/watsonx/saas (error codes)
+  /number of input tokens \d+ cannot exceed/i,
+  /context[_ ]length[_ ]exceeded|context[_ ]window[_ ]exceeded|token limit exceeded/i,
+];
+
+/** More tokens than a minute allows, in one request: waiting does not help. vanna-ai/vanna-flask#11, continuedev/continue#10218 */
+const TOO_LARGE_AT_ONCE = /request too large for/i;
+
+/** Too much for now, which passes: "Too many tokens, please wait before trying again" of Bedrock. */
+const WAITING = /rate limit|too many requests|throttl|please wait|per (?:minute|hour|day)|quota/i;
+
+/** Statuses with which a request is refused for what is in it, or an error that came in a stream. */
+const MAY_BE_REFUSED: ReadonlySet<number> = new Set([0, 200, 400, 413, 422]);
+
+/** Other things that can be too long or too many. */
+const OTHER_LIMITS =
+  /output tokens|completion tokens|max_(?:completion_|output_|new_)?tokens.{0,60}(?:too large|maximum allowed|at most|greater|must be)|image|picture|pixel|tools?\b.{0,20}(?:array|maximum|too many|at most)|file size|audio|header/i;
+
+/** A server nobody has heard of yet: something about the input, and that there is too much of it. */
+const TOO_LONG =
+  /(?:prompt|input|context|conversation|messages?|tokens?|request).{0,80}(?:too (?:long|large|big|many)|exceed|longer than|larger than|greater than|over the (?:limit|maximum)|beyond)|(?:too (?:long|large|big|many)|exceed\w*|maximum|limit).{0,60}(?:prompt|input tokens?|context|tokens)/i;

@@ -2,16 +2,8 @@
 import type { Chain } from "./chains.js";
 import { factsOf, type ModelFacts } from "./facts.js";
 import { isNamed, keysOf, routeOf } from "./route.js";
-import {
-  type Elsewhere,
-  type Env,
-  type LimitField,
-  type ProviderName,
-  type ProviderRow,
-  providers,
-  type RouteRow,
-  routes,
-} from "./table.js";
+import type { Elsewhere, Env, LimitField, ProviderName, ProviderRow, RouteRow } from "./table.js";
+import { providers, routes } from "./table.js";
 
 /** Where a model is reached. Carries the key: never log it. */
 export interface ModelAddress {

@@ -1,12 +1,10 @@
 /** acp_terminal: a command in the terminal of the editor, where the person watches it. */
-
 import type { ClientTerminal, Workspace } from "@chimera/acp-schema/agent";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import { resolvePath } from "../files/real-path.js";
 import type { ToolOutcome } from "../tool.js";
-import { capOutput } from "./cap-output.js";
-import { defineTool, failure, locate } from "./define.js";
+import { capOutput, defineTool, failure, locate } from "./define.js";
 
 const DEFAULT_TIMEOUT_S = 60;
 const MAX_TIMEOUT_S = 600;

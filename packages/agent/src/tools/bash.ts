@@ -5,10 +5,9 @@ import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Bounds, BrokenBounds, Confine } from "../confine-port.js";
 import { resolvePath } from "../files/real-path.js";
-import { commandWords } from "../policy/command-words.js";
+import { commandWords } from "../policy/rule.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
-import { capOutput } from "./cap-output.js";
-import { defineTool, failure, locate, progress } from "./define.js";
+import { capOutput, defineTool, failure, locate, progress } from "./define.js";
 import { cleanEnvironment } from "./environment.js";
 import type { ProcessGroup } from "./process-group.js";
 

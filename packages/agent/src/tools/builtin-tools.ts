@@ -1,15 +1,14 @@
-/** The tools every agent has. */
+/** The tools every agent has, and from the names a person types to tools. */
+import { AgentError } from "../errors.js";
+import { findTool } from "../loop/toolbox.js";
 import type { Tool } from "../tool.js";
 import { acpTerminalTool } from "./acp-terminal.js";
 import { type BashOptions, createBashTool } from "./bash.js";
-import { editTool } from "./edit.js";
+import { editTool, replaceInFileTool, writeTool } from "./edit.js";
 import { listFilesTool } from "./list-files.js";
 import { readTool } from "./read.js";
-import { replaceInFileTool } from "./replace-in-file.js";
 import { createSearchTool } from "./search.js";
-import { thinkTool } from "./think.js";
-import { todoTool } from "./todo.js";
-import { writeTool } from "./write.js";
+import { thinkTool, todoTool } from "./think.js";
 
 export interface BuiltinToolOptions {
   readonly bash?: BashOptions;
@@ -30,4 +29,22 @@ export function builtinTools(options: BuiltinToolOptions = {}): Tool[] {
     // What runs in an editor's terminal cannot be confined.
     ...(options.bash?.confine ? [] : [acpTerminalTool]),
   ];
+}
+
+/**
+ * The tools named, each once, in the order of `tools`; either name, in any case. `unknown_tool` lists the valid names. The
+ * names of MCP tools are taken on trust: their servers may not have been asked yet.
+ */
+export function resolveTools(names: readonly string[], tools: readonly Tool[]): Tool[] {
+  const wanted = names.map((name) => name.trim()).filter((name) => name !== "");
+  const unknown = wanted.filter((name) => !name.toLowerCase().startsWith("mcp__") && !findTool(name, tools));
+  if (unknown.length > 0) {
+    const valid = tools.map((tool) => [tool.name, ...tool.aliases].join("/")).join(", ");
+    throw new AgentError(
+      "unknown_tool",
+      `Unknown tool ${unknown.map((name) => JSON.stringify(name)).join(", ")}. Valid: ${valid}`,
+    );
+  }
+  const chosen = new Set(wanted.map((name) => findTool(name, tools)));
+  return tools.filter((tool) => chosen.has(tool));
 }

@@ -1,5 +1,9 @@
-/** Makes a tool from its parts: derives the JSON Schema and turns what it throws into a result the model can read. */
+/**
+ * Makes a tool from its parts: derives the JSON Schema, turns what it throws into a result that the model can read, and keeps what the
+ * model reads within bounds.
+ */
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import { endOf, startOf } from "@chimera/acp-schema/text";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
@@ -61,6 +65,23 @@ export function describeFile(verb: string, input: string, roots: Roots, access: 
 
 export function progress(context: ToolContext, stream: "stdout" | "stderr", chunk: string): void {
   context.emit({ type: "tool_progress", metadata: { call_id: context.callId, stream, chunk } } satisfies AgentEvent);
+}
+
+/** Characters of one result that reach the model. */
+export const MAX_OUTPUT = 30_000;
+
+const HEAD = 10_000;
+
+/**
+ * The beginning and the end of what a model reads, and a notice of what lies between. `text` whole when it is short; otherwise cut
+ * to at most {@link MAX_OUTPUT}, and kept aside where the caller keeps things.
+ */
+export async function capOutput(text: string, context: ToolContext): Promise<string> {
+  if (text.length <= MAX_OUTPUT) return text;
+  const kept = await context.spill?.(context.callId, text).catch(() => undefined);
+  const where = kept === undefined ? "" : `; the full text is in ${kept}, for Read and search`;
+  const notice = `\n\n[output truncated: ${text.length} characters, the middle left out${where}]\n\n`;
+  return startOf(text, HEAD) + notice + endOf(text, MAX_OUTPUT - HEAD - notice.length);
 }
 
 // --- internal ---

@@ -1,9 +1,12 @@
-/** Edit: one exact passage of a file for another. */
+/** The tools that change a file: Edit for one exact passage, replace_in_file for a regular expression, Write for the whole. */
+import type { Workspace } from "@chimera/acp-schema/agent";
+import type { ToolContent } from "@chimera/acp-schema/events";
 import * as v from "valibot";
-import { AgentError } from "../errors.js";
-import { defineTool, describeFile, locate } from "./define.js";
-import { offThread } from "./off-thread.js";
-import { publishEdit } from "./publish-edit.js";
+import { AgentError, isAgentError } from "../errors.js";
+import type { RealPath } from "../files/real-path.js";
+import type { ToolContext } from "../tool.js";
+import { defineTool, describeFile, failure, locate } from "./define.js";
+import { offThread, replaceEvery } from "./off-thread.js";
 
 export const editTool = defineTool({
   name: "Edit",
@@ -29,7 +32,74 @@ export const editTool = defineTool({
   },
 });
 
+export const replaceInFileTool = defineTool({
+  name: "replace_in_file",
+  description: "Replace every match of a JavaScript regular expression in a text file; $1 and $<name> insert groups.",
+  input: v.object({
+    path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
+    pattern: v.pipe(v.string(), v.description("The regular expression, without slashes.")),
+    replacement: v.string(),
+    flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("Any of i, m, s, u.")), ""),
+  }),
+  kind: "edit",
+  parallel: false,
+  describe: (input, workspace) => describeFile("Replace in", input.path, workspace, "writes"),
+  run: async (input, context) => {
+    const file = locate(input.path, context, "writes");
+    const before = await context.workspace.readText(file.path);
+    const { count, text } = await replaceEvery(before, input.pattern, input.flags, input.replacement, context.signal);
+    if (count === 0) return failure(`Nothing in ${file.shown} matches ${input.pattern}.`);
+    const content = await publishEdit(file, before, text, context);
+    return {
+      success: true,
+      output: `Replaced ${count} ${count === 1 ? "match" : "matches"} in ${file.shown}.`,
+      content,
+    };
+  },
+});
+
+export const writeTool = defineTool({
+  name: "Write",
+  aliases: ["write_file"],
+  description: "Write a text file, replacing what is there; directories are made as needed.",
+  input: v.object({
+    path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
+    content: v.pipe(v.string(), v.description("The complete new content.")),
+  }),
+  kind: "edit",
+  parallel: false,
+  describe: (input, workspace) => describeFile("Write", input.path, workspace, "writes"),
+  run: async (input, context) => {
+    const file = locate(input.path, context, "writes");
+    const before = await currentText(file.path, context.workspace);
+    const content = await publishEdit(file, before, input.content, context);
+    const verb = before === null ? "Created" : "Replaced";
+    return { success: true, output: `${verb} ${file.shown} (${Buffer.byteLength(input.content)} bytes).`, content };
+  },
+});
+
 // --- internal ---
+
+/** Beyond this many characters a change is described, not shown. */
+const MAX_SHOWN = 256 * 1024;
+
+/**
+ * Writes a text file the way every editing tool does: undo captures what was there, then readers see the change. Returns the content
+ * that shows the change; `before` is null for a new file.
+ */
+async function publishEdit(
+  file: RealPath,
+  before: string | null,
+  after: string,
+  context: ToolContext,
+): Promise<ToolContent[]> {
+  await context.workspace.willWrite(file.path);
+  await context.workspace.writeText(file.path, after);
+  const shown = (before?.length ?? 0) + after.length <= MAX_SHOWN;
+  const diff = shown ? await unifiedDiff(file.shown, before ?? "", after) : header(file.shown);
+  context.emit({ type: "file_edit", metadata: { path: file.path, diff, change: before === null ? "add" : "update" } });
+  return shown ? [{ type: "diff", path: file.path, old_text: before, new_text: after }] : [];
+}
 
 interface Replacement {
   readonly text: string;
@@ -122,4 +192,24 @@ function findNearMiss(
   if (lines.length * wanted.length > most) return "unknown";
   const first = lines.findIndex((_, start) => wanted.every((line, offset) => lines[start + offset] === line));
   return first === -1 ? "nowhere" : { first: first + 1, last: first + wanted.length };
+}
+
+/** Null when there is none; a binary or oversized file may be replaced, but has no text to compare with. */
+async function currentText(path: string, workspace: Workspace): Promise<string | null> {
+  try {
+    return await workspace.readText(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (isAgentError(error) && (error.code === "not_text" || error.code === "file_too_large")) return "";
+    throw error;
+  }
+}
+
+async function unifiedDiff(path: string, before: string, after: string): Promise<string> {
+  const { unifiedHunks } = await import("@chimera/snapshot-store/files");
+  return header(path) + ((await unifiedHunks(before, after)) ?? "");
+}
+
+function header(path: string): string {
+  return `--- ${path}\n+++ ${path}\n`;
 }

@@ -1,9 +1,10 @@
 /** list_files: the files of a directory and everything below, as git would see them. */
-import { lstat } from "node:fs/promises";
+import { lstat, opendir, readFile } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import type { IgnoreRules, Pacer } from "@chimera/snapshot-store/files";
 import * as v from "valibot";
 import { compileGlob } from "../policy/glob.js";
 import { defineTool, describeFile, failure, locate } from "./define.js";
-import { walk } from "./walk.js";
 
 const MAX_FILES = 1000;
 /** What one path may cost: a pattern that takes longer does not match it. */
@@ -46,4 +47,109 @@ export function fileFilter(glob: string | undefined): (path: string) => boolean 
   if (glob === undefined) return () => true;
   const matches = compileGlob(glob.includes("/") ? glob.replace(/^\.?\//, "") : `**/${glob}`, "path");
   return (path) => matches(path, { left: MAX_STEPS }) === true;
+}
+
+const NEVER = new Set([".git", ".hg", ".svn", "node_modules"]);
+const MAX_IGNORE_BYTES = 1024 * 1024;
+/** Entries that are read, and sorted, at once. */
+const BATCH = 2048;
+
+/**
+ * Walks a directory the way a developer looks at it: what `.gitignore` leaves out is left out, links are not followed. Paths are
+ * relative to `root`, with forward slashes, each directory's entries in order of name.
+ */
+export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<string> {
+  const { createPacer, rulesBelow } = await import("@chimera/snapshot-store/files");
+  yield* visit(root, { root, pacer: createPacer(signal), rulesBelow, signal }, { ignores: () => false });
+}
+
+// --- internal ---
+
+interface Tour {
+  readonly root: string;
+  readonly pacer: Pacer;
+  readonly rulesBelow: (parent: IgnoreRules, directory: string, text: string) => IgnoreRules;
+  readonly signal: AbortSignal;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly kind: "directory" | "file" | "other";
+}
+
+async function* visit(directory: string, tour: Tour, above: IgnoreRules): AsyncGenerator<string> {
+  tour.signal.throwIfAborted();
+  const entries = await entriesOf(directory, tour);
+  const text = entries.some(({ name, kind }) => name === ".gitignore" && kind === "file")
+    ? await ignoreFile(directory)
+    : "";
+  const rules = tour.rulesBelow(above, slashed(directory), text);
+  for (const { name, kind } of entries) {
+    await tour.pacer.pause();
+    const path = join(directory, name);
+    const isDirectory = kind === "directory";
+    if ((isDirectory && NEVER.has(name)) || rules.ignores(slashed(path), isDirectory)) continue;
+    if (isDirectory) yield* visit(path, tour, rules);
+    else if (kind === "file") yield slashed(relative(tour.root, path));
+  }
+}
+
+/** In batches, because a directory may have a million entries. One that cannot be read does not hide the others. */
+async function entriesOf(directory: string, { root, pacer }: Tour): Promise<Entry[]> {
+  const batches: Entry[][] = [[]];
+  try {
+    const opened = await opendir(directory, { bufferSize: BATCH });
+    try {
+      for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
+        const isFile = entry.isFile() || entry.isSymbolicLink();
+        batches.at(-1)?.push({ name: entry.name, kind: entry.isDirectory() ? "directory" : isFile ? "file" : "other" });
+        if (batches.at(-1)?.length === BATCH) batches.push([]);
+        await pacer.pause();
+      }
+    } finally {
+      opened.closeSync();
+    }
+  } catch (error) {
+    if (directory === root) throw error;
+  }
+  return sorted(batches, pacer);
+}
+
+/** Each batch by itself, then two and two together until there is one. */
+async function sorted(batches: readonly Entry[][], pacer: Pacer): Promise<Entry[]> {
+  for (const batch of batches) {
+    batch.sort((a, b) => (a.name < b.name ? -1 : 1));
+    await pacer.pause();
+  }
+  let runs = batches;
+  while (runs.length > 1) {
+    const merged: Entry[][] = [];
+    for (let at = 0; at < runs.length; at += 2) {
+      merged.push(await merge(runs[at] as Entry[], runs[at + 1] ?? [], pacer));
+    }
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+async function merge(a: readonly Entry[], b: readonly Entry[], pacer: Pacer): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for (let [inA, inB] = [0, 0]; inA < a.length || inB < b.length; ) {
+    const [first, second] = [a[inA], b[inB]];
+    const takeA = second === undefined || (first !== undefined && first.name < second.name);
+    all.push((takeA ? first : second) as Entry);
+    if (takeA) inA += 1;
+    else inB += 1;
+    if (all.length % BATCH === 0) await pacer.pause();
+  }
+  return all;
+}
+
+async function ignoreFile(directory: string): Promise<string> {
+  const text = await readFile(join(directory, ".gitignore"), "utf8").catch(() => "");
+  return text.length > MAX_IGNORE_BYTES ? "" : text;
+}
+
+function slashed(path: string): string {
+  return sep === "/" ? path : path.replaceAll(sep, "/");
 }

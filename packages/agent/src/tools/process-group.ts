@@ -1,18 +1,8 @@
 /** A child in a process group of its own, so that ending it ends everything it started. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import type { Socket } from "node:net";
-import { killMarked } from "./marked-processes.js";
-
-export interface GroupOptions {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** Open descriptors that the child inherits, the first as number 3. */
-  readonly descriptors?: readonly number[];
-  /** Whether the parent writes to it; without, its input is empty. */
-  readonly input?: boolean;
-  /** Whether it ends with this process even when this one is killed, which costs a shell. Not on Windows. */
-  readonly lifeline?: boolean;
-}
+import { setImmediate as nextTurn } from "node:timers/promises";
 
 export interface ProcessGroup {
   readonly child: ChildProcess;
@@ -65,6 +55,34 @@ export function spawnGroup(file: string, args: readonly string[], options: Group
 
 // --- internal ---
 
+interface GroupOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Open descriptors that the child inherits, the first as number 3. */
+  readonly descriptors?: readonly number[];
+  /** Whether the parent writes to it; without, its input is empty. */
+  readonly input?: boolean;
+  /** Whether it ends with this process even when this one is killed, which costs a shell. Not on Windows. */
+  readonly lifeline?: boolean;
+}
+
+/**
+ * Kills the processes that carry a text in their environment: a child that made a session of its own is out of its group, but not of
+ * this. Only Linux tells, and only where /proc is mounted; elsewhere nobody is found.
+ */
+async function killMarked(text: string): Promise<void> {
+  const wanted = Buffer.from(text);
+  for (const [index, pid] of processes().entries()) {
+    if (index % SLICE === SLICE - 1) await nextTurn();
+    if (!carries(pid, wanted)) continue;
+    try {
+      process.kill(Number(pid), "SIGKILL");
+    } catch {
+      // Gone since it was seen.
+    }
+  }
+}
+
 /**
  * Leaves somebody behind in the group who waits for the end of a pipe that this process alone holds open: when it closes,
  * by whatever end of ours, the group is killed.
@@ -87,4 +105,42 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms).unref();
   });
+}
+
+/** Processes looked at between two turns of the event loop: about a millisecond of work. */
+const SLICE = 64;
+/**
+ * All environments are read through this. They do not tell their size, and 64 KiB for each, as `readFile` takes, is more than a
+ * busy machine's memory should see with every command.
+ */
+const page = Buffer.allocUnsafeSlow(16 * 1024);
+
+function processes(): string[] {
+  if (process.platform !== "linux") return [];
+  try {
+    return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
+function carries(pid: string, wanted: Buffer): boolean {
+  let fd: number | undefined;
+  try {
+    fd = openSync(`/proc/${pid}/environ`, "r");
+    for (let kept = 0; ; ) {
+      const read = readSync(fd, page, kept, page.length - kept, null);
+      if (read === 0) return false;
+      const end = kept + read;
+      if (page.subarray(0, end).includes(wanted)) return true;
+      // The text may begin in this piece and end in the next.
+      kept = Math.min(end, wanted.length - 1);
+      page.copyWithin(0, end - kept, end);
+    }
+  } catch {
+    // Somebody else's, or gone.
+    return false;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
 }

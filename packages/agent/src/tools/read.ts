@@ -2,14 +2,11 @@
 import { setImmediate } from "node:timers/promises";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
-import { readCanonical, readHead } from "../files/canonical-file.js";
+import { imageType, looksBinary, readCanonical, readHead } from "../files/canonical-file.js";
 import type { RealPath } from "../files/real-path.js";
-import { imageType, looksBinary } from "../files/text.js";
-import { MAX_PICTURE_BYTES } from "../picture.js";
-import type { ToolImage, ToolOutcome } from "../tool.js";
+import { MAX_PICTURE_BYTES, type ToolImage, type ToolOutcome } from "../tool.js";
 import { MAX_TEXT_BYTES } from "../workspace.js";
-import { MAX_OUTPUT } from "./cap-output.js";
-import { defineTool, describeFile, failure, locate } from "./define.js";
+import { defineTool, describeFile, failure, locate, MAX_OUTPUT } from "./define.js";
 
 const HEAD_BYTES = 8192;
 /** Characters that are looked through at once. */

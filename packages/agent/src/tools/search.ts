@@ -2,9 +2,8 @@
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Tool } from "../tool.js";
-import { MAX_OUTPUT } from "./cap-output.js";
-import { defineTool, describeFile, locate } from "./define.js";
-import type { Match, SearchRequest } from "./search-request.js";
+import { defineTool, describeFile, locate, MAX_OUTPUT } from "./define.js";
+import type { Match, SearchRequest } from "./search-files.js";
 
 export interface SearchOptions {
   /** @defaultValue true: used where it is installed */
@@ -48,12 +47,11 @@ export function createSearchTool({ ripgrep = true }: SearchOptions = {}): Tool<S
 // --- internal ---
 
 async function search(request: SearchRequest, ripgrep: boolean): Promise<AsyncGenerator<Match>> {
+  const { ripgrepPath, searchByWalking, searchWithRipgrep } = await import("./search-files.js");
   if (ripgrep) {
-    const { ripgrepPath, searchWithRipgrep } = await import("./search-with-ripgrep.js");
     const binary = await ripgrepPath();
     if (binary !== null) return searchWithRipgrep(binary, request);
   }
-  const { searchByWalking } = await import("./search-by-walking.js");
   return searchByWalking(request);
 }
 

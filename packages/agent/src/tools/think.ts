@@ -1,4 +1,4 @@
-/** think: a place for the model to reason in the open; it changes nothing. */
+/** The tools that change nothing: think, a place to reason in the open, and todo, the plan that people watch. */
 import * as v from "valibot";
 import { defineTool } from "./define.js";
 
@@ -10,4 +10,39 @@ export const thinkTool = defineTool({
   parallel: true,
   describe: () => ({ title: "Think", locations: [], touches: { reads: [], writes: [] } }),
   run: async () => ({ success: true, output: "Noted." }),
+});
+
+const MAX_ITEMS = 100;
+
+/** Each call carries the whole list, so the last one is the state. */
+export const todoTool = defineTool({
+  name: "todo",
+  aliases: ["TodoWrite", "todo_write"],
+  description: "Show the plan: always send the complete list, with at most one item in progress.",
+  input: v.object({
+    todos: v.pipe(
+      v.array(
+        v.object({
+          content: v.pipe(v.string(), v.description("What is to be done, in a few words.")),
+          status: v.optional(v.picklist(["pending", "in_progress", "completed"]), "pending"),
+          priority: v.optional(v.picklist(["high", "medium", "low"]), "medium"),
+        }),
+      ),
+      v.maxLength(MAX_ITEMS),
+      v.description(`At most ${MAX_ITEMS} items.`),
+    ),
+  }),
+  kind: "think",
+  parallel: false,
+  describe: (input) => ({
+    title: `Plan ${input.todos.length} ${input.todos.length === 1 ? "step" : "steps"}`,
+    locations: [],
+    touches: { reads: [], writes: [] },
+  }),
+  run: async ({ todos }, context) => {
+    const entries = todos.map(({ content, priority, status }) => ({ content, priority, status }));
+    context.emit({ type: "plan", metadata: { entries } });
+    const open = todos.filter(({ status }) => status !== "completed").length;
+    return { success: true, output: `${todos.length} in the plan, ${open} open.` };
+  },
 });

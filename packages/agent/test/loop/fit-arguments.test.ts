@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callsInText } from "../../src/loop/calls-in-text.js";
+import { callsInText } from "../../src/loop/call.js";
 import { fitArguments } from "../../src/loop/fit-arguments.js";
 import { createToolbox } from "../../src/loop/toolbox.js";
 import { builtinTools } from "../../src/tools/index.js";

@@ -1,12 +1,6 @@
 /** Calls as the loop would put them to a policy, in a workspace that exists. */
-import {
-  defaultSettings,
-  type PolicyCall,
-  type PolicyContext,
-  type Tool,
-  type TurnSettings,
-  type Workspace,
-} from "../../src/index.js";
+import type { PolicyCall, PolicyContext, Tool, TurnSettings, Workspace } from "../../src/index.js";
+import { defaultSettings } from "../../src/index.js";
 import { builtinTools, findTool, localWorkspace } from "../../src/tools/index.js";
 
 const tools = builtinTools();

@@ -1,5 +1,4 @@
 /** Pictures and models that cannot see them, against vendors that refuse as the real ones do. */
-
 import type { Turn } from "@chimera/acp-schema/agent";
 import type { AgentEvent, PromptBlock } from "@chimera/acp-schema/events";
 import { describe, expect, it, onTestFinished } from "vitest";

@@ -18,14 +18,8 @@ import { createClaude } from "../vendors/claude.js";
 import { createGemini } from "../vendors/gemini.js";
 import { createOllama } from "../vendors/ollama.js";
 import { createAzure, createResponses } from "../vendors/openai-responses.js";
-import {
-  type Loose,
-  type ModelReply,
-  Refusal,
-  type RunningVendor,
-  startVendor,
-  type Vendor,
-} from "../vendors/vendor.js";
+import type { Loose, ModelReply, RunningVendor, Vendor } from "../vendors/vendor.js";
+import { Refusal, startVendor } from "../vendors/vendor.js";
 
 const look = toolNamed("look", async ({ path }) => ({ success: path !== "b", output: `<${String(path)}>` }), {
   aliases: ["look_at"],

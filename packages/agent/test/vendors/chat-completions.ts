@@ -2,19 +2,8 @@
  * Vendors of Chat Completions (https://platform.openai.com/docs/api-reference/chat): OpenAI, and those that add to it what must come
  * back. A dialect is what a vendor adds to its replies, and how it looks for that in what it gets.
  */
-import {
-  argsText,
-  createIds,
-  type Loose,
-  type ModelReply,
-  piecesOf,
-  Refusal,
-  type Said,
-  sealOf,
-  sse,
-  unknownKey,
-  type Vendor,
-} from "./vendor.js";
+import type { Loose, ModelReply, Said, Vendor } from "./vendor.js";
+import { argsText, createIds, piecesOf, Refusal, sealOf, sse, unknownKey } from "./vendor.js";
 
 export interface ChatDialect {
   readonly name: string;

@@ -1,17 +1,6 @@
 /** Anthropic: the Messages API (https://platform.claude.com/docs/en/api/messages). */
-import {
-  argsText,
-  createIds,
-  type Loose,
-  type ModelReply,
-  piecesOf,
-  Refusal,
-  type Said,
-  sealOf,
-  sse,
-  unknownKey,
-  type Vendor,
-} from "./vendor.js";
+import type { Loose, ModelReply, Said, Vendor } from "./vendor.js";
+import { argsText, createIds, piecesOf, Refusal, sealOf, sse, unknownKey } from "./vendor.js";
 
 export interface ClaudeOptions {
   readonly model?: string;

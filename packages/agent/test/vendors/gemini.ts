@@ -1,16 +1,6 @@
 /** Google: generateContent (https://ai.google.dev/api/generate-content). */
-import {
-  argsText,
-  createIds,
-  type Loose,
-  type ModelReply,
-  piecesOf,
-  Refusal,
-  type Said,
-  sse,
-  unknownKey,
-  type Vendor,
-} from "./vendor.js";
+import type { Loose, ModelReply, Said, Vendor } from "./vendor.js";
+import { argsText, createIds, piecesOf, Refusal, sse, unknownKey } from "./vendor.js";
 
 export interface GeminiOptions {
   readonly model?: string;

@@ -1,14 +1,6 @@
 /** Ollama: /api/chat and /api/show (https://docs.ollama.com/api/chat). */
-import {
-  argsText,
-  createIds,
-  type Loose,
-  type ModelReply,
-  piecesOf,
-  Refusal,
-  type Said,
-  type Vendor,
-} from "./vendor.js";
+import type { Loose, ModelReply, Said, Vendor } from "./vendor.js";
+import { argsText, createIds, piecesOf, Refusal } from "./vendor.js";
 
 export interface OllamaOptions {
   readonly model?: string;

@@ -1,16 +1,7 @@
 /** OpenAI and Azure: the Responses API (https://platform.openai.com/docs/api-reference/responses). */
 import { invalid } from "./chat-completions.js";
-import {
-  argsText,
-  createIds,
-  type Loose,
-  type ModelReply,
-  piecesOf,
-  type Said,
-  sse,
-  unknownKey,
-  type Vendor,
-} from "./vendor.js";
+import type { Loose, ModelReply, Said, Vendor } from "./vendor.js";
+import { argsText, createIds, piecesOf, sse, unknownKey } from "./vendor.js";
 
 export interface ResponsesOptions {
   readonly name?: string;

@@ -4,16 +4,14 @@
  */
 import type { Json } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
-import { isJsonObject, type JsonObject } from "../../json.js";
-import { type Effort, type EffortChoice, effortOf } from "../effort.js";
-import { oddEnding } from "../endings.js";
-import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
-import { type PicturesMessage, type PromptPart, promptParts, withPictures } from "../prompt-parts.js";
+import { asText, isJsonObject, type JsonObject } from "../../json.js";
+import type { Effort, EffortChoice, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import { effortOf } from "../model.js";
 import { providerError } from "../provider-error.js";
-import type { Reply } from "../reply.js";
+import { oddEnding, type Reply } from "../reply.js";
+import { type PicturesMessage, type PromptPart, promptParts, withPictures, writtenCall } from "../request-parts.js";
 import type { LimitField } from "../table.js";
-import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
-import { writtenCall } from "../written-call.js";
+import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
 export interface ChatSettings {
   readonly model: string;

@@ -3,14 +3,13 @@
  * part it came with (https://ai.google.dev/gemini-api/docs/thought-signatures).
  */
 import type { Json } from "@chimera/acp-schema/events";
-import { isJsonObject, type JsonObject } from "../../json.js";
-import { budgetOf, type EffortChoice, effortOf } from "../effort.js";
-import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
-import { type PromptPart, promptParts } from "../prompt-parts.js";
+import { asText, isJsonObject, type JsonObject } from "../../json.js";
+import type { EffortChoice, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import { budgetOf, effortOf } from "../model.js";
 import { providerError } from "../provider-error.js";
 import type { Reply } from "../reply.js";
-import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
-import { calledBy, ownName, writtenCall } from "../written-call.js";
+import { calledBy, ownName, type PromptPart, promptParts, writtenCall } from "../request-parts.js";
+import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
 export interface GeminiSettings {
   readonly model: string;

@@ -4,15 +4,14 @@
  */
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { AgentError, isAgentError } from "../../errors.js";
-import { isJsonObject, type JsonObject } from "../../json.js";
-import { type EffortChoice, effortOf } from "../effort.js";
-import type { Model, ModelMessage, ModelRequest } from "../model.js";
+import { asText, isJsonObject, type JsonObject } from "../../json.js";
+import { type EffortChoice, effortOf, type Model, type ModelMessage, type ModelRequest } from "../model.js";
 import type { Post, PostReply } from "../post.js";
-import { type PicturesMessage, type PromptPart, promptParts, withPictures } from "../prompt-parts.js";
 import { providerError, readJson } from "../provider-error.js";
 import type { Reply } from "../reply.js";
-import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
-import { calledBy, ownName, writtenCall } from "../written-call.js";
+import type { PicturesMessage, PromptPart } from "../request-parts.js";
+import { calledBy, ownName, promptParts, withPictures, writtenCall } from "../request-parts.js";
+import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
 export interface OllamaSettings {
   readonly model: string;

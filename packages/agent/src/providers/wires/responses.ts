@@ -3,14 +3,13 @@
  * vendor's side the items go back as they came, encrypted reasoning included.
  */
 import type { Json } from "@chimera/acp-schema/events";
-import { isJsonObject, type JsonObject } from "../../json.js";
-import { type Effort, type EffortChoice, effortOf } from "../effort.js";
-import type { Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
-import { type PromptPart, promptParts } from "../prompt-parts.js";
+import { asText, isJsonObject, type JsonObject } from "../../json.js";
+import type { Effort, EffortChoice, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
+import { effortOf } from "../model.js";
 import { providerError } from "../provider-error.js";
 import type { Reply } from "../reply.js";
-import { asText, createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
-import { writtenCall } from "../written-call.js";
+import { type PromptPart, promptParts, writtenCall } from "../request-parts.js";
+import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
 export interface ResponsesSettings {
   readonly model: string;

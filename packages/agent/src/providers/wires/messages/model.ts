@@ -1,7 +1,10 @@
 /** Anthropic Messages, https://platform.claude.com/docs/en/api/messages: blocks in order, thinking that is signed. */
-import type { Model } from "../../model.js";
-import { createWireModel, type Endpoint, type Wire } from "../../wire.js";
-import { createMessagesReader } from "./reply.js";
+import type { AgentError } from "../../../errors.js";
+import { asText } from "../../../json.js";
+import type { Model, ModelStop, Usage } from "../../model.js";
+import { providerError } from "../../provider-error.js";
+import { oddEnding, type Reply } from "../../reply.js";
+import { createWireModel, type Endpoint, type Exchange, type Wire } from "../../wire.js";
 import { type MessagesSettings, messagesRequest } from "./request.js";
 
 export function createMessagesModel(options: MessagesSettings & Endpoint): Model {
@@ -9,6 +12,84 @@ export function createMessagesModel(options: MessagesSettings & Endpoint): Model
 }
 
 // --- internal ---
+
+/** `after` is the digest of the request whose answer is read. */
+function createMessagesReader(after: string): Pick<Exchange, "read" | "finish"> {
+  const open = new Map<number, OpenBlock>();
+  let usage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+
+  const close = ({ type, id, name, json, signature, data }: OpenBlock, reply: Reply): void => {
+    if (type === "tool_use") reply.call({ id, name, args: json });
+    else if (type === "text") reply.end("text");
+    else if (type === "thinking") reply.end("reasoning", { type, signature, after });
+    else if (type === "redacted_thinking") reply.end("reasoning", { type, data, after });
+  };
+
+  /** Blocks come one after the other, but compatible servers do not always say where one ends. */
+  const closeAll = (reply: Reply): void => {
+    for (const block of open.values()) close(block, reply);
+    open.clear();
+  };
+
+  const addDelta = ({ index = 0, delta = {} }: WireEvent, reply: Reply): void => {
+    const block = open.get(index);
+    if (delta.type === "text_delta") reply.text(asText(delta.text));
+    else if (!block) return;
+    else if (delta.type === "input_json_delta") block.json += asText(delta.partial_json);
+    else if (delta.type === "thinking_delta") reply.reasoning(asText(delta.thinking));
+    else if (delta.type === "signature_delta") block.signature += asText(delta.signature);
+  };
+  const openBlock = ({ index = 0, content_block: block = {} }: WireEvent, reply: Reply): void => {
+    closeAll(reply);
+    const type = asText(block.type);
+    if (type === "text") reply.text(asText(block.text));
+    const json = type === "tool_use" && hasKeys(block.input) ? JSON.stringify(block.input) : "";
+    const [id, name, data] = [asText(block.id), asText(block.name), asText(block.data)];
+    open.set(index, { type, id, name, data, json, signature: "" });
+  };
+  const count = (news: WireUsage | undefined, reply: Reply): void => {
+    usage = merge(usage, news);
+    reply.usage(usage);
+  };
+  const readEvent = (event: WireEvent, reply: Reply): void => {
+    // In the order of how often they come: a name that was just parsed is cheaper to compare than to look up.
+    switch (event.type) {
+      case "content_block_delta":
+        addDelta(event, reply);
+        break;
+      case "content_block_start":
+        openBlock(event, reply);
+        break;
+      case "content_block_stop": {
+        const block = open.get(event.index ?? 0);
+        open.delete(event.index ?? 0);
+        if (block) close(block, reply);
+        break;
+      }
+      case "message_start":
+        count(event.message?.usage, reply);
+        break;
+      case "message_delta":
+        if (event.delta?.stop_reason)
+          reply.stop(STOPS.get(event.delta.stop_reason) ?? oddEnding(event.delta.stop_reason));
+        count(event.usage, reply);
+        break;
+      case "message_stop":
+        if (!reply.whole) reply.stop("end");
+        reply.close();
+        break;
+      case "error":
+        throw reported(event.error);
+    }
+  };
+
+  return {
+    read(event, reply) {
+      if (typeof event === "object" && event !== null) readEvent(event, reply);
+    },
+    finish: closeAll,
+  };
+}
 
 const messages: Wire<MessagesSettings> = {
   headers: { "anthropic-version": "2023-06-01" },
@@ -44,4 +125,64 @@ function askOtherwise(settings: MessagesSettings, said: string): MessagesSetting
   if (!REFUSES_THINKING.test(said) || ABOUT_A_MESSAGE.test(said)) return null;
   if (refused) return { ...settings, thinking: null };
   return { ...settings, thinking: thinking === "budget" ? "adaptive" : "budget", refused: true };
+}
+
+interface WireEvent {
+  type?: string;
+  index?: number;
+  message?: { usage?: WireUsage };
+  content_block?: { type?: string; id?: string; name?: string; text?: string; input?: unknown; data?: string };
+  delta?: {
+    type?: string;
+    text?: string;
+    thinking?: string;
+    signature?: string;
+    partial_json?: string;
+    stop_reason?: string | null;
+  };
+  usage?: WireUsage;
+  error?: { type?: string; message?: string };
+}
+
+interface WireUsage {
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  cache_read_input_tokens?: number | null;
+  cache_creation_input_tokens?: number | null;
+  output_tokens_details?: { thinking_tokens?: number | null } | null;
+}
+
+interface OpenBlock {
+  readonly type: string;
+  readonly id: string;
+  readonly name: string;
+  readonly data: string;
+  json: string;
+  signature: string;
+}
+
+const STOPS: ReadonlyMap<string, ModelStop> = new Map([
+  ["tool_use", "calls"],
+  ["max_tokens", "max_tokens"],
+  ["refusal", "refusal"],
+  // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons#pause-turn
+  ["pause_turn", "pause"],
+]);
+
+function merge(usage: Usage, news: WireUsage | undefined): Usage {
+  return {
+    input: news?.input_tokens ?? usage.input,
+    output: news?.output_tokens ?? usage.output,
+    cacheRead: news?.cache_read_input_tokens ?? usage.cacheRead,
+    cacheWrite: news?.cache_creation_input_tokens ?? usage.cacheWrite,
+    reasoning: news?.output_tokens_details?.thinking_tokens ?? usage.reasoning,
+  };
+}
+
+function hasKeys(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length > 0;
+}
+
+function reported(error: WireEvent["error"]): AgentError {
+  return providerError(0, error?.type ?? "api_error", error?.message ?? "the provider reported an error");
 }

@@ -3,10 +3,9 @@ import { createHash } from "node:crypto";
 import type { ReasoningPart } from "@chimera/acp-schema/events";
 import { isJsonObject } from "../../../json.js";
 import type { ToolImage } from "../../../tool.js";
-import { budgetOf, type Effort, type EffortChoice, effortOf } from "../../effort.js";
-import type { ModelMessage, ModelRequest } from "../../model.js";
-import { promptParts } from "../../prompt-parts.js";
-import { writtenCall } from "../../written-call.js";
+import type { Effort, EffortChoice, ModelMessage, ModelRequest } from "../../model.js";
+import { budgetOf, effortOf } from "../../model.js";
+import { promptParts, writtenCall } from "../../request-parts.js";
 
 export interface MessagesSettings {
   readonly model: string;

@@ -1,12 +1,33 @@
-/** Searching with the ripgrep binary that `@vscode/ripgrep` brings; the package is optional. */
+/**
+ * Which lines of which files match: with the ripgrep binary that the optional `@vscode/ripgrep` brings, or by walking, which is slower
+ * and answers the same, in the same order, for ordinary patterns.
+ */
 import { stat } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { AgentError } from "../errors.js";
+import { looksBinary, readCanonical } from "../files/canonical-file.js";
+import { MAX_OUTPUT } from "./define.js";
 import { cleanEnvironment } from "./environment.js";
-import { fileFilter } from "./list-files.js";
+import { fileFilter, walk } from "./list-files.js";
+import { matchingLines } from "./off-thread.js";
 import { spawnGroup } from "./process-group.js";
-import type { Match, SearchRequest } from "./search-request.js";
+
+export interface SearchRequest {
+  readonly pattern: string;
+  readonly glob: string | undefined;
+  readonly ignoreCase: boolean;
+  /** A real path: a directory, or one file. */
+  readonly root: string;
+  readonly signal: AbortSignal;
+}
+
+export interface Match {
+  /** Relative to the root; empty when the root is the file. */
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+}
 
 /** Where the binary is; null when it is not installed for this machine. */
 export async function ripgrepPath(): Promise<string | null> {
@@ -57,6 +78,22 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
   }
 }
 
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** Of one file, and of one line: more than a result can hold. */
+const ROOM = { chars: MAX_OUTPUT, line: 1000 };
+
+export async function* searchByWalking(request: SearchRequest): AsyncGenerator<Match> {
+  const { root, signal } = request;
+  if ((await stat(root)).isFile()) {
+    yield* inFile("", root, request);
+    return;
+  }
+  const wanted = fileFilter(request.glob);
+  for await (const path of walk(root, signal)) {
+    if (wanted(path)) yield* inFile(path, join(root, path), request);
+  }
+}
+
 // --- internal ---
 
 function argumentsFor({ pattern, ignoreCase }: SearchRequest, file: string | undefined): string[] {
@@ -79,4 +116,13 @@ function parse(line: string, isFile: boolean): Match | null {
   if (!parts) return null;
   const [, path = "", number = "", text = ""] = parts;
   return { path: isFile ? "" : path, line: Number(number), text };
+}
+
+async function* inFile(path: string, file: string, request: SearchRequest): AsyncGenerator<Match> {
+  // Links, devices, unreadable and very large files are passed over, as ripgrep passes over what it cannot read.
+  const bytes = await readCanonical(file, MAX_FILE_BYTES).catch(() => null);
+  if (bytes === null || looksBinary(bytes)) return;
+  const flags = request.ignoreCase ? "i" : "";
+  const found = await matchingLines(new Uint8Array(bytes), request.pattern, flags, ROOM, request.signal);
+  for (const { line, text } of found) yield { path, line, text };
 }
