@@ -3,6 +3,7 @@
  * delta, and an answer that was never streamed as a text before its result. Everything else stays as it was logged.
  */
 
+import { createGrowingText } from "../define/text.js";
 import { isLost, type Lost } from "./lost.js";
 import { asShown } from "./parts.js";
 import type { RecordOf, SessionRecord } from "./record.js";
@@ -23,25 +24,26 @@ export interface Join {
 /** One per log. */
 export function createJoin(): Join {
   const upgrade = createUpgrade();
-  let block: Delta[] = [];
+  /** The last delta of the block that is being joined. */
+  let open: Delta | null = null;
+  const text = createGrowingText();
   let size = 0;
   /** The turn that spoke last. Not since the last prompt: the next one may come while a turn still speaks. */
   let spoken: number | null = null;
 
   const end = (): SessionRecord[] => {
-    const last = block.at(-1);
-    if (!last) return [];
-    const text = block.map((delta) => delta.metadata.text).join("");
-    block = [];
+    if (!open) return [];
+    const joined = { ...open, metadata: { text: text.take() } };
+    open = null;
     size = 0;
-    return [{ ...last, metadata: { text } }];
+    return [joined];
   };
   const grow = (delta: Delta): SessionRecord[] => {
     const { length } = delta.metadata.text;
-    const open = block[0];
     const isNew = open && (open.type !== delta.type || open.turn !== delta.turn || size + length > BLOCK_CHARS);
     const complete = isNew ? end() : [];
-    block.push(delta);
+    open = delta;
+    text.add(delta.metadata.text);
     size += length;
     return complete;
   };
