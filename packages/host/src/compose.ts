@@ -30,17 +30,14 @@ import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
 import { requireTools } from "./require-names.js";
 
-interface AgentSources {
+export interface CoreOptions {
+  readonly log: Log;
   readonly profile: Profile;
   readonly env: NodeJS.ProcessEnv;
   readonly config: Config;
   readonly extensions: readonly StartedExtension[];
   /** @defaultValue nothing is traced to the turn it was done for */
   readonly trace?: Trace;
-}
-
-export interface CoreOptions extends AgentSources {
-  readonly log: Log;
 }
 
 export interface RunningCore extends Core {
@@ -143,7 +140,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
   // An undo that a crash interrupted is repaired although nobody loads its session.
-  if (existsSync(paths.snapshots)) turns.expectTurn();
+  if (existsSync(paths.snapshots)) setTimeout(() => void snapshots.load().catch(() => {}), REPAIR_MS).unref();
   /** What the person who started the program lets any session have: a session may ask for less of it. */
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
   const core: RunningCore = {
@@ -209,7 +206,7 @@ function loadAgent() {
   return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/providers")]);
 }
 
-async function openCodingAgent({ profile, env, config, extensions, trace }: AgentSources): Promise<CodingAgent> {
+async function openCodingAgent({ profile, env, config, extensions, trace }: CoreOptions): Promise<CodingAgent> {
   const { paths, values } = config;
   const [{ createCodingAgent }, { createModels }] = await loadAgent();
   return createCodingAgent({
@@ -276,6 +273,8 @@ function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<Codin
 
 /** An editor opens a session and asks about it at once; a person takes longer to write a prompt. */
 const QUIET_MS = 100;
+/** What a crash interrupted is not in the way of the first session. */
+const REPAIR_MS = 500;
 
 /**
  * The snapshots of a program's sessions. Their code is a fifth of the program's and no session needs it to open: it is loaded with the first

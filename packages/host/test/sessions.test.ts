@@ -112,7 +112,7 @@ describe("sessions in this process", () => {
     expect(existsSync(journal)).toBe(true);
     await first.core.close();
     await open(home);
-    await expect.poll(() => existsSync(journal)).toBe(false);
+    await expect.poll(() => existsSync(journal), { timeout: 10_000 }).toBe(false);
   });
 
   it("are left alone also when they are in another's memory only, until nothing was done to them for long", async () => {
@@ -125,7 +125,7 @@ describe("sessions in this process", () => {
     const longAgo = new Date(Date.now() - 3_600_000);
     await utimes(dirname(journal), longAgo, longAgo);
     await open(home);
-    await expect.poll(() => existsSync(journal)).toBe(false);
+    await expect.poll(() => existsSync(journal), { timeout: 10_000 }).toBe(false);
   });
 
   it.each([
