@@ -75,7 +75,7 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
       let asked: Asked<S> = { settings, bare: false };
       const ask = () => {
         asked = { settings, bare: unsealed.has(request.session ?? "") };
-        const exchange = wire.request(asked.bare ? asShowns(request) : request, settings);
+        const exchange = wire.request(asked.bare ? withoutSeals(request) : request, settings);
         const body = wellFormed(JSON.stringify(exchange.body));
         return readReply(post, { url, headers, body, signal: request.signal }, wire.framing, exchange);
       };
@@ -210,7 +210,7 @@ function parse(data: string): unknown {
 
 const LOST: ReadonlySet<AgentErrorCode> = new Set(["connection_lost", "stalled"]);
 
-function asShowns(request: ModelRequest): ModelRequest {
+function withoutSeals(request: ModelRequest): ModelRequest {
   const bare = ({ seal: _seal, ...part }: Part): Part => part as Part;
   const messages = request.messages.map((message) =>
     message.role === "assistant" ? { ...message, parts: message.parts.map(bare) } : message,
