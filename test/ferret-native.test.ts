@@ -2,7 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { kinds, SessionNotification, strict } from "@chimera/acp-schema/ferret";
+import { strict } from "@chimera/acp-schema";
+import { kinds, SessionNotification } from "@chimera/acp-schema/ferret";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { ferretPeer } from "./ferret-peer.js";

@@ -1,4 +1,5 @@
-// Writes schema/*.json: each entry's schemas as JSON Schema, in their writing mode, for those who do not use TypeScript.
+// Writes schema/*.json: each protocol's schemas as JSON Schema, in their writing mode, for those who do not use TypeScript.
+// An entry that builds on another one exports only what is its own; its file here is whole.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { toJsonSchemaDefs } from "@valibot/to-json-schema";
 import * as events from "../dist/events/index.js";
@@ -9,7 +10,14 @@ import * as otter from "../dist/otter/index.js";
 import * as unstable from "../dist/unstable/index.js";
 
 const folder = new URL("../schema/", import.meta.url);
-const entries = { acp, "acp.unstable": unstable, otter, ferret, events, http };
+const entries = {
+  acp,
+  "acp.unstable": { ...acp, ...unstable },
+  otter,
+  ferret: { ...otter, ...ferret },
+  events,
+  http,
+};
 
 mkdirSync(folder, { recursive: true });
 for (const [name, exports] of Object.entries(entries)) {

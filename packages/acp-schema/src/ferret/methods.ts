@@ -4,25 +4,21 @@ import { InitializeRequest } from "../otter/initialize.js";
 import { agentMethods as otterAgentMethods, clientMethods as otterClientMethods } from "../otter/methods.js";
 import { PermissionRespondResponse } from "../otter/permission.js";
 import { InitializeResponse } from "./initialize.js";
-import {
-  BridgeStatusRequest,
-  BridgeStatusResponse,
-  PermissionRespondRequest,
-  SetApprovalRequest,
-  SetApprovalResponse,
-  SetSandboxRequest,
-  SetSandboxResponse,
-} from "./setting.js";
+import * as setting from "./setting.js";
 import { SessionNotification } from "./update.js";
 
 export const agentMethods = {
   ...otterAgentMethods,
   ...methodsOf("agent", {
     initialize: [InitializeRequest, InitializeResponse],
-    "session/setSandbox": [SetSandboxRequest, SetSandboxResponse, "capabilities.sandbox"],
-    "session/setApproval": [SetApprovalRequest, SetApprovalResponse, "capabilities.approval"],
-    "session/bridgeStatus": [BridgeStatusRequest, BridgeStatusResponse, "capabilities.bridge"],
-    "permission/respond": [PermissionRespondRequest, PermissionRespondResponse, "capabilities.permissionRequest"],
+    "session/setSandbox": [setting.SetSandboxRequest, setting.SetSandboxResponse, "capabilities.sandbox"],
+    "session/setApproval": [setting.SetApprovalRequest, setting.SetApprovalResponse, "capabilities.approval"],
+    "session/bridgeStatus": [setting.BridgeStatusRequest, setting.BridgeStatusResponse, "capabilities.bridge"],
+    "permission/respond": [
+      setting.PermissionRespondRequest,
+      PermissionRespondResponse,
+      "capabilities.permissionRequest",
+    ],
   }),
 };
 

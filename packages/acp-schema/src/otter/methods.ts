@@ -1,67 +1,40 @@
 /** The methods of the native otter dialect, by the side that answers them. */
 import { methodsOf } from "../define/method.js";
 import { InitializeRequest, InitializeResponse } from "./initialize.js";
-import {
-  PermissionRespondRequest,
-  PermissionRespondResponse,
-  ToolApproveRequest,
-  ToolApproveResponse,
-} from "./permission.js";
-import {
-  ForkSessionRequest,
-  ForkSessionResponse,
-  GetSessionResponse,
-  ListSessionsRequest,
-  ListSessionsResponse,
-  LoadSessionResponse,
-  NewSessionRequest,
-  NewSessionResponse,
-  SessionRef,
-  SetModelRequest,
-  SetModeRequest,
-} from "./session.js";
-import {
-  CancelResponse,
-  ErrorRecord,
-  MessageRequest,
-  MessageResponse,
-  ResumeRequest,
-  ResumeResponse,
-  StepEndRecord,
-  StepStartRecord,
-  TextDeltaRecord,
-  ToolCallRecord,
-  ToolResultRecord,
-  TurnEndRecord,
-  TurnRequest,
-} from "./turn.js";
+import * as permission from "./permission.js";
+import * as session from "./session.js";
+import * as turn from "./turn.js";
 import { SessionNotification } from "./update.js";
 
 /** `session/cancel` may also come without an id; it is then not answered. */
 export const agentMethods = methodsOf("agent", {
   initialize: [InitializeRequest, InitializeResponse],
-  "session/new": [NewSessionRequest, NewSessionResponse],
-  "session/load": [SessionRef, LoadSessionResponse],
-  "session/list": [ListSessionsRequest, ListSessionsResponse, "capabilities.sessionList"],
-  "session/get": [SessionRef, GetSessionResponse],
-  "session/message": [MessageRequest, MessageResponse],
-  "session/turn": [TurnRequest, MessageResponse],
-  "session/cancel": [SessionRef, CancelResponse, "agentCapabilities.sessionCapabilities.cancel"],
-  "session/setMode": [SetModeRequest, SetModeRequest],
-  "session/setModel": [SetModelRequest, SetModelRequest],
-  "session/fork": [ForkSessionRequest, ForkSessionResponse, "capabilities.sessionFork"],
-  "session/resume": [ResumeRequest, ResumeResponse, "agentCapabilities.sessionCapabilities.resume"],
-  "permission/respond": [PermissionRespondRequest, PermissionRespondResponse, "capabilities.permissionRequest"],
-  "tool/approve": [ToolApproveRequest, ToolApproveResponse, "agentCapabilities.toolApproval"],
+  "session/new": [session.NewSessionRequest, session.NewSessionResponse],
+  "session/load": [session.SessionRef, session.LoadSessionResponse],
+  "session/list": [session.ListSessionsRequest, session.ListSessionsResponse, "capabilities.sessionList"],
+  "session/get": [session.SessionRef, session.GetSessionResponse],
+  "session/message": [turn.MessageRequest, turn.MessageResponse],
+  "session/turn": [turn.TurnRequest, turn.MessageResponse],
+  "session/cancel": [session.SessionRef, turn.CancelResponse, "agentCapabilities.sessionCapabilities.cancel"],
+  "session/setMode": [session.SetModeRequest, session.SetModeRequest],
+  "session/setModel": [session.SetModelRequest, session.SetModelRequest],
+  "session/fork": [session.ForkSessionRequest, session.ForkSessionResponse, "capabilities.sessionFork"],
+  "session/resume": [turn.ResumeRequest, turn.ResumeResponse, "agentCapabilities.sessionCapabilities.resume"],
+  "permission/respond": [
+    permission.PermissionRespondRequest,
+    permission.PermissionRespondResponse,
+    "capabilities.permissionRequest",
+  ],
+  "tool/approve": [permission.ToolApproveRequest, permission.ToolApproveResponse, "agentCapabilities.toolApproval"],
 });
 
 export const clientMethods = methodsOf("client", {
   "session/update": [SessionNotification, null],
-  textDelta: [TextDeltaRecord, null],
-  toolCall: [ToolCallRecord, null],
-  toolResult: [ToolResultRecord, null],
-  stepStart: [StepStartRecord, null],
-  stepEnd: [StepEndRecord, null],
-  turnEnd: [TurnEndRecord, null],
-  error: [ErrorRecord, null],
+  textDelta: [turn.TextDeltaRecord, null],
+  toolCall: [turn.ToolCallRecord, null],
+  toolResult: [turn.ToolResultRecord, null],
+  stepStart: [turn.StepStartRecord, null],
+  stepEnd: [turn.StepEndRecord, null],
+  turnEnd: [turn.TurnEndRecord, null],
+  error: [turn.ErrorRecord, null],
 });

@@ -1,9 +1,5 @@
 /** The methods of ACP v1 with the unstable ones, by the side that answers them. */
-import {
-  agentMethods as stableAgentMethods,
-  clientMethods as stableClientMethods,
-  updateGates as stableUpdateGates,
-} from "../acp/methods.js";
+import * as stable from "../acp/methods.js";
 import { PromptRequest } from "../acp/prompt.js";
 import { LoadSessionResponse, NewSessionResponse, ResumeSessionResponse } from "../acp/session.js";
 import { methodsOf } from "../define/method.js";
@@ -19,12 +15,7 @@ import {
   SetProviderRequest,
   SetProviderResponse,
 } from "./provider.js";
-import {
-  InitializeProxyRequest,
-  InitializeProxyResponse,
-  ProxySuccessorRequest,
-  ProxySuccessorResponse,
-} from "./proxy.js";
+import * as proxy from "./proxy.js";
 import {
   ArchiveSessionRequest,
   ArchiveSessionResponse,
@@ -46,7 +37,7 @@ import { SessionNotification } from "./update.js";
 
 /** What an agent answers. */
 export const agentMethods = {
-  ...stableAgentMethods,
+  ...stable.agentMethods,
   ...methodsOf("agent", {
     initialize: [InitializeRequest, InitializeResponse],
     "auth/status": [AuthStatusRequest, AuthStatusResponse, "agentCapabilities.auth.status"],
@@ -77,7 +68,7 @@ export const agentMethods = {
 
 /** What a client answers. */
 export const clientMethods = {
-  ...stableClientMethods,
+  ...stable.clientMethods,
   ...methodsOf("client", {
     "session/update": [SessionNotification, null],
     "mcp/message": [MessageMcpRequest, MessageMcpResponse, "agentCapabilities.mcpCapabilities.acp"],
@@ -87,13 +78,13 @@ export const clientMethods = {
 
 /** What a proxy answers. `proxy/successor` also comes as a notification, with the same params. */
 export const proxyMethods = methodsOf("proxy", {
-  "proxy/initialize": [InitializeProxyRequest, InitializeProxyResponse],
-  "proxy/successor": [ProxySuccessorRequest, ProxySuccessorResponse],
+  "proxy/initialize": [proxy.InitializeProxyRequest, proxy.InitializeProxyResponse],
+  "proxy/successor": [proxy.ProxySuccessorRequest, proxy.ProxySuccessorResponse],
 });
 
 /** Update kinds that a client must have asked for; the others need nothing. */
 export const updateGates = {
-  ...stableUpdateGates,
+  ...stable.updateGates,
   plan_update: "clientCapabilities.plan",
   plan_removed: "clientCapabilities.plan",
   subagent_update: "clientCapabilities.subagents",

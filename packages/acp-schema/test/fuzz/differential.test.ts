@@ -36,7 +36,7 @@ const readersOf = (path: string): Promise<Record<string, Reader>> =>
 
 const suites = [
   ["stable", "schema.json", schemasOf(stable), await readersOf("schema")],
-  ["unstable", "schema.unstable.json", schemasOf(unstable), await readersOf("unstable/schema")],
+  ["unstable", "schema.unstable.json", schemasOf({ ...stable, ...unstable }), await readersOf("unstable/schema")],
 ] as const;
 
 describe.each(suites)("%s", (_, file, schemas, readers) => {
