@@ -1,7 +1,4 @@
-/**
- * `@chimera/acp-schema/agent`, the agent port: anything that takes a turn and yields agent events is an agent. A session stamps, numbers and stores what it
- * yields. Sessions and agents both import these types and not each other.
- */
+/** `@chimera/acp-schema/agent`, the agent port: whatever takes a turn and yields agent events is an agent. */
 import type { Message } from "./events/message.js";
 import type { Decision, Json, PromptBlock, ResolvedBy, Risk } from "./events/metadata.js";
 import type { Flags } from "./events/modes.js";
@@ -26,10 +23,7 @@ export interface Turn {
   /** The numbers of the turns in `history`, each of which has one prompt there: an agent sees from them that the past changed. */
   readonly seen: readonly number[];
   readonly settings: TurnSettings;
-  /**
-   * Set when the turn is to make the history smaller and not to answer: the agent yields a `compaction`. One that does not know it
-   * gets the prompt as it was typed.
-   */
+  /** The turn makes the history smaller: the agent yields a `compaction`, or answers the prompt if it knows none. */
   readonly compact?: { readonly focus: string };
 }
 

@@ -1,7 +1,4 @@
-/**
- * `@chimera/acp-schema/conversation`: the fold of a session's log into a conversation, and what a reader of records needs beside it.
- * Pure and browser-safe; loads no schema.
- */
+/** `@chimera/acp-schema/conversation`: the fold of a session's log. Pure and browser-safe; loads no schema. */
 export { type Conversation, foldConversation, type Mark } from "./events/conversation.js";
 export type { ChangedSettings, Facts, TurnResult, TurnUsage, TurnView, Usage } from "./events/fold.js";
 export { createJoin, type Join } from "./events/join.js";

@@ -67,10 +67,7 @@ export type Birth = Pick<
   "started_at" | "model" | "cwd" | "directories" | "agent" | "parent_id" | "forked_at" | "bounds"
 >;
 
-/**
- * A summary as a store has it, with every field of the type it must have, none of them long, and the id it is filed under. Another
- * program's, an older version's or a damaged one is completed. `cwd` is empty where it does not say where it worked.
- */
+/** A stored summary, bounded, under its id; what another program or a crash left out is completed (`cwd`: empty). */
 export function readSummary(id: string, stored: object): Summary {
   if (isCurrent(id, stored)) return stored;
   const given = stored as Readonly<Record<string, unknown>>;
@@ -146,9 +143,7 @@ export function unheld(summary: Summary): Summary {
   return summary.state === "idle" ? summary : { ...summary, state: "idle" };
 }
 
-/**
- * At most so many characters of a text's beginning, as a text of its own: a piece of a long text keeps all of it in memory.
- */
+/** The beginning of a text, as a text of its own: a slice of a long one would keep all of it in memory. */
 export function beginningOf(text: string, length: number = PROMPT_LENGTH): string {
   return text.length <= length ? text : (JSON.parse(JSON.stringify(startOf(text, length))) as string);
 }

@@ -37,10 +37,7 @@ export interface AgentOptions {
   readonly trace?: Trace;
 }
 
-/**
- * An agent. Nothing runs until its events are asked for; a consumer that stops asking holds the turn back, and one that
- * leaves cancels it.
- */
+/** An agent. Runs when its events are asked for; a consumer that stops asking holds it back, one that leaves cancels. */
 export function createAgent(options: AgentOptions): Agent {
   return (turn, context) => {
     const own = new AbortController();
@@ -124,10 +121,7 @@ function keepsTodo({ history }: Turn): boolean {
   );
 }
 
-/**
- * What an agent says, as an async iterable that costs one promise per item and nothing while nobody listens. Producers push
- * at once and may wait until everything was taken: that is the back-pressure of the whole loop.
- */
+/** What an agent says, at one promise per item. Producers push, and may wait until all was taken: back-pressure. */
 interface Outbox<T> {
   push(item: T): void;
   /** Resolves once the consumer took all that was pushed and came back for more, or went away. */
@@ -136,10 +130,7 @@ interface Outbox<T> {
   readonly pending: number;
 }
 
-/**
- * `produce` starts with the first `next()`; the iteration ends when it settles, and fails if it rejects. A consumer that
- * leaves early is told of through `onLeave`, and what is pushed afterwards goes nowhere.
- */
+/** `produce` starts with the first `next()`. `onLeave`: the consumer left early, and later pushes go nowhere. */
 function createOutbox<T>(produce: (outbox: Outbox<T>) => Promise<void>, onLeave: () => void): AsyncIterable<T> {
   let items: T[] = [];
   let head = 0;

@@ -5,10 +5,7 @@ import { AgentError } from "./errors.js";
 import { systemClock } from "./loop/patience.js";
 import type { Model, ModelEvent, ModelMessage, ModelRequest } from "./providers/model.js";
 
-/**
- * Where a request is in the script follows from its messages alone (how many prompts, and how many replies since the last
- * one), so any number of sessions can share a script and a restart changes nothing.
- */
+/** A request's place in the script follows from its messages alone, so sessions can share it and restarts do not matter. */
 export function createScriptedModel(script: Script): Model {
   const failures = new Map<ScriptItem, number>();
   return {

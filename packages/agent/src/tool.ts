@@ -65,10 +65,7 @@ export interface ToolContext {
   readonly callId: string;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
-  /**
-   * What the policy let this call touch, as `describe` named it. A path outside the workspace runs only when it is still
-   * exactly one of these; absent: nothing outside.
-   */
+  /** What the policy let this call touch. Outside the workspace, a path runs only if it is one of these; absent: none. */
   readonly permitted?: Touches;
   /** Shows something while the tool runs: tool_progress, plan, terminal_output, file_edit, file_open, notice. */
   emit(event: AgentEvent): void;

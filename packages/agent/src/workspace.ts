@@ -5,10 +5,7 @@ import { readCanonicalText, writeCanonical } from "./files/canonical-file.js";
 /** The largest text file that is read whole. */
 export const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
-/**
- * `readText` and `writeText` take canonical paths and refuse to pass through a symbolic link, so that a path that was
- * checked cannot lead elsewhere by the time it is used. Both are safe to borrow for a workspace of one's own.
- */
+/** `readText` and `writeText` take canonical paths and pass through no link, so a checked path cannot lead elsewhere. */
 export function localWorkspace(cwd: string, directories: readonly string[] = []): Workspace {
   return {
     cwd,

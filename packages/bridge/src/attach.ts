@@ -102,8 +102,7 @@ async function connect(
     perMessageDeflate: false,
     ...(agent && { agent }),
   });
-  // Before the socket opens: the remote may speak in the same packet. Strings stay strings, so that every write becomes a
-  // text message of whole lines.
+  // Before it opens: the remote may speak in the same packet. Strings stay whole, so that a write is one message.
   const stream = createWebSocketStream(socket, { decodeStrings: false });
   stream.on("error", () => {});
   const abandon = () => socket.terminate();

@@ -1,7 +1,4 @@
-/**
- * What a remote may ask for: one session, never more rights than that session has now, and nothing that reaches past it.
- * What is not in the table is refused, so a method added elsewhere is closed to remotes until it gets a row here.
- */
+/** What a remote may ask for: one session, with no more rights than it has. What is not in the table is refused. */
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import type { BridgedSession, SessionFacts } from "./session.js";
 

@@ -22,10 +22,7 @@ export interface TestRunner {
   it(name: string, body: () => Promise<void>): void;
 }
 
-/**
- * Registers the suite. `open` makes a fresh, empty store per case and `close` disposes of it. Cases about other processes run where
- * `open` gives a second handle on the same data.
- */
+/** Registers the suite. `open` makes an empty store per case; with a second handle, cases about processes run too. */
 export function describeEventStore(
   runner: TestRunner,
   backend: {

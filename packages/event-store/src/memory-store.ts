@@ -24,10 +24,7 @@ interface MemoryLog<E extends EventBody, S> {
   isHeld: boolean;
 }
 
-/**
- * The same log in memory: for tests and for sessions that must leave nothing behind. A session that outgrows its bound
- * forgets its oldest entries; a reader who comes too late for them gets them as lost, with the reason `truncated`.
- */
+/** The same log in memory, leaving nothing behind. Beyond its bound it forgets the oldest, `lost` as `truncated`. */
 export function createMemoryStore<E extends EventBody, S extends object>(
   options: MemoryStoreOptions = {},
 ): EventStore<E, S> {

@@ -1,7 +1,4 @@
-/**
- * The store contract: one append-only, numbered log per session. It knows nothing of agents: an event is any JSON object
- * with a `type`, a summary any JSON object.
- */
+/** The store contract: one append-only, numbered log per session. An event is any JSON object with a `type`. */
 
 /** What a caller appends. The store adds `seq`, `id` and `ts`. */
 export interface EventBody {
@@ -22,10 +19,7 @@ export interface Entry<E extends EventBody> {
   readonly event: Stored<E>;
 }
 
-/**
- * Records in a row that cannot be given back, in the place they had in the log, so that numbers never shift. It is not a record: it
- * has no id and no time, and a log never stores one.
- */
+/** Records in a row that cannot be given back, in their place, so that numbers never shift. No log stores one. */
 export interface Lost {
   readonly type: "lost";
   /** The number of the first of them. */
@@ -76,10 +70,7 @@ export interface Position {
   readonly live: boolean;
 }
 
-/**
- * Receives entries in order, in batches (one per tick when live). A returned promise is back-pressure: the next batch waits
- * for it.
- */
+/** Receives entries in order, in batches. A returned promise is back-pressure: the next batch waits for it. */
 export type Reader<E extends EventBody> = (batch: readonly LogEntry<E>[], position: Position) => void | Promise<void>;
 
 export interface SubscribeOptions {

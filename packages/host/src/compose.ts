@@ -276,10 +276,7 @@ const QUIET_MS = 100;
 /** What a crash interrupted is not in the way of the first session. */
 const REPAIR_MS = 500;
 
-/**
- * The snapshots of a program's sessions. Their code is a fifth of the program's and no session needs it to open: it is loaded with the first
- * turn, undo or load of a session that has any.
- */
+/** The snapshots of a program's sessions, loaded with the first turn, undo or load that needs their code. */
 interface LazySnapshots extends Omit<SnapshotStore, "gc" | "unfinished"> {
   /** Loads the code and repairs what was interrupted. */
   load(): Promise<unknown>;

@@ -33,10 +33,7 @@ export function envName(profile: Profile, suffix: string): string {
   return `${profile.name.toUpperCase()}_${suffix}`;
 }
 
-/**
- * What a program adds to the core it shares with the others: settings it starts with, a part in the agent, rows of the
- * protocol, slash commands. A profile lists its extensions; nothing else knows which program it is.
- */
+/** What a program adds to the core: settings, a part in the agent, rows of the protocol, slash commands. */
 export interface ProgramExtension {
   readonly name: string;
   /** Throws a UsageError for flags that make no sense. Runs before `initialize` is answered: be light. */

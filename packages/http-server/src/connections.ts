@@ -8,10 +8,7 @@ interface Connection {
   requests: number;
 }
 
-/**
- * Refusing newcomers instead would let anybody close the house with connections that never finish their headers. One whose
- * request is being answered is never cut; a newcomer is refused only when all of them are.
- */
+/** Refusing newcomers would let anybody block the server with half-sent headers. No request in progress is cut. */
 export function boundConnections(server: Server, limit: number): void {
   /** By the peer's address and port, which a TLS connection shares with the one below it; the longest waiting first. */
   const open = new Map<string, Connection>();

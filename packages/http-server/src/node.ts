@@ -12,10 +12,7 @@ export interface Listening {
   readonly server: Server;
   /** Resolves when the app answers; rejects when it could not be loaded. */
   readonly ready: Promise<void>;
-  /**
-   * Stops accepting and ends idle connections; resolves when the rest have ended, cut after 5 s at the latest. A request that
-   * still arrives on one of them is answered 503.
-   */
+  /** Stops accepting and ends idle connections; the rest have 5 s, and new requests on them get 503. */
   close(): Promise<void>;
 }
 
@@ -33,10 +30,7 @@ interface Servable {
   fetch(request: Request, env: never): Response | Promise<Response>;
 }
 
-/**
- * Binds the port at once; an app that has yet to be loaded is loaded with the first request, or a moment later. Loading takes
- * the thread for a while, and whoever started the program is asking whether it is up.
- */
+/** Binds the port at once and loads the app with the first request or a moment later: loading takes the thread. */
 export async function listen(app: Servable | (() => Promise<Servable>), options: ListenOptions): Promise<Listening> {
   let answer: RequestListener | undefined;
   let closing = false;

@@ -18,10 +18,7 @@ export interface CreatedSession {
   readonly sessionToken: string;
 }
 
-/**
- * Makes a session as `POST /session` does, in `defaultCwd` unless a directory is named. Throws an HttpError `invalid_cwd` for one that
- * is not there, and what `sessions.create` throws.
- */
+/** Makes a session as `POST /session` does. Throws `invalid_cwd`, and what `sessions.create` throws. */
 export type CreateSession = (options?: Partial<CreateOptions>) => Promise<CreatedSession>;
 
 export function createOpenSession(sessions: Sessions): OpenSession {

@@ -15,10 +15,7 @@ export interface FileAccessOptions
   readonly readable?: readonly string[];
 }
 
-/**
- * The same mode for tools that touch files without a command: null when the file may be used so, else why not. Takes
- * absolute paths with every symbolic link followed; looks at nothing but their names.
- */
+/** The same mode for tools that touch files: null when allowed, else why not. Takes real absolute paths. */
 export function fileAccess(options: FileAccessOptions): (path: string, use: FileUse) => string | null {
   const { mode, workspace } = options;
   const rules = SANDBOX_MODES[mode];

@@ -38,10 +38,7 @@ const MAX_READ = 64 * 1024;
 /** How far the clock of the file system may lie behind the one that `since` was read from. */
 const CLOCK_LAG_MS = 20;
 
-/**
- * Looks below `root` for repositories whose settings or hooks run programs, bare ones included. The sandbox protects the
- * workspace's own repository; one that a command makes deeper down can only be reported.
- */
+/** Looks below `root` for repositories that run programs. Those that commands make deeper down can only be reported. */
 export async function findRepositories(root: string, options: RepositorySearchOptions = {}): Promise<RepositorySearch> {
   const { since = 0, most = MAX_DIRECTORIES, withinMs = MAX_MS, signal } = options;
   const suspects: SuspectRepository[] = [];

@@ -46,15 +46,9 @@ export interface SessionSnapshots {
   beginTurn(turn: number): void;
   /** Captures what is at a path before the first write of it in this turn. */
   willWrite(path: string): Promise<void>;
-  /**
-   * Brings the baseline up to date before a command; the returned function finds what the command changed. The first
-   * time in a large workspace that takes a while: `signal` ends the wait with its reason.
-   */
+  /** Prepares the baseline for a command, long at first in a large root; the returned function finds what changed. */
   willRun(options?: { readonly signal?: AbortSignal | undefined }): Promise<() => Promise<void>>;
-  /**
-   * Captures what the turn left; null when no file changed. With `reachable`, the turns that can still be undone or redone,
-   * snapshots of all others are removed.
-   */
+  /** Captures what the turn left; null: nothing changed. Snapshots of turns not in `reachable` are removed. */
   endTurn(reachable?: ReadonlySet<number>): Promise<TurnSnapshot | null>;
   /** Restores the files of turns, given in the order they are taken: newest first for undo, oldest first for redo. */
   restore(turns: readonly number[], direction: Direction, options: RestoreOptions): Promise<Restore>;

@@ -17,10 +17,7 @@ export function running<S extends v.GenericSchema>(schema: S, wrap: (run: Run) =
   return Object.assign(schema, { "~run": wrap(run) });
 }
 
-/**
- * The writing mode of a schema: accepts exactly what the specification allows, and hands back the very value it was given,
- * with nothing repaired, filled in or dropped.
- */
+/** The writing mode: accepts exactly what the specification allows and gives the very value back, unrepaired. */
 // @__NO_SIDE_EFFECTS__
 export function strict<S extends v.GenericSchema>(schema: S): v.GenericSchema<v.InferInput<S>, v.InferInput<S>> {
   const run: Run = (dataset, config) => {

@@ -15,10 +15,7 @@ export function endOf(text: string, length: number): string {
   return text.slice(isHalf(text.charCodeAt(start), 0xdc00) ? start + 1 : start);
 }
 
-/**
- * A text that grows by small pieces. Pieces are joined in blocks: held one by one, the many thousands of a long answer would be
- * moved about by every garbage collection until it ends.
- */
+/** A text that grows by pieces, joined in blocks: thousands of single ones would cost every garbage collection. */
 export interface GrowingText {
   add(piece: string): void;
   /** The whole text so far. */

@@ -1,7 +1,4 @@
-/**
- * Records with the deltas of one block joined, as people read a conversation: one record per block under the number of its last
- * delta, and an answer that was never streamed as a text before its result. Everything else stays as it was logged.
- */
+/** Records with the deltas of one block joined, under the number of the last; an unstreamed answer comes as a text. */
 
 import { createGrowingText } from "../define/text.js";
 import { isLost, type Lost } from "./lost.js";

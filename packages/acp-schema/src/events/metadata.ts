@@ -1,6 +1,4 @@
-/**
- * What each record type carries. One closed union: readers ignore types they do not know, writers may write no other.
- */
+/** What each record type carries. A closed union: readers ignore types they do not know, writers write no other. */
 import * as v from "valibot";
 import { toolKinds } from "../define/tool-kinds.js";
 
@@ -57,10 +55,7 @@ export type FileOutcome = v.InferOutput<typeof FileOutcome>;
 /** Any value that JSON can hold. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/**
- * What a provider wants back with a part, untouched, and for whom it is. It is opaque (a signature, encrypted reasoning) and goes
- * to nobody else: no client is shown it, and it is dropped when the model changes.
- */
+/** What a provider wants back with a part, untouched: shown to no client, and dropped when the model changes. */
 export const Seal = v.object({
   provider: text,
   model: text,
@@ -79,10 +74,7 @@ export const metadata = {
   step_end: v.object({ step: count }),
   text_delta: v.object({ text }),
   thought_delta: v.object({ text }),
-  /**
-   * Closes a part of a reply: recorded where a part has a seal, and where the end of a part would not be seen otherwise. That of a
-   * call says where in the reply it stands; its `tool_call` may come later.
-   */
+  /** Closes a part that has a seal, or whose end would not be seen. For a call: where in the reply it stands. */
   part_end: v.object({
     kind: v.picklist(["text", "reasoning", "call"]),
     call_id: v.optional(text),

@@ -1,7 +1,4 @@
-/**
- * Records that other programs wrote before this one: a file per event, no turn named, some things under other names. Raw replay
- * shows them as they are; code that goes on from a log reads them through this.
- */
+/** Upgrades records that programs before this one wrote. Raw replay shows them as they are; folds read them so. */
 import type { SessionEvent } from "./record.js";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -52,10 +52,7 @@ export type ListedSession = v.InferOutput<typeof ListedSession>;
 export const ListSessionsResponse = plain(() => ({ sessions: v.array(ListedSession) }));
 export type ListSessionsResponse = v.InferOutput<typeof ListSessionsResponse>;
 
-/**
- * The body of `GET /sessions/{id}` under this dialect's name for the id as well. It is one frame: of a log too long for one the
- * newest events are there, and `truncated` is true.
- */
+/** The body of `GET /sessions/{id}` in one frame: of a log too long for one, the newest events, and `truncated`. */
 export const GetSessionResponse = plain(() => ({ sessionId, ...SessionDetail.entries, truncated: v.boolean() }));
 export type GetSessionResponse = v.InferOutput<typeof GetSessionResponse>;
 

@@ -1,7 +1,4 @@
-/**
- * The whole coding agent, put together: built-in and MCP tools, agent definitions, project instructions, permission rules,
- * memory and audit around the loop. For fewer parts, or others, use `createAgent`.
- */
+/** The whole coding agent: tools, MCP, definitions, instructions, rules, memory and audit around the loop. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent, AgentContext, Turn, TurnSettings } from "@chimera/acp-schema/agent";
@@ -202,10 +199,7 @@ interface SessionFacts {
   readonly git: GitState | null;
 }
 
-/**
- * Found out once for a session: a system prompt that changed with every turn would be paid for anew with every turn, and
- * providers that bind reasoning to it would no longer take that reasoning.
- */
+/** Found out once for a session: a system prompt that changes costs its cache, and reasoning bound to it. */
 function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
   const known = new Map<string, Promise<SessionFacts>>();
   const find = async (cwd: string): Promise<SessionFacts> => {

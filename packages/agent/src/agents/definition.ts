@@ -1,7 +1,4 @@
-/**
- * An agent definition: who answers a prompt, with which tools, how freely and in which role. Some are built in; the files of the user
- * come before those, and the files of the project before both.
- */
+/** An agent definition: who answers, with which tools and how freely. The project's files win, then the user's. */
 import { basename, join } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
 import { listBeneath, readTextBeneath, whileUnchanged } from "../files/project-file.js";

@@ -31,10 +31,7 @@ interface FrontMatter {
   readonly problem: string | null;
 }
 
-/**
- * One document is parsed in a turn of the event loop, across all callers: the worst of them take tens of milliseconds. Rejects with
- * the parser's error, which has the place in `pos`.
- */
+/** Parses one document per turn of the event loop, since the worst take tens of milliseconds. Errors have `pos`. */
 function parseYaml(text: string): Promise<unknown> {
   const parsed = last.then(async () => {
     const { parse } = await import("yaml");

@@ -1,7 +1,4 @@
-/**
- * Instructions that a person and a project wrote for agents: AGENTS.md and rule files, joined for the system prompt; those of a folder
- * come with the result of the first call that touches it.
- */
+/** Instructions of the person and the project (AGENTS.md, rule files); those of a folder come when it is touched. */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { Turn } from "@chimera/acp-schema/agent";
@@ -91,10 +88,7 @@ interface Instructions {
   readonly problems: readonly string[];
 }
 
-/**
- * The instructions of the directories below the working directory that a path leads through, outermost first. A model gets them
- * with the result of the first call that touches such a path.
- */
+/** The instructions of the directories between the working directory and a path, outermost first. */
 async function loadInstructionsBelow(cwd: string, path: string): Promise<readonly Found[]> {
   const names = relative(cwd, path).split(sep);
   if (names[0] === "" || names[0] === ".." || isAbsolute(names.join(sep)) || names.length > MOST_LEVELS) return [];
@@ -140,10 +134,7 @@ function projectPlaces(cwd: string): InstructionPlace[] {
   ];
 }
 
-/**
- * The nearest directory upwards that holds a repository; the working directory itself when none does. What anybody may write
- * to, such as a directory for temporary files, or what belongs to somebody else, is not a project of the person's.
- */
+/** The nearest repository upwards, else `cwd`. What anybody may write to, or others own, is not a person's project. */
 function projectRoot(cwd: string): string {
   const owner = statSync(cwd, { throwIfNoEntry: false })?.uid;
   let folder = cwd;

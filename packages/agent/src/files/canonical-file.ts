@@ -40,10 +40,7 @@ export async function readCanonicalText(path: string, maxBytes: number): Promise
   return pieces.join("");
 }
 
-/**
- * Replaces the file in one step, so that a reader never sees half of it and a hard link elsewhere keeps the old content.
- * Missing directories are made; mode and owner are kept.
- */
+/** Replaces the file in one step, keeping mode and owner; missing directories are made. */
 export async function writeCanonical(path: string, text: string): Promise<void> {
   await inDirectory(dirname(path), async (at) => {
     const target = at(basename(path));
@@ -131,10 +128,7 @@ function draftName(): string {
   return `.chimera-${process.pid}-${crypto.randomUUID()}.tmp`;
 }
 
-/**
- * Removes what killed processes left in a directory, once, with the first write there. A process of that number may be another
- * by now, or live where we cannot see it: only what nobody has touched for a minute goes.
- */
+/** Removes drafts of killed processes, once per directory; a pid may be another's, so only those over a minute old. */
 async function sweepDrafts(directory: string, at: (name: string) => string): Promise<void> {
   if (swept.has(directory)) return;
   if (swept.size >= REMEMBERED) swept.clear();

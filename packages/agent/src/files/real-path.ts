@@ -18,10 +18,7 @@ const MAX_PATH = 4096;
 const MAX_NAME = 255;
 const MAX_LINKS = 40;
 
-/**
- * Follows links by hand where the end of the path does not exist, so that a dangling link that points out of the workspace
- * is seen for what it is. Throws `path_invalid` for what no file system would take.
- */
+/** Follows links by hand where the path's end is missing, so that a dangling link out of the workspace is seen. */
 export function resolvePath(input: string, roots: Roots): RealPath {
   refuseMalformed(input);
   const root = realRoot(roots.cwd);

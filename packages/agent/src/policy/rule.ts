@@ -39,10 +39,7 @@ export function isPathRule(rule: Rule): boolean {
   return rule.argPattern !== undefined && rule.argKey !== undefined && PATH_KEYS.has(rule.argKey);
 }
 
-/**
- * Whether the rule's argument fits. A path has many spellings: what forbids matches any of them, what allows must match the
- * real one.
- */
+/** Whether the rule's argument fits. Of a path's spellings, forbidding matches any, allowing only the real one. */
 export function fitsArgument(rule: Rule, call: PolicyCall, cwd: string, meter?: Meter): boolean {
   if (rule.argKey === undefined) return true;
   const values = PATH_KEYS.has(rule.argKey) ? pathForms(rule, call, cwd) : plainForms(rule.argKey, call.args);
@@ -66,10 +63,7 @@ export function commandAction(rule: Rule, command: string, meter?: Meter): Actio
   return isPlain(pattern) && isSimple(line) ? "allow" : "ask";
 }
 
-/**
- * Whether a command might be a disguise of what a rule forbids: a line that is more than plain words, or that names the
- * program the rule is about.
- */
+/** Whether a command might disguise what a rule forbids: more than plain words, or the rule's own program. */
 export function mightDodge(command: string, rules: readonly Rule[]): boolean {
   if (rules.length === 0) return false;
   if (!isSimple(command.trim())) return true;

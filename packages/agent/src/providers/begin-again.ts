@@ -1,16 +1,10 @@
-/**
- * Models whose reply may have to be begun again before it has given anything: without the pictures that they cannot see, or at another
- * endpoint.
- */
+/** Models whose reply may have to begin again before it gave anything: without pictures, or at another endpoint. */
 import type { PromptBlock } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { isAgentError } from "../errors.js";
 import type { Model, ModelMessage, ModelRequest } from "./model.js";
 
-/**
- * What `open` gives, begun anew while its first item fails and `again` says so. From the second item on it costs nothing: there is
- * one stream for every model, and a batch of it for every piece of the network.
- */
+/** What `open` gives, begun anew while its first item fails and `again` says so; later items cost nothing extra. */
 export function beginAgain<T>(
   open: () => AsyncIterable<T> | Promise<AsyncIterable<T>>,
   again: (error: unknown) => boolean,

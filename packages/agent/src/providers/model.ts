@@ -18,10 +18,7 @@ export interface Model {
   readonly price: Price | null;
   /** Whether it may write its calls as text, as small models do. @defaultValue false */
   readonly textCalls?: boolean;
-  /**
-   * Streams one reply. Each item is what arrived together, so that a burst costs one promise and not one per token. Throws
-   * an `AgentError`; nothing is retried here.
-   */
+  /** Streams one reply, in batches of what arrived together. Throws an `AgentError`; nothing is retried here. */
   stream(request: ModelRequest): AsyncIterable<readonly ModelEvent[]>;
 }
 
@@ -46,10 +43,7 @@ export interface ModelTool {
   readonly inputSchema: JsonSchema;
 }
 
-/**
- * The conversation as providers send it: the log's messages, plus what only lives as long as a turn. A seal is there only if it is of
- * the model that is asked.
- */
+/** The conversation as a provider gets it: the log's messages and a turn's notes; seals only of the model asked. */
 export type ModelMessage =
   | Extract<Message, { role: "summary" | "assistant" }>
   /** A note comes from the program and not from the person. */
@@ -59,10 +53,7 @@ export type ModelMessage =
 export type ModelEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
-  /**
-   * The text or the reasoning ends here, and more of its kind is another part. `seal` is what the provider wants back with the part.
-   * One that closes nothing is a part without text.
-   */
+  /** The part ends here. `seal` is what the provider wants back with it; alone, it is a part without text. */
   | { readonly type: "part_end"; readonly kind: "text" | "reasoning"; readonly seal?: Json }
   /** A complete call; `args` is the JSON text the model wrote. */
   | {

@@ -49,10 +49,7 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
 
 // --- internal ---
 
-/**
- * The model, with the window that its server names from the turn after its first request on: a server is asked about a model that
- * nothing is known of while the first reply streams, so that no reply waits for it.
- */
+/** The model with the window that its server names, asked while the first reply streams, so that none waits. */
 function withServedWindow(model: Model, address: ModelAddress, post: () => Post): Model {
   const list = LISTS[address.wire];
   if (address.facts || !list) return model;
@@ -169,10 +166,7 @@ async function openOllama(address: ModelAddress, env: Env, post: () => Post): Pr
   });
 }
 
-/**
- * A model on a server that the person runs. Small ones write their calls as text; and a name that was taken for the wrong provider
- * fails like one whose server is down, so the failure says what was guessed.
- */
+/** A model on a person's own server. Its failure names the guess, since a wrong provider fails like a dead server. */
 async function onOwnServer(opening: Promise<Model>, remedy: string): Promise<Model> {
   const remedied = (error: unknown): unknown => {
     if (!isAgentError(error) || !UNSERVED.has(error.code)) return error;

@@ -59,10 +59,7 @@ function retryAfter(headers: Readonly<Record<string, string | string[] | undefin
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/**
- * By the words of an error: "Please try again in 3.2s" (OpenAI), "in 7m12.48s" (Groq), "Please retry after 30 seconds" (Azure),
- * "Please retry in 34.07s" (Gemini).
- */
+/** By an error's words: "try again in 3.2s" (OpenAI), "in 7m12.48s" (Groq), "retry after 30 seconds" (Azure, Gemini). */
 function waitIn(text: string): number | undefined {
   const said = /(?:try(?: again)?|retry(?:ing)?)(?: again)? (?:in|after)\s+((?:[\d.]+\s*[a-z]+[\s,]*)+)/i.exec(
     text,

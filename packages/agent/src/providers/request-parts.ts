@@ -87,10 +87,7 @@ export function writtenCall({ name, args, seal }: CallPart): WrittenCall {
 
 // --- internal ---
 
-/**
- * A call as the model wrote it. It runs under the tool's own name and with parsed arguments, but a provider compares, caches or signs
- * the words that it sent: where they differ, the seal of the call keeps them.
- */
+/** A call as the model wrote it: providers compare, cache or sign these words, so a call's seal keeps them. */
 interface WrittenCall {
   readonly name: string;
   /** JSON text. */

@@ -31,10 +31,7 @@ export function builtinTools(options: BuiltinToolOptions = {}): Tool[] {
   ];
 }
 
-/**
- * The tools named, each once, in the order of `tools`; either name, in any case. `unknown_tool` lists the valid names. The
- * names of MCP tools are taken on trust: their servers may not have been asked yet.
- */
+/** The tools named, in the order of `tools`; `unknown_tool` lists the valid names. MCP names are taken on trust. */
 export function resolveTools(names: readonly string[], tools: readonly Tool[]): Tool[] {
   const wanted = names.map((name) => name.trim()).filter((name) => name !== "");
   const unknown = wanted.filter((name) => !name.toLowerCase().startsWith("mcp__") && !findTool(name, tools));

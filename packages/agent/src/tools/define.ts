@@ -1,7 +1,4 @@
-/**
- * Makes a tool from its parts: derives the JSON Schema, turns what it throws into a result that the model can read, and keeps what the
- * model reads within bounds.
- */
+/** Makes a tool from its parts: derives the JSON Schema, turns errors into results, bounds what the model reads. */
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { toJsonSchema } from "@valibot/to-json-schema";
@@ -15,10 +12,7 @@ export type ToolParts<I> = Omit<Tool<I>, "input" | "inputSchema" | "aliases"> & 
   readonly input: v.GenericSchema<unknown, I>;
 };
 
-/**
- * A tool whose errors are answers: `run` rejects only when it was aborted. Throws for an input that no JSON Schema describes,
- * which is the author's mistake.
- */
+/** A tool whose errors are answers: `run` rejects only when aborted. Throws for an input without a JSON Schema. */
 export function defineTool<I>(parts: ToolParts<I>): Tool<I> {
   let schema: JsonSchema | undefined;
   return {
@@ -45,10 +39,7 @@ export function failure(message: string): ToolOutcome {
   return { success: false, output: message, error: message };
 }
 
-/**
- * The real path of an argument, checked at the moment of use: it must be one the policy let this call touch or, where
- * nobody asked a policy, lie in the workspace.
- */
+/** The real path of an argument, checked when used: one the policy permitted or, without a policy, in the workspace. */
 export function locate(input: string, context: ToolContext, access: "reads" | "writes"): RealPath {
   const found = resolvePath(input, context.workspace);
   const allowed = context.permitted ? context.permitted[access].includes(found.path) : found.inside;
@@ -72,10 +63,7 @@ export const MAX_OUTPUT = 30_000;
 
 const HEAD = 10_000;
 
-/**
- * The beginning and the end of what a model reads, and a notice of what lies between. `text` whole when it is short; otherwise cut
- * to at most {@link MAX_OUTPUT}, and kept aside where the caller keeps things.
- */
+/** The beginning and end of a long text, at most {@link MAX_OUTPUT}, with a notice; the whole is kept aside if it can be. */
 export async function capOutput(text: string, context: ToolContext): Promise<string> {
   if (text.length <= MAX_OUTPUT) return text;
   const kept = await context.spill?.(context.callId, text).catch(() => undefined);

@@ -83,10 +83,7 @@ export const writeTool = defineTool({
 /** Beyond this many characters a change is described, not shown. */
 const MAX_SHOWN = 256 * 1024;
 
-/**
- * Writes a text file the way every editing tool does: undo captures what was there, then readers see the change. Returns the content
- * that shows the change; `before` is null for a new file.
- */
+/** Writes a text file so that undo has what was there and readers see the change; `before` is null for a new file. */
 async function publishEdit(
   file: RealPath,
   before: string | null,

@@ -54,10 +54,7 @@ const MAX_IGNORE_BYTES = 1024 * 1024;
 /** Entries that are read, and sorted, at once. */
 const BATCH = 2048;
 
-/**
- * Walks a directory the way a developer looks at it: what `.gitignore` leaves out is left out, links are not followed. Paths are
- * relative to `root`, with forward slashes, each directory's entries in order of name.
- */
+/** Walks a directory without what `.gitignore` leaves out, following no links; paths relative to `root`, by name. */
 export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<string> {
   const { createPacer, rulesBelow } = await import("@chimera/snapshot-store/files");
   yield* visit(root, { root, pacer: createPacer(signal), rulesBelow, signal }, { ignores: () => false });

@@ -66,10 +66,7 @@ interface GroupOptions {
   readonly lifeline?: boolean;
 }
 
-/**
- * Kills the processes that carry a text in their environment: a child that made a session of its own is out of its group, but not of
- * this. Only Linux tells, and only where /proc is mounted; elsewhere nobody is found.
- */
+/** Kills processes with this text in their environment: children with a session of their own are out of the group. */
 async function killMarked(text: string): Promise<void> {
   const wanted = Buffer.from(text);
   for (const [index, pid] of processes().entries()) {
@@ -83,10 +80,7 @@ async function killMarked(text: string): Promise<void> {
   }
 }
 
-/**
- * Leaves somebody behind in the group who waits for the end of a pipe that this process alone holds open: when it closes,
- * by whatever end of ours, the group is killed.
- */
+/** Leaves a process in the group that kills it when a pipe ends which only this process holds open. */
 function tied(fd: number): string {
   return `(read -r _ <&${fd}; kill -KILL 0) </dev/null >/dev/null 2>&1 & exec ${fd}<&-; exec "$@"`;
 }
@@ -109,10 +103,7 @@ function pause(ms: number): Promise<void> {
 
 /** Processes looked at between two turns of the event loop: about a millisecond of work. */
 const SLICE = 64;
-/**
- * All environments are read through this. They do not tell their size, and 64 KiB for each, as `readFile` takes, is more than a
- * busy machine's memory should see with every command.
- */
+/** All environments are read through this page: `readFile` would take 64 KiB for each, with every command. */
 const page = Buffer.allocUnsafeSlow(16 * 1024);
 
 function processes(): string[] {

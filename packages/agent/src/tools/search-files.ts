@@ -1,7 +1,4 @@
-/**
- * Which lines of which files match: with the ripgrep binary that the optional `@vscode/ripgrep` brings, or by walking, which is slower
- * and answers the same, in the same order, for ordinary patterns.
- */
+/** Which lines of which files match: with ripgrep where `@vscode/ripgrep` is installed, else by a slower walk. */
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";

@@ -1,7 +1,4 @@
-/**
- * A conversation's end of a session: read its records by cursor, send a few commands. The core in this process and a
- * server far away look the same from here.
- */
+/** A conversation's end of a session, in this process or on a server: read records by cursor, send commands. */
 import type { Decision, PromptBlock, SessionRecord } from "@chimera/acp-schema/events";
 
 export interface SessionClient {

@@ -1,7 +1,4 @@
-/**
- * One conversation with one session: its log goes to the screen, what is typed goes to the session. The agent is never
- * called from here, so several of these, and editors, may share a session.
- */
+/** One conversation: a session's log goes to the screen, what is typed goes to the session. Several may share one. */
 import { setTimeout as delay } from "node:timers/promises";
 import { endsTurn, type SessionRecord, SessionRecordSchema } from "@chimera/acp-schema/events";
 import type { SessionClient } from "../client/client.js";
@@ -177,10 +174,7 @@ async function tick(signal: AbortSignal, onTick: () => void): Promise<void> {
 /** More turns than any conversation has; a number beyond it is no turn's. */
 const MOST_TURNS = 1_000_000;
 
-/**
- * The record when it is as it should be; otherwise one of no known type in its place, which every reader passes over: logs may be older or
- * newer than this release, and a server may be anybody's.
- */
+/** The record, or one of no known type in place of a malformed one: logs and servers may be anybody's. */
 function readable(record: SessionRecord): SessionRecord {
   const { issues } = SessionRecordSchema["~standard"].validate(record) as { issues?: unknown };
   if (issues === undefined && (record.turn ?? 0) < MOST_TURNS) return record;

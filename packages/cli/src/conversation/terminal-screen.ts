@@ -1,7 +1,4 @@
-/**
- * A screen on a terminal. readline edits the bottom line; while something runs its echo is held back, and the line shows a
- * spinner instead, so what is typed early is neither lost nor mixed into the answer.
- */
+/** A terminal screen. While something runs, readline's echo is held back and the bottom line shows a spinner. */
 import { clearScreenDown, createInterface, cursorTo, moveCursor } from "node:readline";
 import { Writable } from "node:stream";
 import stringWidth from "string-width";

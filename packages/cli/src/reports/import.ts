@@ -66,10 +66,7 @@ interface ImportedEvent {
   readonly at: number | null;
 }
 
-/**
- * An event from outside -> one of ours, or null: what is not understood must not get into a log that others fold. A prompt starts a turn,
- * and nothing belongs to a turn before its prompt; older logs do not say. One reader per log.
- */
+/** An event from outside as one of ours, or null: what is not understood must not get into a log. One per log. */
 function createEventReader(): (value: unknown) => ImportedEvent | null {
   let turns = 0;
   return (value) => {

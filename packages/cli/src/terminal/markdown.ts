@@ -1,7 +1,4 @@
-/**
- * Markdown as it streams in, lightly coloured: a line is drawn when it is complete, so nothing on the screen is ever taken
- * back. Its marks stay readable without colours.
- */
+/** Markdown as it streams in, lightly coloured, a line at a time: nothing on the screen is ever taken back. */
 import stringWidth from "string-width";
 import type { Style } from "./style.js";
 import { plain } from "./text.js";

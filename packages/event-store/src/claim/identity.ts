@@ -29,10 +29,7 @@ export function isProvenDead(holder: Holder, self: Holder): boolean {
   return holder.host === self.host && !exists(holder.pid);
 }
 
-/**
- * When a process started, in clock ticks since boot. Undefined when there is no such process, or only its unreaped remains; null
- * when the platform does not tell.
- */
+/** When a process started, in ticks since boot; undefined: no such process; null: the platform does not say. */
 export function startTicks(pid: number): string | null | undefined {
   let stat: string;
   try {

@@ -58,10 +58,7 @@ function tempName(path: string): string {
   return `${path}${MARK}${randomBytes(6).toString("hex")}`;
 }
 
-/**
- * Not at once: a file system may write the new file out before it gives up the old one, for milliseconds. A virus scanner on
- * Windows may hold the old one for a moment.
- */
+/** Not at once: file systems may write the new file out first, and a Windows scanner may hold the old one. */
 async function renameOver(from: string, to: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -1,10 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
 import { LIMITS } from "../limits.js";
 
-/**
- * Opens a file for reading that must be a regular one; null for anything else that may carry its name. Opening a pipe would
- * wait for its writer, and with it the whole process.
- */
+/** Opens a regular file for reading; null for anything else: opening a pipe would wait for its writer. */
 export function openRegular(path: string): { fd: number; size: number } | null {
   let fd: number;
   try {
@@ -46,10 +43,7 @@ export function takeChunkBack(chunk: Buffer): void {
 
 // --- internal ---
 
-/**
- * The memory that logs are read through, lent to one read after the other. A fresh chunk for each would live until the next
- * collection: under load hundreds of them do, and the allocator keeps that much for good.
- */
+/** The memory that logs are read through, lent in turn: under load, fresh chunks would stay with the allocator. */
 const spare: Buffer[] = [];
 
 /** True for what cannot be opened whoever asks: a socket, or a link that cannot be followed. */

@@ -21,10 +21,7 @@ export interface ConfigKey<T> {
   readonly show?: (value: T) => unknown;
   /** `*` stands for the program's name: `*_MODEL` is `OTTER_MODEL`. */
   readonly env: string;
-  /**
-   * What `.chimera/config.json` of a project may do, since anybody may have written it: nothing, set the value, or only take
-   * away from what the user allows.
-   */
+  /** What a project's `.chimera/config.json`, which anybody may have written, may do with it. */
   readonly project: "nothing" | "set" | { readonly narrow: (ours: T, theirs: T) => T };
 }
 

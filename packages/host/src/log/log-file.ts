@@ -18,10 +18,7 @@ export interface LogFileOptions {
   readonly keep?: number;
 }
 
-/**
- * A log file that never grows beyond a bound: at 10 MiB it becomes `.1`, the older ones move up, five are kept. Throws when it cannot be
- * opened now; later failures cost lines, never the program.
- */
+/** A log file of at most 10 MiB, with five older ones. Throws when it cannot be opened; later failures cost lines. */
 export function createLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep = 5 }: LogFileOptions = {}): LogFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   let fd: number | null = openSync(path, "a", 0o600);

@@ -6,10 +6,7 @@ import { claimantOf, type Owner } from "./owner.js";
 import { type PidfilePlace, runDirectory } from "./record.js";
 import { type Pidfile, type WritePidfileOptions, writePidfile } from "./write.js";
 
-/**
- * How often to look again, since a server that is just starting or stopping holds the port without a record: for two seconds, and
- * longer on a busy machine, which slows this process as much as that one.
- */
+/** How often to look again: a server that starts or stops holds the port for a moment without a record. */
 const RETRIES = 40;
 const RETRY_MS = 50;
 

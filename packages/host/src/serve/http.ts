@@ -12,10 +12,7 @@ interface HttpServing extends Listening {
   readonly url: string;
 }
 
-/**
- * Binds the port, then loads core and app. Throws a UsageError for a certificate that is none, and what the socket threw
- * otherwise.
- */
+/** Binds the port, then loads core and app. Throws a UsageError for a bad certificate, else what the socket threw. */
 export async function listenHttp(options: {
   readonly profile: Profile;
   readonly settings: ServeSettings;

@@ -7,10 +7,7 @@ import type { Log } from "../log/log.js";
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 const EXIT_FAULT = 70;
 
-/**
- * Resolves with the exit code, 0 for a signal and 70 for a fault. A second signal ends the process at once. A rejection that
- * `owners` traces to a turn ends that turn alone.
- */
+/** The exit code: 0 for a signal (a second ends at once), 70 for a fault. What `owners` trace to a turn ends only it. */
 export function untilEnd(process: NodeJS.Process, log: Log, owners?: TurnOwners): Promise<number> {
   return new Promise((resolve) => {
     let asked = false;
@@ -47,10 +44,7 @@ interface TurnOwners {
   fail(error: Error): boolean;
 }
 
-/**
- * While anything is traced, every promise of the process costs more: a fifth of the time of a streamed answer on Node 20. So it
- * begins with a turn's first tool, and ends with the last turn that had one.
- */
+/** Tracing costs every promise (a fifth of a streamed answer on Node 20), so it lasts while turns with tools run. */
 export function createTurnOwners(): TurnOwners {
   const storage = new AsyncLocalStorage<Owner>();
   let traced = 0;

@@ -11,10 +11,7 @@ import { LIMITS } from "../limits.js";
 type WithBody = { [K in RouteName]: (typeof routes)[K] extends { body: v.GenericSchema } ? K : never }[RouteName];
 type BodyOf<K extends WithBody> = v.InferOutput<(typeof routes)[K]["body"]>;
 
-/**
- * `codes` names the error of a missing or malformed field; any other is `invalid_body`. No body at all reads as `{}`, and a field
- * that is null as left out.
- */
+/** `codes`: errors of a missing or malformed field, else `invalid_body`. No body is `{}`; null is left out. */
 export async function readBody<K extends WithBody>(
   c: Context<AppEnv>,
   route: K,

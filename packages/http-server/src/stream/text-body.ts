@@ -4,10 +4,7 @@ import type { AppDeps, AppEnv } from "../deps.js";
 import { logFailure } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 
-/**
- * Pieces are joined into chunks worth sending. When a piece cannot be made, the answer is cut short: its status is out already,
- * and whatever else was written could be taken for a part of it.
- */
+/** Joins pieces into chunks worth sending. If one cannot be made, the answer is cut short: its status is out. */
 export function streamText(
   c: Context<AppEnv>,
   log: AppDeps["log"],

@@ -20,10 +20,7 @@ export interface Posting {
   readonly signal?: AbortSignal;
 }
 
-/**
- * Posts a transcript and returns the success it was answered with. Redirects are not followed, at most 1 MiB of the reply is
- * read, and what a failed reply says stays here.
- */
+/** Posts a transcript and returns the reply: no redirects, at most 1 MiB; what a failed reply says stays here. */
 export async function postTranscript(
   chunks: AsyncIterable<string>,
   id: string,

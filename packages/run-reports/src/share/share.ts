@@ -40,10 +40,7 @@ export function parseSink(text: unknown): ShareSink {
   throw new ReportError("invalid_sink", `sink must be one of ${SHARE_SINKS.join(", ")}`);
 }
 
-/**
- * Renders the session and hands it to a file, an HTTP collector or the caller. Throws ReportError `invalid_sink`,
- * `invalid_format`, `invalid_url`, `blocked_url`, `upstream_failed`, `write_failed`, `too_large`.
- */
+/** Renders the session for a file, an HTTP collector or the caller. Throws ReportError. */
 export async function share(source: TranscriptSource, options: ShareOptions): Promise<Shared> {
   const sink = parseSink(options.sink);
   const format = parseFormat(options.format);
@@ -82,10 +79,7 @@ const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
 /** What a disk, a quota or a file system says when it takes no more. */
 const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-/**
- * Writes `<root>/<id>.<format>`, readable by its owner alone, and returns the absolute path. It appears whole or not at all, and
- * replaces a link of that name rather than follow it.
- */
+/** Writes `<root>/<id>.<format>` for its owner alone, whole or not at all, and replaces a link of that name. */
 async function writeShare(
   root: string,
   id: string,

@@ -10,10 +10,7 @@ export function parsePatch(path: string, patch: string): FileDiff {
   return { path, lines: first < 0 ? lines : lines.slice(first) };
 }
 
-/**
- * What changed between two texts as one hunk: all between the first and the last line that differ. Cheap on any input; a
- * minimal diff is what `file_edit` records carry.
- */
+/** What changed as one hunk, cheap on any input: all between the first and the last line that differ. */
 export function compareTexts(path: string, before: string | null, after: string): FileDiff {
   const old = before === null ? [] : toLines(before);
   const now = toLines(after);

@@ -2,10 +2,7 @@ import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
 import type { GiveWay } from "./pace.js";
 import { OVERLAP, type Range, REDACTED, type Redactor, WINDOW } from "./secrets.js";
 
-/**
- * The same records without their secrets. Text arrives in pieces, and a secret may be cut anywhere: pieces in a row are held
- * back and searched as one text, 64 Ki characters at a time.
- */
+/** The records without their secrets. A secret may be cut anywhere: pieces are searched as one text, 64 Ki at a time. */
 export async function* redactRecords(
   records: AsyncIterable<SessionRecord>,
   redactor: Redactor,
@@ -115,10 +112,7 @@ function cutRanges(text: string, offset: number, ranges: readonly Range[]): stri
   return out + text.slice(from);
 }
 
-/**
- * Where to cut the held pieces in two: the rest is held on, unredacted, since a secret may go on in it. Never inside a secret,
- * or its second half would be taken for text.
- */
+/** Where to cut the held pieces: never inside a secret, whose second half would be taken for text. */
 function restStart(pieces: readonly Piece[], cuts: readonly Cut[]): number {
   let index = pieces.length;
   for (let size = 0; index > 0 && size < OVERLAP; index--) size += pieceText(pieces[index - 1]!).length;

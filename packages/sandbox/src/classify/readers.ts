@@ -32,10 +32,7 @@ const grep: Reader = {
   counts: true,
 };
 
-/**
- * Programs that only read when used with these options and operands. Options that follow every link they meet are not listed:
- * only operands are looked at, and a link below one may lead out of the workspace.
- */
+/** Programs that only read with these options and operands; none that follows links, which may leave the workspace. */
 const READERS: Readonly<Record<string, Reader>> = {
   ":": { operands: "anything" },
   arch: { operands: "none" },

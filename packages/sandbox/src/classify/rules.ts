@@ -20,10 +20,7 @@ export function matchRule(pattern: string, argv: readonly string[]): boolean {
   return globMatches(stem, text) || globMatches(`${stem} *`, text);
 }
 
-/**
- * Whether a rule that forbids could mean this command: the program may be written with its path, options may stand between the
- * words, and words that are not known match nothing.
- */
+/** Whether a forbidding rule could mean this command: with its program's path, options between, unknown words. */
 export function couldMatch(pattern: string, argv: readonly (string | undefined)[]): boolean {
   const words = argv.map((word, index) => (index === 0 ? (word ?? "").replace(/^.*\//, "") : (word ?? "\0")));
   const wanted = pattern.trim().split(/\s+/);

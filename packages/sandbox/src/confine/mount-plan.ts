@@ -40,10 +40,7 @@ export const SCRATCH_BYTES = 1024 ** 3;
 /** Below `/run` and still needed: name resolution, and the programs of NixOS. */
 const RUN_KEPT = { network: "/etc/resolv.conf", always: "/run/current-system" };
 
-/**
- * Never writable, even when they do not exist yet: each makes another program run code or trust the workspace more. Directories
- * end in a slash.
- */
+/** Never writable, even when missing: each makes a program run code or trust the workspace more. Directories end in /. */
 export const PROTECTED = [
   ".git/hooks/",
   ".git/config",

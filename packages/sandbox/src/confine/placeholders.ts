@@ -27,10 +27,7 @@ export function isPlaceholder(path: string, entry = entryAt(path)): boolean {
   return made !== undefined && made.ino === entry?.ino && made.ctimeMs === entry.ctimeMs;
 }
 
-/**
- * Makes what is missing and returns the function that lets go of it; what nobody holds for a second is removed, at the latest
- * when the process exits. Throws `invalid_workspace`.
- */
+/** Makes what is missing; the returned function lets go, and a second later it is removed. Throws `invalid_workspace`. */
 export function holdPlaceholders(places: readonly Place[]): () => void {
   const mine: Placeholder[] = [];
   const release = () => {

@@ -5,10 +5,7 @@ import { promisify } from "node:util";
 import { absolutePath } from "./environment.js";
 import { isInside, realPath } from "./paths.js";
 
-/**
- * The first program of that name on an absolute `PATH` entry that no workspace could have planted. A link is not resolved: some
- * programs are one file under many names, and look at the name they were started by.
- */
+/** The first program of that name on an absolute `PATH` entry outside the workspaces; links stay, names may matter. */
 export function findProgram(name: string, path: string | undefined, roots: readonly string[]): string | undefined {
   const planted = (place: string) => roots.some((root) => isInside(place, root));
   for (const entry of absolutePath(path).split(delimiter)) {

@@ -6,10 +6,7 @@ export const SEATBELT = "/usr/bin/sandbox-exec";
 /** Where macOS programs keep scratch files; there are no private mounts to replace it. */
 const SCRATCH = ["/private/tmp", "/private/var/tmp", "/private/var/folders"];
 
-/**
- * A seatbelt profile with the same meaning as the mounts: later rules win, so protection and secrets come after the roots. Links
- * are already resolved, because seatbelt compares real paths.
- */
+/** A seatbelt profile like the mounts: later rules win, so protection comes last. Paths are already real ones. */
 export function seatbeltProfile(plan: MountPlan, options: { writes: boolean; network: boolean }): string {
   const inPlan = (view: string): string[] => plan.mounts.filter((mount) => mount.view === view).map(({ path }) => path);
   const writable = options.writes ? [...SCRATCH, ...inPlan("write")] : SCRATCH;

@@ -6,10 +6,7 @@ import { SETUP_SCRIPT } from "./setup-script.js";
 import { stageMounts } from "./staging.js";
 import { findVolumes } from "./volumes.js";
 
-/**
- * What every Debian, Ubuntu and Fedora has: `unshare` makes the namespaces, `mount` what is seen in them, `setpriv` ends all
- * privileges, and a program of our own loads the filter.
- */
+/** What most Linuxes have: `unshare`, `mount`, `setpriv`; a program written out here loads the filter. */
 export const utilLinux: LinuxConfinement = {
   name: "util-linux",
   programs: ["unshare", "setpriv", "mount", "umount", "mkdir", "cp", "env"],

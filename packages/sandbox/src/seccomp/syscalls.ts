@@ -119,10 +119,7 @@ export const DENIED_EVERYWHERE: Readonly<Record<string, number>> = {
   quotactl_fd: 443,
 };
 
-/**
- * Calls a program falls back from when they do not exist. Their arguments lie behind a pointer, where a filter cannot look:
- * `clone3` could make namespaces and `openat2` set-user-id files.
- */
+/** Calls programs fall back from. Their arguments lie behind a pointer, where a filter cannot look. */
 export const ABSENT_EVERYWHERE: Readonly<Record<string, number>> = { clone3: 435, openat2: 437 };
 
 /** Calls that are judged by their arguments. */

@@ -1,7 +1,4 @@
-/**
- * The state of one workspace root, shared by every session that works in it: an index of all files and the content of each,
- * so that whatever a command does, what was there before is known.
- */
+/** The state of one root, shared by its sessions: an index and the content of every file, whatever a command does. */
 import { type Blobs, createBlobs, sha256 } from "../content/blobs.js";
 import { type SkipReason, type StoredState, statIfAny } from "../content/file-state.js";
 import { sameStamp } from "../content/stamp.js";

@@ -1,7 +1,4 @@
-/**
- * What was learned about a workspace's files, kept between processes: "with this size, times and inode, that path had this
- * content". Each line is true on its own, so several processes may append; a lost line only costs a re-read.
- */
+/** What is known of a root's files, kept between processes. Each line is true alone; a lost one costs a re-read. */
 import { appendFileSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { readTextIfAny, replacingFile } from "../content/atomic-file.js";

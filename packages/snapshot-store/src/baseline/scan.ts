@@ -1,7 +1,4 @@
-/**
- * Brings the index of one root up to date: the times of every directory and of every file that may have changed are
- * compared, only what did change is read.
- */
+/** Brings the index of a root up to date: compares times, reads only what changed. */
 import { accessSync, constants } from "node:fs";
 import type { IgnoreRules } from "./ignore-rules.js";
 import { addFile, checkFile } from "./indexed-file.js";

@@ -89,10 +89,7 @@ export function createDirectoryNode(path: string, rules: IgnoreRules, scan: numb
   };
 }
 
-/**
- * A change made within the clock's grain of an earlier one leaves the same times. Kernels stamp every few milliseconds;
- * whole seconds betray a file system that knows nothing finer.
- */
+/** Changes within the clock's grain leave the same times: a few milliseconds, or a second on coarse file systems. */
 export function isRacy(ctimeMs: number, now: number): boolean {
   return now - ctimeMs < (ctimeMs % 1000 === 0 ? 2100 : 50);
 }

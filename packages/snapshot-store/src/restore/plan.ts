@@ -85,10 +85,7 @@ function* movesByPath(manifests: readonly Manifest[], direction: Direction): Ste
   return moves;
 }
 
-/**
- * Walks a file through the turns as if they were taken one at a time: it goes as far as its content is what each turn
- * expects, so an edit somebody made between two turns is met where it was made.
- */
+/** Walks a file through the turns one at a time, as far as its content is what each expects. */
 function follow(
   moves: readonly Move[],
   current: FileState,

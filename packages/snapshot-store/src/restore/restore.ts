@@ -44,10 +44,7 @@ export async function makePlan(
   return paced(planningRestore(manifests, direction, force, around), pacer);
 }
 
-/**
- * Carries a plan out and returns what became of each file. The journal stays until `keepRestore` or `takeBackRestore`. When
- * the plan fails, what was already replaced is put back.
- */
+/** Carries a plan out; if it fails, takes it back. The journal stays until `keepRestore` or `takeBackRestore`. */
 export async function restore(
   directory: string,
   plan: Plan,

@@ -1,7 +1,4 @@
-/**
- * A turn in progress: what it found, per path. Each finding is written down before the write it precedes, so that a crash in
- * the middle of a turn leaves a turn that can be undone.
- */
+/** A turn in progress: what it found, per path, written down before each write, so that a crash can be undone. */
 import type { StoredState } from "../content/file-state.js";
 import type { Row } from "./history-file.js";
 

@@ -54,10 +54,7 @@ export function pinRoot(root: string): PinnedDir {
   throw moved();
 }
 
-/**
- * Opens the directory `parts` below a root, one component at a time and through no symlink. Null when it does not exist and
- * is not to be made; "blocked" when a component is not a directory or is a link.
- */
+/** Opens a directory below a root through no link. Null: missing and not to be made; "blocked": not a directory. */
 export function pinBelow(
   root: string,
   parts: readonly string[],
