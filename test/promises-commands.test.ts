@@ -56,6 +56,17 @@ test("[commands.project-wins] a project's command stands before a user's of the 
   expect((await invoke("both", {})).body.rendered).toBe("the project's");
 });
 
+test("the text of a template is never a command", async () => {
+  put(project("wolf"), "/mode auto");
+  const { body } = await invoke("wolf", {});
+  const frames = await until(
+    server.frames(`/session/${session}/events`),
+    ({ event, data }) => event === "result" && data.message_id === body.message_id,
+  );
+  expect(JSON.stringify(frames)).toContain("offline interpreter");
+  expect(JSON.stringify(frames)).not.toContain("review -> auto");
+});
+
 describe("an invocation", () => {
   test("[commands.invoke] [commands.invoke-202] [commands.positional] [commands.invoke-events] renders the template and runs it as a turn", async () => {
     put(user("summarize"), summarize);

@@ -141,9 +141,16 @@ export function parseScript(value: unknown): Script {
   );
 }
 
+/** More than a test says in a day; a device has no end at all. */
+const LARGEST_SCRIPT = 64 * 1024 * 1024;
+
 export async function readScript(path: string): Promise<Script> {
-  const { readFile } = await import("node:fs/promises");
-  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
+  const [{ readCanonicalText }, { realpath }] = await Promise.all([
+    import("./files/canonical-file.js"),
+    import("node:fs/promises"),
+  ]);
+  const read = async () => readCanonicalText(await realpath(path), LARGEST_SCRIPT);
+  const text = await read().catch((cause: NodeJS.ErrnoException) => {
     throw new AgentError("script", `the script ${path} cannot be read: ${cause.code ?? cause.message}`, { cause });
   });
   let value: unknown;

@@ -40,7 +40,7 @@ export interface PromptDeps {
 }
 
 /** Puts a prompt into the log and its turn into the queue. Throws `queue_full` or the error that keeps the log from being written. */
-export function acceptPrompt(deps: PromptDeps, { text, content, origin }: PromptInput): Accepted {
+export function acceptPrompt(deps: PromptDeps, { text, content, origin, literal = false }: PromptInput): Accepted {
   const { queue, journal } = deps;
   if (queue.waiting.length >= limits.queuedPrompts)
     throw new SessionError(
@@ -57,7 +57,7 @@ export function acceptPrompt(deps: PromptDeps, { text, content, origin }: Prompt
   const prompt = content ? { text, content } : { text };
   queue.add({
     turn: number,
-    run: (signal) => runPrompt(deps, { prompt, place: { turn: number, origin } }, signal),
+    run: (signal) => runPrompt(deps, { prompt, literal, place: { turn: number, origin } }, signal),
     recover: (error) => recover(deps, error),
   });
   return { turn: number, messageId, status: startsNow ? "running" : "queued", durable };
@@ -67,12 +67,13 @@ export function acceptPrompt(deps: PromptDeps, { text, content, origin }: Prompt
 
 interface AcceptedPrompt {
   readonly prompt: Turn["prompt"];
+  readonly literal: boolean;
   readonly place: Place & { readonly turn: number };
 }
 
 async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: AbortSignal): Promise<void> {
   deps.journal.endInterrupted(deps.queue.busy());
-  const command = await commandOf(deps, accepted.prompt.text);
+  const command = accepted.literal ? undefined : await commandOf(deps, accepted.prompt.text);
   const answering = command && "agent" in command ? command.agent : null;
   const run = startTurn(deps, accepted, signal, answering === null);
   try {

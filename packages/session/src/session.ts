@@ -19,6 +19,8 @@ export interface PromptInput {
   readonly content?: readonly PromptBlock[];
   /** Who sent it, when it was not the session's own client. */
   readonly origin?: string | undefined;
+  /** The text is not what a person typed, as that of a template: the agent gets it as it is, and it is never a slash command. */
+  readonly literal?: boolean;
 }
 
 /** A prompt that has its place in the log. Its answer is read from the log: the last record of `turn`. */

@@ -36,8 +36,10 @@ export interface SlashDeps {
 
 export interface SlashPalette {
   readonly commands: readonly SlashCommand[];
-  /** Custom commands of a workspace, as they are on disk now. */
+  /** Custom commands of a workspace, as they are on disk now; those with the name of a command above are left out. */
   custom(cwd: string): Promise<CustomCommand[]>;
+  /** A sentence for each file that is left out: a built-in command always keeps its name. */
+  clashes(cwd: string): Promise<string[]>;
   /** Undefined when the text is not a known command: the agent then gets it as it is. */
   resolve(sessions: Sessions, session: Session, text: string, rewind: Rewind): Promise<ResolvedCommand | undefined>;
 }
@@ -46,22 +48,29 @@ export function createSlashPalette(deps: SlashDeps): SlashPalette {
   const rows = new Map<string, SlashCommand>();
   for (const row of [...BUILT_IN, ...(deps.commands ?? [])]) rows.set(row.name, row);
   const commands = [...rows.values()];
-  const custom = (cwd: string) => discoverCommands({ home: deps.home, cwd });
+  const found = (cwd: string) => discoverCommands({ home: deps.home, cwd });
+  const isTaken = ({ name }: CustomCommand) => rows.has(name.toLowerCase());
+  const custom = async (cwd: string) => (await found(cwd)).filter((command) => !isTaken(command));
 
   return {
     commands,
     custom,
+    clashes: async (cwd) =>
+      (await found(cwd))
+        .filter(isTaken)
+        .map(
+          ({ name, source }) => `${source} is not used: /${name} is a built-in command. Give the file another name.`,
+        ),
     async resolve(sessions, session, text, rewind) {
       const match = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim());
       if (!match) return undefined;
       const name = match[1]!;
       const args = (match[2] ?? "").trim();
-      const own = (await custom(session.cwd)).find((command) => command.name === name);
-      if (own) return { prompt: renderCommand(own, splitArguments(args)) };
       if (name === COMPACT.name) return { compact: { focus: args } };
       const row = rows.get(name);
-      if (!row) return undefined;
-      return { agent: () => answer(() => row.run({ session, sessions, rewind, args, all: commands })) };
+      if (row) return { agent: () => answer(() => row.run({ session, sessions, rewind, args, all: commands })) };
+      const own = (await custom(session.cwd)).find((command) => command.name === name);
+      return own && { prompt: renderCommand(own, splitArguments(args)) };
     },
   };
 }

@@ -138,10 +138,34 @@ describe("what is not a command", () => {
 });
 
 describe("a custom command", () => {
-  test("is a prompt for the agent and comes before a built-in of its name", async () => {
-    const commands = { review: "Review $1 with $ARGUMENTS", help: "own help" };
+  test("is a prompt for the agent and never takes the place of a built-in", async () => {
+    const commands = { review: "Review $1 with $ARGUMENTS", help: "own help", Tools: "own tools", compact: "own" };
     expect((await say('/review "a b" c', commands)).output).toBe("asked: Review a b with a b c");
-    expect((await say("/help", commands)).output).toBe("asked: own help");
+    expect((await say("/help", commands)).output).toContain("/undo");
+    expect((await say("/tools", commands)).output).toBe("Read");
+    const cwd = workspace(commands);
+    const palette = createSlashPalette({
+      home: "/nonexistent",
+      commands: [{ name: "tools", description: "", run: () => "" }],
+    });
+    expect((await palette.custom(cwd)).map(({ name }) => name)).toEqual(["review"]);
+    expect(await palette.clashes(cwd)).toEqual([
+      expect.stringContaining("Tools.md is not used: /Tools is a built-in command"),
+      expect.stringContaining("compact.md is not used"),
+      expect.stringContaining("help.md is not used"),
+    ]);
+  });
+
+  test.each(["/help", "/mode auto", "/review x"])("whose text is %s stays text", async (text) => {
+    const sessions = makeSessions(echo, { commands: createSlashPalette({ home: "/nonexistent" }) });
+    const session = await sessions.create({ cwd: workspace({ review: "Review $1", wolf: text }) });
+    const mode = session.mode;
+    expect(outputOf(await runPrompt(sessions, session.id, "/wolf"))).toBe(`asked: ${text}`);
+    const { durable } = session.prompt({ text, literal: true });
+    await durable;
+    await session.idle();
+    expect(outputOf(await recordsOf(sessions, session.id))).toBe(`asked: ${text}`);
+    expect(session.mode).toBe(mode);
   });
 
   test("that would grow without bound ends its turn with an error, and the session goes on", async () => {

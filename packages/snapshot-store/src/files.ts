@@ -1,4 +1,4 @@
 /** `@chimera/snapshot-store/files`: what undo needs for the files of a workspace and other tools need, too. */
-export { type IgnoreRules, rulesBelow } from "./baseline/ignore-rules.js";
+export { type IgnoreRules, readIgnoreFile, rulesBelow } from "./baseline/ignore-rules.js";
 export { unifiedHunks } from "./diff/hunks.js";
 export { createPacer, type Pacer } from "./pacer.js";

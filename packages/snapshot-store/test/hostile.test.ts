@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { rulesBelow } from "../src/files.js";
 import { type Fixture, fixture, memory, rewindable } from "./workspace.js";
 
 /** Permissions mean nothing to root: the rest of the test is done as somebody else. */
@@ -45,6 +46,17 @@ test("an ignore file made to cost time is read as far as it is cheap", async () 
   expect(report?.files).toHaveLength(2);
   await f.session.undo();
   expect([f.read("a.log"), f.read("f3"), f.read(`${"a/".repeat(70)}c`)]).toEqual(["1", "0", "0"]);
+});
+
+test("ignore files cost a deep path little, whatever they say", () => {
+  const deep = `/w/${`${"a".repeat(90)}/`.repeat(40)}c`;
+  for (const rule of ["**/*a*/**/*a*/b", "a*/**/a*/**/b", "**/a/**/a/b", "*a*a*a*/**/b"]) {
+    const text = Array.from({ length: 2000 }, (_, i) => `${rule}${i}`).join("\n");
+    const rules = rulesBelow({ ignores: () => false }, "/w", text);
+    const { user } = process.cpuUsage();
+    expect(rules.ignores(deep, false)).toBe(false);
+    expect(process.cpuUsage().user - user).toBeLessThan(1_000_000);
+  }
 });
 
 test("a workspace in the store's own data is left alone", async () => {

@@ -13,8 +13,7 @@ export function createCommandList(connection: Connection) {
       // A later prompt goes to the model first.
       if (told.has(session.id)) await new Promise((resolve) => setImmediate(resolve));
       const custom = await core.palette.custom(session.cwd);
-      const rows = new Map([...core.palette.commands, ...custom].map((row) => [row.name, row]));
-      const update = commandsUpdate([...rows.values()]);
+      const update = commandsUpdate([...core.palette.commands, ...custom]);
       const text = JSON.stringify(update);
       const now = texts.get(text) ?? text;
       texts.set(now, now);

@@ -1,5 +1,5 @@
 /** list_files: the files of a directory and everything below, as git would see them. */
-import { lstat, opendir, readFile } from "node:fs/promises";
+import { lstat, opendir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { IgnoreRules, Pacer } from "@chimera/snapshot-store/files";
 import * as v from "valibot";
@@ -50,14 +50,14 @@ export function fileFilter(glob: string | undefined): (path: string) => boolean 
 }
 
 const NEVER = new Set([".git", ".hg", ".svn", "node_modules"]);
-const MAX_IGNORE_BYTES = 1024 * 1024;
 /** Entries that are read, and sorted, at once. */
 const BATCH = 2048;
 
 /** Walks a directory without what `.gitignore` leaves out, following no links; paths relative to `root`, by name. */
 export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<string> {
-  const { createPacer, rulesBelow } = await import("@chimera/snapshot-store/files");
-  yield* visit(root, { root, pacer: createPacer(signal), rulesBelow, signal }, { ignores: () => false });
+  const { createPacer, readIgnoreFile, rulesBelow } = await import("@chimera/snapshot-store/files");
+  const tour = { root, pacer: createPacer(signal), readIgnoreFile, rulesBelow, signal };
+  yield* visit(root, tour, { ignores: () => false });
 }
 
 // --- internal ---
@@ -65,6 +65,7 @@ export async function* walk(root: string, signal: AbortSignal): AsyncGenerator<s
 interface Tour {
   readonly root: string;
   readonly pacer: Pacer;
+  readonly readIgnoreFile: (path: string) => string;
   readonly rulesBelow: (parent: IgnoreRules, directory: string, text: string) => IgnoreRules;
   readonly signal: AbortSignal;
 }
@@ -78,7 +79,7 @@ async function* visit(directory: string, tour: Tour, above: IgnoreRules): AsyncG
   tour.signal.throwIfAborted();
   const entries = await entriesOf(directory, tour);
   const text = entries.some(({ name, kind }) => name === ".gitignore" && kind === "file")
-    ? await ignoreFile(directory)
+    ? tour.readIgnoreFile(join(directory, ".gitignore"))
     : "";
   const rules = tour.rulesBelow(above, slashed(directory), text);
   for (const { name, kind } of entries) {
@@ -140,11 +141,6 @@ async function merge(a: readonly Entry[], b: readonly Entry[], pacer: Pacer): Pr
     if (all.length % BATCH === 0) await pacer.pause();
   }
   return all;
-}
-
-async function ignoreFile(directory: string): Promise<string> {
-  const text = await readFile(join(directory, ".gitignore"), "utf8").catch(() => "");
-  return text.length > MAX_IGNORE_BYTES ? "" : text;
 }
 
 function slashed(path: string): string {

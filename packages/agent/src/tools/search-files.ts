@@ -39,7 +39,8 @@ export async function ripgrepPath(): Promise<string | null> {
 export async function* searchWithRipgrep(binary: string, request: SearchRequest): AsyncGenerator<Match> {
   const { root, signal } = request;
   const isFile = (await stat(root)).isFile();
-  const group = spawnGroup(binary, argumentsFor(request, isFile ? basename(root) : undefined), {
+  const [program, args] = withinMemory(binary, argumentsFor(request, isFile ? basename(root) : undefined));
+  const group = spawnGroup(program, args, {
     cwd: isFile ? dirname(root) : root,
     env: cleanEnvironment(),
   });
@@ -55,13 +56,16 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
   failed.catch(() => {});
   const onAbort = () => group.sweep();
   signal.addEventListener("abort", onAbort, { once: true });
-  let found = false;
+  let found = 0;
+  let given = 0;
   try {
     if (child.pid === undefined) await failed;
     for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream, crlfDelay: Infinity })) {
       const match = parse(line, isFile);
-      found ||= match !== null;
-      if (!match || !(isFile || wanted(match.path))) continue;
+      if (!match) continue;
+      found += 1;
+      if (!isFile && !wanted(match.path)) continue;
+      given += 1;
       yield match;
     }
   } finally {
@@ -70,7 +74,12 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
   }
   signal.throwIfAborted();
   await closed;
-  if (!found && /regex (?:parse )?error/.test(complaint)) {
+  if (complaint.includes("memory allocation")) {
+    // The walk reads no ignore file that is made to be too large. What was found is the beginning of what it finds.
+    for await (const match of searchByWalking(request)) if (given-- <= 0) yield match;
+    return;
+  }
+  if (found === 0 && /regex (?:parse )?error/.test(complaint)) {
     throw new AgentError("bad_pattern", `The pattern cannot be used: ${complaint.trim()}`);
   }
 }
@@ -93,8 +102,17 @@ export async function* searchByWalking(request: SearchRequest): AsyncGenerator<M
 
 // --- internal ---
 
+/** Ripgrep needs a few MiB for any project, but for a hostile ignore file up to fifty times the size of that file. */
+const MOST_KIB = 256 * 1024;
+
+function withinMemory(binary: string, args: string[]): [string, string[]] {
+  if (process.platform === "win32") return [binary, args];
+  return ["/bin/sh", ["-c", `ulimit -v ${MOST_KIB} 2>/dev/null; exec "$0" "$@"`, binary, ...args]];
+}
+
 function argumentsFor({ pattern, ignoreCase }: SearchRequest, file: string | undefined): string[] {
-  const fixed = "--no-config --null --line-number --with-filename --no-heading --color=never --hidden --no-require-git";
+  const fixed =
+    "--no-config --null --line-number --with-filename --no-heading --color=never --hidden --no-require-git --no-mmap";
   return [
     ...fixed.split(" "),
     "--max-columns=1000",

@@ -104,6 +104,10 @@ describe("a script", () => {
     expect(textOf(await takeTurn(options, { settings: { model: `scripted:${file}` } }))).toBe("from a file");
     await writeFile(file, JSON.stringify({ turns: [say("edited")] }));
     expect(textOf(await takeTurn(options, { settings: { model: `scripted:${file}` } }))).toBe("edited");
+    const before = process.resourceUsage().maxRSS;
+    const endless = await takeTurn(options, { settings: { model: "scripted:/dev/zero" } });
+    expect(process.resourceUsage().maxRSS - before).toBeLessThan(100 * 1024);
+    expect(JSON.stringify(endless)).toContain("the script /dev/zero cannot be read");
     const missing = await takeTurn(options, { settings: { model: `scripted:${file}.no` } });
     expect(of(missing, "error")).toMatchObject([
       { name: "script", message: expect.stringContaining("cannot be read") },

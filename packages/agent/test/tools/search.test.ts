@@ -1,4 +1,4 @@
-import { symlink } from "node:fs/promises";
+import { symlink, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createSearchTool, listFilesTool } from "../../src/tools/index.js";
@@ -61,6 +61,15 @@ describe.each([
     expect(output).toContain("[more matches");
   });
 
+  test("an ignore file made to cost memory ignores nothing", async () => {
+    const { run, file } = await bench();
+    await file("a.txt", "needle\n");
+    await file("sub/.gitignore", `${"a".repeat(60)}\n`.repeat(400_000));
+    await file("sub/b.txt", "needle\n");
+    const { output } = await run(searchTool, { pattern: "needle" });
+    expect(output).toBe("a.txt:1:needle\nsub/b.txt:1:needle");
+  });
+
   test("an abort ends it", async () => {
     const { run } = await project();
     await expect(run(searchTool, { pattern: "x" }, { signal: AbortSignal.abort() })).rejects.toThrow();
@@ -85,6 +94,16 @@ describe("list_files", () => {
     const lines = (await run(listFilesTool, {})).output.split("\n");
     expect(lines).toHaveLength(1001);
     expect(lines.at(-1)).toContain("more than 1000 files");
+  });
+
+  test("an ignore file without an end costs nothing", async () => {
+    const { run, file, cwd } = await bench();
+    await file(".gitignore", "a.txt\n");
+    await truncate(join(cwd, ".gitignore"), 450 * 1024 * 1024);
+    await file("a.txt", "");
+    const before = process.resourceUsage().maxRSS;
+    expect((await run(listFilesTool, {})).output).toBe(".gitignore\na.txt");
+    expect(process.resourceUsage().maxRSS - before).toBeLessThan(100 * 1024);
   });
 
   test("a file is not a directory", async () => {

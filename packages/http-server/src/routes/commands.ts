@@ -31,7 +31,7 @@ export function commandRoutes({ deps, openSession }: Parts) {
       const command = (await discover()).find((candidate) => candidate.name === name);
       if (!command) throw new HttpError(404, "command_not_found", "there is no such command", { fields: { name } });
       const rendered = render(command, args, kwargs);
-      const { messageId, durable } = session.prompt({ text: rendered });
+      const { messageId, durable } = session.prompt({ text: rendered, literal: true });
       await durable;
       return c.json({ message_id: messageId, name, rendered } satisfies InvokeCommandReply, 202);
     },

@@ -23,10 +23,10 @@ export function renderCommand(command: CustomCommand, { positional, named }: Com
   for (const [index, value] of positional.entries()) values.set(String(index + 1), value);
   const keys = new Map([...named].map(([key, value]) => [key.toLowerCase(), value]));
   keys.delete("");
-  // The longest placeholder wins: $target2 before $target, $12 before $1.
-  const names = [...values.keys(), ...keys.keys()].sort((a, b) => b.length - a.length).map(escapeRegExp);
+  // The longest name wins, $target2 before $target, and a number is read whole: $10 is never $1 and a zero.
+  const names = ["ARGUMENTS", ...keys.keys()].sort((a, b) => b.length - a.length).map(escapeRegExp);
   let size = command.body.length;
-  return command.body.replace(new RegExp(`\\$(${names.join("|")})`, "gi"), (placeholder, name: string) => {
+  return command.body.replace(new RegExp(`\\$(${names.join("|")}|\\d+)`, "gi"), (placeholder, name: string) => {
     const value = values.get(name) ?? keys.get(name.toLowerCase()) ?? placeholder;
     size += value.length;
     if (size > MAX_CHARS) throw new RangeError(`the prompt of /${command.name} would exceed ${MAX_CHARS} characters`);

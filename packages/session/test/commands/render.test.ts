@@ -18,6 +18,8 @@ describe("rendering", () => {
     ["all: $ARGUMENTS", ["a", "b c"], "all: a b c"],
     ["$12 and $1", Array.from({ length: 12 }, (_, i) => `v${i + 1}`), "v12 and v1"],
     ["$1 $2 $3", ["only"], "only $2 $3"],
+    ["$10, $100 and $1", ["a"], "$10, $100 and a"],
+    ["$01 $0", ["a"], "$01 $0"],
     ["cost: $5", [], "cost: $5"],
     ["no holes", ["x"], "no holes"],
     ["$ARGUMENTS", [], ""],

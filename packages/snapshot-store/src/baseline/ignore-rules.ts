@@ -23,8 +23,8 @@ const MAX_LINES = 20_000;
 const MAX_RULES = 2000;
 const MAX_GLOBSTARS = 2;
 const MAX_DEPTH = 64;
-/** Steps that all rules in force may take together on one name, about ten milliseconds. */
-const MAX_STEPS = 12_000_000;
+/** Steps that all rules in force may take together on one path: some tens of milliseconds. */
+const MAX_STEPS = 3_000_000;
 const LONGEST_NAME = 255;
 
 export function isAlwaysIgnored(name: string): boolean {
@@ -102,10 +102,17 @@ function matcher(text: string, steps: number): { own: Ignore; stepsLeft: number 
   return { own, stepsLeft };
 }
 
-/** Steps on the longest name: where each of its stars ends is tried for every place where the one before may end. */
+/**
+ * Steps on the worst path. Where each star of a name ends is tried for every place where the one before may end; and so is, for
+ * every `**`, the depth at which it ends.
+ */
 function costOf(rule: string): number {
-  const stars = Math.max(...rule.split("/").map((name) => name.replaceAll("**", "*").split("*").length - 1));
-  return Array.from({ length: stars }, (_, at) => LONGEST_NAME / (at + 1)).reduce((cost, each) => cost * each, 1);
+  const names = rule.split("/").map((name) => name.replaceAll("**", "*").split("*").length - 1);
+  return tries(LONGEST_NAME, Math.max(...names)) * tries(MAX_DEPTH, rule.split("**").length - 1);
+}
+
+function tries(places: number, stars: number): number {
+  return Array.from({ length: stars }, (_, at) => places / (at + 1)).reduce((cost, each) => cost * each, 1);
 }
 
 function depthOf(path: string): number {
