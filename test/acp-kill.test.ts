@@ -88,11 +88,19 @@ test("killed in a turn: replay by cursor gives every record that was seen, with 
   expect(second.problems()).toEqual([]);
 });
 
-test("killed in a turn: the command it ran is not left behind", async () => {
+test("killed in a turn: nothing that its command started is left", {
+  tags: ["needs-setsid", "needs-linux"],
+}, async () => {
   const marker = `sleep 4${process.pid % 1000}.5`;
   const editor = editorWith({
     script: {
-      turns: [{ steps: [{ reply: [{ call: "Bash", args: { command: `echo started; ${marker} & ${marker}` } }] }] }],
+      turns: [
+        {
+          steps: [
+            { reply: [{ call: "Bash", args: { command: `echo started; ${marker} & setsid ${marker} & ${marker}` } }] },
+          ],
+        },
+      ],
     },
   });
   const sessionId = await openSession(editor);

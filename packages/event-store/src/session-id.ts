@@ -7,6 +7,9 @@ const TIME_AND_RANDOM = "YYYYMMDDTHHMMSS-xxxxxxxx";
 const SAFE_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?$/;
 const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
+/** The index of the sessions, and what it may be called while it is written. Some file systems know no case. */
+const KEPT_NAME = /^index\.ndjson(?:\.|$)/i;
+
 /** A session id such as `otter-20260425T120300-aaaa1111`: ids of one prefix sort by their time of creation, in UTC. */
 export function makeSessionId(
   prefix: string,
@@ -40,9 +43,9 @@ export function sessionTime(id: string): number {
   return Date.UTC(digits(id, at, 4), month - 1, day, hour, minute, second);
 }
 
-/** True for an id that is a directory name on every platform. At most 128 characters. */
+/** True for an id that is a directory name on every platform, and of no file that a store keeps beside them. At most 128 characters. */
 export function isStorableId(id: unknown): id is string {
-  return typeof id === "string" && SAFE_NAME.test(id) && !WINDOWS_DEVICE.test(id);
+  return typeof id === "string" && SAFE_NAME.test(id) && !WINDOWS_DEVICE.test(id) && !KEPT_NAME.test(id);
 }
 
 /** Refuses an id that could leave its directory or not exist on some platform. */

@@ -2,3 +2,4 @@
 export { type IgnoreRules, readIgnoreFile, rulesBelow } from "./baseline/ignore-rules.js";
 export { unifiedHunks } from "./diff/hunks.js";
 export { createPacer, type Pacer } from "./pacer.js";
+export { draftName, sweepDrafts } from "./workspace/drafts.js";

@@ -1,5 +1,6 @@
 /** What is kept for the undo of one session: its calls run one after another, and nothing is lost when the process dies. */
 import { existsSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Baseline } from "./baseline/baseline.js";
 import type { Run } from "./baseline/run.js";
 import { createBlobs } from "./content/blobs.js";
@@ -14,6 +15,8 @@ import { type Manifest, snapshotOf } from "./turn/manifest.js";
 import { createManifests } from "./turn/manifests.js";
 import type { OpenTurn } from "./turn/open-turn.js";
 import type { Direction, FileOutcome, RecoveryReport, Restore, RestoreOptions, SessionSnapshots } from "./types.js";
+import { sweepDrafts } from "./workspace/drafts.js";
+import { pinBelow } from "./workspace/pinned-dir.js";
 import type { Roots } from "./workspace/roots.js";
 
 export interface SessionDeps {
@@ -62,6 +65,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     const result = await settleRestore(directory, place, recorded);
     const left = manifests.interrupted();
     if (left !== null) {
+      await sweepBeside([...left.before.keys(), ...left.skipped.keys()]);
       for (const [root, startedAt] of left.running) {
         const known = roots.paths.includes(root) && (await resumeCommand(left, root, startedAt));
         if (!known) left.skip(root, "interrupted_command");
@@ -70,6 +74,16 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     }
     ready = true;
     return result;
+  }
+
+  /** A write that was cut short left its draft beside the file. */
+  async function sweepBeside(paths: readonly string[]): Promise<void> {
+    for (const directory of new Set(paths.map((path) => dirname(path)))) {
+      const place = roots.locate(`${directory}/any`);
+      const pinned = place && pinBelow(place.root, place.parts.slice(0, -1));
+      if (pinned === null || pinned === "blocked") continue;
+      await sweepDrafts(pinned.at).finally(pinned.close);
+    }
   }
 
   function resumeCommand(left: OpenTurn, root: string, startedAt: number): Promise<boolean> {

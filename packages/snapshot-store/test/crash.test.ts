@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { draftName } from "../src/files.js";
 import { fiftyFiles } from "./fifty-files.js";
 import { type Fixture, fixture, memory, rewindable } from "./workspace.js";
 
@@ -151,4 +152,17 @@ test("a call that fails on the way: what was restored is taken back, and undo wo
     expect(await f.reopened().undo()).toMatchObject({ conflicts: [] });
     expect(f.tree()).toEqual(turn.old);
   }
+});
+
+test("a kill in the middle of a write: its draft is gone when the session is opened again, and nothing else is", async () => {
+  const f = fixture({}, memory);
+  mkdirSync(join(f.ws, "src"));
+  const kept = { "src/tool.txt": "old", "src/.chimera-notes.tmp": "mine", [`src/${draftName()}`]: "of a live process" };
+  for (const [name, text] of Object.entries(kept)) writeFileSync(join(f.ws, name), text);
+  const { signal } = spawnSync(process.execPath, [child("write.mjs"), f.root, f.ws]);
+  expect(signal).toBe("SIGKILL");
+  const names = () => readdirSync(join(f.ws, "src")).map((name) => `src/${name}`);
+  expect(names()).toHaveLength(4);
+  expect(await f.reopened().settle(async () => false)).toBe(null);
+  expect(names().sort()).toEqual(Object.keys(kept).sort());
 });

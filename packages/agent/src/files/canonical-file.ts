@@ -4,7 +4,7 @@
  * (`/proc/self/fd/N/name` is `openat`); elsewhere the location is checked again after the file was opened.
  */
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, unlink } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AgentError } from "../errors.js";
 import type { ToolImage } from "../tool.js";
@@ -42,6 +42,7 @@ export async function readCanonicalText(path: string, maxBytes: number): Promise
 
 /** Replaces the file in one step, keeping mode and owner; missing directories are made. */
 export async function writeCanonical(path: string, text: string): Promise<void> {
+  const { draftName, sweepDrafts } = await import("@chimera/snapshot-store/files");
   await inDirectory(dirname(path), async (at) => {
     const target = at(basename(path));
     const present = await statIfPresent(target);
@@ -57,7 +58,7 @@ export async function writeCanonical(path: string, text: string): Promise<void> 
       if (present?.nlink !== 1 || !["EACCES", "EPERM", "EBUSY"].includes(codeOf(error))) throw error;
       await overwrite(target, text);
     }
-    await sweepDrafts(dirname(path), at);
+    if (isFirstIn(dirname(path))) await sweepDrafts(at);
   });
 }
 
@@ -123,20 +124,12 @@ function* piecesOf(text: string): Generator<string> {
   }
 }
 
-/** A name in the target's directory that tells whose it is. */
-function draftName(): string {
-  return `.chimera-${process.pid}-${crypto.randomUUID()}.tmp`;
-}
-
-/** Removes drafts of killed processes, once per directory; a pid may be another's, so only those over a minute old. */
-async function sweepDrafts(directory: string, at: (name: string) => string): Promise<void> {
-  if (swept.has(directory)) return;
+/** Whether this process has not written into the directory before: others may have been killed there. */
+function isFirstIn(directory: string): boolean {
+  if (swept.has(directory)) return false;
   if (swept.size >= REMEMBERED) swept.clear();
   swept.add(directory);
-  for (const name of await readdir(at(".")).catch(() => [])) {
-    const pid = DRAFT.exec(name)?.[1];
-    if (pid !== undefined && !isRunning(Number(pid))) await removeStale(at(name)).catch(() => {});
-  }
+  return true;
 }
 
 /** Hands over the content chunk by chunk; each is the receiver's to keep. */
@@ -257,20 +250,5 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "";
 }
 
-const DRAFT = /^\.chimera-(\d+)-[0-9a-f-]{36}\.tmp$/;
-const STALE_MS = 60_000;
 const REMEMBERED = 1000;
 const swept = new Set<string>();
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
-  }
-}
-
-async function removeStale(path: string): Promise<void> {
-  const { mtimeMs } = await lstat(path);
-  if (Date.now() - mtimeMs > STALE_MS) await unlink(path);
-}

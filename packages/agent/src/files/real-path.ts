@@ -2,6 +2,7 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Workspace } from "@chimera/acp-schema/agent";
+import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 
 export type Roots = Pick<Workspace, "cwd" | "directories">;
@@ -39,6 +40,13 @@ function refuseMalformed(input: string): void {
   if (input.includes("\0")) throw new AgentError("path_invalid", "The path holds a NUL character.");
   if (/^~(?:[^/\\]*[/\\]|$)/.test(input)) {
     throw new AgentError("path_invalid", `"~" is not expanded: give a path in the workspace or an absolute one.`);
+  }
+  // A URL taken for a path would name a directory such as "file:" in the workspace.
+  if (/^(?:[a-z][a-z0-9+.-]+:[/\\]{2}|file:)/i.test(input)) {
+    throw new AgentError(
+      "path_invalid",
+      `${startOf(input, 200)} is a URL: give a path in the workspace or an absolute one.`,
+    );
   }
   if (Buffer.byteLength(input) > MAX_PATH || input.split(/[/\\]/).some((name) => Buffer.byteLength(name) > MAX_NAME)) {
     throw new AgentError("path_invalid", "The path is too long.");

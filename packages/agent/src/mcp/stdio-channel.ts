@@ -41,7 +41,10 @@ export function openStdioChannel(
     child.once("close", () => resolve());
     child.once("error", () => resolve());
   });
-  void gone.then(() => bounds?.release?.());
+  void gone.then(() => {
+    bounds?.release?.();
+    return group.reap();
+  });
   child.once("error", (error) => close(`it could not be started: ${error.message}`));
   child.once("close", (code, signal) => close(`it ended with ${signal ?? `exit code ${code}`}`));
   child.stdin?.on("error", () => {});

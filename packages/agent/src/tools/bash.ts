@@ -111,7 +111,7 @@ async function supervise(
   const stderr = collect(group, "stderr", context);
   const ending = await waitFor(group, timeoutS * 1000, context.signal);
   if (typeof ending === "string") await group.end();
-  else group.sweep();
+  else await group.reap();
   await drained(group);
   if (ending instanceof Error) return failure(`The command could not be started: ${ending.message}`);
   const errors = stderr();

@@ -81,6 +81,27 @@ describe("Bash", () => {
     await expect.poll(() => alive(Number(output)), soon).toBe(false);
   });
 
+  const leaving: [what: string, command: string, tags: string[]][] = [
+    ["in a session of its own", "setsid sleep 60 >/dev/null 2>&1 & echo $!", ["needs-setsid", "needs-linux"]],
+    ["in a second session, from a program that goes", "(setsid sh -c 'sleep 60 & echo $!' 2>&1); :", ["needs-setsid"]],
+    [
+      "that a program of its own kind detached",
+      `'${process.execPath}' -e 'const c = require("child_process").spawn("sleep", ["60"], { detached: true, stdio: "ignore" }); console.log(c.pid); c.unref()'`,
+      ["needs-linux"],
+    ],
+  ];
+  for (const [what, command, tags] of leaving) {
+    test(`what it leaves ${what} ends with it, and nothing else does`, { tags }, async () => {
+      const other = spawn("sleep", ["60"], { stdio: "ignore", detached: true });
+      onTestFinished(() => void other.kill("SIGKILL"));
+      const { run } = await bench();
+      const { output } = await run(bashTool, { command });
+      expect(Number(output)).toBeGreaterThan(1);
+      await expect.poll(() => alive(Number(output)), soon).toBe(false);
+      expect(await alive(other.pid as number)).toBe(true);
+    });
+  }
+
   const aborted: [what: string, command: string, tags: string[]][] = [
     ["a child that ignores SIGTERM", `trap '' TERM; echo $$; sleep 60 & echo $!; while :; do sleep 0.1; done`, []],
     ["a child in a session of its own", `setsid sleep 60 & echo $!; sleep 60`, ["needs-setsid"]],

@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,9 +16,49 @@ test("the first write into a directory removes what killed processes left there,
     return name;
   };
   const dead = spawnSync(process.execPath, ["--version"]).pid;
+  const now = Date.now() / 1000;
+  const named = (pid: number, place: string) => `.chimera-${pid}-${place}.${crypto.randomUUID()}.tmp`;
   leave(dead);
-  const kept = [leave(process.pid), leave(dead, undefined, Date.now() / 1000), leave(dead, ".chimera-notes.tmp")];
+  // A number of another machine, container or start means nothing here, not even the own one.
+  leave(process.pid, named(process.pid, "0123abcd"));
+  const kept = [
+    leave(process.pid),
+    leave(dead, undefined, now),
+    leave(dead, named(dead, "0123abcd"), now),
+    leave(dead, ".chimera-notes.tmp"),
+  ];
 
   await localWorkspace(cwd).writeText(join(cwd, "a.txt"), "a");
   expect(readdirSync(cwd).sort()).toEqual([...kept, "a.txt"].sort());
+});
+
+test("a process that is killed in a write leaves a draft, which the next write removes at once", {
+  tags: ["needs-linux"],
+}, async () => {
+  const cwd = realpathSync(mkdtempSync(join(tmpdir(), "agent-drafts-")));
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  const tools = new URL("../../dist/tools/index.js", import.meta.url).href;
+  const script = `import { localWorkspace } from ${JSON.stringify(tools)};
+    for (;;) await localWorkspace("/").writeText(process.argv[1] + "/big.txt", "x".repeat(8 << 20));`;
+  const drafts = () => readdirSync(cwd).filter((name) => name.startsWith(".chimera-"));
+  const writer = spawn(process.execPath, ["--input-type=module", "-e", script, cwd], { stdio: "ignore" });
+  const ended = once(writer, "exit");
+  onTestFinished(() => void writer.kill("SIGKILL"));
+  // Stopped in the middle of a write, and killed there.
+  await expect
+    .poll(
+      () => {
+        writer.kill("SIGSTOP");
+        const found = drafts().length;
+        if (found === 0) writer.kill("SIGCONT");
+        return found;
+      },
+      { interval: 1, timeout: 10_000 },
+    )
+    .toBe(1);
+  writer.kill("SIGKILL");
+  await ended;
+  expect(drafts()).toHaveLength(1);
+  await localWorkspace(cwd).writeText(join(cwd, "a.txt"), "a");
+  expect(drafts()).toEqual([]);
 });

@@ -65,6 +65,10 @@ const ESCAPES: readonly (readonly [string, (place: Bench) => string])[] = [
   ["home", () => "~/.ssh/id_rsa"],
   ["another's home", () => "~root/.bashrc"],
   ["home alone", () => "~"],
+  ["a file's URL", ({ outside }) => `file://${outside}/canary`],
+  ["a file's URL with one slash", ({ outside }) => `FILE:${outside}/canary`],
+  ["a URL", () => "https://example.test/x"],
+  ["an editor's URL", () => "vscode-remote://ssh/x"],
   ["NUL", () => "a\0b"],
   ["NUL after an honest name", ({ cwd }) => `${cwd}/plain\0/../../x`],
   ["empty", () => ""],
@@ -140,7 +144,7 @@ describe("what is allowed", () => {
 
   test("unusual names are names", async () => {
     const { run, cwd } = await bench();
-    for (const path of ["…/x", "..x", "a b\n.txt", "é\u0301", "~x", "-rf", "$(id)"]) {
+    for (const path of ["…/x", "..x", "a b\n.txt", "é\u0301", "~x", "-rf", "$(id)", "file", "a:b", "12:30://x"]) {
       expect(await run(writeTool, { path, content: path })).toMatchObject({ success: true });
       expect(await readFile(join(cwd, path), "utf8")).toBe(path);
     }

@@ -108,7 +108,7 @@ export const appendCases: readonly ConformanceCase[] = [
       await refuses("not_found", () => readAll(store, idAt(9)));
       await refuses("not_found", () => store.subscribe(idAt(9), { from: 0 }, () => {}).ended);
       await refuses("exists", () => store.create(ID, {}));
-      for (const bad of ["../up", "", "a/b", ".", "nul", "x".repeat(200), "a\u0000"]) {
+      for (const bad of ["../up", "", "a/b", ".", "nul", "index.ndjson", "x".repeat(200), "a\u0000"]) {
         await refuses("invalid_id", () => store.create(bad, {}));
       }
     },

@@ -3,6 +3,7 @@ import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } f
 import { basename, dirname } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import { STAGE_PREFIX } from "../restore/stage-name.js";
+import { isDraft } from "../workspace/drafts.js";
 import { fsPath } from "../workspace/path-bytes.js";
 
 /** The rules in force in one directory: its own, then those of the directories above. */
@@ -28,7 +29,7 @@ const MAX_STEPS = 3_000_000;
 const LONGEST_NAME = 255;
 
 export function isAlwaysIgnored(name: string): boolean {
-  return ALWAYS_IGNORED.has(name) || name.startsWith(STAGE_PREFIX);
+  return ALWAYS_IGNORED.has(name) || name.startsWith(STAGE_PREFIX) || isDraft(name);
 }
 
 /** The text of a directory's `.gitignore`; empty when there is none. A link is not followed, as in git. */

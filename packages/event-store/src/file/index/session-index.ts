@@ -73,7 +73,7 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
   let changed = 0;
   const names = createDirectoryView(directory, () =>
     readdirSync(directory, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && entry.name !== INDEX_NAME && isStorableId(entry.name))
+      .filter((entry) => entry.isDirectory() && isStorableId(entry.name))
       .map((entry) => entry.name),
   );
 
