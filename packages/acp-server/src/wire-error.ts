@@ -1,7 +1,7 @@
 /** Local errors -> JSON-RPC errors, one table per family. The other numbers are the framing's own. */
 import { isStoreError } from "@chimera/event-store";
 import { ErrorCode, type MapError } from "@chimera/ndjson-rpc";
-import { isSessionError, type SessionError, type SessionErrorCode } from "@chimera/session";
+import { isSessionError, namedError, type SessionError, type SessionErrorCode } from "@chimera/session";
 
 /** ACP binds -32000 to "log in first", so it is never used for anything else here. */
 const STANDARD: Partial<Record<SessionErrorCode, number>> = {
@@ -18,29 +18,34 @@ const NATIVE: Partial<Record<SessionErrorCode, number>> = {
 };
 
 /** Standard ACP: an application failure is an internal error with data. */
-export const standardError: MapError = (error) => {
+export const standardError: MapError = (thrown) => {
+  const error = named(thrown);
   const { name, message } = asError(error);
-  const data = isSessionError(error) ? { code: error.code, message, ...sessionOf(error) } : { name, message };
+  const data = isSessionError(error) ? { code: error.code, message, ...aboutOf(error) } : { name, message };
   return { code: numberOf(error, STANDARD) ?? ErrorCode.internalError, message, data };
 };
 
 /** The native dialects: an application failure is -32000 and carries the error, stack too, because stdio is local. */
-export const nativeError: MapError = (error) => {
+export const nativeError: MapError = (thrown) => {
+  const error = named(thrown);
   const { name, message, stack } = asError(error);
-  const data = { name, message, stack, ...(isSessionError(error) && sessionOf(error)) };
+  const data = { name, message, stack, ...(isSessionError(error) && aboutOf(error)) };
   return { code: numberOf(error, NATIVE) ?? -32000, message, data };
 };
 
 // --- internal ---
 
-function numberOf(error: unknown, table: Partial<Record<SessionErrorCode, number>>): number | undefined {
-  if (isSessionError(error)) return table[error.code];
-  // A page cursor, or an id that no session can have.
-  return isStoreError(error) && error.code === "invalid_id" ? ErrorCode.invalidParams : undefined;
+/** A page cursor, or an id that no session can have, stays what it is: a mistake in the parameters. */
+function named(error: unknown): unknown {
+  return isStoreError(error) && error.code === "invalid_id" ? error : namedError(error);
 }
 
-function sessionOf({ sessionId }: SessionError): { sessionId?: string } {
-  return sessionId === undefined ? {} : { sessionId };
+function numberOf(error: unknown, table: Partial<Record<SessionErrorCode, number>>): number | undefined {
+  return isSessionError(error) ? table[error.code] : isStoreError(error) ? ErrorCode.invalidParams : undefined;
+}
+
+function aboutOf({ sessionId, holder }: SessionError): Pick<SessionError, "sessionId" | "holder"> {
+  return { ...(sessionId !== undefined && { sessionId }), ...(holder && { holder }) };
 }
 
 function asError(error: unknown): Error {

@@ -7,6 +7,7 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore, type EventStore, StoreError } from "@chimera/event-store";
 import type { Agent, Turn } from "@chimera/session";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { nativeError, standardError } from "../src/wire-error.js";
 import { connect, everything, makeEngine, saying, standardClient } from "./harness.js";
 
 /** An agent that keeps the turns it was given. */
@@ -579,3 +580,13 @@ interface Page {
   readonly sessions: { readonly sessionId: string }[];
   readonly nextCursor?: string;
 }
+
+test("a disk that fails has a name and says what to do", () => {
+  const io = new StoreError("io", "cannot write /a/path: EIO", { cause: { code: "EIO" } });
+  const data = { code: "storage_failed", message: expect.stringMatching(/^the disk failed \(EIO\): try again/) };
+  expect(standardError(io)).toMatchObject({ code: -32603, data });
+  expect(nativeError(io)).toMatchObject({ code: -32000, message: data.message });
+  const holder = { program: "otter", pid: 7, host: "there", instance: "x", start: null, boot: null, pidns: null };
+  const fenced = new StoreError("fenced", "taken over", { holder });
+  expect(standardError(fenced)).toMatchObject({ data: { code: "session_claimed", holder: { pid: 7, host: "there" } } });
+});

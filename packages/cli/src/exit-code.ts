@@ -18,13 +18,20 @@ const USAGE_CODES: ReadonlySet<SessionErrorCode | ReportErrorCode> = new Set([
 /** Errors of lower packages, by the name they carry. */
 const FAILURES: ReadonlySet<string> = new Set(["StoreError", "SnapshotError", "AgentError"]);
 
+/** What those say of a file is exact and says nothing of what to do. */
+const ADVICE: Readonly<Record<string, string>> = {
+  storage_full: "; free some room there and try again",
+  read_only: "; make that place writable and try again",
+};
+
 /** What a person can do about it, where that is more than what the error says. */
 export function adviceOn(error: unknown, profile: Profile): string {
   if (isSessionError(error) && error.code === "session_claimed")
     return "; it is open there: join it with attach, or end that process";
   if (isCliError(error) && error.code === "unauthorized")
     return `; set ${envName(profile, "SERVER_TOKEN")} to the server's`;
-  return "";
+  const { name, code } = (error ?? {}) as { name?: string; code?: string };
+  return FAILURES.has(name ?? "") ? (ADVICE[code ?? ""] ?? "") : "";
 }
 
 /** Null for what nobody expected: a fault of ours. */

@@ -8,9 +8,13 @@ import { CliError } from "./errors.js";
 
 export type SessionStore = EventStore<SessionEvent, Summary>;
 
-export function openStore({ process }: Invocation): { readonly store: SessionStore; readonly paths: Paths } {
+export function openStore({ profile, process }: Invocation): { readonly store: SessionStore; readonly paths: Paths } {
   const paths = resolvePaths(process.env);
-  const store = createFileStore<SessionEvent, Summary>({ root: paths.root, summaries: sessionSummaries });
+  const store = createFileStore<SessionEvent, Summary>({
+    root: paths.root,
+    program: profile.name,
+    summaries: sessionSummaries,
+  });
   return { paths, store };
 }
 

@@ -8,7 +8,9 @@ export type StoreErrorCode =
   | "claimed"
   | "closed"
   | "storage_full"
+  | "read_only"
   | "io"
+  | "damaged"
   | "unsupported_format"
   | "invalid_id"
   | "invalid_event"
@@ -20,7 +22,7 @@ const BRAND = Symbol.for("@chimera/event-store/error");
 export class StoreError extends Error {
   readonly [BRAND] = true;
   readonly code: StoreErrorCode;
-  /** With `claimed`: who holds the session, when that could be read. */
+  /** With `claimed` and `fenced`: who holds the session, when that could be read. */
   readonly holder?: Holder;
 
   constructor(code: StoreErrorCode, message: string, options?: { cause?: unknown; holder?: Holder }) {
@@ -36,11 +38,18 @@ export function isStoreError(error: unknown): error is StoreError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-const FULL = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+const CODES: Readonly<Record<string, StoreErrorCode>> = {
+  ENOSPC: "storage_full",
+  EDQUOT: "storage_full",
+  EFBIG: "storage_full",
+  EROFS: "read_only",
+  EACCES: "read_only",
+  EPERM: "read_only",
+};
 
 /** Wraps an error of the file system, naming its code; a StoreError passes through. */
 export function storageError(error: unknown, what: string): StoreError {
   if (isStoreError(error)) return error;
   const code = (error as NodeJS.ErrnoException | null)?.code ?? "unknown error";
-  return new StoreError(FULL.has(code) ? "storage_full" : "io", `${what}: ${code}`, { cause: error });
+  return new StoreError(CODES[code] ?? "io", `${what}: ${code}`, { cause: error });
 }

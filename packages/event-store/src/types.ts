@@ -43,6 +43,11 @@ export interface LogWriter<E extends EventBody> {
   /** Aborted once another process is found to have taken over: whoever works for this session stops before it touches a file. */
   readonly lost: AbortSignal;
   /**
+   * Throws `fenced` when another process has taken over. Called before something besides the log is touched: a process that was
+   * frozen may be asked to work before it hears of anything.
+   */
+  requireHeld(): void;
+  /**
    * Numbers the events at once and queues them for the write at the end of this tick; readers get them after it. Returns the
    * entries. Throws StoreError `fenced`, `closed`, or the error of an earlier failed write (`storage_full`, `io`) until one succeeds.
    */

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { crc32 } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createFileStore, type EventBody, type EventStore, type FileStoreOptions, LIMITS } from "../src/index.js";
 import { readLog } from "./read-log.js";
 
@@ -211,6 +211,28 @@ describe("succession", () => {
     await heir.durable();
     expect(await texts(second)).toEqual(["before", "heir"]);
     expect(await texts(openStore())).toEqual(["before", "heir"]);
+  });
+
+  it("stops a frozen writer before it touches anything, and says who has its session now", async () => {
+    const old = await openStore({ program: "otter" }).create(ID, {});
+    old.requireHeld();
+    const second = openStore({ program: "ferret" });
+    await expect(second.open(ID)).rejects.toMatchObject({
+      code: "claimed",
+      message: expect.stringMatching(/ is held by otter, process \d+ on \S+, since 20/),
+      holder: { program: "otter", pid: process.pid },
+    });
+    const now = performance.now();
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now + 31_000);
+    onTestFinished(() => void clock.mockRestore());
+    await second.open(ID);
+    // As in a process that was frozen, no timer ran before this.
+    expect(old.lost.aborted).toBe(false);
+    const fenced = expect.objectContaining({ code: "fenced", holder: expect.objectContaining({ program: "ferret" }) });
+    expect(() => old.requireHeld()).toThrow(fenced);
+    expect(old.lost.aborted).toBe(true);
+    expect(() => old.append([{ type: "note" }])).toThrow(fenced);
+    await expect(old.close()).rejects.toEqual(fenced);
   });
 
   it("takes over at once from a killed process, with all it acknowledged", async () => {

@@ -60,6 +60,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const projects = createProjectRules(config, log);
   const store = createFileStore<SessionEvent, Summary>({
     root: paths.root,
+    program: profile.name,
     summaries: sessionSummaries,
     durability: values.durability,
     onTornTail: (session, where) => log.warn("the log ended in a torn record", { session, where }),
@@ -288,9 +289,9 @@ function createLazySnapshots(root: string, open: () => Promise<SnapshotStore>): 
   const isKept = (id: string) => existsSync(join(root, id));
   return {
     load: store.get,
-    session: (id, workspace) =>
+    session: (id, workspace, requireHeld) =>
       lazySession(
-        async () => (await store.get()).session(id, workspace),
+        async () => (await store.get()).session(id, workspace, requireHeld),
         () => isKept(id),
       ),
     release: (id) => void store.opened().then((opened) => opened?.release(id)),

@@ -118,13 +118,13 @@ that waits for a record which is lost ends as if it had come.
 | 401 | \`unauthorized\` |
 | 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\` |
 | 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\` |
-| 409 | \`session_claimed\` (another process has it), \`turn_running\`, \`already_resolved\`, \`nothing_to_fork\`, \`unsupported_format\` |
+| 409 | \`session_claimed\` (another process has it: \`holder: {program, pid, host, since}\`), \`session_damaged\`, \`turn_running\`, \`already_resolved\`, \`nothing_to_fork\`, \`unsupported_format\`, \`workspace_moved\` |
 | 413 | \`body_too_large\`, \`too_large\` |
 | 415 | \`json_required\` |
 | 429 | \`queue_full\`, \`too_many_refusals\` |
-| 500 | \`internal_error\`, \`storage_failed\`, \`command_invoke_failed\`, \`runs_list_failed\`, \`runs_cost_failed\`, \`write_failed\` |
+| 500 | \`internal_error\`, \`command_invoke_failed\`, \`runs_list_failed\`, \`runs_cost_failed\`, \`write_failed\` |
 | 502 | \`upstream_failed\` |
-| 503 | \`session_closed\` (it was just leaving memory), \`shutting_down\`; both with \`Retry-After\` |
-| 507 | \`storage_full\` |
+| 503 | \`session_closed\` (it was just leaving memory), \`shutting_down\`, \`storage_failed\` (the disk failed), \`too_many_streams\` (event streams have a bound of their own, so that other requests find room); all with \`Retry-After\` |
+| 507 | \`storage_full\`, \`storage_read_only\` |
 `;
 }

@@ -1,6 +1,5 @@
 /** Errors -> status and body, in one table for each kind. Stacks stay in the log; the caller gets an id to ask about. */
-import { isStoreError, type StoreErrorCode } from "@chimera/event-store";
-import { isSessionError, type SessionErrorCode } from "@chimera/session";
+import { isSessionError, namedError, type SessionErrorCode } from "@chimera/session";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AppDeps, AppEnv } from "./deps.js";
@@ -38,25 +37,19 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   session_not_found: 404,
   session_claimed: 409,
   session_closed: 503,
+  session_damaged: 409,
   turn_running: 409,
   queue_full: 429,
   permission_not_found: 404,
   already_resolved: 409,
   invalid_setting: 400,
+  too_large: 413,
   nothing_to_fork: 409,
+  unsupported_format: 409,
+  workspace_moved: 409,
   storage_full: 507,
-  storage_failed: 500,
-};
-
-/** What the store throws past the core, by the caller's names for it; its own words may name files. */
-const STORE_ERRORS: Readonly<Partial<Record<StoreErrorCode, readonly [ContentfulStatusCode, string, string]>>> = {
-  not_found: [404, "session_not_found", "there is no such session"],
-  invalid_id: [404, "session_not_found", "there is no such session"],
-  claimed: [409, "session_claimed", "another process has this session"],
-  unsupported_format: [409, "unsupported_format", "this session was written by a newer version"],
-  too_large: [413, "too_large", "this is more than a record may hold"],
-  storage_full: [507, "storage_full", "the disk is full"],
-  closed: [503, "shutting_down", "the server is on its way down"],
+  storage_read_only: 507,
+  storage_failed: 503,
 };
 
 export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["log"]): Response {
@@ -67,7 +60,8 @@ export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["
     return c.json({ error: "internal_error", request_id }, 500);
   }
   const { status, code, message, fields } = told;
-  if (status === 500 && isHttpError(error)) logFailure(error.cause ?? error, c, log, request_id);
+  const isOurs = isHttpError(error) ? status === 500 : status >= 503;
+  if (isOurs) logFailure((error as Error).cause ?? error, c, log, request_id);
   // What is on its way out of memory is back, or gone for good, in a moment.
   if (status === 503) c.header("Retry-After", String(LIMITS.retryAfterSeconds));
   return c.json({ error: code, message, ...fields, request_id }, status);
@@ -85,9 +79,10 @@ type Answer = Pick<HttpError, "status" | "code" | "message"> & Partial<Pick<Http
 
 function answerTo(error: unknown): Answer | null {
   if (isHttpError(error)) return error;
-  if (isSessionError(error)) return { status: SESSION_STATUS[error.code], code: error.code, message: error.message };
-  const known = isStoreError(error) ? STORE_ERRORS[error.code] : undefined;
-  return known ? { status: known[0], code: known[1], message: known[2] } : null;
+  const named = namedError(error);
+  if (!isSessionError(named)) return null;
+  const { code, message, holder } = named;
+  return { status: SESSION_STATUS[code], code, message, ...(holder && { fields: { holder } }) };
 }
 
 function newRequestId(): string {

@@ -49,7 +49,12 @@ export function createRunFold(id: string, program: string): RunFold {
 }
 
 /** A new run as it goes: its events as they happen, until its turn has ended or the peer has gone. */
-export function streamRun(c: Context<AppEnv>, id: string, deps: Pick<AppDeps, "name" | "log" | "sessions">): Response {
+export function streamRun(
+  c: Context<AppEnv>,
+  id: string,
+  deps: Pick<AppDeps, "name" | "log" | "sessions">,
+  onGone: () => void,
+): Response {
   const sink = openSink(c);
   const stop = new AbortController();
   const fold = createRunFold(id, deps.name);
@@ -63,7 +68,10 @@ export function streamRun(c: Context<AppEnv>, id: string, deps: Pick<AppDeps, "n
     if (text !== "") await sink.write(Buffer.from(text));
     if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
   });
-  void sink.gone.then(() => stop.abort());
+  void sink.gone.then(() => {
+    stop.abort();
+    onGone();
+  });
   void subscription.ended
     .catch((error: unknown) => deps.log?.("stream failed", { session: id, error: String(error) }))
     .finally(() => sink.end());

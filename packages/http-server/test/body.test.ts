@@ -1,4 +1,6 @@
-import { expect, test } from "vitest";
+import { StoreError } from "@chimera/event-store";
+import { SnapshotError } from "@chimera/snapshot-store";
+import { expect, test, vi } from "vitest";
 import { LIMITS } from "../src/index.js";
 import { eventually, MASTER, newSession, sendRaw, serve } from "./fixture.js";
 import { expectError } from "./shape.js";
@@ -100,6 +102,32 @@ test("a failure of our own tells the caller an id and the log the rest", async (
   expect(served.logged.join()).toContain("secret detail");
   expect(served.logged.join()).toContain(answer.body.request_id);
 });
+
+test.each([
+  ["storage_full", 507, "storage_full", /free some/],
+  ["read_only", 507, "storage_read_only", /make it writable/],
+  ["io", 503, "storage_failed", /try again/],
+  ["fenced", 409, "session_claimed", /is open in otter, process 7 on there/],
+  ["damaged", 409, "session_damaged", /its log is gone/],
+] as const)(
+  "a store that fails with %s is answered %i %s, with what to do and without names of files",
+  async (code, status, error, says) => {
+    const served = await serve();
+    const holder = { program: "otter", pid: 7, host: "there", instance: "x", start: null, boot: null, pidns: null };
+    const failure = new StoreError(code, code === "damaged" ? "its log is gone" : "/a/secret/path", { holder });
+    const { id } = await served.sessions.create({ cwd: served.cwd });
+    vi.spyOn(served.store, "list").mockRejectedValue(failure);
+    const answer = await served.call("GET", "/sessions");
+    expectError(answer, status, error);
+    expect(answer.body.message).toMatch(says);
+    expect(answer.text).not.toContain("secret");
+    if (status === 503) expect(answer.headers.get("retry-after")).toBe("1");
+    if (code === "fenced") expect(answer.body.holder).toEqual({ program: "otter", pid: 7, host: "there" });
+    const broken = new SnapshotError("read_only", "/a/secret/path");
+    vi.spyOn(served.sessions.find(id)!, "undo").mockRejectedValue(broken);
+    expectError(await served.call("POST", `/sessions/${id}/undo`, { body: {} }), 507, "storage_read_only");
+  },
+);
 
 test("a peer that leaves in the middle of its body is no failure of ours", async () => {
   const served = await serve();

@@ -1,10 +1,12 @@
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { Agent, get } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { EndData, sessionStream } from "@chimera/acp-schema/http";
 import * as v from "valibot";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { LIMITS } from "../src/index.js";
 import { eventually, type Frame, MASTER, newSession, openStream, runTurn, scratch, sendRaw, serve } from "./fixture.js";
 
 const ids = (frames: readonly Frame[]) => frames.flatMap((frame) => frame.id ?? []);
@@ -343,4 +345,36 @@ test("a stream whose log cannot be read any more ends, and the server's log says
   await stream.ended;
   expect(stream.raw()).toBe("");
   expect(broken.logged.join()).toContain("/secret/path is gone");
+});
+
+test("readers beyond the bound are asked to come back, and a cancel still finds room", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "wait" } });
+  const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
+  onTestFinished(() => agent.destroy());
+  const headers = { authorization: `Bearer ${MASTER}` };
+  const readers = Array.from(
+    { length: LIMITS.connections + 20 },
+    () =>
+      new Promise<{ status: number | undefined; retryAfter: string | undefined }>((resolve, reject) => {
+        const asked = get(`${served.url}/sessions/${id}/events`, { agent, headers }, (response) => {
+          response.on("error", () => {}).resume();
+          resolve({ status: response.statusCode, retryAfter: response.headers["retry-after"] });
+        });
+        asked.on("error", reject);
+      }),
+  );
+  const answers = await Promise.all(readers);
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(LIMITS.streams);
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(refused).toEqual(refused.map(() => ({ status: 503, retryAfter: "1" })));
+  const late = await served.call("GET", `/sessions/${id}/events`);
+  expect(late.body).toMatchObject({ error: "too_many_streams", message: expect.stringContaining("try again") });
+  expect((await served.call("GET", "/health")).status).toBe(200);
+  expect((await served.call("POST", `/sessions/${id}/cancel`)).status).toBe(204);
+  await served.sessions.find(id)!.idle();
+  // Places come free again.
+  agent.destroy();
+  await eventually(async () => (await openStream(served, `/sessions/${id}/events`)).response.status === 200);
 });

@@ -105,7 +105,9 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
       throw new SessionError("turn_running", `cannot ${direction} while a turn runs; cancel it or wait for it`);
     return queue.alone(async () => {
       journal.requireSound();
-      return parts.rewind(direction, options);
+      return parts.rewind(direction, options).catch((error) => {
+        throw namedError(error, view.id);
+      });
     });
   };
   return {
@@ -190,8 +192,16 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
         journal.recorder.write({ type: "notice", metadata: { level: "warning", text } }, place);
       },
       watch: {
-        willWrite: async (path) => snapshots?.willWrite(path),
-        willRun: async () => (await snapshots?.willRun({ signal: signal() })) ?? (async () => {}),
+        // Last, because what comes before it takes time: a process that has lost its session touches nothing.
+        async willWrite(path) {
+          await snapshots?.willWrite(path);
+          writer.requireHeld();
+        },
+        async willRun() {
+          const ended = (await snapshots?.willRun({ signal: signal() })) ?? (async () => {});
+          writer.requireHeld();
+          return ended;
+        },
       },
     }),
   };

@@ -1,17 +1,23 @@
 /** Everything this package throws. Transports map the code to their own numbers. */
-import { isStoreError, type StoreErrorCode } from "@chimera/event-store";
+import { describeHolder, type Holder, isStoreError, type StoreErrorCode } from "@chimera/event-store";
+import type { SnapshotError, SnapshotErrorCode } from "@chimera/snapshot-store";
 
 export type SessionErrorCode =
   | "session_not_found"
   | "session_claimed"
   | "session_closed"
+  | "session_damaged"
   | "turn_running"
   | "queue_full"
   | "permission_not_found"
   | "already_resolved"
   | "invalid_setting"
+  | "too_large"
   | "nothing_to_fork"
+  | "unsupported_format"
+  | "workspace_moved"
   | "storage_full"
+  | "storage_read_only"
   | "storage_failed";
 
 const BRAND = Symbol.for("@chimera/session/error");
@@ -21,12 +27,19 @@ export class SessionError extends Error {
   readonly code: SessionErrorCode;
   /** The session it is about, where the caller may not know. */
   readonly sessionId?: string;
+  /** With `session_claimed`: who has the session, when that could be read. */
+  readonly holder?: Pick<Holder, "program" | "pid" | "host" | "since">;
 
-  constructor(code: SessionErrorCode, message: string, options?: { cause?: unknown; sessionId?: string }) {
+  constructor(code: SessionErrorCode, message: string, options: { cause?: unknown; sessionId?: string } = {}) {
     super(message, options);
     this.name = "SessionError";
     this.code = code;
-    if (options?.sessionId !== undefined) this.sessionId = options.sessionId;
+    if (options.sessionId !== undefined) this.sessionId = options.sessionId;
+    const holder = isStoreError(options.cause) ? options.cause.holder : undefined;
+    if (holder !== undefined) {
+      const { program, pid, host, since } = holder;
+      this.holder = { ...(program && { program }), pid, host, ...(since && { since }) };
+    }
   }
 }
 
@@ -35,23 +48,74 @@ export function isSessionError(error: unknown): error is SessionError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-/** What a store throws, as the session's own error; other errors pass through. */
-export function namedError(error: unknown, sessionId: string): unknown {
-  if (!isStoreError(error)) return error;
-  const code = CODES[error.code] ?? "storage_failed";
-  const message = code === "session_not_found" ? `there is no session ${sessionId}` : error.message;
-  return new SessionError(code, message, { cause: error, sessionId });
+/**
+ * What the stores of logs and of snapshots throw, as the session's own error, which says what to do and names no file; other errors
+ * pass through.
+ */
+export function namedError(error: unknown, sessionId?: string): unknown {
+  const row = isStoreError(error) ? STORE[error.code] : isSnapshotError(error) ? SNAPSHOTS[error.code] : undefined;
+  if (row === undefined) return error;
+  const [code, says] = row;
+  const options = { cause: error, ...(sessionId !== undefined && { sessionId }) };
+  return new SessionError(code, says?.(error as StoreFailure, sessionId) ?? (error as Error).message, options);
 }
 
 // --- internal ---
 
-const CODES: Partial<Record<StoreErrorCode, SessionErrorCode>> = {
-  storage_full: "storage_full",
-  claimed: "session_claimed",
-  fenced: "session_claimed",
-  closed: "session_closed",
-  not_found: "session_not_found",
-  invalid_id: "session_not_found",
-  invalid_event: "invalid_setting",
-  too_large: "invalid_setting",
+type StoreFailure = Error & { readonly holder?: Holder };
+type Row = readonly [SessionErrorCode, ((error: StoreFailure, id?: string) => string)?];
+
+/** Not `isSnapshotError` of the package, which is loaded with the first turn. */
+function isSnapshotError(error: unknown): error is SnapshotError {
+  return error instanceof Error && error.name === "SnapshotError";
+}
+
+/** What the system called the failure. */
+function reasonOf({ cause }: StoreFailure): string {
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  return typeof code === "string" ? ` (${code})` : "";
+}
+
+const missing: Row = ["session_not_found", (_, id) => (id ? `there is no session ${id}` : "there is no such session")];
+const full: Row = [
+  "storage_full",
+  (error) => `the disk is full${reasonOf(error)}: nothing more is kept until there is room; free some and try again`,
+];
+const readOnly: Row = [
+  "storage_read_only",
+  (error) => `the disk cannot be written${reasonOf(error)}: make it writable and try again; reading goes on meanwhile`,
+];
+const failed: Row = [
+  "storage_failed",
+  (error) => `the disk failed${reasonOf(error)}: try again; if it stays, the server's log says where`,
+];
+const newer: Row = ["unsupported_format", () => "a newer version wrote this: open it with that version"];
+const claimed: Row = [
+  "session_claimed",
+  ({ holder }, id) => `${id ? `session ${id}` : "this session"} is open in ${describeHolder(holder)}`,
+];
+
+const STORE: Partial<Record<StoreErrorCode, Row>> = {
+  not_found: missing,
+  invalid_id: missing,
+  claimed,
+  fenced: claimed,
+  closed: ["session_closed"],
+  damaged: ["session_damaged"],
+  storage_full: full,
+  read_only: readOnly,
+  io: failed,
+  unsupported_format: newer,
+  invalid_event: ["invalid_setting"],
+  too_large: ["too_large"],
+};
+
+const SNAPSHOTS: Partial<Record<SnapshotErrorCode, Row>> = {
+  turn_running: ["turn_running"],
+  bad_manifest: ["session_damaged", () => "what undo needs is damaged: these turns cannot be undone"],
+  unsupported_format: newer,
+  workspace_moved: ["workspace_moved"],
+  storage_full: full,
+  read_only: readOnly,
+  io: failed,
 };

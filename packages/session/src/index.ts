@@ -11,7 +11,7 @@ export type {
   Workspace,
 } from "@chimera/acp-schema/agent";
 export { createSessions } from "./create-sessions.js";
-export { isSessionError, SessionError, type SessionErrorCode } from "./errors.js";
+export { isSessionError, namedError, SessionError, type SessionErrorCode } from "./errors.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { foldLog, type SessionLogs } from "./logs.js";
 export { recoverRestores } from "./recover.js";

@@ -73,7 +73,8 @@ export function createHouse(deps: SessionsDeps): House {
     clock,
     randomHex,
     sessions: null,
-    snapshotsOf: ({ writer, cwd, directories }) => deps.snapshots?.session(writer.id, { cwd, directories }) ?? null,
+    snapshotsOf: ({ writer, cwd, directories }) =>
+      deps.snapshots?.session(writer.id, { cwd, directories }, writer.requireHeld) ?? null,
     open(store, birth, snapshots = house.snapshotsOf(birth)) {
       const { id } = birth.writer;
       const session = createSession(
@@ -98,7 +99,7 @@ export function createHouse(deps: SessionsDeps): House {
       loaded.add(session);
       deps.onLoad?.(session);
       // Another process took the log over: from here on the session is loaded there.
-      const leave = async () => (loaded.find(id) === session ? loaded.unload(id, "shutdown") : undefined);
+      const leave = async () => (loaded.find(id) === session ? loaded.unload(id, "lost") : undefined);
       birth.writer.lost.addEventListener("abort", () => {
         loaded.inLane(id, leave).catch((error) => onError(error, id));
       });

@@ -30,11 +30,12 @@ export interface Loaded {
 
 export interface Watcher {
   loaded(): void;
-  /** @param lastSeq the number of its last record. */
-  unloaded(lastSeq: number): void;
+  /** @param lastSeq the number of its last record; null when another process took the session over and goes on writing. */
+  unloaded(lastSeq: number | null): void;
 }
 
-export type Unloading = "close" | "eviction" | "shutdown";
+/** `lost`: another process has it now. */
+export type Unloading = "close" | "eviction" | "shutdown" | "lost";
 
 export function createLoaded(deps: {
   /** Seconds; 0 keeps sessions loaded. */
@@ -64,7 +65,7 @@ export function createLoaded(deps: {
       if (how === "eviction") remember(evicted, id, session.lastSeq);
     } finally {
       clients.sweep(id);
-      for (const watcher of watchers.of(id)) watcher.unloaded(session.lastSeq);
+      for (const watcher of watchers.of(id)) watcher.unloaded(how === "lost" ? null : session.lastSeq);
       await deps.release(session);
     }
   };

@@ -44,13 +44,16 @@ export async function recoverRestores(
   onRecovered: (report: RecoveryReport) => void,
 ): Promise<void> {
   for (const { sessionId, workspace, touchedMs } of snapshots.unfinished()) {
-    const settle = async (recorded: (direction: Direction, after: number) => Promise<boolean>) => {
-      await settleFiles(snapshots.session(sessionId, workspace), recorded, onRecovered);
+    const settle = async (
+      recorded: (direction: Direction, after: number) => Promise<boolean>,
+      requireHeld?: () => void,
+    ) => {
+      await settleFiles(snapshots.session(sessionId, workspace, requireHeld), recorded, onRecovered);
       snapshots.release(sessionId);
     };
     try {
       const writer = await store.open(sessionId);
-      await settle(isRecorded(store, sessionId)).finally(() => writer.close());
+      await settle(isRecorded(store, sessionId), writer.requireHeld).finally(() => writer.close());
     } catch (error) {
       const code = isStoreError(error) ? error.code : null;
       // Another process has the session open, and may be at its undo right now.

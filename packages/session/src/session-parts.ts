@@ -102,7 +102,8 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
   const summary = () =>
     summarize({ ...birth, id: writer.id, model: settings().model }, journal.conversation, life.endedAt);
   const saver = createSummarySaver(async (options) => {
-    if (!birth.persistent) return;
+    // A process that took the session over writes its own.
+    if (!birth.persistent || writer.lost.aborted) return;
     try {
       await deps.store.writeSummary(writer.id, summary(), options);
     } catch (error) {

@@ -5,9 +5,9 @@ import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore } from "@chimera/event-store";
 import { createSnapshotStore } from "@chimera/snapshot-store";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Agent, Session } from "../src/index.js";
-import { makeSessions, recordsOf, runPrompt, until } from "./fixture.js";
+import { makeSessions, recordsOf, runPrompt, typesOf, until, untilHeard } from "./fixture.js";
 
 /**
  * Writes its prompt into the file of its turn; a prompt `stop` waits to be cancelled before its first step, and `silent` after
@@ -31,13 +31,13 @@ const writing: Agent = async function* ({ prompt, number }, { workspace, signal 
 };
 
 /** A workspace and an engine that can be restarted over the same disk. */
-async function open() {
+async function open(agent: Agent = writing) {
   const root = mkdtempSync(join(tmpdir(), "session-undo-"));
   const cwd = mkdtempSync(join(tmpdir(), "session-work-"));
   const starts: (() => Promise<void>)[] = [];
   const start = () => {
     const store = createFileStore<SessionEvent, Summary>({ root });
-    const sessions = makeSessions(writing, {
+    const sessions = makeSessions(agent, {
       store,
       snapshots: createSnapshotStore({ root: join(root, "snapshots") }),
       disk: {
@@ -301,5 +301,66 @@ describe("a fork", () => {
     expect([child.settings.model, child.mode, said(child.conversation)]).toEqual(["another", "auto", ["one"]]);
     await expect(sessions.fork(session.id, { turn: 7 })).rejects.toMatchObject({ code: "nothing_to_fork" });
     session.cancel();
+  });
+});
+
+/** As if this process had been frozen for 31 s, and no timer had run since. */
+function thaw(): void {
+  const now = performance.now();
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now + 31_000);
+  onTestFinished(() => void clock.mockRestore());
+}
+
+describe("a process that was frozen while another took its session over", () => {
+  test("undoes nothing, writes nothing, names the holder, and shows what that one does", async () => {
+    const { sessions, session, cwd, start } = await open();
+    await runPrompt(sessions, session.id, "mine");
+    const seen: string[] = [];
+    sessions.logs.follow(session.id, { from: 0, sleeps: true }, (batch) => {
+      seen.push(...typesOf(batch));
+    });
+    const heir = start().sessions;
+    await expect(heir.load(session.id)).rejects.toMatchObject({ code: "session_claimed" });
+    thaw();
+    await runPrompt(heir, session.id, "theirs");
+    await heir.load(session.id).then((theirs) => theirs.setTitle("theirs"));
+
+    const refused = {
+      code: "session_claimed",
+      holder: { pid: process.pid },
+      message: expect.stringMatching(/is open in/),
+    };
+    await expect(session.undo()).rejects.toMatchObject(refused);
+    expect(readFileSync(join(cwd, "0.txt"), "utf8")).toBe("mine");
+    await until(() => sessions.find(session.id) === undefined);
+    expect((await sessions.store.readSummary(session.id))?.title).toBe("theirs");
+    await until(() => seen.filter((type) => type === "agent_result").length === 2);
+    const before = seen.length;
+    await heir.load(session.id).then((theirs) => theirs.undo());
+    await until(() => seen.slice(before).includes("undo"));
+    expect(existsSync(join(cwd, "1.txt"))).toBe(false);
+  });
+
+  test("stops a turn before it writes a file, and keeps no snapshot of it", async () => {
+    let go = () => {};
+    const asked = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const waiting: Agent = async function* (turn, context) {
+      yield { type: "text_delta", metadata: { text: "about to write" } };
+      await asked;
+      yield* writing(turn, context);
+    };
+    const { sessions, session, cwd, start } = await open(waiting);
+    session.prompt({ text: "mine" });
+    await untilHeard(session);
+    const heir = start().sessions;
+    await heir.load(session.id).catch(() => {});
+    thaw();
+    await heir.load(session.id);
+    go();
+    await until(() => sessions.find(session.id) === undefined);
+    expect(existsSync(join(cwd, "0.txt"))).toBe(false);
+    expect(typesOf(await recordsOf(heir, session.id)).filter((type) => type === "agent_result")).toHaveLength(1);
   });
 });

@@ -8,6 +8,7 @@ export type SnapshotErrorCode =
   | "unsupported_format"
   | "workspace_moved"
   | "storage_full"
+  | "read_only"
   | "io";
 
 const BRAND = Symbol.for("@chimera/snapshot-store/error");
@@ -28,10 +29,16 @@ export function isSnapshotError(error: unknown): error is SnapshotError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
+const CODES: Readonly<Record<string, SnapshotErrorCode>> = {
+  ENOSPC: "storage_full",
+  EDQUOT: "storage_full",
+  EROFS: "read_only",
+};
+
 /** Wraps what the file system threw; a SnapshotError passes through. */
 export function toSnapshotError(error: unknown, doing: string): SnapshotError {
   if (isSnapshotError(error)) return error;
-  const code = errnoOf(error) === "ENOSPC" || errnoOf(error) === "EDQUOT" ? "storage_full" : "io";
+  const code = CODES[errnoOf(error) ?? ""] ?? "io";
   const detail = error instanceof Error ? error.message : String(error);
   return new SnapshotError(code, `${doing}: ${detail}`, { cause: error });
 }

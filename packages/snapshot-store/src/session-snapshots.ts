@@ -26,13 +26,15 @@ export interface SessionDeps {
   readonly limits: SnapshotLimits;
   readonly clock: () => number;
   baseline(root: string): Baseline;
+  /** Throws when another process has the session now. */
+  requireHeld(): void;
 }
 
 export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
-  const { sessionId, directory, roots, limits, clock } = deps;
+  const { sessionId, directory, roots, limits, clock, requireHeld } = deps;
   const blobs = createBlobs(`${directory}/blobs`);
   const manifests = createManifests(directory, blobs, roots, limits);
-  const place: Workplace = { roots, blobs, fileBytes: limits.fileBytes };
+  const place: Workplace = { roots, blobs, fileBytes: limits.fileBytes, requireHeld };
   const context: CaptureContext = { roots, blobs, limits, baseline: deps.baseline };
   /** Commands in progress of this session: how to end each. */
   const commands = new Map<() => Promise<void>, ReadonlyMap<Run, Baseline>>();
@@ -46,6 +48,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
 
   function serial<T>(doing: string, work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
     const result = queue.then(work).catch((error: unknown) => {
+      requireHeld();
       throw signal?.aborted ? signal.reason : toSnapshotError(error, doing);
     });
     queue = result.catch(() => {});
@@ -54,6 +57,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
 
   function enqueue<T>(doing: string, work: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
     const repaired = async () => {
+      requireHeld();
       if (!ready) await takeUp();
       return work();
     };

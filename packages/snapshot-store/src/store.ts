@@ -29,10 +29,11 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
   }
 
   return {
-    session(sessionId, workspace) {
+    session(sessionId, workspace, requireHeld = () => {}) {
       const directory = sessionDirectory(root, sessionId);
       const roots = createRoots(workspace, ownData);
-      const session = createSessionSnapshots({ sessionId, directory, roots, limits, clock, baseline });
+      const kept = { sessionId, directory, roots, limits, clock, baseline, requireHeld };
+      const session = createSessionSnapshots(kept);
       open.set(sessionId, session);
       return session;
     },

@@ -2,8 +2,11 @@
 import type { SnapshotLimits } from "./limits.js";
 
 export interface SnapshotStore {
-  /** What is kept for the undo of a session; opening it creates nothing on disk. */
-  session(sessionId: string, workspace: SnapshotWorkspace): SessionSnapshots;
+  /**
+   * What is kept for the undo of a session; opening it creates nothing on disk. `requireHeld` is called before anything is touched,
+   * each file of a restore too: what it throws, because another process has the session now, ends the call there.
+   */
+  session(sessionId: string, workspace: SnapshotWorkspace, requireHeld?: () => void): SessionSnapshots;
   /** Sessions that a crash left with a restore that is not settled, and are not open here. */
   unfinished(): readonly UnfinishedRestore[];
   /** Stops using a session; what is on disk stays. */

@@ -4,7 +4,7 @@ import type { Replay } from "./replay.js";
 /**
  * What a place to store logs supplies. `createStore` makes an `EventStore` of it: that numbers, encodes and stamps records, gathers
  * them into batches, hands them to readers and lets those catch up. A backend keeps lines and gives them back. It throws StoreError
- * `not_found`, `exists` and `claimed`; any other error becomes `io` or `storage_full`.
+ * `not_found`, `exists` and `claimed`; any other error becomes `io`, `read_only` or `storage_full`.
  */
 export interface Backend<E extends EventBody, S extends object> {
   /** Makes a session, and holds it for writing. */
@@ -54,6 +54,8 @@ export interface Held {
   readonly lastTs: string;
   /** Aborted once another process is found to have taken over. */
   readonly lost: AbortSignal;
+  /** Looks whether this process still holds the session, and aborts `lost` when it does not. Absent where only a write can tell. */
+  isHeld?(): boolean;
   /**
    * Writes the batch behind what is there, all of it or a beginning. Returns how many records survive the process now: fewer than
    * given when the store is full. Throws StoreError `fenced` when another process has taken over. The next batch is given when

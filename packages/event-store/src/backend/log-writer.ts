@@ -1,4 +1,4 @@
-import { StoreError, storageError } from "../errors.js";
+import { isStoreError, StoreError, storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
 import type { Held } from "./backend.js";
@@ -71,7 +71,10 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
   const durableWaiters = createWaiters();
 
   const closedError = (): StoreError => new StoreError("closed", `session ${id} is closed`);
-  const fencedError = (): StoreError => new StoreError("fenced", `session ${id} was taken over by another writer`);
+  const fencedError = (): StoreError =>
+    isStoreError(held.lost.reason)
+      ? held.lost.reason
+      : new StoreError("fenced", `session ${id} was taken over by another writer`);
   const guard = (): void => {
     if (state === "closed" || state === "closing") throw closedError();
     if (state === "fenced") throw fencedError();
@@ -236,6 +239,10 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
     },
     get writtenSeq() {
       return writtenSeq;
+    },
+    requireHeld() {
+      held.isHeld?.();
+      guard();
     },
     append(events) {
       guard();

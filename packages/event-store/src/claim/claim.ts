@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path";
 import { StoreError, storageError } from "../errors.js";
 import { readRegular } from "../file/regular-file.js";
 import type { Heartbeat } from "./heartbeat.js";
-import { type Holder, isProvenDead } from "./identity.js";
+import { describeHolder, type Holder, isProvenDead } from "./identity.js";
 
 /** An exclusive hold on a path, by generations: `path.1`, `path.2`, … of which the highest counts. */
 export interface Claim {
@@ -40,8 +40,8 @@ export function claim(path: string, options: { readonly heartbeat: Heartbeat }):
       if (holder !== null && isInTheWay(holder, heartbeat)) break;
       if (take(path, top + 1, heartbeat.self)) return createClaim(path, top + 1, holder !== null);
     }
-    throw new StoreError("claimed", `${basename(path)} is held by process ${holder?.pid ?? "unknown"}`, {
-      ...(holder === null ? {} : { holder }),
+    throw new StoreError("claimed", `${basename(path)} is held by ${describeHolder(holder ?? undefined)}`, {
+      ...(holder && { holder }),
     });
   } catch (error) {
     throw storageError(error, `cannot claim ${path}`);
@@ -51,7 +51,7 @@ export function claim(path: string, options: { readonly heartbeat: Heartbeat }):
 /** The first claim of a path whose directory nobody else sees yet, and which will be called `path` once they do. */
 export function claimUnseen(unseen: string, path: string, heartbeat: Heartbeat): Claim {
   heartbeat.start();
-  writeFileSync(`${unseen}.1`, JSON.stringify(heartbeat.self), { mode: 0o600, flag: "wx" });
+  writeFileSync(`${unseen}.1`, signed(heartbeat.self), { mode: 0o600, flag: "wx" });
   return createClaim(path, 1, false);
 }
 
@@ -119,7 +119,7 @@ function isInTheWay(holder: Holder, heartbeat: Heartbeat): boolean {
 
 function take(path: string, generation: number, self: Holder): boolean {
   const name = `${path}.${generation}`;
-  const temp = writeTemp(path, JSON.stringify(self));
+  const temp = writeTemp(path, signed(self));
   try {
     linkSync(temp, name);
   } catch (error) {
@@ -158,6 +158,10 @@ function createClaim(path: string, generation: number, isTakeover: boolean): Cla
       }
     },
   };
+}
+
+function signed(self: Holder): string {
+  return JSON.stringify({ ...self, since: new Date().toISOString() });
 }
 
 function writeTemp(path: string, text: string): string {

@@ -24,12 +24,15 @@ export interface Heartbeat {
 
 const STALE_FILE_MS = 24 * 60 * 60 * 1000;
 
-/** @param directory shared by every process that may compete for the same claims. */
-export function createHeartbeat(directory: string, instance?: string): Heartbeat {
+/**
+ * @param directory shared by every process that may compete for the same claims.
+ * @param program what claims call this process.
+ */
+export function createHeartbeat(directory: string, program?: string): Heartbeat {
   // Asked of the system when it is needed first: a process that only reads claims nothing.
   let known: Holder | null = null;
   const self = (): Holder => {
-    known ??= describeSelf(instance ?? randomBytes(8).toString("hex"));
+    known ??= describeSelf(randomBytes(8).toString("hex"), program);
     return known;
   };
   const ownFile = (): string => fileOf(directory, self().instance);

@@ -10,12 +10,23 @@ export interface Holder {
   readonly boot: string | null;
   readonly pidns: string | null;
   readonly host: string;
+  /** The program's name, and when it took the claim, as ISO 8601; claims of version 0.1 say neither. */
+  readonly program?: string;
+  readonly since?: string;
+}
+
+/** A holder in words, for a person who has to find it. */
+export function describeHolder(holder: Holder | undefined): string {
+  if (holder === undefined || holder.pid === 0) return "another process";
+  const { program, pid, host, since } = holder;
+  return `${program ? `${program}, ` : ""}process ${pid} on ${host}${since ? `, since ${since}` : ""}`;
 }
 
 /** Describes this process under the given name. */
-export function describeSelf(instance: string): Holder {
+export function describeSelf(instance: string, program?: string): Holder {
   const start = startTicks(process.pid) ?? null;
-  return { instance, pid: process.pid, start, boot: bootId(), pidns: pidNamespace(), host: hostname() };
+  const self = { instance, pid: process.pid, start, boot: bootId(), pidns: pidNamespace(), host: hostname() };
+  return program === undefined ? self : { ...self, program };
 }
 
 /** True when the holder certainly runs no more. False means only that it cannot be proven from here. */

@@ -23,6 +23,8 @@ import { createDiskSync } from "./sync.js";
 export interface FileStoreOptions<E extends EventBody = EventBody, S extends object = object> extends StoreOptions {
   /** The data directory; sessions go to its `eventlog`, heartbeats to its `run`. Created on first use. */
   readonly root: string;
+  /** What claims call this process, so that others can say who has a session. */
+  readonly program?: string;
   /** @defaultValue none: summaries are kept as they are given, and a lost one stays lost */
   readonly summaries?: SummaryForm<E, S>;
   /** Called when a session that is opened for writing ends in a record that a crash cut off; `where` names the file and the byte. */
@@ -42,7 +44,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
   const { clock = Date.now, summaries: form, onTornTail } = options;
   const root = resolve(options.root);
   const eventlog = join(root, "eventlog");
-  const heartbeat = createHeartbeat(join(root, "run"));
+  const heartbeat = createHeartbeat(join(root, "run"), options.program);
   const openFiles = createOpenFiles();
   const disk = createDiskSync(openFiles);
   const directoryOf = (id: string): string => join(eventlog, id);

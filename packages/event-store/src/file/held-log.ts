@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import type { Held } from "../backend/backend.js";
-import type { Claim } from "../claim/claim.js";
+import { type Claim, claimHolder } from "../claim/claim.js";
 import type { Heartbeat } from "../claim/heartbeat.js";
+import { describeHolder } from "../claim/identity.js";
 import { StoreError } from "../errors.js";
 import type { OpenFiles } from "./open-files.js";
 import type { SegmentFile } from "./segment/segment-file.js";
@@ -47,7 +49,7 @@ export function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
     const now = heartbeat.lapses();
     if (now === lapses) return true;
     if (claim.isHeld()) lapses = now;
-    else lost.abort(new StoreError("fenced", `session ${id} was taken over by another writer`));
+    else lost.abort(takenOver(id, directory));
     return !lost.signal.aborted;
   };
   const stopChecking = heartbeat.onLate(isHeld);
@@ -74,6 +76,7 @@ export function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
     durableSeq: segments.durableSeq,
     lastTs,
     lost: lost.signal,
+    isHeld,
     get touched() {
       return touched;
     },
@@ -108,4 +111,17 @@ export function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
     },
     forget,
   };
+}
+
+// --- internal ---
+
+function takenOver(id: string, directory: string): StoreError {
+  let holder = null;
+  try {
+    holder = claimHolder(join(directory, "claim"));
+  } catch {
+    // It cannot be read, or the session is gone.
+  }
+  const who = describeHolder(holder ?? undefined);
+  return new StoreError("fenced", `session ${id} was taken over by ${who}`, { ...(holder && { holder }) });
 }

@@ -9,7 +9,7 @@ import { streamArray } from "../stream/text-body.js";
 import { requireManifest } from "./program.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
-export function agentRunRoutes({ deps }: Parts) {
+export function agentRunRoutes({ deps, streams }: Parts) {
   const { sessions } = deps;
 
   const requireRun = async (id: string): Promise<void> => {
@@ -38,13 +38,19 @@ export function agentRunRoutes({ deps }: Parts) {
   return {
     "POST /runs": async (c) => {
       const body = await readBody(c, "POST /runs", { input: "invalid_input", agent_name: "missing_agent_name" });
-      const session = await start(body);
-      if (body.mode === "async") return c.json(await readRun(session.id), 202);
-      if (body.mode !== "stream") {
+      if (body.mode === "async") return c.json(await readRun((await start(body)).id), 202);
+      const leave = streams.enter();
+      try {
+        const session = await start(body);
+        if (body.mode === "stream") return streamRun(c, session.id, deps, leave);
         await session.idle();
-        return c.json(await readRun(session.id));
+        const run = c.json(await readRun(session.id));
+        leave();
+        return run;
+      } catch (error) {
+        leave();
+        throw error;
       }
-      return streamRun(c, session.id, deps);
     },
 
     "GET /runs/{run_id}": async (c) => c.json(await readRun(pathPart(c, "run_id"))),

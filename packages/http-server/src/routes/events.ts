@@ -13,7 +13,9 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
   const stream = (c: Context<AppEnv>, family: Family): Response => {
     if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
     const caller = c.get("caller");
+    const leave = streams.enter();
     const sink = openSink(c);
+    void sink.gone.then(leave);
     streams.open({
       id: pathPart(c, "id"),
       family,

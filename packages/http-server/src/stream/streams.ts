@@ -2,6 +2,7 @@
 import { isLost } from "@chimera/acp-schema/events";
 import type { OwnedSession, Sessions } from "@chimera/session";
 import type { AppDeps } from "../deps.js";
+import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { type Batch, frame } from "./frame.js";
 import { type Family, outcomeOf } from "./projection.js";
@@ -17,6 +18,8 @@ export interface StreamRequest {
 }
 
 export interface Streams {
+  /** Takes a place among the answers that last; the returned function gives it back. Throws 503 `too_many_streams`. */
+  enter(): () => void;
   open(request: StreamRequest): void;
   /** Ends every stream of a session at once. */
   cut(id: string): void;
@@ -37,6 +40,7 @@ interface OpenStream {
 export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams {
   const open = new Map<string, Set<OpenStream>>();
   const watched = new WeakSet<OwnedSession>();
+  let lasting = 0;
 
   /** One watch per session, however many streams come and go. */
   const watch = (session: OwnedSession) => {
@@ -57,6 +61,16 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams 
   };
 
   return {
+    enter() {
+      if (lasting >= LIMITS.streams)
+        throw new HttpError(
+          503,
+          "too_many_streams",
+          `${LIMITS.streams} event streams are open, which is the most: close some, or try again in a moment`,
+        );
+      lasting++;
+      return () => lasting--;
+    },
     cut(id) {
       for (const stream of [...(open.get(id) ?? [])]) stream.cut();
     },

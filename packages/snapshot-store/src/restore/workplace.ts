@@ -10,6 +10,8 @@ export interface Workplace {
   readonly roots: Roots;
   readonly blobs: Blobs;
   readonly fileBytes: number;
+  /** Throws when another process has the session now, which then settles what is left unfinished here. */
+  requireHeld(): void;
 }
 
 /** What is at a path of the workspace; a path that cannot be reached holds nothing that a restore may touch. */
@@ -54,6 +56,7 @@ export function* stepsInParent<T>(
   parents: "as they are" | "made",
   work: (parent: PinnedDir, name: string) => Steps<T>,
 ): Steps<T | undefined> {
+  place.requireHeld();
   const { root, parts } = place.roots.locate(path)!;
   const parent = pinBelow(root, parts.slice(0, -1), { make: parents === "made" });
   if (parent === null || parent === "blocked") return undefined;
