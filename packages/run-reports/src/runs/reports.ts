@@ -1,51 +1,21 @@
 /** The reports over a selection of runs: a list, what they cost, and figures. */
-import { modelFilter, type Run, type RunQuery, type RunStore, selectRuns, sinceFilter } from "./select.js";
-import { type ModelTotals, type Totals, totalsByModel, totalsOf } from "./totals.js";
+import { modelFilter, type RunQuery, type RunStore, selectRuns, sinceFilter } from "./select.js";
+import { totalsByModel, totalsOf } from "./totals.js";
 
-export type RunRow = Pick<
-  Run,
-  "run_id" | "started_at" | "ended_at" | "model" | "prompt" | "success" | "cost_usd" | "steps" | "tool_calls" | "source"
->;
-
-export interface RunList {
-  readonly total_runs: number;
-  readonly runs: RunRow[];
-}
+export type RunList = Awaited<ReturnType<typeof listRuns>>;
+export type RunRow = RunList["runs"][number];
 
 /** One row per run, newest first. Throws ReportError `invalid_query`. */
-export async function listRuns(store: RunStore, query: RunQuery): Promise<RunList> {
+export async function listRuns(store: RunStore, query: RunQuery) {
   const runs = await selectRuns(store, query);
-  return {
-    total_runs: runs.length,
-    runs: runs.map(({ run_id, started_at, ended_at, model, prompt, success, cost_usd, steps, tool_calls, source }) => ({
-      run_id,
-      started_at,
-      ended_at,
-      model,
-      prompt,
-      success,
-      cost_usd,
-      steps,
-      tool_calls,
-      source,
-    })),
-  };
+  return { total_runs: runs.length, runs: runs.map(({ tokens: _, ...row }) => row) };
 }
 
-export type CostRow = Omit<Run, "ended_at" | "prompt" | "tool_calls">;
-
-export interface CostRollup {
-  readonly total_runs: number;
-  readonly total_cost: number;
-  readonly total_tokens: number;
-  readonly by_model: Readonly<Record<string, ModelTotals>>;
-  readonly by_run: CostRow[];
-  readonly totals: Totals;
-  readonly filters: { readonly since: string | null; readonly model: string | null };
-}
+export type CostRollup = Awaited<ReturnType<typeof costRollup>>;
+export type CostRow = CostRollup["by_run"][number];
 
 /** What the runs cost: in all, by model and run by run, newest first. Throws ReportError `invalid_query`. */
-export async function costRollup(store: RunStore, query: RunQuery): Promise<CostRollup> {
+export async function costRollup(store: RunStore, query: RunQuery) {
   const runs = await selectRuns(store, query);
   const totals = totalsOf(runs);
   return {
@@ -53,43 +23,16 @@ export async function costRollup(store: RunStore, query: RunQuery): Promise<Cost
     total_cost: totals.cost_usd,
     total_tokens: totals.tokens,
     by_model: totalsByModel(runs),
-    by_run: runs.map((run) => ({
-      run_id: run.run_id,
-      started_at: run.started_at,
-      model: run.model,
-      cost_usd: run.cost_usd,
-      total_tokens: run.total_tokens,
-      input_tokens: run.input_tokens,
-      output_tokens: run.output_tokens,
-      cache_tokens: run.cache_tokens,
-      success: run.success,
-      steps: run.steps,
-      source: run.source,
-    })),
+    by_run: runs.map(({ ended_at: _, prompt: _prompt, tool_calls: _calls, tokens, ...row }) => ({ ...row, ...tokens })),
     totals,
     filters: { since: sinceFilter(query.since), model: modelFilter(query.model) },
   };
 }
 
-export interface Stats {
-  readonly avg_cost_usd: number;
-  readonly by_model: Readonly<Record<string, ModelTotals>>;
-  readonly failed_runs: number;
-  readonly model_filter: string | null;
-  readonly p50_cost_usd: number;
-  readonly p95_cost_usd: number;
-  readonly since: string | null;
-  readonly successful_runs: number;
-  readonly total_cache_tokens: number;
-  readonly total_cost_usd: number;
-  readonly total_input_tokens: number;
-  readonly total_output_tokens: number;
-  readonly total_runs: number;
-  readonly total_tokens: number;
-}
+export type Stats = Awaited<ReturnType<typeof stats>>;
 
 /** Usage in figures, keys in alphabetical order. Throws ReportError `invalid_query`. */
-export async function stats(store: RunStore, query: RunQuery): Promise<Stats> {
+export async function stats(store: RunStore, query: RunQuery) {
   const runs = await selectRuns(store, query);
   const totals = totalsOf(runs);
   return {

@@ -5,28 +5,8 @@ import { parseInstant, parseSince } from "./query.js";
 /** The programs whose sessions are reported together. */
 const RUN_PREFIXES = ["mink", "otter", "ferret"] as const;
 
-type RunSource = (typeof RUN_PREFIXES)[number] | "unknown";
-
 /** A session as lists and rollups see it. */
-export interface Run
-  extends Pick<
-    Summary,
-    | "run_id"
-    | "started_at"
-    | "ended_at"
-    | "model"
-    | "prompt"
-    | "success"
-    | "cost_usd"
-    | "steps"
-    | "total_tokens"
-    | "input_tokens"
-    | "output_tokens"
-    | "cache_tokens"
-  > {
-  readonly tool_calls: number;
-  readonly source: RunSource;
-}
+export type Run = ReturnType<typeof runOf>;
 
 /** All that a rollup needs of a store: its list, which comes from an index. No session is opened. */
 export interface RunStore {
@@ -83,22 +63,11 @@ function startedSince(run: Run, since: number | null): boolean {
   return started === null || started >= since;
 }
 
-function runOf(summary: Summary): Run {
-  const writer = sessionPrefix(summary.session_id);
-  return {
-    run_id: summary.run_id,
-    started_at: summary.started_at,
-    ended_at: summary.ended_at,
-    model: summary.model,
-    prompt: summary.prompt,
-    success: summary.success,
-    cost_usd: summary.cost_usd,
-    steps: summary.steps,
-    tool_calls: summary.tool_calls_total,
-    total_tokens: summary.total_tokens,
-    input_tokens: summary.input_tokens,
-    output_tokens: summary.output_tokens,
-    cache_tokens: summary.cache_tokens,
-    source: RUN_PREFIXES.find((prefix) => prefix === writer) ?? "unknown",
-  };
+function runOf(summary: Summary) {
+  const { run_id, started_at, ended_at, model, prompt, success, cost_usd, steps, tool_calls_total } = summary;
+  const { total_tokens, input_tokens, output_tokens, cache_tokens } = summary;
+  const tokens = { total_tokens, input_tokens, output_tokens, cache_tokens };
+  const source = RUN_PREFIXES.find((prefix) => prefix === sessionPrefix(summary.session_id)) ?? "unknown";
+  const row = { run_id, started_at, ended_at, model, prompt, success, cost_usd, steps, tool_calls: tool_calls_total };
+  return { ...row, source, tokens };
 }

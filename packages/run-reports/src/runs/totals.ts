@@ -6,21 +6,9 @@ export interface ModelTotals {
   tokens: number;
 }
 
-export interface Totals {
-  readonly runs: number;
-  readonly successful_runs: number;
-  readonly failed_runs: number;
-  readonly cost_usd: number;
-  readonly tokens: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly cache_tokens: number;
-  readonly avg_cost_usd: number;
-  readonly p50_cost_usd: number;
-  readonly p95_cost_usd: number;
-}
+export type Totals = ReturnType<typeof totalsOf>;
 
-export function totalsOf(runs: readonly Run[]): Totals {
+export function totalsOf(runs: readonly Run[]) {
   const sum = (value: (run: Run) => number) => runs.reduce((total, run) => total + value(run), 0);
   const costs = runs.map((run) => run.cost_usd).sort((a, b) => a - b);
   const cost = sum((run) => run.cost_usd);
@@ -30,10 +18,10 @@ export function totalsOf(runs: readonly Run[]): Totals {
     successful_runs: successful,
     failed_runs: runs.length - successful,
     cost_usd: dollars(cost),
-    tokens: sum((run) => run.total_tokens),
-    input_tokens: sum((run) => run.input_tokens),
-    output_tokens: sum((run) => run.output_tokens),
-    cache_tokens: sum((run) => run.cache_tokens),
+    tokens: sum((run) => run.tokens.total_tokens),
+    input_tokens: sum((run) => run.tokens.input_tokens),
+    output_tokens: sum((run) => run.tokens.output_tokens),
+    cache_tokens: sum((run) => run.tokens.cache_tokens),
     avg_cost_usd: runs.length === 0 ? 0 : dollars(cost / runs.length),
     p50_cost_usd: dollars(median(costs)),
     p95_cost_usd: nearestRank(costs, 0.95),
@@ -48,7 +36,7 @@ export function totalsByModel(runs: readonly Run[]): Record<string, ModelTotals>
     const totals = models.get(name) ?? { runs: 0, cost_usd: 0, tokens: 0 };
     totals.runs += 1;
     totals.cost_usd = dollars(totals.cost_usd + run.cost_usd);
-    totals.tokens += run.total_tokens;
+    totals.tokens += run.tokens.total_tokens;
     models.set(name, totals);
   }
   return Object.fromEntries(models);
