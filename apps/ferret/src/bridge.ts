@@ -3,7 +3,6 @@ import { lazyMethods } from "@chimera/acp-server";
 import {
   type Bridge,
   type BridgeExit,
-  type BridgeStatus,
   checkRemote,
   isBridgeError,
   type Remote,
@@ -47,15 +46,6 @@ export function createBridgeExtension(hooks: Partial<Pick<BridgesDeps, "report" 
 
 // --- internal ---
 
-/** The bridges of a process: one for each session in memory, begun and ended with it. */
-interface Bridges {
-  begin(session: Session, program: ServingProgram): void;
-  /** Resolves when the remote has heard of the end, or has had its time. */
-  end(sessionId: string): Promise<void>;
-  /** Without an id: of the session that came first. */
-  status(sessionId?: string): BridgeStatus;
-}
-
 interface BridgesDeps {
   readonly remote: Remote;
   /** The bounds of a session, as the remote sees them. */
@@ -70,7 +60,7 @@ interface Running {
   over: Promise<void>;
 }
 
-function createBridges({ remote, boundsOf, report, onExit }: BridgesDeps): Bridges {
+function createBridges({ remote, boundsOf, report, onExit }: BridgesDeps) {
   const running = new Map<string, Running>();
 
   const run = async (session: Session, program: ServingProgram, entry: Running) => {
@@ -87,18 +77,20 @@ function createBridges({ remote, boundsOf, report, onExit }: BridgesDeps): Bridg
   };
 
   return {
-    begin(session, program) {
+    begin(session: Session, program: ServingProgram) {
       const entry: Running = { abort: new AbortController(), bridge: null, over: Promise.resolve() };
       running.set(session.id, entry);
       entry.over = run(session, program, entry).catch((error) => report("bridge failed", { error: String(error) }));
     },
-    async end(sessionId) {
+    /** Resolves when the remote has heard of the end, or has had its time. */
+    async end(sessionId: string) {
       const found = running.get(sessionId);
       found?.abort.abort();
       await found?.over;
       if (running.get(sessionId) === found) running.delete(sessionId);
     },
-    status(sessionId) {
+    /** Without an id: of the session that came first. */
+    status(sessionId?: string) {
       const found = sessionId === undefined ? [...running.values()][0] : running.get(sessionId);
       return found?.bridge?.status() ?? { attached: false };
     },

@@ -14,18 +14,12 @@ export interface Registration {
   readonly wsUrl: URL;
 }
 
-export interface RemoteApi {
-  register(signal: AbortSignal): Promise<Registration>;
-  heartbeat(signal: AbortSignal): Promise<void>;
-  remove(): Promise<void>;
-}
-
 export function createRemoteApi(deps: {
   readonly address: RemoteAddress;
   readonly token: string;
   readonly session: BridgedSession;
   readonly agent: Agent | undefined;
-}): RemoteApi {
+}) {
   const { address, session } = deps;
 
   const call = async (what: string, url: URL, options: CallOptions) => {
@@ -39,14 +33,14 @@ export function createRemoteApi(deps: {
   };
 
   return {
-    async register(signal) {
+    async register(signal: AbortSignal) {
       const { model, sandbox, approval } = session.facts();
       const body = { session_id: session.id, model, sandbox, approval, cwd: session.cwd };
       const reply = await call("registering", address.at("api", "sessions"), post(body, signal)).catch(noSuchPath);
       const { ui_url, ws_url } = parseObject(reply);
       return { uiUrl: address.page(ui_url), wsUrl: address.socket(ws_url) };
     },
-    async heartbeat(signal) {
+    async heartbeat(signal: AbortSignal) {
       const { sandbox, approval, costUsd } = session.facts();
       const url = address.at("api", "sessions", session.id, "heartbeat");
       await call("the heartbeat", url, post({ sandbox, approval, cost_total_usd: costUsd }, signal));

@@ -57,24 +57,21 @@ export async function printTable<Row>(
   printLines(invocation, [draw(columns.map(({ title }) => title)), ...cells.map(draw)]);
 }
 
-export interface Progress {
-  update(done: number, total?: number): void;
-  /** Takes the line away. */
-  end(): void;
-}
+export type Progress = ReturnType<typeof createProgress>;
 
 /** One line on stderr that says how far long work is; on anything but a terminal, nothing. */
-export function createProgress(stderr: NodeJS.WriteStream, label: string, clock = Date.now): Progress {
+export function createProgress(stderr: NodeJS.WriteStream, label: string, clock = Date.now) {
   let shownAt = clock();
   let shown = false;
   return {
-    update(done, total) {
+    update(done: number, total?: number) {
       const now = clock();
       if (!stderr.isTTY || now - shownAt < EVERY_MS) return;
       shownAt = now;
       shown = true;
       stderr.write(`\r\u001b[K${label} ${done}${total === undefined ? "" : ` of ${total}`}`);
     },
+    /** Takes the line away. */
     end() {
       if (shown) stderr.write("\r\u001b[K");
       shown = false;

@@ -241,30 +241,23 @@ async function joinAgentParts(extensions: readonly StartedExtension[]): Promise<
 }
 
 /** The agent. Its code is half of the program's, so it is loaded after the first session was answered for, not with it. */
-interface TurnAgent {
-  readonly agent: Agent;
-  /** A session is open, so a turn may come: loads its code once the session was answered for and nobody waits. */
-  expectTurn(): void;
-  /** The built-in tools and those of extensions. */
-  tools(): Promise<readonly Tool[]>;
-  closeSession(sessionId: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<CodingAgent>): TurnAgent {
+function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<CodingAgent>) {
   const coding = lazily(open);
   let expected: NodeJS.Timeout | undefined;
+  const agent: Agent = (turn, context) => {
+    clearTimeout(expected);
+    return opening(async () => ({ first: [], rest: (await coding.get()).agent(turn, context) }));
+  };
   return {
-    agent: (turn, context) => {
-      clearTimeout(expected);
-      return opening(async () => ({ first: [], rest: (await coding.get()).agent(turn, context) }));
-    },
+    agent,
+    /** A session is open, so a turn may come: loads its code once the session was answered for and nobody waits. */
     expectTurn() {
       // What cannot be loaded fails the turn that needs it, and a program that is done does not stay for this.
       expected ??= setTimeout(() => load().catch(() => {}), QUIET_MS).unref();
     },
+    /** The built-in tools and those of extensions. */
     tools: async () => (await coding.get()).tools,
-    closeSession: async (id) => (await coding.opened())?.closeSession(id),
+    closeSession: async (id: string) => (await coding.opened())?.closeSession(id),
     close: async () => {
       clearTimeout(expected);
       await (await coding.opened())?.close();

@@ -7,16 +7,7 @@ import type { Config } from "./config/read-config.js";
 import { type ResolvedConfig, settingOf } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
 
-export interface ProjectRules {
-  /** Completes what a client asked for when it made a session; its own words win. */
-  admit(asked: CreateOptions): CreateOptions;
-  /** The approval flags that a session in this directory opens with. A file that makes no sense leaves the least. */
-  flags(cwd: string): Flags;
-  /** The settings of a turn within the limits of its project, whether the session was made or loaded. */
-  bound(settings: TurnSettings, cwd: string): TurnSettings;
-}
-
-export function createProjectRules(config: Config, log: Log): ProjectRules {
+export function createProjectRules(config: Config, log: Log) {
   const named = new Set(config.problems);
   const read = (cwd: string): ResolvedConfig => {
     const resolved = resolve(config, cwd);
@@ -27,7 +18,8 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
     return resolved;
   };
   return {
-    admit(asked) {
+    /** Completes what a client asked for when it made a session; its own words win. */
+    admit(asked: CreateOptions) {
       const project = read(asked.cwd);
       const { model, save } = project.values;
       const isTheirs = settingOf(project, "model")?.layer === "project";
@@ -37,7 +29,8 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
         settings: { ...(isTheirs && model !== null && { model }), ...asked.settings },
       };
     },
-    flags(cwd) {
+    /** The approval flags that a session in this directory opens with. A file that makes no sense leaves the least. */
+    flags(cwd: string) {
       try {
         return startFlags(read(cwd));
       } catch {
@@ -45,7 +38,8 @@ export function createProjectRules(config: Config, log: Log): ProjectRules {
         return MODE_FLAGS["read-only"];
       }
     },
-    bound: (settings, cwd) => ({ ...settings, ...limitsOf(read(cwd), settings) }),
+    /** The settings of a turn within the limits of its project, whether the session was made or loaded. */
+    bound: (settings: TurnSettings, cwd: string) => ({ ...settings, ...limitsOf(read(cwd), settings) }),
   };
 }
 

@@ -1,20 +1,13 @@
 /** Turns of a session as runs, of which the last is the one that is read, and the events that they went through. */
 import { createUpgrade, foldConversation, type TurnView } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, lostNotice, type SessionEvent } from "@chimera/acp-schema/events";
-import type { Run, RunEvent } from "@chimera/acp-schema/http";
+import type { Run } from "@chimera/acp-schema/http";
 import type { LogEntry } from "@chimera/event-store";
 import type { Context } from "hono";
 import type { AppDeps, AppEnv } from "./deps.js";
 import { openSink } from "./stream/sink.js";
 
-export interface RunFold {
-  /** The last turn so far; null before the first prompt. */
-  readonly run: Run | null;
-  /** Takes the next entry. Returns what a client of the run is shown of it, if anything. */
-  apply(entry: LogEntry<SessionEvent>): RunEvent | null;
-}
-
-export function createRunFold(id: string, program: string): RunFold {
+export function createRunFold(id: string, program: string) {
   const upgrade = createUpgrade();
   const conversation = foldConversation({ keep: "state" });
   /** By number of turn, what the fold of a conversation does not keep. */
@@ -26,11 +19,13 @@ export function createRunFold(id: string, program: string): RunFold {
     return { run_id: id, agent_name, status: statusOf(turn), session_id: id, output: said, error, ...times };
   };
   return {
+    /** The last turn so far; null before the first prompt. */
     get run() {
       const last = conversation.turns.at(-1);
       return last ? runOf(last) : null;
     },
-    apply(entry) {
+    /** Takes the next entry. Returns what a client of the run is shown of it, if anything. */
+    apply(entry: LogEntry<SessionEvent>) {
       // The run API has an event for whatever it does not name.
       if (isLost(entry)) return { type: "generic", generic: lostNotice(entry) };
       if (!RUN_TYPES.has(entry.type)) return null;

@@ -174,17 +174,12 @@ export function opening<T>(open: () => Promise<Opened<T>>): AsyncIterable<T> {
 // --- internal ---
 
 /** Output too long for the model, each kept whole in a file of its own, by session. */
-interface Outputs {
-  directory(sessionId: string): string;
-  /** Returns the file that holds the text. */
-  keep(turn: Pick<Turn, "sessionId">, name: string, text: string): Promise<string>;
-}
-
-function createOutputs(root: string): Outputs {
+function createOutputs(root: string) {
   const directory = (sessionId: string) => join(root, fileName(sessionId));
   return {
     directory,
-    async keep({ sessionId }, name, text) {
+    /** Returns the file that holds the text. */
+    async keep({ sessionId }: Pick<Turn, "sessionId">, name: string, text: string) {
       await mkdir(directory(sessionId), { recursive: true, mode: 0o700 });
       const path = join(directory(sessionId), `${fileName(name)}.txt`);
       await writeFile(path, text, { mode: 0o600 });

@@ -113,17 +113,9 @@ export async function connectMcp(server: ConfiguredServer, options: McpClientOpt
 
 // --- internal ---
 
-type Pending = { resolve(result: JsonObject): void; reject(error: Error): void; onProgress?: (text: string) => void };
+type Peer = ReturnType<typeof createPeer>;
 
-interface Peer {
-  request(method: string, params: JsonObject, options: McpCallOptions): Promise<JsonObject>;
-  notify(method: string, params: JsonObject, signal: AbortSignal): Promise<void>;
-  takeToolsChanged(): boolean;
-  readonly closed: boolean;
-  /** Aborts when the peer is gone. */
-  readonly lifetime: AbortSignal;
-  close(): Promise<void>;
-}
+type Pending = { resolve(result: JsonObject): void; reject(error: Error): void; onProgress?: (text: string) => void };
 
 async function boundsFor(server: ConfiguredServer, options: McpClientOptions): Promise<Bounds | undefined> {
   const { confine, cwd, directories } = options;
@@ -133,7 +125,7 @@ async function boundsFor(server: ConfiguredServer, options: McpClientOptions): P
   throw new AgentError("mcp_connect", `The MCP server ${server.name} was not started: ${bounds.refused}`);
 }
 
-function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions, bounds: Bounds | undefined): Peer {
+function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions, bounds: Bounds | undefined) {
   const pending = new Map<number, Pending>();
   const lifetime = new AbortController();
   let nextId = 1;
@@ -203,6 +195,7 @@ function createPeer(server: ConfiguredServer, { cwd, env }: McpClientOptions, bo
     get closed() {
       return closed;
     },
+    /** Aborts when the peer is gone. */
     lifetime: lifetime.signal,
     close: async () => {
       fail("it was closed");

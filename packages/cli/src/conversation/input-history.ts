@@ -5,20 +5,13 @@ import { dirname } from "node:path";
 
 const MOST = 500;
 
-export interface InputHistory {
-  /** Newest first. */
-  readonly entries: readonly string[];
-  save(entries: readonly string[]): void;
-  /** Resolves when everything is written. */
-  flush(): Promise<void>;
-}
-
 /** @param path null keeps it in memory. */
-export function openInputHistory(path: string | null): InputHistory {
+export function openInputHistory(path: string | null) {
   let writing: Promise<void> = Promise.resolve();
   return {
+    /** Newest first. */
     entries: path === null ? [] : readEntries(path),
-    save(entries) {
+    save(entries: readonly string[]) {
       if (path === null) return;
       const text = entries
         .slice(0, MOST)
@@ -26,6 +19,7 @@ export function openInputHistory(path: string | null): InputHistory {
         .join("");
       writing = writing.then(() => replace(path, text)).catch(() => {});
     },
+    /** Resolves when everything is written. */
     flush: () => writing,
   };
 }

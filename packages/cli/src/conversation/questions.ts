@@ -4,16 +4,6 @@ import { wrap } from "../terminal/markdown.js";
 import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 
-export interface Questions {
-  /** The answers that the question on the screen takes; null when none is asked. */
-  readonly choices: string | null;
-  apply(record: SessionRecord): void;
-  /** Puts the question on the screen again. */
-  announce(): void;
-  /** What was typed; what is no answer changes nothing. */
-  reply(text: string): Promise<void>;
-}
-
 export interface QuestionsOptions {
   readonly style: Style;
   readonly print: (text: string) => void;
@@ -24,7 +14,7 @@ export interface QuestionsOptions {
   readonly answer: (permissionId: string, decision: Decision) => Promise<boolean>;
 }
 
-export function createQuestions({ style, print, width, live, answer }: QuestionsOptions): Questions {
+export function createQuestions({ style, print, width, live, answer }: QuestionsOptions) {
   const waiting: Metadata<"permission_request">[] = [];
 
   const announce = () => {
@@ -41,12 +31,14 @@ export function createQuestions({ style, print, width, live, answer }: Questions
   };
 
   return {
+    /** The answers that the question on the screen takes; null when none is asked. */
     get choices() {
       const [first] = waiting;
       return first ? permissionWords(first.options) : null;
     },
+    /** Puts the question on the screen again. */
     announce,
-    apply(record) {
+    apply(record: SessionRecord) {
       if (record.type === "permission_request") {
         waiting.push(record.metadata);
         if (waiting.length === 1 && live()) announce();
@@ -56,7 +48,8 @@ export function createQuestions({ style, print, width, live, answer }: Questions
         print(`  ${style.dim(by === "client" ? `answered elsewhere: ${decision}` : decision)}\n`);
       }
     },
-    async reply(text) {
+    /** What was typed; what is no answer changes nothing. */
+    async reply(text: string) {
       const [first] = waiting;
       const decision = first && parseAnswer(text, first.options);
       if (!decision) return;

@@ -3,35 +3,28 @@ import { foldConversation } from "@chimera/acp-schema/conversation";
 import { endsTurn, type SessionRecord } from "@chimera/acp-schema/events";
 
 /** Which turns are under way: from the log, and from prompts that the log has yet to show. */
-interface Turns {
-  /** A prompt has not been answered to its end. */
-  readonly running: boolean;
-  /** Or one is on its way. */
-  readonly busy: boolean;
-  apply(record: SessionRecord): void;
-  /** Sends a prompt; resolves when it has its place. */
-  send(prompt: () => Promise<number>): Promise<void>;
-}
-
-export function createTurns(): Turns {
+export function createTurns() {
   const open = new Set<number>();
   let lastEnded = -1;
   let sending = 0;
   return {
+    /** A prompt has not been answered to its end. */
     get running() {
       return open.size > 0;
     },
+    /** Or one is on its way. */
     get busy() {
       return open.size > 0 || sending > 0;
     },
-    apply({ type, turn }) {
+    apply({ type, turn }: SessionRecord) {
       if (turn === null) return;
       if (type === "user_message") open.add(turn);
       if (!endsTurn(type)) return;
       open.delete(turn);
       lastEnded = turn;
     },
-    async send(prompt) {
+    /** Sends a prompt; resolves when it has its place. */
+    async send(prompt: () => Promise<number>) {
       sending++;
       try {
         const turn = await prompt();
@@ -49,24 +42,21 @@ const SHOWN = 3;
 /** Turns kept until it is known which of them count; undone ones are among them. */
 const KEPT = 20;
 
-/** What happened before somebody joined: the last turns that still count, and what is open. */
-export interface Past {
-  add(record: SessionRecord): void;
-  /** The records to show, and how many turns there were before them. */
-  end(): { readonly records: readonly SessionRecord[]; readonly earlier: number };
-}
+export type Past = ReturnType<typeof createPast>;
 
-export function createPast(): Past {
+/** What happened before somebody joined: the last turns that still count, and what is open. */
+export function createPast() {
   const conversation = foldConversation({ keep: "state" });
   let kept: SessionRecord[] = [];
   return {
-    add(record) {
+    add(record: SessionRecord) {
       conversation.apply(record);
       kept.push(record);
       if (record.type !== "user_message") return;
       const oldest = conversation.turns.length - KEPT;
       if (oldest > 0) kept = kept.filter(({ turn }) => turn !== null && turn >= oldest);
     },
+    /** The records to show, and how many turns there were before them. */
     end() {
       const hidden = conversation.hidden();
       const visible = conversation.turns.filter(({ number }) => !hidden.has(number));

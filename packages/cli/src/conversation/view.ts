@@ -5,12 +5,6 @@ import { createMarkdownStream } from "../terminal/markdown.js";
 import type { Style } from "../terminal/style.js";
 import { plain, plainLine } from "../terminal/text.js";
 
-interface View {
-  apply(record: SessionRecord): void;
-  /** What is going on at the end of the log, in a few words. */
-  label(now: number): string;
-}
-
 interface ViewOptions {
   readonly style: Style;
   readonly print: (text: string) => void;
@@ -26,7 +20,7 @@ interface OpenCall {
   tail: string;
 }
 
-export function createView({ style, print, width, clock }: ViewOptions): View {
+export function createView({ style, print, width, clock }: ViewOptions) {
   const markdown = createMarkdownStream(style, width);
   const calls = new Map<string, OpenCall>();
   let diffs: string[] = [];
@@ -86,14 +80,15 @@ export function createView({ style, print, width, clock }: ViewOptions): View {
   };
 
   return {
-    label(now) {
+    /** What is going on at the end of the log, in a few words. */
+    label(now: number) {
       const [first, ...more] = calls.values();
       if (!first) return doing;
       const others = more.length > 0 ? ` (and ${more.length} more)` : "";
       const tail = first.tail === "" ? "" : `  ${first.tail}`;
       return `${first.title} ${formatDuration(now - first.startedAt)}${others}${tail}`;
     },
-    apply(record) {
+    apply(record: SessionRecord) {
       switch (record.type) {
         case "user_message":
           flush();

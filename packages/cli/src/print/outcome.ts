@@ -14,13 +14,7 @@ export interface Outcome {
   overBudget: boolean;
 }
 
-interface OutcomeFold {
-  /** True when this was the turn's last record. */
-  apply(record: SessionRecord): boolean;
-  readonly outcome: Outcome;
-}
-
-export function createOutcomeFold(): OutcomeFold {
+export function createOutcomeFold() {
   const outcome: Outcome = {
     output: "",
     steps: 0,
@@ -33,7 +27,8 @@ export function createOutcomeFold(): OutcomeFold {
   const budgetCalls = new Set<string>();
   return {
     outcome,
-    apply(record) {
+    /** True when this was the turn's last record. */
+    apply(record: SessionRecord) {
       switch (record.type) {
         case "tool_call":
           if (record.metadata.tool === BUDGET_TOOL) budgetCalls.add(record.metadata.call_id);

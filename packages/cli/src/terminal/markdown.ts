@@ -3,17 +3,8 @@ import stringWidth from "string-width";
 import type { Style } from "./style.js";
 import { plain } from "./text.js";
 
-interface MarkdownStream {
-  /** Returns what can be shown now. */
-  write(text: string): string;
-  /** The line that is not complete yet. */
-  pending(): string;
-  /** The rest: a last line without a newline. */
-  end(): string;
-}
-
 /** @param width columns to wrap text at; undefined: never. Code is left as it is. */
-export function createMarkdownStream(style: Style, width: () => number | undefined = () => undefined): MarkdownStream {
+export function createMarkdownStream(style: Style, width: () => number | undefined = () => undefined) {
   let pending = "";
   let fence: string | null = null;
 
@@ -28,12 +19,15 @@ export function createMarkdownStream(style: Style, width: () => number | undefin
   };
 
   return {
-    write(text) {
+    /** Returns what can be shown now. */
+    write(text: string) {
       const lines = (pending + plain(text)).split("\n");
       pending = lines.pop() ?? "";
       return lines.map((line) => `${draw(line)}\n`).join("");
     },
+    /** The line that is not complete yet. */
     pending: () => pending,
+    /** The rest: a last line without a newline. */
     end() {
       const rest = pending === "" ? "" : draw(pending);
       pending = "";

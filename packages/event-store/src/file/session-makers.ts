@@ -8,7 +8,6 @@ import type { Heartbeat } from "../claim/heartbeat.js";
 import { StoreError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { Entry, EventBody, SummaryForm } from "../types.js";
-import type { OpenLog } from "./held-log.js";
 import { type DraftDirectory, draftSessionDirectory } from "./index/session-directory.js";
 import { formatSummary } from "./index/summaries.js";
 import type { OpenFiles } from "./open-files.js";
@@ -19,19 +18,12 @@ import { createSegmentLog, type SegmentLog } from "./segment/segment-log.js";
 import type { DiskSync } from "./sync.js";
 
 /** The ways a session comes into being. Each appears in one step, whole: a crash before it leaves nothing that a list shows. */
-export interface SessionMakers<E extends EventBody, S extends object> {
-  create(directory: string, summary: S): OpenLog;
-  /** The records of a log up to a number, verbatim. */
-  copy(source: LogFiles, directory: string, options: { upTo: number; summary: S }): Promise<OpenLog>;
-  importLog(directory: string, log: Import<E, S>): Promise<void>;
-}
-
 export function createSessionMakers<E extends EventBody, S extends object>(deps: {
   readonly openFiles: OpenFiles;
   readonly disk: DiskSync;
   readonly heartbeat: Heartbeat;
   readonly form: SummaryForm<E, S> | undefined;
-}): SessionMakers<E, S> {
+}) {
   const { openFiles, disk, heartbeat, form } = deps;
 
   const start = (draft: DraftDirectory, summary: S): SegmentLog => {
@@ -47,7 +39,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
   };
 
   return {
-    create(directory, summary) {
+    create(directory: string, summary: S) {
       const draft = draftSessionDirectory(directory);
       try {
         const segments = start(draft, summary);
@@ -58,7 +50,8 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
       }
     },
 
-    async copy(source, directory, { upTo, summary }) {
+    /** The records of a log up to a number, verbatim. */
+    async copy(source: LogFiles, directory: string, { upTo, summary }: { upTo: number; summary: S }) {
       const draft = draftSessionDirectory(directory);
       let segments: SegmentLog | null = null;
       try {
@@ -83,7 +76,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
       }
     },
 
-    async importLog(directory, { summary, batches, onReplace }) {
+    async importLog(directory: string, { summary, batches, onReplace }: Import<E, S>) {
       const draft = draftSessionDirectory(directory, { replaces: onReplace !== null });
       let segments: SegmentLog | null = null;
       try {

@@ -4,22 +4,18 @@ import type { LogEntry } from "@chimera/event-store";
 
 export type Batch = readonly LogEntry<SessionEvent>[];
 
-export interface Encoder {
-  /** Encoded once however many streams are given this batch, as all are that keep up. */
-  shared(batch: Batch): Buffer;
-  /** Encoded into the memory when it has room, else into more of it. */
-  into(memory: Buffer, batch: Batch): Buffer;
-}
-
 /** One record of a stream. A field never holds a line end, so no text of anybody can end a record or begin another. */
 export function frame(id: number | null, event: string, data: string): string {
   return `${id === null ? "" : `id: ${id}\n`}event: ${oneLine(event)}\ndata: ${oneLine(data)}\n\n`;
 }
 
-export function createEncoder(project: (entry: LogEntry<SessionEvent>) => string): Encoder {
+export type Encoder = ReturnType<typeof createEncoder>;
+
+export function createEncoder(project: (entry: LogEntry<SessionEvent>) => string) {
   const encoded = new WeakMap<Batch, Buffer>();
   return {
-    shared(batch) {
+    /** Encoded once however many streams are given this batch, as all are that keep up. */
+    shared(batch: Batch) {
       const known = encoded.get(batch);
       if (known) return known;
       let text = "";
@@ -28,7 +24,8 @@ export function createEncoder(project: (entry: LogEntry<SessionEvent>) => string
       encoded.set(batch, bytes);
       return bytes;
     },
-    into(memory, batch) {
+    /** Encoded into the memory when it has room, else into more of it. */
+    into(memory: Buffer, batch: Batch) {
       const frames = batch.map(project);
       const size = frames.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
       const bytes = size <= memory.length ? memory.subarray(0, size) : Buffer.allocUnsafeSlow(size);

@@ -4,13 +4,6 @@ import type { Block, FileDiff } from "./block.js";
 import { type Fields, fieldsOf, numberOr, textOf } from "./fields.js";
 import { compareTexts, parsePatch } from "./file-diff.js";
 
-export interface ToolCalls {
-  knows(type: string): boolean;
-  tell(record: SessionRecord, fields: Fields): Block[];
-  /** Calls that never ended and edits that no call explains. */
-  leftOver(): Iterable<Block>;
-}
-
 interface Call {
   readonly tool: string;
   readonly title: string;
@@ -23,7 +16,7 @@ interface Call {
 /** Output of a call that ended has no use for its progress; of one that did not, this much is kept. */
 const LONGEST_PROGRESS = 262_144;
 
-export function createToolCalls(): ToolCalls {
+export function createToolCalls() {
   const open = new Map<string, Call>();
   const asked = new Map<string, string>();
   let edits: FileDiff[] = [];
@@ -94,9 +87,10 @@ export function createToolCalls(): ToolCalls {
   };
 
   return {
-    knows: (type) => Object.hasOwn(rows, type),
-    tell: (record, fields) => rows[record.type]!(record, fields),
-    *leftOver() {
+    knows: (type: string) => Object.hasOwn(rows, type),
+    tell: (record: SessionRecord, fields: Fields) => rows[record.type]!(record, fields),
+    /** Calls that never ended and edits that no call explains. */
+    *leftOver(): Iterable<Block> {
       for (const [id, call] of [...open]) {
         open.delete(id);
         yield told(call, {}, "unfinished");

@@ -17,19 +17,13 @@ export interface Fact {
   readonly state: FileState;
 }
 
-export interface Facts {
-  loading(): Steps<Map<string, Fact>>;
-  /** Remembers what changed; rewrites the file from `all` once most of its lines are outdated. */
-  saving(changed: readonly Fact[], all: () => Iterable<Fact>, total: number): Steps<void>;
-  /** Whether anybody saved some after this time. */
-  savedAfter(ms: number): boolean;
-}
-
 const VERSION = 2;
 /** Rows between two looks at the clock. */
 const STRETCH = 500;
 
-export function createFacts(path: string): Facts {
+export type Facts = ReturnType<typeof createFacts>;
+
+export function createFacts(path: string) {
   let lines = 0;
 
   function* rewriting(all: Iterable<Fact>): Steps<void> {
@@ -56,7 +50,8 @@ export function createFacts(path: string): Facts {
       }
       return facts;
     },
-    *saving(changed, all, total) {
+    /** Remembers what changed; rewrites the file from `all` once most of its lines are outdated. */
+    *saving(changed: readonly Fact[], all: () => Iterable<Fact>, total: number) {
       if (changed.length === 0) return;
       if (lines === 0 || lines + changed.length > 2 * total + 1000) {
         yield* rewriting(all());
@@ -75,7 +70,8 @@ export function createFacts(path: string): Facts {
         yield* rewriting(all());
       }
     },
-    savedAfter: (ms) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > ms,
+    /** Whether anybody saved some after this time. */
+    savedAfter: (ms: number) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > ms,
   };
 }
 

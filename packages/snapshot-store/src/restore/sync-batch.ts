@@ -2,19 +2,10 @@
 import { closeSync, fsync } from "node:fs";
 import { promisify } from "node:util";
 
-export interface SyncBatch {
-  /** Takes over an open file: it will be synced and closed. */
-  add(fd: number): Promise<void>;
-  /** Everything added is on the disk when this resolves. */
-  end(): Promise<void>;
-  /** Closes what is still open. */
-  abandon(): void;
-}
-
 const SYNCED_AT_ONCE = 32;
 const syncToDisk = promisify(fsync);
 
-export function createSyncBatch(): SyncBatch {
+export function createSyncBatch() {
   let waiting: number[] = [];
 
   async function end(): Promise<void> {
@@ -28,11 +19,14 @@ export function createSyncBatch(): SyncBatch {
   }
 
   return {
-    async add(fd) {
+    /** Takes over an open file: it will be synced and closed. */
+    async add(fd: number) {
       waiting.push(fd);
       if (waiting.length >= SYNCED_AT_ONCE) await end();
     },
+    /** Everything added is on the disk when this resolves. */
     end,
+    /** Closes what is still open. */
     abandon() {
       for (const fd of waiting.splice(0)) closeSync(fd);
     },

@@ -3,7 +3,6 @@ import { rmSync } from "node:fs";
 import type { Blobs } from "../content/blobs.js";
 import { namesIn } from "../content/names-in.js";
 import type { SnapshotLimits } from "../limits.js";
-import type { Steps } from "../pacer.js";
 import type { Direction } from "../types.js";
 import type { Roots } from "../workspace/roots.js";
 import type { TurnResult } from "./capture.js";
@@ -20,27 +19,12 @@ import {
 import { buildingManifest, type Manifest, readManifest, shasOf, writingManifest } from "./manifest.js";
 import { type OpenTurn, openTurn, reopenTurn } from "./open-turn.js";
 
-export interface Manifests {
-  /** Of the given turns, in the order they are taken in this direction. A turn that changed no file has none. */
-  of(turns: readonly number[], direction: Direction): Manifest[];
-  /** Oldest first. */
-  all(): Manifest[];
-  manifest(snapId: string): Manifest;
-  /** The turn that a crash left, if any; it is still to be ended. */
-  interrupted(): OpenTurn | null;
-  begin(turn: number): OpenTurn;
-  /** Writes the manifest of a turn; null when it changed nothing. */
-  ending(turn: OpenTurn, result: TurnResult, now: number): Steps<Manifest | null>;
-  /** Removes the manifests of all other turns, and the blobs that only they need. */
-  keepOnly(turns: ReadonlySet<number>): void;
-  /** The directory was removed. */
-  reset(): void;
-}
-
 /** A longer file is replaced by one without rows. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
-export function createManifests(directory: string, blobs: Blobs, roots: Roots, limits: SnapshotLimits): Manifests {
+export type Manifests = ReturnType<typeof createManifests>;
+
+export function createManifests(directory: string, blobs: Blobs, roots: Roots, limits: SnapshotLimits) {
   const snaps = `${directory}/snaps`;
   const cache = new Map<string, Manifest>();
   let content: HistoryContent | null = null;
@@ -119,16 +103,20 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   }
 
   return {
-    of(turns, direction) {
+    /** Of the given turns, in the order they are taken in this direction. A turn that changed no file has none. */
+    of(turns: readonly number[], direction: Direction) {
       const { kept } = current();
       const inOrder = direction === "undo" ? [...kept].reverse() : kept;
       return turns.flatMap((turn) => inOrder.filter((each) => each.turn === turn)).map(({ snap }) => manifest(snap));
     },
+    /** Oldest first. */
     all: () => current().kept.map(({ snap }) => manifest(snap)),
     manifest,
+    /** The turn that a crash left, if any; it is still to be ended. */
     interrupted: () => reopenTurn(current().open.filter(isInWorkspace), write),
-    begin: (turn) => openTurn(turn, write),
-    *ending({ turn }, { steps, dirs, skipped }, now) {
+    begin: (turn: number) => openTurn(turn, write),
+    /** Writes the manifest of a turn; null when it changed nothing. */
+    *ending({ turn }: OpenTurn, { steps, dirs, skipped }: TurnResult, now: number) {
       if (steps.size === 0 && dirs.size === 0 && skipped.size === 0) {
         end(turn, null);
         return null;
@@ -141,11 +129,13 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
       shrink();
       return made;
     },
-    keepOnly(turns) {
+    /** Removes the manifests of all other turns, and the blobs that only they need. */
+    keepOnly(turns: ReadonlySet<number>) {
       const { kept } = current();
       const reachable = kept.filter(({ turn }) => turns.has(turn));
       if (reachable.length < kept.length) keep(reachable);
     },
+    /** The directory was removed. */
     reset() {
       cache.clear();
       content = EMPTY_HISTORY;

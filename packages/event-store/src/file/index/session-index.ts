@@ -13,24 +13,6 @@ import { replayOf } from "../segment/replay-log.js";
 import { readIndexFile, writeIndexFile } from "./index-file.js";
 import { asObject, parseSummary } from "./summaries.js";
 
-/**
- * The summaries of all sessions, so that a list does not open each one. Every use is checked against the summary file's
- * inode, size and time: the index is a copy that may be thrown away, never the truth. Where a summary is lost, or says that nothing
- * was asked yet although there is a log, the log is the truth and the row is made from it.
- */
-export interface SessionIndex<S> {
-  /** Every session directory. */
-  ids(): readonly string[];
-  /** Epoch milliseconds of a session's last write; null when nothing of it can be read. `checked`: the rows were just refreshed. */
-  touched(id: string, checked: boolean): number | null;
-  /** The row of a session; null when neither its summary nor its log can be read. */
-  row(id: string, work: ListWork): ListedSession<S> | null | Promise<ListedSession<S> | null>;
-  /** The same, made from the log however long that is. */
-  fromLog(id: string): Promise<ListedSession<S> | null>;
-  /** Brings the rows of all sessions up to date, giving way to other work in between, and saves them when much changed. */
-  refresh(ids: readonly string[]): Promise<void>;
-}
-
 /** What one list may do. */
 export interface ListWork {
   /** The rows were just refreshed. */
@@ -62,11 +44,16 @@ const SLICE = 200;
 const SMALL = 16 * 1024;
 const LOG_FILE = /^event-.*\.(nd)?json$/;
 
+/**
+ * The summaries of all sessions, so that a list does not open each one. Every use is checked against the summary file's
+ * inode, size and time: the index is a copy that may be thrown away, never the truth. Where a summary is lost, or says that nothing
+ * was asked yet although there is a log, the log is the truth and the row is made from it.
+ */
 export function createSessionIndex<E extends EventBody, S extends object>(deps: {
   readonly directory: string;
   readonly filesOf: (directory: string) => LogFiles;
   readonly form: SummaryForm<E, S> | undefined;
-}): SessionIndex<S> {
+}) {
   const { directory, form } = deps;
   const path = join(directory, INDEX_NAME);
   let rows: Map<string, Row<S>> | null = null;
@@ -162,6 +149,7 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
   const find = (id: string, checked: boolean): Row<S> | undefined => (checked ? loaded().get(id) : current(id));
 
   return {
+    /** Every session directory. */
     ids() {
       try {
         return names();
@@ -170,22 +158,26 @@ export function createSessionIndex<E extends EventBody, S extends object>(deps: 
         throw error;
       }
     },
-    touched(id, checked) {
+    /** Epoch milliseconds of a session's last write; null when nothing of it can be read. `checked`: the rows were just refreshed. */
+    touched(id: string, checked: boolean) {
       const row = find(id, checked);
       return row === undefined ? null : touchedOf(row);
     },
-    row(id, work) {
+    /** The row of a session; null when neither its summary nor its log can be read. */
+    row(id: string, work: ListWork) {
       const row = find(id, work.checked);
       if (row === undefined) return null;
       const summary = summaryOf(id, row);
       const isEnough = summary !== null && (form === undefined || isPrompted(summary)) && row.log === null;
       return isEnough ? listed(id, row) : derived(id, row, work);
     },
-    async fromLog(id) {
+    /** The same, made from the log however long that is. */
+    async fromLog(id: string) {
       const row = current(id);
       return row === undefined ? null : derived(id, row, { checked: false, logBytes: Number.POSITIVE_INFINITY });
     },
-    async refresh(ids) {
+    /** Brings the rows of all sessions up to date, giving way to other work in between, and saves them when much changed. */
+    async refresh(ids: readonly string[]) {
       // Before the first wait: a session made meanwhile is not among the ids, and a list that began later has its row already.
       const known = new Set(ids);
       for (const id of loaded().keys()) if (!known.has(id)) loaded().delete(id);

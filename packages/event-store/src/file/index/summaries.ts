@@ -7,22 +7,12 @@ import { readRegular } from "../regular-file.js";
 import type { DiskSync } from "../sync.js";
 
 /** The `summary.json` of sessions, by their directories. */
-export interface Summaries<S> {
-  /** Null when there is none, it is not a JSON object, or it is too large. */
-  read(directory: string): object | null;
-  /** Replaces it in one step, after those that are under way: the last call's summary is the one that stays. */
-  write(directory: string, summary: S, sync: boolean): Promise<void>;
-  /** Resolves when no replacement is under way: for one session, or for all. */
-  settled(directory?: string): Promise<unknown>;
-  /** Drafts that a killed process left. Only whose session it is writes one: ask while it is ours. */
-  drafts(directory: string): string[];
-}
-
-export function createSummaries<S extends object>(openFiles: OpenFiles, disk: DiskSync): Summaries<S> {
+export function createSummaries<S extends object>(openFiles: OpenFiles, disk: DiskSync) {
   const writes = new Map<string, Promise<void>>();
 
   return {
-    read(directory) {
+    /** Null when there is none, it is not a JSON object, or it is too large. */
+    read(directory: string) {
       try {
         return parseSummary(openFiles.withRoom(() => readRegular(pathOf(directory), LIMITS.summaryBytes)) ?? "");
       } catch (error) {
@@ -30,7 +20,8 @@ export function createSummaries<S extends object>(openFiles: OpenFiles, disk: Di
         throw storageError(error, `cannot read ${pathOf(directory)}`);
       }
     },
-    async write(directory, summary, sync) {
+    /** Replaces it in one step, after those that are under way: the last call's summary is the one that stays. */
+    async write(directory: string, summary: S, sync: boolean) {
       const text = formatSummary(summary);
       const write = (writes.get(directory) ?? Promise.resolve()).then(() =>
         openFiles.replacements.run(() =>
@@ -46,8 +37,11 @@ export function createSummaries<S extends object>(openFiles: OpenFiles, disk: Di
         throw storageError(error, `cannot write ${pathOf(directory)}`);
       });
     },
-    settled: async (directory) => (directory === undefined ? Promise.all(writes.values()) : writes.get(directory)),
-    drafts: (directory) => (writes.has(directory) ? [] : listDrafts(pathOf(directory))),
+    /** Resolves when no replacement is under way: for one session, or for all. */
+    settled: async (directory?: string) =>
+      directory === undefined ? Promise.all(writes.values()) : writes.get(directory),
+    /** Drafts that a killed process left. Only whose session it is writes one: ask while it is ours. */
+    drafts: (directory: string) => (writes.has(directory) ? [] : listDrafts(pathOf(directory))),
   };
 }
 
