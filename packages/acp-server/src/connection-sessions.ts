@@ -53,7 +53,8 @@ export interface ShowOptions {
 export interface OpenedPrompt {
   readonly session: Session;
   readonly input: PromptInput;
-  readonly updates?: Promise<void>;
+  /** Sends what else the client is to know before the answer. */
+  readonly updates?: () => Promise<void>;
 }
 
 /** With an `origin` a connection speaks for others: several people may watch through it, so it is shown its own prompts too. */
@@ -151,8 +152,7 @@ const FAREWELL_MS = 1000;
 interface Pending {
   readonly session: Session;
   readonly request: RequestContext;
-  /** What else has to go out before the answer. */
-  readonly updates: Promise<void>;
+  readonly updates: () => Promise<void>;
   answered(): void;
   readonly done: Promise<void>;
 }
@@ -201,7 +201,7 @@ async function deliver(
     const waiting = endsTurn(entry.type) ? one.pending.get(turn) : undefined;
     if (!waiting) continue;
     // An answer promises that the turn is kept.
-    const failure = await Promise.all([waiting.session.durable(entry.seq), waiting.updates]).then(
+    const failure = await Promise.all([waiting.session.durable(entry.seq), waiting.updates()]).then(
       () => null,
       (error: unknown) => error,
     );
@@ -234,7 +234,7 @@ function turnFailure(turn: TurnView | undefined): Error {
 function place(
   deps: ConnectionSessionsDeps,
   one: Shown | undefined,
-  { session, input, updates = Promise.resolve() }: OpenedPrompt,
+  { session, input, updates = async () => {} }: OpenedPrompt,
   request: RequestContext,
 ): typeof deferred {
   if (!one) throw new Error(`session ${session.id} is not open on this connection`);
@@ -244,8 +244,8 @@ function place(
   const done = new Promise<void>((resolve) => {
     answered = resolve;
   });
-  const sent = updates.catch((error) => deps.onReaderError(error, session.id));
-  one.pending.set(turn, { session, request, updates: sent, answered, done });
+  const send = () => updates().catch((error) => deps.onReaderError(error, session.id));
+  one.pending.set(turn, { session, request, updates: send, answered, done });
   request.signal.addEventListener("abort", () => {
     if (isWithdrawn(request.signal)) session.cancel(turn);
   });

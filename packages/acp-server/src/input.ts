@@ -1,9 +1,13 @@
-/** What a client hands over that the schemas cannot check or turn into a prompt: directories and content blocks. */
+/**
+ * What a client hands over, checked and turned into what sessions take: directories, content blocks, MCP servers. What clients send
+ * that the specification does not allow and that means one thing only is brought into its form first.
+ */
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import type { ContentBlock } from "@chimera/acp-schema";
+import type { ContentBlock, McpServer as WireMcpServer } from "@chimera/acp-schema";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
-import type { PromptInput } from "@chimera/session";
+import type { McpServer, PromptInput } from "@chimera/session";
+import type { Shape } from "./row.js";
 
 /** Throws unless each path is absolute, there, and a directory. */
 export function requireDirectories(paths: readonly string[]): void {
@@ -17,7 +21,50 @@ export function promptInput(blocks: readonly ContentBlock[]): PromptInput {
   return plain ? { text } : { text, content: blocks as PromptInput["content"] & {} };
 }
 
+/** The method, for params that were changed first. */
+export function tolerate<S extends Shape>(shape: S, change: (params: Fields) => Fields): S {
+  const standard = shape.params["~standard"];
+  const validate = (value: unknown) => standard.validate(isObject(value) ? change(value) : value);
+  return { ...shape, params: { "~standard": { ...standard, validate } } };
+}
+
+/** Some write variables and headers of MCP servers as a map, or leave out what is empty. */
+export function plainServers(params: Fields): Fields {
+  const { mcpServers } = params;
+  return Array.isArray(mcpServers) ? { ...params, mcpServers: mcpServers.map(plainServer) } : params;
+}
+
+/** Some load a session without a word about servers when they have none. */
+export function loadedServers(params: Fields): Fields {
+  return plainServers({ ...params, mcpServers: params["mcpServers"] ?? [] });
+}
+
+/** Some link to a file by its path alone: its name is the end of that. */
+export function namedLinks(params: Fields): Fields {
+  const { prompt } = params;
+  return Array.isArray(prompt) ? { ...params, prompt: prompt.map(namedLink) } : params;
+}
+
+/** A truth value says what type it is. */
+export function typedValue(params: Fields): Fields {
+  return typeof params["value"] === "boolean" ? { type: "boolean", ...params } : params;
+}
+
+/** An MCP server as sessions take it. */
+export function mcpServer(server: WireMcpServer): McpServer {
+  const pairs = (list: readonly { name: string; value: string }[]) =>
+    Object.fromEntries(list.map(({ name, value }) => [name, value]));
+  if ("command" in server) {
+    const { name, command, args, env } = server;
+    return { type: "stdio", name, command, args, env: pairs(env) };
+  }
+  const { type, name, url, headers } = server;
+  return { type, name, url, headers: pairs(headers) };
+}
+
 // --- internal ---
+
+type Fields = Readonly<Record<string, unknown>>;
 
 function requireDirectory(path: string): void {
   if (!isAbsolute(path) || path.includes("\0")) throw refused(path, "is not an absolute path");
@@ -58,4 +105,28 @@ function textOf(block: ContentBlock): string {
 
 function attribute(text: string): string {
   return text.replace(/["<>&\n]/g, encodeURIComponent);
+}
+
+function plainServer(server: unknown): unknown {
+  if (!isObject(server)) return server;
+  return "command" in server
+    ? { ...server, args: server["args"] ?? [], env: asList(server["env"]) }
+    : { ...server, headers: asList(server["headers"]) };
+}
+
+function asList(value: unknown): unknown {
+  if (value === undefined || value === null) return [];
+  return isObject(value) ? Object.entries(value).map(([name, one]) => ({ name, value: one })) : value;
+}
+
+function namedLink(block: unknown): unknown {
+  if (!isObject(block) || block["type"] !== "resource_link" || typeof block["name"] === "string") return block;
+  const { uri } = block;
+  return typeof uri === "string"
+    ? { ...block, name: uri.split(/[/\\]/).findLast((part) => part !== "") ?? uri }
+    : block;
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

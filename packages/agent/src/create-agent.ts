@@ -6,7 +6,6 @@ import { callsOf } from "@chimera/acp-schema/parts";
 import { createCallIds } from "./loop/draft.js";
 import { openModelContext } from "./loop/model-context.js";
 import { type Clock, systemClock } from "./loop/patience.js";
-import { createRepeats } from "./loop/repeats.js";
 import type { Progress, Run, Trace } from "./loop/run.js";
 import { type Compact, summarise } from "./loop/summary.js";
 import { createPlan, createToolbox } from "./loop/toolbox.js";
@@ -28,6 +27,8 @@ export interface AgentOptions {
   readonly systemPrompt?: string | ((turn: Turn, workspace: Workspace) => string | Promise<string>);
   /** Keeps output that is too long for the model aside; returns where. */
   readonly spill?: (turn: Turn, name: string, text: string) => Promise<string>;
+  /** Adds to what a tool answered before the model reads it. */
+  readonly annotate?: Run["annotate"];
   /** How a conversation is summed up that grows too long. @defaultValue `summarise`: the model is asked */
   readonly compact?: Compact;
   readonly clock?: Clock;
@@ -71,13 +72,12 @@ async function openRun(
   context: AgentContext,
   { outbox, progress, trace }: { outbox: Outbox<AgentEvent>; progress: Progress; trace: ReturnType<Trace> },
 ): Promise<Run> {
-  const { tools = [], systemPrompt = "", spill } = options;
+  const { tools = [], systemPrompt = "", policy = createPolicy(), spill, annotate } = options;
   const { workspace, signal, ask } = context;
-  const [model, offered, system, policy] = await Promise.all([
+  const [model, offered, system] = await Promise.all([
     options.resolveModel(turn.settings.model),
     typeof tools === "function" ? tools(turn, context) : tools,
     typeof systemPrompt === "function" ? systemPrompt(turn, workspace) : systemPrompt,
-    options.policy ?? createPolicy(),
   ]);
   signal.throwIfAborted();
   const modelContext = openModelContext(turn, model);
@@ -108,8 +108,8 @@ async function openRun(
     window: createWindow(model, { system, tools: toolbox.tools }),
     compact: options.compact ?? summarise,
     ids: createCallIds(modelContext.messages, turn.number),
-    repeats: createRepeats(),
     progress,
+    ...(annotate && { annotate }),
     ...(spill ? { spill: (name: string, text: string) => spill(turn, name, text) } : {}),
   };
 }

@@ -8,13 +8,21 @@ import * as v from "valibot";
 import { sessionsOf } from "../connection-sessions.js";
 import type { Choice, Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
-import { promptInput, requireDirectories } from "../input.js";
+import {
+  loadedServers,
+  mcpServer,
+  namedLinks,
+  plainServers,
+  promptInput,
+  requireDirectories,
+  tolerate,
+  typedValue,
+} from "../input.js";
+import { commandsUpdate } from "../project/acp.js";
 import { rowsOf } from "../row.js";
-import { createCommandList } from "./command-list.js";
 import { createFrames } from "./frames.js";
 import { readRaw, replay } from "./replay.js";
 import { configOptions, modeState, type SettingsShown, setConfigOption } from "./settings.js";
-import { loadedServers, mcpServer, namedLinks, plainServers, tolerate, typedValue } from "./tolerated.js";
 import { standardView } from "./view.js";
 
 /** Rows of a page of `session/list`. */
@@ -59,7 +67,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
   // The version was settled with the dialect, which may have been forced on a client that names none.
   const { clientCapabilities: capabilities } = v.parse(InitializeRequest, { ...hello, protocolVersion: 1 });
   const shows = createShows(context, capabilities);
-  const commands = createCommandList(connection);
+  const commands = createCommandList(context);
   const open = async (id: string): Promise<Session> => {
     const core = await context.core();
     const session = await core.sessions.load(id);
@@ -68,10 +76,8 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     return session;
   };
   /** Shows a session that the client just made or asked for, from after a record. */
-  const show = (core: Core, session: Session, from: number) => {
+  const show = (core: Core, session: Session, from: number): void =>
     own.show(core, session.id, { from, view: () => shows.view(core, session) });
-    return shows.settingsOf(session);
-  };
   const rewind = async (
     direction: "undo" | "redo",
     { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
@@ -94,7 +100,8 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       ]);
       own.lend(session.id, mcpServers.map(mcpServer));
       shows.set(core, session, agents);
-      return { sessionId: session.id, ...show(core, session, 0) };
+      show(core, session, 0);
+      return { sessionId: session.id, ...shows.settingsOf(session) };
     },
     "session/load": async ({ sessionId, mcpServers }, request): Promise<typeof deferred> => {
       const core = await context.core();
@@ -139,7 +146,8 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const child = await core.sessions.fork(sessionId, { turn });
       own.lend(child.id, (mcpServers ?? []).map(mcpServer));
       await shows.settings(core, child);
-      return { sessionId: child.id, ...show(core, child, child.lastSeq) };
+      show(core, child, child.lastSeq);
+      return { sessionId: child.id, ...shows.settingsOf(child) };
     },
     "session/close": async ({ sessionId }) => {
       await close(sessionId);
@@ -153,10 +161,9 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     "session/prompt": ({ sessionId, prompt }, request) =>
       own.prompt(sessionId, request, async () => {
         const session = await open(sessionId);
-        const isFirst = !commands.known(sessionId);
-        const updates = commands.tell(await context.core(), session);
+        const updates = () => commands.show(session);
         // Only the first prompt waits for them: looking whether they changed must not stand between a prompt and its first word.
-        if (isFirst) await updates;
+        if (!commands.isShown(sessionId)) await updates();
         return { session, input: promptInput(prompt), updates };
       }),
     "session/cancel": async ({ sessionId }) => {
@@ -226,5 +233,27 @@ function createShows(context: DialectContext, capabilities: ClientCapabilities) 
     view: ({ sessions }: Core, session: Session) =>
       standardView(session, { connection, capabilities, sessions, shown: () => known.get(session.id)!, origin }),
     forget: (id: string) => void known.delete(id),
+  };
+}
+
+/** `available_commands_update`: sent with the first prompt of a session, and with a later one when they have changed. */
+function createCommandList({ connection, core }: DialectContext) {
+  const shown = new Map<string, string>();
+  /** Each text once: nearly every session is shown the same. */
+  const texts = new Map<string, string>();
+  return {
+    async show({ id: sessionId, cwd }: Session): Promise<void> {
+      const { palette } = await core();
+      const custom = await palette.custom(cwd);
+      const key = JSON.stringify(custom);
+      const known = texts.get(key) ?? key;
+      texts.set(key, known);
+      if (shown.get(sessionId) === known) return;
+      shown.set(sessionId, known);
+      const rows = new Map([...palette.commands, ...custom].map((row) => [row.name, row]));
+      connection.notify("session/update", { sessionId, update: commandsUpdate([...rows.values()]) });
+    },
+    isShown: (sessionId: string) => shown.has(sessionId),
+    forget: (sessionId: string) => void shown.delete(sessionId),
   };
 }

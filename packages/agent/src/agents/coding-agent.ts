@@ -17,8 +17,8 @@ import type { Tool } from "../tool.js";
 import { builtinTools } from "../tools/builtin-tools.js";
 import { cleanEnvironment } from "../tools/environment.js";
 import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
-import { withFolderRules } from "./instructions.js";
-import { createSurroundings } from "./surroundings.js";
+import { folderRules } from "./instructions.js";
+import { createSurroundings, type Surroundings } from "./surroundings.js";
 import { type GitState, readGitState, systemPrompt } from "./system-prompt.js";
 
 export interface CodingAgentOptions
@@ -78,15 +78,11 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const pool = createMcpPool({ env, ...(network && { network }), ...(confine && { confine }) });
   const audit = createAudit({ directory: options.auditDirectory });
   const remembered = createRemembered({ directory: options.rememberedDirectory });
-  const facts = createSessionFacts(env);
+  const known = createSessionFacts(env);
   const outputs = options.outputsDirectory === undefined ? null : createOutputs(options.outputsDirectory);
-  const prepare = async (turn: Turn, context: AgentContext) => {
-    const { cwd } = context.workspace;
-    const notices: string[] = [];
-    const [around, known] = await Promise.all([surroundings(cwd), facts.of(turn.sessionId, cwd)]);
-    // What is wrong with files is said once, at the beginning of a session.
-    if (turn.number === 0) notices.push(...around.problems);
-    const definition = definitionOf(turn.settings.agent, around.agents, notices);
+  const isInstructed = options.instructions !== false;
+  const outfitOf = ({ sessionId }: Turn, cwd: string, parts: OutfitParts): Outfit => {
+    const { around, facts, definition, directories, model, allowed, mcp } = parts;
     const policy = createPolicy({
       // Rules may change while a turn runs, and count from then on.
       rules: async () => (await surroundings(cwd)).rules,
@@ -94,31 +90,47 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       agent: () => permissionOf(definition),
       remembered,
       audit,
-      readable: outputs ? [outputs.directory(turn.sessionId)] : [],
+      readable: outputs ? [outputs.directory(sessionId)] : [],
       ...(options.classify && { classify: options.classify }),
     });
-    const configured = options.mcp === false ? null : around.mcp;
-    const mcp = await mcpOffer(turn, context, configured, pool, notices);
-    const { directories } = context.workspace;
-    const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings);
-    const isInstructed = options.instructions !== false;
     const permitted = allowedTools(toolsOf(definition, [...plainTools(), ...mcp.tools]), allowed);
-    const own = deferTools(permitted, (tool) => mcp.tools.includes(tool));
-    const inner = createAgent({
-      ...options,
-      ...(outputs && { spill: outputs.keep }),
-      tools: isInstructed ? withFolderRules(own, turn, cwd) : own,
+    return {
+      parts,
+      tools: deferTools(permitted, (tool) => mcp.tools.includes(tool)),
       policy: options.narrow?.(policy) ?? policy,
       systemPrompt: systemPrompt({
-        ...known,
+        ...facts,
         agent: definition,
         cwd,
         directories,
         platform: process.platform,
-        model: settings.model,
+        model,
         servers: mcp.instructions,
         instructions: isInstructed ? around.instructions : "",
       }),
+    };
+  };
+  const prepare = async (turn: Turn, context: AgentContext) => {
+    const { cwd, directories } = context.workspace;
+    const notices: string[] = [];
+    const session = known.of(turn.sessionId, cwd);
+    const [around, facts] = await Promise.all([surroundings(cwd), session.facts]);
+    // What is wrong with files is said once, at the beginning of a session.
+    if (turn.number === 0) notices.push(...around.problems);
+    const definition = definitionOf(turn.settings.agent, around.agents, notices);
+    const configured = options.mcp === false ? null : around.mcp;
+    const mcp = await mcpOffer(turn, context, configured, pool, notices);
+    const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings);
+    const parts = { around, facts, definition, directories, model: settings.model, allowed, mcp };
+    if (!session.outfit || !isSame(session.outfit.parts, parts)) session.outfit = outfitOf(turn, cwd, parts);
+    const { tools, policy, systemPrompt } = session.outfit;
+    const inner = createAgent({
+      ...options,
+      ...(outputs && { spill: outputs.keep }),
+      ...(isInstructed && { annotate: folderRules(turn, cwd) }),
+      tools,
+      policy,
+      systemPrompt,
     });
     return {
       first: notices.map(noticeOf),
@@ -131,7 +143,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     tools,
     agents: async (cwd) => (await surroundings(cwd)).agents,
     closeSession: (sessionId) => {
-      facts.forget(sessionId);
+      known.forget(sessionId);
       return pool.close(sessionId);
     },
     close: async () => {
@@ -194,21 +206,49 @@ interface SessionFacts {
   readonly git: GitState | null;
 }
 
-/** Found out once for a session: a system prompt that changes costs its cache, and reasoning bound to it. */
+/** What the turns of a session have in common, made again when a part of it is another: it takes a turn's first milliseconds. */
+interface Outfit {
+  readonly parts: OutfitParts;
+  readonly tools: readonly Tool[];
+  readonly policy: Policy;
+  readonly systemPrompt: string;
+}
+
+interface OutfitParts {
+  readonly around: Surroundings;
+  readonly facts: SessionFacts;
+  readonly definition: AgentDefinition;
+  readonly directories: readonly string[];
+  readonly model: string;
+  readonly allowed: readonly string[] | null;
+  readonly mcp: McpOffer;
+}
+
+function isSame(one: OutfitParts, other: OutfitParts): boolean {
+  for (const name in one) if (one[name as keyof OutfitParts] !== other[name as keyof OutfitParts]) return false;
+  return true;
+}
+
+interface KnownSession {
+  /** Found out once for a session: a system prompt that changes costs its cache, and reasoning bound to it. */
+  readonly facts: Promise<SessionFacts>;
+  outfit: Outfit | null;
+}
+
 function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
-  const known = new Map<string, Promise<SessionFacts>>();
+  const known = new Map<string, KnownSession>();
   const find = async (cwd: string): Promise<SessionFacts> => {
     const git = await readGitState(cwd, cleanEnvironment(env)).catch(() => null);
     return { date: dayOf(new Date()), shell: env["SHELL"]?.split("/").at(-1) || null, git };
   };
   return {
-    of(sessionId: string, cwd: string): Promise<SessionFacts> {
+    of(sessionId: string, cwd: string): KnownSession {
       const found = known.get(sessionId);
       if (found) return found;
       if (known.size >= MOST_SESSIONS) known.delete(known.keys().next().value as string);
-      const finding = find(cwd);
-      known.set(sessionId, finding);
-      return finding;
+      const session = { facts: find(cwd), outfit: null };
+      known.set(sessionId, session);
+      return session;
     },
     forget: (sessionId: string) => void known.delete(sessionId),
   };

@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { Turn } from "@chimera/acp-schema/agent";
 import { startOf } from "@chimera/acp-schema/text";
 import { listBeneath, readTextBeneath } from "../files/project-file.js";
-import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
+import type { ToolContext, ToolOutcome } from "../tool.js";
 import { parseFrontMatter } from "./front-matter.js";
 
 /** Characters of all instructions together. */
@@ -52,12 +52,13 @@ export async function loadInstructions({ home, cwd }: Roots): Promise<Instructio
 }
 
 /**
- * Tools whose results bring the instructions of the folders they touch: a model reads the rules of a place when it gets there. Each
- * file's come once in a conversation; in a later turn again, when a summary has taken the place of their result.
+ * What brings the instructions of the folders that a call touched with its result: a model reads the rules of a place when it gets
+ * there. Each file's come once in a conversation; in a later turn again, when a summary has taken the place of their result.
  */
-export function withFolderRules(tools: readonly Tool[], { history }: Pick<Turn, "history">, cwd: string): Tool[] {
-  // The paths that a call may touch are real ones.
-  const root = realpathSync.native(cwd);
+export function folderRules(
+  { history }: Pick<Turn, "history">,
+  cwd: string,
+): (outcome: ToolOutcome, context: ToolContext) => Promise<ToolOutcome> {
   const given = new Set<string>();
   const isNew = ({ source }: Found): boolean => {
     if (given.has(source)) return false;
@@ -65,18 +66,14 @@ export function withFolderRules(tools: readonly Tool[], { history }: Pick<Turn, 
     const mark = sourceMark(source);
     return !history.some((message) => message.role === "tool" && message.output.includes(mark));
   };
-  const rulesFor = async ({ permitted }: ToolContext): Promise<readonly Found[]> => {
+  return async (outcome, { permitted }) => {
     const paths = [...new Set([...(permitted?.reads ?? []), ...(permitted?.writes ?? [])])].slice(0, MOST_PATHS);
+    if (!outcome.success || paths.length === 0 || !existsSync(cwd)) return outcome;
+    // The paths that a call may touch are real ones.
+    const root = realpathSync.native(cwd);
     const found = await Promise.all(paths.map((path) => loadInstructionsBelow(root, path)));
-    return found.flat().filter(isNew);
+    return withRules(outcome, found.flat().filter(isNew));
   };
-  return tools.map((tool) => ({
-    ...tool,
-    run: async (input, context) => {
-      const outcome = await tool.run(input, context);
-      return outcome.success ? withRules(outcome, await rulesFor(context)) : outcome;
-    },
-  }));
 }
 
 // --- internal ---

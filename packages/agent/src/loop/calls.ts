@@ -9,6 +9,7 @@ import type { ModelMessage } from "../providers/model.js";
 import type { ToolOutcome } from "../tool.js";
 import type { Call, Runnable } from "./call.js";
 import { abortable } from "./patience.js";
+import { createRepeats } from "./repeats.js";
 import type { Run } from "./run.js";
 
 const SIDE_BY_SIDE = 8;
@@ -138,7 +139,10 @@ async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void
     if (refusal) return failed(refusal.why, refusal.error);
     const { workspace, signal, spill } = run;
     const context = { callId: call.id, workspace, signal, permitted: touches, emit, ...(spill ? { spill } : {}) };
-    const running = run.traced(async () => tool.run(input, context));
+    const running = run.traced(async () => {
+      const outcome = await tool.run(input, context);
+      return run.annotate ? run.annotate(outcome, context) : outcome;
+    });
     return await abortable(running, signal, GRACE_MS);
   } catch (error) {
     if (run.signal.aborted) return failed("The call was cancelled.", "cancelled");
@@ -154,6 +158,7 @@ function failed(output: string, error: string): ToolOutcome {
 /** A model that goes in circles reads so in the result. */
 function noted(run: Run, { name, args }: Call, outcome: ToolOutcome): ToolOutcome {
   const output = outcome.output || outcome.error || "";
+  run.repeats ??= createRepeats();
   const note = run.repeats.note({ name, args }, output);
   return note ? { ...outcome, output: output + note } : outcome;
 }

@@ -8,14 +8,15 @@ import { createParts, type PartEvent, type Parts, textOf } from "@chimera/acp-sc
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
 import type { Model, ModelEvent, ModelMessage, ModelRequest, ModelStop, Usage } from "../providers/model.js";
-import { abortable } from "./patience.js";
+import { createPatience } from "./patience.js";
 import { createRepeatedText, type RepeatedText } from "./repeats.js";
 
 /** What a step has produced so far; it stays readable when the step fails or is cancelled half-way. */
 export interface Draft {
   /** What was shown of the same reply before it broke off. */
   readonly before: readonly TextPart[];
-  readonly repeated: RepeatedText;
+  /** Null where nothing was: then nothing can come again. */
+  readonly repeated: RepeatedText | null;
   /** What the model said, without what it thought and without what it had said before. */
   text: string;
   /** Characters of text and reasoning that arrived. */
@@ -54,7 +55,7 @@ interface DraftContext {
 export function createDraft(before: readonly TextPart[] = []): Draft {
   return {
     before,
-    repeated: createRepeatedText(textOf({ parts: before })),
+    repeated: before.length > 0 ? createRepeatedText(textOf({ parts: before })) : null,
     text: "",
     length: 0,
     spoke: false,
@@ -88,10 +89,11 @@ export function sealOf({ provider, id }: Pick<Model, "provider" | "id">, data: J
 /** Fills `draft`. Throws what the provider reports, and `connection_lost` for a reply without an end. */
 export async function streamReply(run: DraftContext, request: ModelRequest, draft: Draft): Promise<void> {
   const batches = run.model.stream(request)[Symbol.asyncIterator]();
+  const patience = createPatience(request.signal, 0);
   let since = 0;
   try {
     for (;;) {
-      const { value: batch, done } = await abortable(batches.next(), request.signal, 0);
+      const { value: batch, done } = await patience.wait(batches.next());
       if (done) break;
       for (const share of sharesOf(batch)) {
         takeBatch(draft, share, run);
@@ -107,6 +109,7 @@ export async function streamReply(run: DraftContext, request: ModelRequest, draf
       if (draft.stop) return;
     }
   } finally {
+    patience.end();
     // Not awaited: a provider that hangs in its own clean-up must not hold the turn.
     batches.return?.().catch(() => {});
   }
@@ -167,10 +170,10 @@ function take(draft: Draft, event: ModelEvent, context: DraftContext, said: stri
   if (event.type === "text") {
     draft.length += event.text.length;
     draft.spoke ||= event.text.trim() !== "";
-    say(draft, "text", draft.repeated.take(event.text), context, said);
+    say(draft, "text", draft.repeated ? draft.repeated.take(event.text) : event.text, context, said);
     return;
   }
-  if (event.type !== "usage") say(draft, "text", draft.repeated.end(), context, said);
+  if (draft.repeated && event.type !== "usage") say(draft, "text", draft.repeated.end(), context, said);
   switch (event.type) {
     case "reasoning":
       draft.length += event.text.length;

@@ -45,10 +45,13 @@ function wellFormed(history: readonly Message[], model: ModelName): ModelMessage
     }
     const parts = message.parts.filter((part) => part.type !== "call" || !questions.has(part.name));
     const calls: readonly CallPart[] = callsOf({ parts });
-    if (textOf({ parts }) === "" && calls.length === 0) continue;
+    if (calls.length === 0 && textOf({ parts }) === "") continue;
     const begun = beginningOf(messages.at(-1));
     if (begun) messages.pop();
-    messages.push({ role: "assistant", parts: [...(begun ?? []), ...parts.map((part) => withOwnSeal(part, model))] });
+    const own = parts.map((part) => withOwnSeal(part, model));
+    const isAsLogged = !begun && own.length === message.parts.length && own.every((part, at) => part === parts[at]);
+    // The message itself where it can be: what is known of its length is known by it.
+    messages.push(isAsLogged ? message : { role: "assistant", parts: [...(begun ?? []), ...own] });
     for (const { id, name } of calls) {
       messages.push(results.get(id) ?? { role: "tool", id, name, output: "(interrupted: no result)", success: false });
     }

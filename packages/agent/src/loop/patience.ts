@@ -31,29 +31,46 @@ export const systemClock: Clock = {
  * The work's own outcome, unless the signal aborts and the work does not settle within `graceMs` after that: then the
  * signal's reason is thrown and the work is left to itself.
  */
-export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal, graceMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    let timer: NodeJS.Timeout | undefined;
-    const abandon = (): void => {
-      timer = setTimeout(() => reject(signal.reason), graceMs);
-    };
-    const settle = (): void => {
-      signal.removeEventListener("abort", abandon);
+export async function abortable<T>(work: PromiseLike<T>, signal: AbortSignal, graceMs: number): Promise<T> {
+  const patience = createPatience(signal, graceMs);
+  try {
+    return await patience.wait(work);
+  } finally {
+    patience.end();
+  }
+}
+
+/** The same for one work after the other, at the price of one listener. */
+export interface Patience {
+  wait<T>(work: PromiseLike<T>): Promise<T>;
+  /** Nothing more is waited for. */
+  end(): void;
+}
+
+export function createPatience(signal: AbortSignal, graceMs: number): Patience {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  let abandon: (reason: unknown) => void = () => {};
+  const onAbort = (): void => {
+    timer = setTimeout(() => {
+      isOver = true;
+      abandon(signal.reason);
+    }, graceMs);
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  return {
+    wait: (work) =>
+      new Promise((resolve, reject) => {
+        abandon = reject;
+        work.then(resolve, reject);
+        if (isOver) reject(signal.reason);
+      }),
+    end() {
+      signal.removeEventListener("abort", onAbort);
       clearTimeout(timer);
-    };
-    if (signal.aborted) abandon();
-    else signal.addEventListener("abort", abandon, { once: true });
-    work.then(
-      (value) => {
-        settle();
-        resolve(value);
-      },
-      (error: unknown) => {
-        settle();
-        reject(error);
-      },
-    );
-  });
+    },
+  };
 }
 
 /** Tries of one reply. With the waits between them that is about two minutes. */

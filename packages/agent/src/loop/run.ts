@@ -3,6 +3,7 @@ import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/age
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "../policy-port.js";
 import type { EffortChoice, Model, ModelMessage } from "../providers/model.js";
+import type { ToolContext, ToolOutcome } from "../tool.js";
 import type { CallIds } from "./draft.js";
 import type { Clock } from "./patience.js";
 import type { Repeats } from "./repeats.js";
@@ -31,13 +32,15 @@ export interface Run {
   readonly clock: Clock;
   readonly random: () => number;
   readonly spill?: (name: string, text: string) => Promise<string>;
+  readonly annotate?: (outcome: ToolOutcome, context: ToolContext) => Promise<ToolOutcome>;
   readonly plan: Plan;
   readonly spending: Spending;
   readonly context: ModelContext;
   readonly window: Window;
   readonly compact: Compact;
   readonly ids: CallIds;
-  readonly repeats: Repeats;
+  /** Made with the first call. */
+  repeats?: Repeats;
   readonly progress: Progress;
 }
 

@@ -14,23 +14,20 @@ export interface Toolbox {
 /** `allowed` narrows the set by names or aliases; null allows all. */
 export function createToolbox(tools: readonly Tool[], allowed: readonly string[] | null): Toolbox {
   const chosen = allowedTools(tools, allowed);
-  const byName = new Map<string, Tool>();
-  const bySpelling = new Map<string, Tool | null>();
-  for (const tool of chosen) for (const alias of tool.aliases) byName.set(alias.toLowerCase(), tool);
-  // A tool's own name wins over another's alias.
-  for (const tool of chosen) byName.set(tool.name.toLowerCase(), tool);
-  for (const [name, tool] of byName) {
-    const known = bySpelling.get(spelling(name));
-    // A spelling that two tools share names neither.
-    bySpelling.set(spelling(name), known === undefined || known === tool ? tool : null);
-  }
+  // Most turns call nothing: names are sorted out with the first call.
+  let names: Names | undefined;
   return {
-    tools: chosen.filter((tool) => !tool.deferred),
-    find: (name) =>
-      byName.get(name.toLowerCase()) ??
-      bySpelling.get(spelling(name)) ??
-      bySpelling.get(spelling(lastWord(name))) ??
-      undefined,
+    tools: chosen.some((tool) => tool.deferred) ? chosen.filter((tool) => !tool.deferred) : chosen,
+    find(name) {
+      names ??= sortNames(chosen);
+      const { byName, bySpelling } = names;
+      return (
+        byName.get(name.toLowerCase()) ??
+        bySpelling.get(spelling(name)) ??
+        bySpelling.get(spelling(lastWord(name))) ??
+        undefined
+      );
+    },
     nearest: (name) => nearestOf(spelling(lastWord(name)), chosen),
   };
 }
@@ -89,6 +86,25 @@ export function findTool(name: string, tools: readonly Tool[]): Tool | undefined
 }
 
 // --- internal ---
+
+interface Names {
+  readonly byName: ReadonlyMap<string, Tool>;
+  /** Null for a spelling that two tools share: it names neither. */
+  readonly bySpelling: ReadonlyMap<string, Tool | null>;
+}
+
+function sortNames(tools: readonly Tool[]): Names {
+  const byName = new Map<string, Tool>();
+  const bySpelling = new Map<string, Tool | null>();
+  for (const tool of tools) for (const alias of tool.aliases) byName.set(alias.toLowerCase(), tool);
+  // A tool's own name wins over another's alias.
+  for (const tool of tools) byName.set(tool.name.toLowerCase(), tool);
+  for (const [name, tool] of byName) {
+    const known = bySpelling.get(spelling(name));
+    bySpelling.set(spelling(name), known === undefined || known === tool ? tool : null);
+  }
+  return { byName, bySpelling };
+}
 
 function spelling(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");

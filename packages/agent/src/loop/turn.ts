@@ -150,7 +150,7 @@ async function act(run: Run, draft: Draft): Promise<void> {
   }
   context.messages.push({ role: "assistant", parts: draft.parts.take() });
   context.messages.push(...(await runCalls(run, calls)));
-  run.repeats.endStep();
+  run.repeats?.endStep();
 }
 
 /** Steps between two questions where no limit is set. */

@@ -2,7 +2,7 @@
 import type { PromptBlock } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { isAgentError } from "../errors.js";
-import type { Model, ModelMessage, ModelRequest } from "./model.js";
+import type { Model, ModelEvent, ModelMessage, ModelRequest } from "./model.js";
 
 /** What `open` gives, begun anew while its first item fails and `again` says so; later items cost nothing extra. */
 export function beginAgain<T>(
@@ -15,7 +15,8 @@ export function beginAgain<T>(
       let begun = false;
       const begin = async (): Promise<IteratorResult<T>> => {
         for (;;) {
-          inner = (await open())[Symbol.asyncIterator]();
+          const opened = open();
+          inner = (opened instanceof Promise ? await opened : opened)[Symbol.asyncIterator]();
           try {
             const first = await inner.next();
             begun = true;
@@ -76,10 +77,11 @@ export function createSwitch(first: Model, when: RegExp, other: () => Promise<Mo
     ...first,
     stream(request) {
       let asked = first;
-      const ask = async () => {
+      const askOther = async (): Promise<AsyncIterable<readonly ModelEvent[]>> => {
         asked = (await moved) ?? first;
         return asked.stream(request);
       };
+      const ask = () => (moved ? askOther() : first.stream(request));
       return beginAgain(ask, (error) => {
         if (asked !== first || !isAgentError(error) || error.retryable || !when.test(error.message)) return false;
         // Another request may have moved it meanwhile.

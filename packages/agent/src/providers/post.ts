@@ -144,22 +144,74 @@ function cutOnAbort(sent: ClientRequest, signal: AbortSignal): void {
   sent.once("close", () => signal.removeEventListener("abort", cut));
 }
 
-async function* read(reply: IncomingMessage, watch: Watch): AsyncGenerator<string, void, undefined> {
-  reply.setEncoding("utf8");
-  let ended = false;
-  try {
-    for await (const chunk of reply.iterator({ destroyOnReturn: false })) {
-      watch.pause();
-      yield chunk as string;
-      watch.resume();
-    }
-    ended = true;
-  } catch (error) {
-    throw connectionError(error);
-  } finally {
+/** What may wait for a reader, in characters; then the connection waits. */
+const MOST_WAITING = 64 * 1024;
+
+/** What has arrived, when it is asked for. Iterating the reply itself would cost a dozen listeners, and several promises a chunk. */
+function read(reply: IncomingMessage, watch: Watch): AsyncIterable<string> {
+  let text = "";
+  let isStarted = false;
+  let isEnded = false;
+  let isLeft = false;
+  let failure: { readonly error: unknown } | null = null;
+  let waiting: { resolve(result: IteratorResult<string, undefined>): void; reject(error: unknown): void } | null = null;
+  const over = { value: undefined, done: true } as const;
+
+  const take = (): IteratorResult<string, undefined> => {
+    watch.pause();
+    const value = text;
+    text = "";
+    return { value, done: false };
+  };
+  const settle = (): void => {
+    if (!waiting || (text === "" && !failure && !isEnded)) return;
+    const { resolve, reject } = waiting;
+    waiting = null;
+    if (text !== "") resolve(take());
+    else if (failure) reject(failure.error);
+    else resolve(over);
+  };
+  const fail = (error: unknown): void => {
+    if (isEnded || failure) return;
     watch.stop();
-    if (!ended) linger(reply);
-  }
+    failure = { error: connectionError(error) };
+    settle();
+  };
+  const start = (): void => {
+    reply.setEncoding("utf8");
+    reply.on("data", (chunk: string) => {
+      if (isLeft) return;
+      text += chunk;
+      if (waiting) settle();
+      else if (text.length > MOST_WAITING) reply.pause();
+    });
+    reply.once("end", () => {
+      isEnded = true;
+      watch.stop();
+      settle();
+    });
+    reply.on("error", fail);
+    reply.once("close", () => fail(new Error("it closed before its end")));
+  };
+  const iterator: AsyncIterator<string, undefined> = {
+    next() {
+      if (!isStarted) start();
+      isStarted = true;
+      if (!isEnded && !failure) watch.resume();
+      return new Promise((resolve, reject) => {
+        waiting = { resolve, reject };
+        settle();
+        if (waiting && reply.isPaused()) reply.resume();
+      });
+    },
+    async return() {
+      isLeft = true;
+      watch.stop();
+      if (!isEnded && !failure) linger(reply);
+      return over;
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 /** A reader that has enough does not wait for the last bytes, but a connection is only kept once they have arrived. */
