@@ -16,8 +16,9 @@ import type {
   Price,
   Usage,
 } from "./providers/model.js";
-import { providerError } from "./providers/provider-error.js";
-import { calledBy, promptParts, writtenCall } from "./providers/request-parts.js";
+import { providerError, retryAfter } from "./providers/provider-error.js";
+import type { PicturesMessage, PromptPart } from "./providers/request-parts.js";
+import { calledBy, promptParts, withPictures, writtenCall } from "./providers/request-parts.js";
 
 /** What is used of a `LanguageModelV3` or `LanguageModelV4`. */
 export interface AiSdkModel {
@@ -97,50 +98,36 @@ const VERSIONS = new Set(["v3", "v4"]);
 // The conversation as the SDK takes it.
 
 function promptOf({ system, messages }: ModelRequest, version: string): object[] {
-  const prompt: object[] = system === "" ? [] : [{ role: "system", content: system }];
-  // Results follow their calls without a gap, so pictures wait until the last result of a group is out. In a result, some
-  // packages would send them as text.
   const called = calledBy(messages);
-  let pictures: object[] = [];
-  const showPictures = () => {
-    if (pictures.length > 0) prompt.push({ role: "user", content: pictures });
-    pictures = [];
-  };
-  for (const message of messages) {
-    if (message.role !== "tool") showPictures();
-    prompt.push(messageOf(message, version, called));
-    if (message.role !== "tool" || !message.images?.length) continue;
-    pictures.push(
-      { type: "text", text: `Pictures from ${message.name}:` },
-      ...message.images.map((image) => pictureOf(image, version)),
-    );
-  }
-  showPictures();
-  return prompt;
+  // In a result, some packages would send pictures as text.
+  const said = [...withPictures(messages)].map((message) => messageOf(message, version, called));
+  return system === "" ? said : [{ role: "system", content: system }, ...said];
 }
 
-function messageOf(message: ModelMessage, version: string, called: ReturnType<typeof calledBy>): object {
+function messageOf(
+  message: ModelMessage | PicturesMessage,
+  version: string,
+  called: ReturnType<typeof calledBy>,
+): object {
+  const said = (parts: readonly PromptPart[]) => ({
+    role: "user",
+    content: parts.map((part) => (part.type === "text" ? part : pictureOf(part, version))),
+  });
   switch (message.role) {
     case "user":
-      return {
-        role: "user",
-        content: promptParts(message).map((part) => (part.type === "text" ? part : pictureOf(part, version))),
-      };
+      return said(promptParts(message));
+    case "pictures":
+      return said(message.parts);
     case "summary":
       return { role: "user", content: [{ type: "text", text: message.text }] };
     case "assistant":
       return { role: "assistant", content: message.parts.map(partOf) };
     case "tool": {
-      const { id: toolCallId, output, success } = message;
+      const { id: toolCallId, success } = message;
       // Vendors that pair a result with its call by name know the name that the model wrote.
       const toolName = called.get(toolCallId)?.name ?? message.name;
-      const value = output || "(no output)";
-      return {
-        role: "tool",
-        content: [
-          { type: "tool-result", toolCallId, toolName, output: { type: success ? "text" : "error-text", value } },
-        ],
-      };
+      const output = { type: success ? "text" : "error-text", value: message.output || "(no output)" };
+      return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] };
     }
   }
 }
@@ -296,18 +283,12 @@ function errorOf(error: unknown): unknown {
   if (isAgentError(error) || (error as Error | null)?.name === "AbortError") return error;
   const { statusCode, responseBody, responseHeaders, message } = asObject(error);
   const said = [asText(message) || asText(error), asText(responseBody)].filter((text) => text !== "").join(": ");
-  if (typeof statusCode === "number")
-    return providerError(statusCode, "", said, retryAfterOf(asObject(responseHeaders)));
+  if (typeof statusCode === "number") return providerError(statusCode, "", said, retryAfter(asObject(responseHeaders)));
   const code = FAULTS.get((error as Error | null)?.name);
   if (code) return new AgentError(code, said, { cause: error });
   if (error instanceof Error)
     return new AgentError("connection_lost", `lost the connection to the model: ${said}`, { cause: error });
   return providerError(0, "server_error", said || JSON.stringify(error) || "the provider reported an error");
-}
-
-function retryAfterOf(headers: JsonObject): number | undefined {
-  const seconds = Number(headers["retry-after"]);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }
 
 function asObject(value: unknown): JsonObject {

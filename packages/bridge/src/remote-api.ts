@@ -9,7 +9,7 @@ const ANSWER_MS = 15_000;
 const GOODBYE_MS = 2_000;
 const MAX_REPLY_BYTES = 64 * 1024;
 
-export interface Registration {
+interface Registration {
   readonly uiUrl: string | null;
   readonly wsUrl: URL;
 }

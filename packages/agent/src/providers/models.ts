@@ -29,10 +29,11 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
     return shared;
   };
   const openListed = (address: ModelAddress) => {
-    const { open, keep } = OPENERS[address.wire];
-    const opening = open(address, env, sharedPost);
+    const opening = OPENERS[address.wire](address, env, sharedPost);
     const served = address.remedy === null ? opening : onOwnServer(opening, address.remedy);
-    return { keep, model: served.then((model) => withServedWindow(withSight(model), address, sharedPost)) };
+    const model = served.then((one) => withServedWindow(withSight(one), address, sharedPost));
+    // A script is read anew for every turn: an edit counts at once, and its failures start over.
+    return { keep: address.wire !== "scripted", model };
   };
   return async (name) => {
     const known = opened.get(name);
@@ -85,21 +86,17 @@ function openPackaged(name: string, env: Env, packages: ProviderPackages | undef
   return { keep: true, model };
 }
 
-interface Opener {
-  open(address: ModelAddress, env: Env, post: () => Post): Promise<Model>;
-  /** A script is read anew for every turn: an edit counts at once, and its failures start over. */
-  readonly keep: boolean;
-}
-
 /** A process speaks one or two wires: each is loaded when a model of it is opened. */
-const OPENERS: Readonly<Record<ModelAddress["wire"], Opener>> = {
-  messages: { open: openMessages, keep: true },
-  chat: { open: openChat, keep: true },
-  responses: { open: openResponses, keep: true },
-  gemini: { open: openGemini, keep: true },
-  ollama: { open: openOllama, keep: true },
-  offline: { open: async () => (await import("./offline.js")).createOfflineModel(), keep: true },
-  scripted: { open: openScripted, keep: false },
+const OPENERS: Readonly<
+  Record<ModelAddress["wire"], (address: ModelAddress, env: Env, post: () => Post) => Promise<Model>>
+> = {
+  messages: openMessages,
+  chat: openChat,
+  responses: openResponses,
+  gemini: openGemini,
+  ollama: openOllama,
+  offline: async () => (await import("./offline.js")).createOfflineModel(),
+  scripted: openScripted,
 };
 
 /** Models at Claude's endpoint that nothing is known of. */
@@ -196,10 +193,7 @@ async function onOwnServer(opening: Promise<Model>, remedy: string): Promise<Mod
 const UNSERVED: ReadonlySet<AgentErrorCode> = new Set(["model_unavailable", "connection_lost", "stalled"]);
 
 async function openScripted({ model: path }: ModelAddress): Promise<Model> {
-  const [{ createScriptedModel }, { readScript }] = await Promise.all([
-    import("../scripted.js"),
-    import("../scripted.js"),
-  ]);
+  const { createScriptedModel, readScript } = await import("../scripted.js");
   return createScriptedModel(await readScript(path));
 }
 

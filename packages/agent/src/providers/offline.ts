@@ -18,17 +18,16 @@ export function createOfflineModel(): Model {
 
 // --- internal ---
 
-type Action =
-  | { readonly do: "list"; readonly path: string }
-  | { readonly do: "read"; readonly path: string }
-  | { readonly do: "search"; readonly pattern: string }
-  | { readonly do: "write"; readonly path: string; readonly content: string }
-  | { readonly do: "edit"; readonly path: string; readonly from: string; readonly to: string }
-  | { readonly do: "run"; readonly command: string }
-  | { readonly do: "call"; readonly tool: string; readonly args: string };
+/** What a step of a prompt comes to: in words, and as a call of whichever of these tools there is. */
+interface Action {
+  readonly says: string;
+  readonly tools: readonly string[];
+  /** A text is JSON, as it was typed. */
+  readonly args: Readonly<Record<string, string>> | string;
+}
 
 /** The actions of a prompt in order, and the first step of it that was not understood. */
-export function readRequest(prompt: string): { actions: Action[]; unknown: string | null } {
+function readRequest(prompt: string): { actions: Action[]; unknown: string | null } {
   const actions: Action[] = [];
   if (prompt.length > LONGEST_PROMPT) return { actions, unknown: startOf(prompt, LONGEST_STEP) };
   for (const step of splitSteps(prompt.trim())) {
@@ -63,7 +62,7 @@ function reply(messages: readonly ModelMessage[], tools: readonly ModelTool[]): 
   const next = retry ?? actions[results.filter((result) => result.success).length];
   if (!next) return say(report(actions, results, unknown));
   const call = callOf(next, tools, results);
-  if (!call) return say(`${report(actions, results, unknown)}\n\nThere is no tool for: ${describe(next)}`);
+  if (!call) return say(`${report(actions, results, unknown)}\n\nThere is no tool for: ${next.says}`);
   const opening: ModelEvent[] = results.length === 0 ? [{ type: "text", text: `${intent(actions)}\n` }] : [];
   return [...opening, { type: "call", id: "", ...call }, { type: "stop", reason: "calls" }];
 }
@@ -74,31 +73,14 @@ function say(text: string): ModelEvent[] {
 }
 
 function intent(actions: readonly Action[]): string {
-  const said = actions.map(describe).join(", then ");
+  const said = actions.map(({ says }) => says).join(", then ");
   return `${said.charAt(0).toUpperCase()}${said.slice(1)} (offline: taken literally).`;
-}
-
-function describe(action: Action): string {
-  switch (action.do) {
-    case "list":
-      return `list the files in ${action.path}`;
-    case "read":
-    case "write":
-    case "edit":
-      return `${action.do} ${action.path}`;
-    case "search":
-      return `search for ${action.pattern}`;
-    case "run":
-      return `run ${action.command}`;
-    case "call":
-      return `call ${action.tool}`;
-  }
 }
 
 /** "read README" means the file of that name with whatever ending it has. */
 function secondTry(action: Action | undefined, result: Result | undefined): Action | null {
-  if (action?.do !== "read" || !result || result.success || /\.[^/]*$/.test(action.path)) return null;
-  return { ...action, path: `${action.path}.md` };
+  const path = action && readPath(action);
+  return path === undefined || !result || result.success || /\.[^/]*$/.test(path) ? null : read(`${path}.md`);
 }
 
 /** A first try that a second one made good is not worth telling. */
@@ -119,9 +101,9 @@ function report(actions: readonly Action[], results: readonly Result[], unknown:
     const action = actions[Math.min(index, actions.length - 1)] as Action;
     const output =
       result.output.length > LONGEST_SHOWN ? `${startOf(result.output, LONGEST_SHOWN)}\n[…]` : result.output;
-    return `${result.success ? "Done" : "Failed"}: ${describe(action)}\n\n${fenced(output)}`;
+    return `${result.success ? "Done" : "Failed"}: ${action.says}\n\n${fenced(output)}`;
   });
-  const left = actions.slice(settled.length).map(describe);
+  const left = actions.slice(settled.length).map(({ says }) => says);
   if (left.length > 0) parts.push(`Not done: ${left.join(", ")}.`);
   if (unknown) parts.push(`Not understood: ${JSON.stringify(startOf(unknown, 200))}. ${ABILITIES}`);
   parts.push(WHOAMI);
@@ -134,33 +116,10 @@ function fenced(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
-type Wanted = { readonly names: readonly string[]; readonly args: Record<string, unknown> | string };
-
-function wantedTool(action: Action, results: readonly Result[]): Wanted {
-  switch (action.do) {
-    case "list":
-      return { names: ["list_files", "Glob"], args: { path: action.path } };
-    case "read":
-      return { names: ["Read", "read_file"], args: { path: listedAs(action.path, results) } };
-    case "search":
-      return { names: ["search", "Grep"], args: { pattern: action.pattern } };
-    case "write":
-      return { names: ["Write", "write_file"], args: { path: action.path, content: action.content } };
-    case "edit":
-      return {
-        names: ["Edit", "edit_file"],
-        args: { path: action.path, old_string: action.from, new_string: action.to },
-      };
-    case "run":
-      return { names: ["Bash", "bash"], args: { command: action.command } };
-    case "call":
-      return { names: [action.tool], args: action.args };
-  }
-}
-
-function callOf(action: Action, tools: readonly ModelTool[], results: readonly Result[]) {
-  const { names, args } = wantedTool(action, results);
-  const tool = tools.find((offered) => names.some((name) => name.toLowerCase() === offered.name.toLowerCase()));
+function callOf(action: Action, offered: readonly ModelTool[], results: readonly Result[]) {
+  const path = readPath(action);
+  const args = path === undefined ? action.args : { path: listedAs(path, results) };
+  const tool = offered.find(({ name }) => action.tools.some((one) => one.toLowerCase() === name.toLowerCase()));
   return tool && { name: tool.name, args: typeof args === "string" ? args : JSON.stringify(args) };
 }
 
@@ -229,44 +188,72 @@ const NAME = String.raw`[\x60"']?([^\s\x60"',:;]+)[\x60"']?`;
 const POLITE = /^(?:(?:please|can you|could you|would you|now|first|finally)\b[\s,]*)+/i;
 const HERE = /^(?:here|\.|(?:this|the|current)\s+(?:directory|folder|project|workspace|repo(?:sitory)?))$/i;
 
+const list = (path: string): Action => ({
+  says: `list the files in ${path}`,
+  tools: ["list_files", "Glob"],
+  args: { path },
+});
+const READ = ["Read", "read_file"];
+const read = (path: string): Action => ({ says: `read ${path}`, tools: READ, args: { path } });
+const edit = (path: string, from: string, to: string): Action => ({
+  says: `edit ${path}`,
+  tools: ["Edit", "edit_file"],
+  args: { path, old_string: unquote(from), new_string: unquote(to) },
+});
+
+/** Of an action that reads a file. */
+function readPath({ tools, args }: Action): string | undefined {
+  return tools === READ && typeof args === "object" ? args["path"] : undefined;
+}
+
 const ROWS: readonly { readonly pattern: RegExp; action(words: readonly string[]): Action }[] = [
   {
     pattern: /^(?:list|show)(?: me)?(?: all)?(?: the)? files(?: (?:in|under|of) (.+))?$/i,
-    action: ([path = "."]) => ({ do: "list", path: HERE.test(path) ? "." : unquote(path) }),
+    action: ([path = "."]) => list(HERE.test(path) ? "." : unquote(path)),
   },
   {
     pattern: new RegExp(
       String.raw`^(?:write|create)(?: an?| the)?(?: new)?(?: file)? ${NAME}(?:\s*:|\s+with(?: the)?(?: contents?| text)?:?|\s+containing:?)\s+([\s\S]+)$`,
       "i",
     ),
-    action: ([path = "", content = ""]) => ({ do: "write", path, content: unquote(content) }),
+    action: ([path = "", content = ""]) => ({
+      says: `write ${path}`,
+      tools: ["Write", "write_file"],
+      args: { path, content: unquote(content) },
+    }),
   },
   {
     pattern: new RegExp(
       String.raw`^edit(?: the)?(?: file)? ${NAME}[,:]?\s+(?:(?:replace|change)\s+)?(.+?) (?:with|to|by|->) (.+)$`,
       "i",
     ),
-    action: ([path = "", from = "", to = ""]) => ({ do: "edit", path, from: unquote(from), to: unquote(to) }),
+    action: ([path = "", from = "", to = ""]) => edit(path, from, to),
   },
   {
     pattern: new RegExp(`^(?:replace|change) (.+?) (?:with|to|by) (.+) in(?: the)?(?: file)? ${NAME}$`, "i"),
-    action: ([from = "", to = "", path = ""]) => ({ do: "edit", path, from: unquote(from), to: unquote(to) }),
+    action: ([from = "", to = "", path = ""]) => edit(path, from, to),
   },
   {
     pattern: /^(?:search|grep|look|find)(?: the (?:files|code|project))?(?: for)? (.+)$/i,
-    action: ([pattern = ""]) => ({ do: "search", pattern: unquote(pattern) }),
+    action: ([wanted = ""]) => {
+      const pattern = unquote(wanted);
+      return { says: `search for ${pattern}`, tools: ["search", "Grep"], args: { pattern } };
+    },
   },
   {
     pattern: /^(?:run|execute)(?: the)?(?: command)?:? (.+)$/is,
-    action: ([command = ""]) => ({ do: "run", command: unquote(command) }),
+    action: ([line = ""]) => {
+      const command = unquote(line);
+      return { says: `run ${command}`, tools: ["Bash", "bash"], args: { command } };
+    },
   },
   {
     pattern: new RegExp(String.raw`^(?:call|use)(?: the)?(?: tool)? ${NAME}(?: with)?\s*(\{[\s\S]*\})?$`, "i"),
-    action: ([tool = "", args = "{}"]) => ({ do: "call", tool, args }),
+    action: ([tool = "", args = "{}"]) => ({ says: `call ${tool}`, tools: [tool], args }),
   },
   {
     pattern: /^(?:read|open|show|cat|print)(?: me)?(?: the)?(?: file)? (\S+)$/i,
-    action: ([path = ""]) => ({ do: "read", path: unquote(path) }),
+    action: ([path = ""]) => read(unquote(path)),
   },
 ];
 

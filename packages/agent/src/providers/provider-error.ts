@@ -45,10 +45,8 @@ export async function readJson(reply: PostReply): Promise<JsonObject | null> {
   }
 }
 
-// --- internal ---
-
 /** By `retry-after-ms`, or by `retry-after` in seconds or as a date; undefined when neither is there. */
-function retryAfter(headers: Readonly<Record<string, string | string[] | undefined>>): number | undefined {
+export function retryAfter(headers: Readonly<Record<string, unknown>>): number | undefined {
   const milliseconds = Number(headers["retry-after-ms"]);
   if (milliseconds > 0) return milliseconds;
   const value = headers["retry-after"];
@@ -58,6 +56,8 @@ function retryAfter(headers: Readonly<Record<string, string | string[] | undefin
   const date = Date.parse(value);
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
+
+// --- internal ---
 
 /** By an error's words: "try again in 3.2s" (OpenAI), "in 7m12.48s" (Groq), "retry after 30 seconds" (Azure, Gemini). */
 function waitIn(text: string): number | undefined {

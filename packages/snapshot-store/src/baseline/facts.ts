@@ -21,8 +21,6 @@ const VERSION = 2;
 /** Rows between two looks at the clock. */
 const STRETCH = 500;
 
-export type Facts = ReturnType<typeof createFacts>;
-
 export function createFacts(path: string) {
   let lines = 0;
 
