@@ -158,7 +158,16 @@ describe("an update", () => {
     expect(problems).toEqual([]);
   });
 
-  test.each(["notice", "sandbox", "compaction"])("of a %s is not sent to clients that cannot show it", async (name) => {
+  test("of a warning is among the thoughts of clients that know no notices, because a person must see it", async () => {
+    const seen = async (level: "info" | "warning") =>
+      (await shown({ type: "notice", metadata: { level, text: "Look." } }, {})).live.filter(fromAgent);
+    expect(await seen("info")).toEqual([]);
+    expect(await seen("warning")).toEqual([
+      { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "Look.\n" } },
+    ]);
+  });
+
+  test.each(["sandbox", "compaction"])("of a %s is not sent to clients that cannot show it", async (name) => {
     const { live } = await shown(rows.find(([row]) => row === name)![1], {});
     expect(live.filter(fromAgent)).toEqual([]);
   });

@@ -193,6 +193,7 @@ test("models, tools, agents, commands, config, doctor, audit", async () => {
   expect(findings.map(({ check }: { check: string }) => check)).toEqual([
     "node",
     "config",
+    "trust",
     "keys",
     "providers",
     "data",

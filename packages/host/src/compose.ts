@@ -29,6 +29,7 @@ import type { AgentParts, Profile, StartedExtension } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
 import { requireTools } from "./require-names.js";
+import { HOW_TO_TRUST } from "./trust.js";
 
 export interface CoreOptions {
   readonly log: Log;
@@ -45,6 +46,8 @@ export interface RunningCore extends Core {
   tools(): Promise<readonly Tool[]>;
   /** Those that a session without an editor gets, unless it asks for fewer. */
   offered(): Promise<readonly Tool[]>;
+  /** What the files of a directory ask for and do not get, while the person was not asked whether they trust it. */
+  untrusted(cwd: string): Promise<readonly string[]>;
   /** What `GET /providers` says. */
   providers(): {
     active: { provider: string; model: string };
@@ -74,9 +77,9 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   });
   const turns = createTurnAgent(
     () => Promise.all([loadAgent(), snapshots.load()]),
-    () => openCodingAgent(options),
+    () => openCodingAgent(options, (cwd) => palette.clashes(cwd)),
   );
-  const agentsIn = createAgentList(paths.home);
+  const agentsIn = createAgentList(paths.home, config.trust.isTrusted);
   // Without a key there is no model to ask that the table lists.
   const facts = hasListedModels(env) ? await import("@chimera/agent/facts") : null;
   const effort = createEffort((model) =>
@@ -86,7 +89,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     home: paths.home,
     commands: [
       effort.command,
-      ...programCommands({ tools: turns.tools, permissionsFile: paths.permissions }),
+      ...programCommands({ tools: turns.tools, permissionsFile: paths.permissions, trust: config.trust }),
       ...extensions.flatMap(({ commands }) => commands ?? []),
     ],
   });
@@ -156,6 +159,11 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
         ...(description && { description }),
       })),
     tools: turns.tools,
+    // Most directories have neither, and the agent's code is half of the program's.
+    untrusted: async (cwd) =>
+      config.trust.isAnswered(cwd) || ![".opencode", ".chimera"].some((name) => existsSync(join(cwd, name)))
+        ? []
+        : turns.untrusted(cwd),
     offered: async () => {
       const workspace = localWorkspace(config.cwd);
       return (await permitted()).filter((tool) => tool.available?.(workspace) ?? true);
@@ -207,8 +215,11 @@ function loadAgent() {
   return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/providers")]);
 }
 
-async function openCodingAgent({ profile, env, config, extensions, trace }: CoreOptions): Promise<CodingAgent> {
-  const { paths, values } = config;
+async function openCodingAgent(
+  { profile, env, config, extensions, trace }: CoreOptions,
+  problems: (cwd: string) => Promise<readonly string[]>,
+): Promise<CodingAgent> {
+  const { paths, values, trust, under } = config;
   const [{ createCodingAgent }, { createModels }] = await loadAgent();
   return createCodingAgent({
     resolveModel: createModels({
@@ -218,6 +229,8 @@ async function openCodingAgent({ profile, env, config, extensions, trace }: Core
     }),
     home: paths.home,
     env,
+    trust: { file: paths.trusted, isGiven: trust.isTrusted, leftOut: (cwd) => under(cwd).untrusted, how: HOW_TO_TRUST },
+    problems,
     permissionsFile: paths.permissions,
     rememberedDirectory: paths.remembered,
     auditDirectory: paths.audit,
@@ -257,6 +270,7 @@ function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<Codin
     },
     /** The built-in tools and those of extensions. */
     tools: async () => (await coding.get()).tools,
+    untrusted: async (cwd: string) => (await coding.get()).untrusted(cwd),
     closeSession: async (id: string) => (await coding.opened())?.closeSession(id),
     close: async () => {
       clearTimeout(expected);

@@ -13,6 +13,8 @@ export interface Paths {
   readonly audit: string;
   readonly remembered: string;
   readonly permissions: string;
+  /** The directories that the person trusts. */
+  readonly trusted: string;
   /** The user's configuration. */
   readonly config: string;
 }
@@ -32,6 +34,7 @@ export function resolvePaths(env: NodeJS.ProcessEnv): Paths {
     audit: join(root, "audit"),
     remembered: join(root, "remembered"),
     permissions: resolve(env["CHIMERA_PERMISSIONS_FILE"] || join(root, "permissions.json")),
+    trusted: join(root, "trusted.json"),
     config: join(root, "config.json"),
   };
 }

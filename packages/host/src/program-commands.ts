@@ -3,12 +3,22 @@ import type { Tool } from "@chimera/agent";
 import { loadRuleset } from "@chimera/agent/policy";
 import { allowedTools } from "@chimera/agent/tools";
 import type { SlashCommand } from "@chimera/session";
+import type { Trust } from "./trust.js";
 
 export function programCommands(deps: {
   readonly tools: () => Promise<readonly Tool[]>;
   readonly permissionsFile: string;
+  readonly trust: Trust;
 }): SlashCommand[] {
   return [
+    {
+      name: "trust",
+      description: "Trust this directory for good: its files may choose a model and start MCP servers",
+      run({ session }) {
+        deps.trust.answer(session.cwd, true);
+        return `${session.cwd} is trusted: what its files ask for is used from the next turn on`;
+      },
+    },
     {
       name: "tools",
       description: "List the tools",

@@ -13,7 +13,7 @@ export async function requireNames({ settings, values, cwd, paths: { home } }: C
   const refuse = (name: ConfigName, why: string): never => {
     throw new UsageError(`${settingOf({ settings }, name)?.from || name}: ${why}`);
   };
-  const { agents } = await loadAgents({ home, cwd });
+  const { agents } = await loadAgents({ home, cwd, trusted: false });
   if (!agents.some(({ name }) => name === values.agent)) {
     const known = agents.filter(({ hidden }) => !hidden).map(({ name }) => name);
     refuse("agent", `there is no agent ${JSON.stringify(values.agent)}; one of ${known.join(", ")}`);

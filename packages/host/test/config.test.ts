@@ -9,6 +9,7 @@ import {
   type Profile,
   readConfig,
   resolveConfig,
+  settingOf,
   variableOf,
 } from "../src/index.js";
 import { makeHome } from "./program.js";
@@ -34,8 +35,17 @@ describe("where a value comes from", () => {
     flags: { model: "by-flag" },
     env: { OTTER_MODEL: "by-variable" },
     project: project({ model: "by-project" }),
+    trusted: () => true,
     user: user({ model: "by-user" }),
   };
+
+  it("is not the project's while the person does not trust it", () => {
+    const { project } = layers;
+    const resolved = resolveConfig({ ...NOTHING, project: project ?? null, user: user({ model: "by-user" }) });
+    expect(settingOf(resolved, "model")).toMatchObject({ value: "by-user", layer: "user" });
+    expect(resolved.untrusted).toEqual(["the setting model of /repo/.chimera/config.json"]);
+    expect(resolved.problems).toEqual([expect.stringContaining("the directory is not trusted")]);
+  });
 
   it("is the flag, then the variable, the project, the user, the default", () => {
     expect(resolveOne("model", layers)).toMatchObject({ value: "by-flag", layer: "flag", from: "--model" });

@@ -71,7 +71,12 @@ const projectors: Projectors = {
   commands_changed: ({ metadata }) => [commandsUpdate(metadata.commands)],
   mode_changed: ({ metadata }) => [{ sessionUpdate: "current_mode_update", currentModeId: metadata.new }],
   notice: ({ metadata }, shows) =>
-    shows.notices ? [{ sessionUpdate: "notice", severity: metadata.level, title: metadata.text }] : [],
+    shows.notices
+      ? [{ sessionUpdate: "notice", severity: metadata.level, title: metadata.text }]
+      : // A client that knows no notices shows what warns a person among the thoughts.
+        metadata.level === "info"
+        ? []
+        : [{ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: `${metadata.text}\n` } }],
   sandbox_violation: ({ metadata }, shows) =>
     shows.notices
       ? [

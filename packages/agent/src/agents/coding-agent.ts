@@ -18,7 +18,7 @@ import { builtinTools } from "../tools/builtin-tools.js";
 import { cleanEnvironment } from "../tools/environment.js";
 import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
 import { folderRules } from "./instructions.js";
-import { createSurroundings, type Surroundings } from "./surroundings.js";
+import { createSurroundings, type Surroundings, type TrustPort } from "./surroundings.js";
 import { type GitState, readGitState, systemPrompt } from "./system-prompt.js";
 
 export interface CodingAgentOptions
@@ -48,8 +48,10 @@ export interface CodingAgentOptions
   readonly mcpNetwork?: (cwd: string) => boolean;
   /** A file of MCP servers named by hand. */
   readonly mcpFile?: string;
-  /** Whether MCP servers named by project files may be started. @defaultValue false */
-  readonly trustProject?: boolean;
+  /** Which projects may choose models and start MCP servers. @defaultValue none */
+  readonly trust?: TrustPort;
+  /** What else is wrong with the files of a directory; said with the rest. */
+  readonly problems?: (cwd: string) => Promise<readonly string[]>;
   /** Whether AGENTS.md and rule files join the system prompt. @defaultValue true */
   readonly instructions?: boolean;
 }
@@ -60,6 +62,8 @@ export interface CodingAgent {
   readonly tools: readonly Tool[];
   /** The agent definitions that a project in `cwd` can use. */
   agents(cwd: string): Promise<readonly AgentDefinition[]>;
+  /** What the files of a directory ask for and do not get, because it is not trusted. */
+  untrusted(cwd: string): Promise<readonly string[]>;
   /** Ends what a session started. */
   closeSession(sessionId: string): Promise<void>;
   close(): Promise<void>;
@@ -110,15 +114,28 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       }),
     };
   };
+  const untrusted = async (cwd: string) => [
+    ...(await surroundings(cwd)).untrusted,
+    ...(options.trust?.leftOut(cwd) ?? []),
+  ];
+  const complaintsIn = async (cwd: string): Promise<string[]> => {
+    const { problems } = await surroundings(cwd);
+    const left = await untrusted(cwd);
+    const how = options.trust?.how ?? "Name it yourself to use it";
+    const plea = `${cwd} is not trusted, so this is left out: ${left.join("; ")}. ${how}.`;
+    return [...problems, ...((await options.problems?.(cwd)) ?? []), ...(left.length === 0 ? [] : [plea])];
+  };
   const prepare = async (turn: Turn, context: AgentContext) => {
     const { cwd, directories } = context.workspace;
     const notices: string[] = [];
     const session = known.of(turn.sessionId, cwd);
     const [around, facts] = await Promise.all([surroundings(cwd), session.facts]);
-    // What is wrong with files is said once, at the beginning of a session.
-    if (turn.number === 0) notices.push(...around.problems);
+    // What is wrong with files is said once, with the first turn since the session was loaded.
+    const isFirst = !session.outfit;
+    if (isFirst) notices.push(...(await complaintsIn(cwd)));
     const definition = definitionOf(turn.settings.agent, around.agents, notices);
     const configured = options.mcp === false ? null : around.mcp;
+    if (isFirst) notices.push(...(configured?.notices ?? []));
     const mcp = await mcpOffer(turn, context, configured, pool, notices);
     const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings);
     const parts = { around, facts, definition, directories, model: settings.model, allowed, mcp };
@@ -142,6 +159,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       opening(() => prepare(turn, context).catch((error: unknown) => failing(error, options, turn, context))),
     tools,
     agents: async (cwd) => (await surroundings(cwd)).agents,
+    untrusted,
     closeSession: (sessionId) => {
       known.forget(sessionId);
       return pool.close(sessionId);
@@ -293,7 +311,6 @@ async function mcpOffer(
   );
   const notice = (text: string) => void notices.push(text);
   const request = { sessionId: turn.sessionId, servers: [...servers.values()], cwd, directories, signal, notice };
-  if (turn.number === 0) notices.push(...(configured?.notices ?? []));
   return pool.offer(request).catch(() => ({ tools: [], instructions: [] }));
 }
 

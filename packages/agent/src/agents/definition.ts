@@ -1,4 +1,7 @@
-/** An agent definition: who answers, with which tools and how freely. The project's files win, then the user's. */
+/**
+ * An agent definition: who answers, with which tools and how freely. The files of a trusted project win, then the user's; those of
+ * another project add agents, and words and limits to known ones.
+ */
 import { basename, join } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
 import { listBeneath, readTextBeneath, whileUnchanged } from "../files/project-file.js";
@@ -101,11 +104,21 @@ export interface LoadedAgents {
   readonly agents: readonly AgentDefinition[];
   /** What could not be used, each naming its file. */
   readonly problems: readonly string[];
+  /** What the project's files ask for and would get if it were trusted. */
+  readonly untrusted: readonly string[];
+}
+
+interface AgentPlaces {
+  readonly home: string;
+  readonly cwd: string;
+  /** Whether the project's files may describe known agents anew and choose models. */
+  readonly trusted: boolean;
 }
 
 /** Reads `.opencode/agent/*.md` (and `agents/`) of the user and of the project. */
-export async function loadAgents({ home, cwd }: { home: string; cwd: string }): Promise<LoadedAgents> {
+export async function loadAgents({ home, cwd, trusted }: AgentPlaces): Promise<LoadedAgents> {
   const problems: string[] = [];
+  const untrusted: string[] = [];
   const agents = new Map(BUILTIN_AGENTS.map((agent) => [agent.name, agent]));
   for (const [root, source] of [
     [home, "user"],
@@ -117,11 +130,14 @@ export async function loadAgents({ home, cwd }: { home: string; cwd: string }): 
       if (text === null || text.trim() === "") continue;
       const { agent, complaints } = await parseAgent(text, basename(path, ".md"), source);
       problems.push(...complaints.map((complaint) => `${join(root, path)}: ${complaint}`));
+      const isFree = source === "user" || trusted;
+      if (!isFree && agent.model !== null) untrusted.push(`the model ${agent.model} of ${join(root, path)}`);
       const before = agents.get(agent.name);
-      agents.set(agent.name, source === "project" && before ? narrowed(before, agent) : agent);
+      const bound = source === "project" && before ? narrowed(before, agent) : agent;
+      agents.set(agent.name, isFree ? bound : added(before, bound));
     }
   }
-  return { agents: [...agents.values()], problems };
+  return { agents: [...agents.values()], problems, untrusted };
 }
 
 /** Where agents are defined below the home or a project. */
@@ -130,14 +146,19 @@ export function agentFolders(root: string): string[] {
 }
 
 /** The same for any directory, read again when the files change. */
-export function createAgentList(home: string): (cwd: string) => Promise<LoadedAgents> {
+export function createAgentList(
+  home: string,
+  isTrusted: (cwd: string) => boolean,
+): (cwd: string) => Promise<LoadedAgents> {
   const kept = whileUnchanged<LoadedAgents>();
-  return (cwd) =>
-    kept(
-      cwd,
+  return (cwd) => {
+    const trusted = isTrusted(cwd);
+    return kept(
+      `${trusted} ${cwd}`,
       () => [home, cwd].flatMap(agentFolders),
-      () => loadAgents({ home, cwd }),
+      () => loadAgents({ home, cwd, trusted }),
     );
+  };
 }
 
 // --- internal ---
@@ -185,7 +206,24 @@ function narrowed(before: AgentDefinition, agent: AgentDefinition): AgentDefinit
       ? (agent.tools ?? wider)
       : agent.tools.filter((name) => includes(wider, name));
   const rules = [...before.rules, ...agent.rules].filter(({ action }) => action !== "allow");
-  return { ...agent, permission: permission ?? "read_only", tools, rules };
+  const limits = [before.maxSteps, agent.maxSteps].filter((limit) => limit !== null);
+  const maxSteps = limits.length === 0 ? null : Math.min(...limits);
+  return {
+    ...agent,
+    permission: permission ?? "read_only",
+    tools,
+    rules,
+    maxSteps,
+    model: agent.model ?? before.model,
+  };
+}
+
+/** What somebody wrote whom nobody trusts: it chooses no model, and a known agent stays what it is, with words added. */
+function added(before: AgentDefinition | undefined, agent: AgentDefinition): AgentDefinition {
+  if (!before) return { ...agent, model: null };
+  const { description, mode, model, hidden } = before;
+  const prompt = [before.prompt, agent.prompt].filter((text) => text !== "").join("\n\n");
+  return { ...agent, description, mode, model, hidden, prompt };
 }
 
 function includes(names: readonly string[], wanted: string): boolean {

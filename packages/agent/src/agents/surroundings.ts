@@ -14,13 +14,26 @@ export interface Surroundings {
   readonly mcp: McpConfig;
   /** What could not be used, each naming its file. */
   readonly problems: readonly string[];
+  /** What the project's files ask for and would get if it were trusted. */
+  readonly untrusted: readonly string[];
+}
+
+/** Whom the person trusts. */
+export interface TrustPort {
+  /** Where their answers are kept: what files say is read again when it changes. */
+  readonly file: string;
+  isGiven(cwd: string): boolean;
+  /** What the program itself leaves out of a directory that is not trusted. */
+  leftOut(cwd: string): readonly string[];
+  /** What a person does to trust one, as a sentence without its end. */
+  readonly how: string;
 }
 
 export interface SurroundingsOptions {
   readonly home: string;
   readonly permissionsFile: string;
   readonly mcpFile?: string;
-  readonly trustProject?: boolean;
+  readonly trust?: TrustPort;
 }
 
 /** The surroundings of a directory. */
@@ -36,13 +49,17 @@ export function createSurroundings(options: SurroundingsOptions): (cwd: string) 
 
 // --- internal ---
 
-async function load({ home, permissionsFile, mcpFile, trustProject = false }: SurroundingsOptions, cwd: string) {
-  const [{ agents, problems }, rules, projectRules, instructions, mcp] = await Promise.all([
-    loadAgents({ home, cwd }),
+async function load(
+  { home, permissionsFile, mcpFile, trust }: SurroundingsOptions,
+  cwd: string,
+): Promise<Surroundings> {
+  const trusted = trust?.isGiven(cwd) ?? false;
+  const [{ agents, problems, untrusted }, rules, projectRules, instructions, mcp] = await Promise.all([
+    loadAgents({ home, cwd, trusted }),
     loadRuleset(permissionsFile),
     loadProjectRules(cwd),
     loadInstructions({ home, cwd }),
-    loadMcpConfig({ home, cwd, trustProject, ...(mcpFile !== undefined && { file: mcpFile }) }),
+    loadMcpConfig({ home, cwd, trusted, ...(mcpFile !== undefined && { file: mcpFile }) }),
   ]);
   return {
     agents,
@@ -51,11 +68,12 @@ async function load({ home, permissionsFile, mcpFile, trustProject = false }: Su
     instructions: instructions.text,
     mcp,
     problems: [...problems, ...projectRules.problems, ...rules.problems, ...instructions.problems],
+    untrusted: [...untrusted, ...mcp.untrusted],
   };
 }
 
 /** What each part is read from. */
-function watched({ home, permissionsFile, mcpFile }: SurroundingsOptions, cwd: string): string[] {
+function watched({ home, permissionsFile, mcpFile, trust }: SurroundingsOptions, cwd: string): string[] {
   const mcp = mcpConfigFiles(home, cwd);
   return [
     ...[home, cwd].flatMap(agentFolders),
@@ -65,5 +83,6 @@ function watched({ home, permissionsFile, mcpFile }: SurroundingsOptions, cwd: s
     mcp.user,
     ...mcp.project,
     ...(mcpFile === undefined ? [] : [mcpFile]),
+    ...(trust ? [trust.file] : []),
   ];
 }

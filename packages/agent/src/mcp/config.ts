@@ -14,6 +14,11 @@ export interface McpConfig {
   readonly notices: readonly string[];
 }
 
+export interface LoadedMcpConfig extends McpConfig {
+  /** Servers of a project that is not trusted: they are named, and not started. */
+  readonly untrusted: readonly string[];
+}
+
 export interface McpConfigOptions {
   readonly home: string;
   readonly cwd: string;
@@ -21,9 +26,9 @@ export interface McpConfigOptions {
   readonly file?: string;
   /**
    * Whether servers that the project's own files name may be started. They are programs that somebody else chose: without
-   * the user's word they are only reported. @defaultValue false
+   * the person's word they are only reported. @defaultValue false
    */
-  readonly trustProject?: boolean;
+  readonly trusted?: boolean;
 }
 
 /** Where servers are named besides the file given by hand. */
@@ -38,20 +43,17 @@ export function mcpConfigFiles(
 }
 
 /** Later files win over earlier ones by name; a bad entry is reported and costs only itself. */
-export async function loadMcpConfig({ home, cwd, file, trustProject = false }: McpConfigOptions): Promise<McpConfig> {
+export async function loadMcpConfig({ home, cwd, file, trusted = false }: McpConfigOptions): Promise<LoadedMcpConfig> {
   const user = await readServers(mcpConfigFiles(home, cwd).user);
   const project = await readProjectServers(cwd);
   const named = file === undefined ? null : await readServers(file, true);
   const notices = [user, project, named].flatMap((config) => config?.notices ?? []);
-  const untrusted = trustProject ? [] : (project?.servers ?? []);
-  if (untrusted.length > 0) {
-    const names = untrusted.map(({ name }) => name).join(", ");
-    notices.push(
-      `The project names MCP servers that were not started: ${names}. Name their file yourself to trust them.`,
-    );
-  }
-  const chosen = [user, trustProject ? project : null, named].flatMap((config) => config?.servers ?? []);
-  return { servers: [...new Map(chosen.map((server) => [server.name, server])).values()], notices };
+  const chosen = [user, trusted ? project : null, named].flatMap((config) => config?.servers ?? []);
+  return {
+    servers: [...new Map(chosen.map((server) => [server.name, server])).values()],
+    notices,
+    untrusted: trusted ? [] : (project?.servers ?? []).map(({ name }) => `the MCP server ${name} of ${cwd}`),
+  };
 }
 
 export function parseMcpConfig(text: string, source: string): McpConfig {

@@ -9,6 +9,7 @@ export {
 } from "./client.js";
 export {
   type ConfiguredServer,
+  type LoadedMcpConfig,
   loadMcpConfig,
   type McpConfig,
   type McpConfigOptions,

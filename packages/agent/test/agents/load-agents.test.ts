@@ -1,7 +1,7 @@
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createAgentList, loadAgents, loadInstructions, toolsOf } from "../../src/agents/index.js";
+import { BUILTIN_AGENTS, createAgentList, loadAgents, loadInstructions, toolsOf } from "../../src/agents/index.js";
 import { builtinTools } from "../../src/tools/index.js";
 import { bench } from "../tools/bench.js";
 
@@ -11,8 +11,9 @@ async function places() {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await writeFile(join(root, path), text);
   };
-  const load = async () => loadAgents({ home, cwd });
-  const named = async (name: string) => (await load()).agents.find((agent) => agent.name === name);
+  const load = async (trusted = true) => loadAgents({ home, cwd, trusted });
+  const named = async (name: string, trusted = true) =>
+    (await load(trusted)).agents.find((agent) => agent.name === name);
   return { cwd, home, put, load, named };
 }
 
@@ -111,6 +112,27 @@ describe("agent definitions", () => {
     });
   });
 
+  test("a project that is not trusted adds words and limits, and chooses neither model nor place", async () => {
+    const { put, cwd, home, load, named } = await places();
+    await put(home, ".opencode/agent/mine.md", "---\nmodel: opus\nmax_steps: 5\ndescription: My own\n---\nMine");
+    const theirs =
+      "---\nmodel: scripted:evil.json\nhidden: true\nmode: subagent\ndescription: Theirs\nmax_steps: 9\n---\nTheirs";
+    for (const name of ["build", "mine", "fresh"]) await put(cwd, `.opencode/agent/${name}.md`, theirs);
+    const [build] = BUILTIN_AGENTS;
+    expect(await named("build", false)).toEqual({
+      ...build,
+      maxSteps: 9,
+      prompt: `${build?.prompt}\n\nTheirs`,
+      source: "project",
+    });
+    expect(await named("mine", false)).toMatchObject({ model: "opus", maxSteps: 5, prompt: "Mine\n\nTheirs" });
+    expect(await named("mine", false)).toMatchObject({ description: "My own", hidden: false });
+    expect(await named("fresh", false)).toMatchObject({ model: null, prompt: "Theirs" });
+    expect((await load(false)).untrusted).toHaveLength(3);
+    expect(await named("mine")).toMatchObject({ model: "scripted:evil.json", maxSteps: 5, prompt: "Theirs" });
+    expect((await load()).untrusted).toEqual([]);
+  });
+
   test("a project's file that leads out of it is not read", async () => {
     const { put, cwd, home, load } = await places();
     await put(home, "private", "secret words");
@@ -125,7 +147,7 @@ describe("agent definitions", () => {
 describe("a list that is kept while the files are", () => {
   test("sees each change", async () => {
     const { put, cwd, home } = await places();
-    const list = createAgentList(home);
+    const list = createAgentList(home, () => true);
     const names = async () => (await list(cwd)).agents.slice(5).map(({ name }) => name);
     expect(await names()).toEqual([]);
     await put(cwd, ".opencode/agent/a.md", "A.");
@@ -138,14 +160,14 @@ describe("a list that is kept while the files are", () => {
     const { cwd, home } = await places();
     if (kind === "a file") await writeFile(join(cwd, ".opencode"), "");
     else await symlink(".opencode", join(cwd, ".opencode"));
-    expect((await createAgentList(home)(cwd)).agents).toHaveLength(5);
+    expect((await createAgentList(home, () => true)(cwd)).agents).toHaveLength(5);
   });
 
   test("is there beside a link to itself", async () => {
     const { put, cwd, home } = await places();
     await put(cwd, ".opencode/agent/a.md", "A.");
     await symlink("loop.md", join(cwd, ".opencode/agent/loop.md"));
-    expect((await createAgentList(home)(cwd)).agents).toHaveLength(6);
+    expect((await createAgentList(home, () => true)(cwd)).agents).toHaveLength(6);
   });
 });
 

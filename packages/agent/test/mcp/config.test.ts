@@ -64,12 +64,10 @@ describe("MCP configuration", () => {
     await put(join(home, "extra.json"), { both: { command: "x" } });
     const careful = await loadMcpConfig({ home, cwd, file: join(home, "extra.json") });
     expect(careful.servers).toEqual([local("user", "u"), local("both", "x")]);
-    expect(careful.notices).toEqual([expect.stringContaining("not started: project")]);
-    const trusting = await loadMcpConfig({ home, cwd, trustProject: true });
+    expect(careful).toMatchObject({ notices: [], untrusted: [`the MCP server project of ${cwd}`] });
+    const trusting = await loadMcpConfig({ home, cwd, trusted: true });
     expect(trusting.servers.map(({ name }) => name)).toEqual(["user", "both", "project"]);
-    expect(
-      await loadMcpConfig({ home: cwd, cwd: home, file: join(home, "none.json"), trustProject: true }),
-    ).toMatchObject({
+    expect(await loadMcpConfig({ home: cwd, cwd: home, file: join(home, "none.json"), trusted: true })).toMatchObject({
       notices: [expect.stringContaining("cannot be read")],
     });
   });
@@ -80,9 +78,10 @@ describe("MCP configuration", () => {
     // Read to its end, it would take all memory there is.
     await symlink("/dev/zero", join(cwd, ".opencode/mcp.json"));
     await writeFile(join(cwd, ".opencode/config.json"), '{"mcp":{"a":{"command":"run"}}}');
-    expect(await loadMcpConfig({ home, cwd, trustProject: true })).toEqual({
+    expect(await loadMcpConfig({ home, cwd, trusted: true })).toEqual({
       servers: [local("a", "run")],
       notices: [],
+      untrusted: [],
     });
   });
 

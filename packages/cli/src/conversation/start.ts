@@ -1,6 +1,15 @@
 /** Runs conversations one after the other, until somebody leaves: `/new` and `/resume` open the next. */
 import { join } from "node:path";
-import { type Invocation, openCore, readConfig, readServerToken, resolvePaths, UsageError } from "@chimera/host";
+import { createInterface } from "node:readline/promises";
+import {
+  type Config,
+  type Invocation,
+  openCore,
+  readConfig,
+  readServerToken,
+  resolvePaths,
+  UsageError,
+} from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import type { SessionClient } from "../client/client.js";
 import { createSession, newestOrNew, remoteClient } from "../client/remote.js";
@@ -9,6 +18,7 @@ import { EXIT_INTERRUPTED } from "../errors.js";
 import { openSession, readRunFlags, type SessionChoice } from "../open-session.js";
 import { styleFor } from "../output.js";
 import type { Style } from "../terminal/style.js";
+import { plainLine } from "../terminal/text.js";
 import { type ConversationOptions, converse } from "./converse.js";
 import { openInputHistory } from "./input-history.js";
 import { createLineScreen, createLineSource } from "./screen.js";
@@ -72,6 +82,7 @@ export async function converseHere(invocation: Invocation): Promise<number> {
   const persist = config.values.save;
   const open = (choice: SessionChoice) => openSession(invocation, core, choice, approves);
   try {
+    if (approves) await askToTrust(invocation, config, await core.untrusted(cwd));
     return await startConversation(invocation, {
       approves,
       remembers: persist,
@@ -98,6 +109,24 @@ export async function attach(invocation: Invocation): Promise<number> {
 }
 
 // --- internal ---
+
+/** Asks once about a directory whose files want what only a trusted one gets; the answer is kept. An end of input answers nothing. */
+async function askToTrust({ process }: Invocation, { cwd, trust }: Config, wishes: readonly string[]): Promise<void> {
+  if (wishes.length === 0) return;
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const gone = new AbortController();
+  terminal.once("close", () => gone.abort());
+  try {
+    const list = wishes.map((wish) => `  ${plainLine(wish)}\n`).join("");
+    const question = `The files of ${plainLine(cwd)} ask for\n${list}Do you trust them? [y/N] `;
+    const answer = await terminal.question(question, { signal: gone.signal });
+    trust.answer(cwd, /^y(es)?$/i.test(answer.trim()));
+  } catch (error) {
+    if (!gone.signal.aborted) throw error;
+  } finally {
+    terminal.close();
+  }
+}
 
 function screenFor(
   invocation: Invocation,

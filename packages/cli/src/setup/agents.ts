@@ -1,7 +1,7 @@
 /** `agents`: who can answer: built in, the user's and the project's. */
 import { resolve } from "node:path";
 import { loadAgents } from "@chimera/agent/agents";
-import { type Invocation, resolvePaths } from "@chimera/host";
+import { type Invocation, readConfig } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
 import { isSet, textFlag } from "../flags.js";
@@ -47,7 +47,9 @@ type Agent = Awaited<ReturnType<typeof loadAgents>>["agents"][number];
 async function load(invocation: Invocation): Promise<readonly Agent[]> {
   const { flags, process } = invocation;
   const cwd = resolve(process.cwd(), textFlag(flags, "cwd") ?? ".");
-  const { agents, problems } = await loadAgents({ home: resolvePaths(process.env).home, cwd });
-  for (const problem of problems) complain(invocation, problem);
+  const { paths, trust } = readConfig(invocation);
+  const { agents, problems, untrusted } = await loadAgents({ home: paths.home, cwd, trusted: trust.isTrusted(cwd) });
+  const left = untrusted.map((wish) => `${wish} is left out: the directory is not trusted`);
+  for (const problem of [...problems, ...left]) complain(invocation, problem);
   return agents;
 }

@@ -3,6 +3,8 @@ import { access, constants, stat, statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname } from "node:path";
+import { loadAgents } from "@chimera/agent/agents";
+import { loadMcpConfig } from "@chimera/agent/mcp";
 import { verifyAudit } from "@chimera/agent/policy";
 import { findPackage, installCommand, listProviders, packagedModel, resolveModel } from "@chimera/agent/providers";
 import { type Invocation, readConfig, resolvePaths } from "@chimera/host";
@@ -55,6 +57,7 @@ const NO_SPACE = 100 * MIB;
 const CHECKS: Readonly<Record<string, Check>> = {
   node: async ({ process }) => ({ state: "ok", found: `${process.version} on ${process.platform} ${process.arch}` }),
   config: checkConfig,
+  trust: checkTrust,
   keys: checkKeys,
   providers: checkProviders,
   data: checkData,
@@ -70,6 +73,20 @@ async function checkConfig(invocation: Invocation): Promise<Finding> {
   if (first) return { state: "warn", found: problems.join("; "), remedy: "remove or correct these keys" };
   const changed = settings.filter(({ layer }) => layer !== "default").length;
   return { state: "ok", found: changed === 0 ? "all defaults" : `${changed} of ${settings.length} settings changed` };
+}
+
+/** Whether what the files of this directory ask for is used. */
+async function checkTrust(invocation: Invocation): Promise<Finding> {
+  const { cwd, trust, paths, untrusted } = readConfig(invocation);
+  if (trust.isTrusted(cwd)) return { state: "ok", found: `${cwd} is trusted; ${paths.trusted} lists what is` };
+  const [agents, mcp] = await Promise.all([
+    loadAgents({ home: paths.home, cwd, trusted: false }),
+    loadMcpConfig({ home: paths.home, cwd }),
+  ]);
+  const left = [...untrusted, ...agents.untrusted, ...mcp.untrusted];
+  if (left.length === 0) return { state: "ok", found: `${cwd} asks for nothing that takes trust` };
+  const found = `${cwd} is not trusted: ${left.join("; ")} left out`;
+  return { state: "warn", found, remedy: `${invocation.calledAs} --trust, or /trust in a session there` };
 }
 
 async function checkKeys(invocation: Invocation): Promise<Finding> {

@@ -21,7 +21,7 @@ export interface ConfigKey<T> {
   readonly show?: (value: T) => unknown;
   /** `*` stands for the program's name: `*_MODEL` is `OTTER_MODEL`. */
   readonly env: string;
-  /** What a project's `.chimera/config.json`, which anybody may have written, may do with it. */
+  /** What a project's `.chimera/config.json` may do with it: set it once the person trusts the directory, or take away from it. */
   readonly project: "nothing" | "set" | { readonly narrow: (ours: T, theirs: T) => T };
 }
 

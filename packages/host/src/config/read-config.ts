@@ -4,6 +4,7 @@ import { basename, join, resolve } from "node:path";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
 import { type Paths, resolvePaths } from "../paths.js";
+import { createTrust, type Trust } from "../trust.js";
 import { type ConfigFile, readConfigFile } from "./config-file.js";
 import type { ConfigValues } from "./keys.js";
 import { type ResolvedConfig, resolveConfig } from "./resolve.js";
@@ -12,6 +13,7 @@ export type ConfigSource = Pick<Invocation, "profile" | "flags" | "process">;
 
 export interface Config extends ResolvedConfig {
   readonly paths: Paths;
+  readonly trust: Trust;
   /** Where sessions run when nobody says otherwise: `--cwd`, or where the program was started. */
   readonly cwd: string;
   /** The same for a session in another directory, whose project may say something else; null: as no project has a say. */
@@ -24,14 +26,17 @@ export function readConfig({ profile, flags, process }: ConfigSource, defaults: 
   const started = process.cwd();
   const cwd = directory(resolve(started, typeof flags["cwd"] === "string" ? flags["cwd"] : "."));
   const user = readConfigFile(paths.config);
+  const trust = createTrust(paths.trusted, paths.home);
+  if (flags["trust"] === true) trust.answer(cwd, true);
   const { env } = process;
   const layers = { program: profile.name, rows: profile.settings, flags, env, cwd: started, user, defaults };
   const plain = resolveConfig({ ...layers, project: null });
   const under = (directory: string | null) => {
     const project = directory === null ? null : readProject(directory, paths);
-    return project === null ? plain : resolveConfig({ ...layers, project });
+    const trusted = () => directory !== null && trust.isTrusted(directory);
+    return project === null ? plain : resolveConfig({ ...layers, project, trusted });
   };
-  return { ...under(cwd), paths, cwd, under };
+  return { ...under(cwd), paths, cwd, trust, under };
 }
 
 // --- internal ---

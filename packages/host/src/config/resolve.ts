@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import type { FlagValues } from "../command/flag.js";
 import { nearest, UsageError } from "../command/usage-error.js";
+import { HOW_TO_TRUST } from "../trust.js";
 import type { ConfigFile } from "./config-file.js";
 import { CONFIG_KEYS, type ConfigKey, type ConfigName, type ConfigValues } from "./keys.js";
 
@@ -28,6 +29,8 @@ export interface ConfigLayers {
   readonly cwd: string;
   readonly user: ConfigFile | null;
   readonly project: ConfigFile | null;
+  /** Whether the person trusts the project. @defaultValue they do not */
+  readonly trusted?: () => boolean;
   /** In place of the table's own. */
   readonly defaults?: Partial<ConfigValues>;
 }
@@ -37,6 +40,8 @@ export interface ResolvedConfig {
   readonly settings: readonly Setting[];
   /** Keys nobody knows, and keys a project may not set: named, and left out. */
   readonly problems: readonly string[];
+  /** What the project's file would set if the person trusted it. */
+  readonly untrusted: readonly string[];
 }
 
 /** Throws a usage error for a value that makes no sense, naming where it stands. */
@@ -44,7 +49,12 @@ export function resolveConfig(given: ConfigLayers): ResolvedConfig {
   const rows = { ...CONFIG_KEYS, ...given.rows } as unknown as Rows;
   const groups = new Set(Object.keys(rows).flatMap((name) => (name.includes(".") ? name.split(".", 1) : [])));
   const layers = { ...given, user: ungroup(given.user, groups), project: ungroup(given.project, groups) };
-  const settings = Object.entries(rows).map(([name, row]) => resolveOne(name, row, layers));
+  const wishes = Object.keys(layers.project?.values ?? {}).filter((name) => rows[name]?.project === "set");
+  const isRefused = wishes.length > 0 && !(layers.trusted?.() ?? false);
+  const settings = Object.entries(rows).map(([name, row]) =>
+    resolveOne(name, row, isRefused && row.project === "set" ? { ...layers, project: null } : layers),
+  );
+  const untrusted = isRefused ? wishes.map((name) => `the setting ${name} of ${layers.project?.path}`) : [];
   const values = Object.fromEntries(settings.map(({ name, value }) => [name, value]));
   return {
     values: values as unknown as ResolvedConfig["values"],
@@ -56,7 +66,9 @@ export function resolveConfig(given: ConfigLayers): ResolvedConfig {
       ...unknownKeys(rows, layers.user),
       ...unknownKeys(rows, layers.project),
       ...forbiddenKeys(rows, layers.project),
+      ...untrusted.map((wish) => `${wish} is left out: the directory is not trusted. ${HOW_TO_TRUST}`),
     ],
+    untrusted,
   };
 }
 

@@ -1,0 +1,61 @@
+/** Which directories a person trusts: one small file of the home, by real path. What trust means: docs/decisions/0056. */
+import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+
+export interface Trust {
+  /** Whether the files of this directory may choose a model and start programs. The home directory's own files always may. */
+  isTrusted(cwd: string): boolean;
+  /** Whether the person was asked about it before, whatever they said. */
+  isAnswered(cwd: string): boolean;
+  /** Keeps an answer for good. */
+  answer(cwd: string, trusted: boolean): void;
+}
+
+/** How a person trusts a directory, for every place that says that something was left out. */
+export const HOW_TO_TRUST = "To use it, enter /trust, or start with --trust";
+
+export function createTrust(file: string, home: string): Trust {
+  const answerFor = (cwd: string): boolean | undefined => read(file)[real(cwd)];
+  return {
+    isTrusted: (cwd) => answerFor(cwd) === true || real(cwd) === real(home),
+    isAnswered: (cwd) => answerFor(cwd) !== undefined,
+    answer(cwd, trusted) {
+      const directories = { ...read(file), [real(cwd)]: trusted };
+      const draft = `${file}.${crypto.randomUUID()}`;
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      writeFileSync(draft, `${JSON.stringify({ version: VERSION, directories }, null, 2)}\n`, {
+        mode: 0o600,
+        flag: "wx",
+      });
+      renameSync(draft, file);
+    },
+  };
+}
+
+// --- internal ---
+
+const VERSION = 1;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+type Answers = Readonly<Record<string, boolean>>;
+
+/** A file that others may write says nothing, and neither does one that cannot be understood. */
+function read(file: string): Answers {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found?.isFile()) return {};
+  if (process.platform !== "win32" && (found.mode & 0o022) !== 0) return {};
+  try {
+    const { version, directories } = found.size > MAX_BYTES ? {} : JSON.parse(readFileSync(file, "utf8"));
+    return version === VERSION ? Object.assign(Object.create(null), directories) : {};
+  } catch {
+    return {};
+  }
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
+}
