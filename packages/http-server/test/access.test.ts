@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import type { Tier } from "@chimera/acp-schema/http";
 import { routes } from "@chimera/acp-schema/http";
 import { expect, test } from "vitest";
-import { ACCESS, type RouteName, type Tier } from "../src/index.js";
+import { ACCESS, type RouteName } from "../src/index.js";
 import { MASTER, newSession, openStream, type Served, sendRaw, serve } from "./fixture.js";
 
 const names = Object.keys(routes) as RouteName[];

@@ -3,7 +3,7 @@
 export { strict } from "../define/mode.js";
 export { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.js";
 export { CostTotals, RunCostRow, RunRow, RunsCostReply, RunsQuery, RunsReply } from "./report.js";
-export { type Route, routes } from "./routes.js";
+export { type Route, routes, type Tier } from "./routes.js";
 export {
   AgentManifest,
   AgentsReply,

@@ -1,8 +1,8 @@
 /** Lets a request through to its route, or answers it: by the tier of the route and the token it carries. */
+import type { Tier } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
 import type { AppEnv, Caller } from "../deps.js";
 import { HttpError } from "../http-error.js";
-import type { Tier } from "./access.js";
 import type { Refusals } from "./refusals.js";
 import { bearerToken, digest, type SessionTokens, sameDigest } from "./token.js";
 
