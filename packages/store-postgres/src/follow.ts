@@ -1,0 +1,179 @@
+/**
+ * Logs that other nodes write. A node that appended says so after the commit, in one message for many sessions; who follows one of them
+ * then reads it. A message may be lost, so every log that is followed is also looked at once a second, and whenever the connection that
+ * listens is made anew.
+ */
+
+import { type Entry, type EventBody, StoreError } from "@chimera/event-store";
+import { ReplayedEntry, type Watcher } from "@chimera/event-store/backend";
+import { arrayOf, type Connections } from "./connect.js";
+
+export interface Following<E extends EventBody> {
+  watch(sid: string, watcher: Watcher<E>): () => void;
+  /** Tells other nodes that a log ends at this number now; 0 says that it is gone. */
+  hint(sid: string, seq: number): void;
+  close(): void;
+}
+
+interface Followed<E extends EventBody> {
+  readonly watcher: Watcher<E>;
+  /** The last number that the watcher knows of; -1 before the first look. */
+  head: number;
+}
+
+const CHANNEL = "chimera_log";
+const LOOK_MS = 1000;
+/** What one message may hold is 8000 bytes. */
+const MESSAGE = 7900;
+/** Records of one session that are handed on with a message; a reader that is further behind fetches them in its own time. */
+const AT_HAND = 200;
+
+export function createFollowing<E extends EventBody>({ reads, signs }: Connections): Following<E> {
+  const followed = new Map<string, Followed<E>>();
+  /** Where logs are said to end now. */
+  let said = new Map<string, number>();
+  let unseen = new Set<string>();
+  let isLooking = false;
+  let isListening = false;
+  let timer: NodeJS.Timeout | undefined;
+  let hints = new Map<string, number>();
+  let isSending = false;
+  let isClosed = false;
+
+  const lookAtAll = (): void => {
+    for (const sid of followed.keys()) unseen.add(sid);
+    void look();
+  };
+  const listen = (): void => {
+    if (isListening) return;
+    isListening = true;
+    timer = setInterval(lookAtAll, LOOK_MS).unref();
+    reads.listen(CHANNEL, heard, lookAtAll).catch(() => {});
+  };
+  const heard = (message: string): void => {
+    for (const part of message.split(",")) {
+      const at = part.lastIndexOf(":");
+      const [sid, seq] = [part.slice(0, at), Number(part.slice(at + 1))];
+      const log = followed.get(sid);
+      if (log === undefined || (seq !== 0 && seq <= log.head)) continue;
+      if (seq === 0 || log.head < 0) unseen.add(sid);
+      else said.set(sid, Math.max(seq, said.get(sid) ?? 0));
+    }
+    if (unseen.size > 0 || said.size > 0) void look();
+  };
+
+  /** Asks where logs end. */
+  const askHeads = async (sids: readonly string[]): Promise<void> => {
+    const rows = await reads`
+      SELECT sid, last_seq::float8 AS last FROM chimera.session WHERE sid = ANY(${arrayOf(sids)}::text[])`;
+    const heads = new Map(rows.map((row) => [row["sid"] as string, row["last"] as number]));
+    for (const sid of sids) {
+      const log = followed.get(sid);
+      const head = heads.get(sid);
+      if (log === undefined) continue;
+      if (head === undefined) {
+        followed.delete(sid);
+        log.watcher.end(log.head < 0 ? new StoreError("not_found", `no session ${sid}`) : undefined);
+      } else if (log.head < 0) {
+        log.head = head;
+        log.watcher.advance(head);
+      } else if (head > log.head) said.set(sid, head);
+    }
+  };
+  /** Fetches what is new of all logs at once. */
+  const fetch = async (due: ReadonlyMap<string, number>): Promise<void> => {
+    const logs = [...due.keys()].flatMap((sid) => {
+      const log = followed.get(sid);
+      return log === undefined ? [] : [{ sid, log, from: log.head }];
+    });
+    const rows = await reads`
+      SELECT e.sid, e.seq::float8 AS seq, e.line
+      FROM unnest(${arrayOf(logs.map(({ sid }) => sid))}::text[], ${arrayOf(logs.map(({ from }) => from))}::int8[]) AS h(sid, at)
+      CROSS JOIN LATERAL (
+        SELECT sid, seq, line FROM chimera.event WHERE sid = h.sid AND seq > h.at ORDER BY seq LIMIT ${AT_HAND}) e`;
+    const found = new Map<string, Entry<E>[]>();
+    for (const row of rows) {
+      const entry = new ReplayedEntry<E>(row["seq"] as number, row["line"] as string);
+      const entries = found.get(row["sid"] as string);
+      if (entries === undefined) found.set(row["sid"] as string, [entry]);
+      else entries.push(entry);
+    }
+    for (const { sid, log, from } of logs) {
+      const entries = found.get(sid) ?? [];
+      const last = entries.at(-1)?.seq ?? from;
+      if (followed.get(sid) !== log || last <= from) continue;
+      log.head = Math.max(last, entries.length < AT_HAND ? last : (due.get(sid) ?? last));
+      if (entries.length < AT_HAND) log.watcher.publish(entries);
+      else log.watcher.advance(log.head);
+    }
+  };
+  const look = async (): Promise<void> => {
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      while (!isClosed && (unseen.size > 0 || said.size > 0)) {
+        const asked = [...unseen];
+        unseen = new Set();
+        if (asked.length > 0) await askHeads(asked);
+        const due = said;
+        said = new Map();
+        if (due.size > 0) await fetch(due);
+      }
+    } catch {
+      // The database is away: the next look is a second later at most.
+    } finally {
+      isLooking = false;
+    }
+  };
+
+  const send = async (): Promise<void> => {
+    if (isSending) return;
+    isSending = true;
+    while (hints.size > 0 && !isClosed) {
+      const messages = messagesOf(hints);
+      hints = new Map();
+      await signs`
+        SELECT pg_notify(${CHANNEL}, m) FROM unnest(string_to_array(${messages.join("\n")}, E'\n')) AS m`.catch(
+        () => {},
+      );
+    }
+    isSending = false;
+  };
+
+  return {
+    watch(sid, watcher) {
+      listen();
+      const log = { watcher, head: -1 };
+      followed.set(sid, log);
+      unseen.add(sid);
+      void look();
+      return () => {
+        if (followed.get(sid) === log) followed.delete(sid);
+      };
+    },
+    hint(sid, seq) {
+      hints.set(sid, seq);
+      void send();
+    },
+    close() {
+      isClosed = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+// --- internal ---
+
+function messagesOf(hints: ReadonlyMap<string, number>): string[] {
+  const messages: string[] = [];
+  let message = "";
+  for (const [sid, seq] of hints) {
+    const part = `${sid}:${seq}`;
+    if (message.length + part.length >= MESSAGE) {
+      messages.push(message);
+      message = "";
+    }
+    message += message === "" ? part : `,${part}`;
+  }
+  return [...messages, message];
+}

