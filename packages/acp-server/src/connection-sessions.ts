@@ -238,26 +238,24 @@ function place(
   request: RequestContext,
 ): typeof deferred {
   if (!one) throw new Error(`session ${session.id} is not open on this connection`);
-  if (isWithdrawn(request.signal)) throw request.signal.reason;
-  const { turn } = session.prompt({ ...input, origin: deps.origin });
+  let turn: number | undefined;
+  // The client takes its prompt back. One that goes away leaves the turn to the other clients.
+  request.onAbort((reason) => {
+    if (!isConnectionError(reason) || reason.code !== "aborted") return;
+    if (turn === undefined) throw reason;
+    session.cancel(turn);
+  });
+  turn = session.prompt({ ...input, origin: deps.origin }).turn;
   let answered = () => {};
   const done = new Promise<void>((resolve) => {
     answered = resolve;
   });
   const send = () => updates().catch((error) => deps.onReaderError(error, session.id));
   one.pending.set(turn, { session, request, updates: send, answered, done });
-  request.signal.addEventListener("abort", () => {
-    if (isWithdrawn(request.signal)) session.cancel(turn);
-  });
   return deferred;
 }
 
 /** The turn that a prompt begins or a record ends; -1 for every other entry, because a delta's line need not be decoded for it. */
 function promptTurn(entry: LogEntry<SessionEvent>): number {
   return !isLost(entry) && (entry.type === "user_message" || endsTurn(entry.type)) ? (entry.event.turn ?? -1) : -1;
-}
-
-/** The client took its prompt back. One that went away leaves the turn to the other clients. */
-function isWithdrawn({ reason }: AbortSignal): boolean {
-  return isConnectionError(reason) && reason.code === "aborted";
 }

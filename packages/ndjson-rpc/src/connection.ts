@@ -1,7 +1,7 @@
 import { createCalls } from "./calls.js";
-import { encodeError, encodeNotification, encodeRequest } from "./encode.js";
 import { ConnectionError } from "./errors.js";
 import type { Frame } from "./frame.js";
+import { encodeError, encodeNotification, encodeRequest } from "./frame.js";
 import { createFrameReader } from "./frame-reader.js";
 import { createIncoming, type MapError, type UnknownMethod } from "./incoming.js";
 import { defaultLimits, type Limits } from "./limits.js";

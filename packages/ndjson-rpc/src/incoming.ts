@@ -1,6 +1,6 @@
-import { encodeError, encodeResult } from "./encode.js";
 import { ConnectionError, ErrorCode, isRpcError, RpcError, type RpcErrorObject } from "./errors.js";
 import type { NotificationFrame, RequestFrame, RequestId } from "./frame.js";
+import { encodeError, encodeResult } from "./frame.js";
 import { deferred, type MethodRow, type Methods, type RequestContext } from "./method-table.js";
 import { invalidPaths, type StandardSchema } from "./standard-schema.js";
 
@@ -194,12 +194,13 @@ function invalidParams(issues: ReturnType<typeof invalidPaths>): RpcError {
 /** An AbortController made only when somebody looks at the signal: most requests never do, and it is not cheap. */
 interface LazyAbort {
   controller: AbortController | undefined;
+  listener: ((reason: unknown) => void) | undefined;
   aborted: boolean;
   reason: unknown;
 }
 
 function createLazyAbort(): LazyAbort {
-  return { controller: undefined, aborted: false, reason: undefined };
+  return { controller: undefined, listener: undefined, aborted: false, reason: undefined };
 }
 
 function abort(target: LazyAbort | undefined, reason: unknown): void {
@@ -207,6 +208,7 @@ function abort(target: LazyAbort | undefined, reason: unknown): void {
   target.aborted = true;
   target.reason = reason;
   target.controller?.abort(reason);
+  target.listener?.(reason);
 }
 
 function signalOf(target: LazyAbort): AbortSignal {
@@ -225,6 +227,11 @@ function isAbort(error: unknown, { aborted, reason }: LazyAbort): boolean {
 const contextPrototype = {
   get signal(): AbortSignal {
     return signalOf((this as unknown as { aborting: LazyAbort }).aborting);
+  },
+  onAbort(listener: (reason: unknown) => void): void {
+    const { aborting } = this as unknown as { aborting: LazyAbort };
+    aborting.listener = listener;
+    if (aborting.aborted) listener(aborting.reason);
   },
 };
 

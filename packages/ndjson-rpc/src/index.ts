@@ -24,10 +24,9 @@ export type {
   RequestId,
   ResponseFrame,
 } from "./frame.js";
-export { createFrameReader } from "./frame-reader.js";
+export { createFrameReader, type LineSplitter } from "./frame-reader.js";
 export type { MapError, UnknownMethod } from "./incoming.js";
 export type { Limits } from "./limits.js";
-export type { LineSplitter } from "./line-splitter.js";
 export {
   deferred,
   defineMethods,

@@ -10,6 +10,8 @@ export interface RequestContext<Result = unknown> {
   readonly method: string;
   /** Aborts on `$/cancel_request` for this request and when the connection closes. */
   readonly signal: AbortSignal;
+  /** Calls one listener where the signal would abort, or at once where it has: most requests need no more, and a signal is not cheap. */
+  onAbort(listener: (reason: unknown) => void): void;
   /**
    * Answers at this very moment: after every line queued before the call, before every line queued after it. The first
    * answer of a request counts, later ones (a returned value included) are ignored.

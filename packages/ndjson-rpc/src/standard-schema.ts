@@ -1,5 +1,5 @@
 /** The Standard Schema interface (standardschema.dev), version 1: valibot, zod, arktype and others implement it. */
-import { startOf } from "./encode.js";
+import { startOf } from "./frame.js";
 
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": {

@@ -10,8 +10,8 @@ import {
   type MessageConnection,
 } from "vscode-jsonrpc/node";
 import type { InputStream } from "./connection.js";
-import { encodeError } from "./encode.js";
 import type { Frame, InvalidFrame } from "./frame.js";
+import { encodeError } from "./frame.js";
 import { createFrameReader } from "./frame-reader.js";
 import { defaultLimits, type Limits } from "./limits.js";
 import { createOutbox, type Outbox, type OutputStream } from "./outbox.js";

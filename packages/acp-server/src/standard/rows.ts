@@ -18,9 +18,8 @@ import {
   tolerate,
   typedValue,
 } from "../input.js";
-import { commandsUpdate } from "../project/acp.js";
 import { rowsOf } from "../row.js";
-import { createFrames } from "./frames.js";
+import { commandsUpdate, createFrames } from "./frames.js";
 import { readRaw, replay } from "./replay.js";
 import { configOptions, modeState, type SettingsShown, setConfigOption } from "./settings.js";
 import { standardView } from "./view.js";
@@ -250,8 +249,7 @@ function createCommandList({ connection, core }: DialectContext) {
       texts.set(key, known);
       if (shown.get(sessionId) === known) return;
       shown.set(sessionId, known);
-      const rows = new Map([...palette.commands, ...custom].map((row) => [row.name, row]));
-      connection.notify("session/update", { sessionId, update: commandsUpdate([...rows.values()]) });
+      connection.notify("session/update", { sessionId, update: commandsUpdate([...palette.commands, ...custom]) });
     },
     isShown: (sessionId: string) => shown.has(sessionId),
     forget: (sessionId: string) => void shown.delete(sessionId),
