@@ -3,11 +3,10 @@ import { StoreError, storageError } from "../errors.js";
 import { assertStorableId } from "../session-id.js";
 import type { Durability, Entry, EventBody, EventStore, ImportedLog, LogWriter } from "../types.js";
 import type { Backend, Held } from "./backend.js";
-import { type Broadcast, createBroadcast, refused } from "./broadcast.js";
-import { createStamp, encodeBatch } from "./encode.js";
+import { type Broadcast, createBroadcast, createWindowBudget, refused } from "./broadcast.js";
+import { createStamp, encodeBatch } from "./line.js";
 import { createLogWriter, createTick, type HeldWriter } from "./log-writer.js";
 import { batches, readEntries } from "./replay.js";
-import { createWindowBudget } from "./window.js";
 
 export interface StoreOptions {
   /** @defaultValue "turn" */

@@ -6,8 +6,6 @@
  */
 export type { Backend, Held, Import, Watcher } from "./backend.js";
 export { createStore, type StoreOptions } from "./create-store.js";
-export { encodeLines, withChecksum } from "./encode.js";
-export { ReplayedEntry } from "./entry.js";
-export { lineTs } from "./line.js";
+export { encodeLines, lineTs, ReplayedEntry, withChecksum } from "./line.js";
 export { pageOf, type RowSource } from "./list.js";
 export { batches, type Replay, type ReplayRange } from "./replay.js";

@@ -1,4 +1,7 @@
 import { crc32 } from "node:zlib";
+import { StoreError } from "../errors.js";
+import { LIMITS } from "../limits.js";
+import type { Entry, EventBody, LogEntry, Stored } from "../types.js";
 
 /**
  * The text of a record, in memory, on disk and on the wire:
@@ -12,35 +15,6 @@ const SEQ = '{"seq":';
 const ID = ',"id":"evt-';
 const ZEROS = "00000000";
 const TYPE = '","type":"';
-
-/** What stands before a record's checksum. */
-export function lineHead(seq: number): string {
-  return `${SEQ}${seq}${ID}`;
-}
-
-/** What stands behind it, from the body's JSON. */
-export function lineTail(body: string, ts: string): string {
-  return `",${body.slice(1, -1)},"ts":"${ts}"}`;
-}
-
-/** A line whose checksum is still to come. */
-export function blankLine(seq: number, tail: string): string {
-  return lineHead(seq) + ZEROS + tail;
-}
-
-/** The checksum of a line that was not written yet. */
-export function lineChecksum(seq: number, tail: string): number {
-  return crc32(blankLine(seq, tail));
-}
-
-/** Puts its checksum into the blank line at `start..end`, and returns it. */
-export function sealLine(bytes: Buffer, start: number, end: number, seq: number): number {
-  const checksum = crc32(bytes.subarray(start, end));
-  let at = start + SEQ.length + ID.length + 8;
-  for (let rest = seq; rest > 0; rest = Math.floor(rest / 10)) at++;
-  for (let digits = checksum; digits > 0; digits >>>= 4) bytes[--at] = HEX_DIGITS[digits & 15]!;
-  return checksum;
-}
 
 /** Eight lower-case hexadecimal digits. */
 export function hex8(value: number): string {
@@ -91,16 +65,140 @@ export function lineTs(line: string): string {
   return line.slice(-26, -2);
 }
 
-/** The record type. Taken from its usual place without parsing the line. */
-export function lineType(line: string): string {
-  const at = line.indexOf(ID) + ID.length + 8;
-  if (line.startsWith(TYPE, at)) {
-    const start = at + TYPE.length;
-    const end = line.indexOf('"', start);
-    const type = line.slice(start, end);
-    if (!type.includes("\\")) return type;
+/**
+ * An entry appended by this process. Its line is put together when somebody asks for it; the file store sets its
+ * checksum when it encodes the bytes, and this entry computes it only for a reader who asks sooner.
+ *
+ * A class, here and below: streams and replays make entries by the hundred thousand, and an object with a prototype of ours
+ * costs six times as much otherwise.
+ */
+export class AppendedEntry<E extends EventBody> implements Entry<E> {
+  readonly seq: number;
+  readonly type: string;
+  /** What stands behind the checksum in the line. */
+  readonly tail: string;
+  checksum = -1;
+  readonly #body: E;
+  #line: string | undefined = undefined;
+  #event: Stored<E> | undefined = undefined;
+
+  constructor(seq: number, tail: string, body: E) {
+    this.seq = seq;
+    this.type = body.type;
+    this.tail = tail;
+    this.#body = body;
   }
-  return String((JSON.parse(line) as { type: unknown }).type);
+
+  get line(): string {
+    if (this.#line === undefined) {
+      if (this.checksum < 0) this.checksum = lineChecksum(this.seq, this.tail);
+      this.#line = lineHead(this.seq) + hex8(this.checksum) + this.tail;
+    }
+    return this.#line;
+  }
+
+  /** The given body with its number, id and time. */
+  get event(): Stored<E> {
+    this.#event ??= stamped(this.#body, this.seq, this.line);
+    return this.#event;
+  }
+}
+
+/** An entry read back: `event` is parsed on first use. */
+export class ReplayedEntry<E extends EventBody> implements Entry<E> {
+  readonly seq: number;
+  readonly line: string;
+  #type: string | undefined = undefined;
+  #event: Stored<E> | undefined = undefined;
+
+  constructor(seq: number, line: string) {
+    this.seq = seq;
+    this.line = line;
+  }
+
+  get type(): string {
+    this.#type ??= lineType(this.line);
+    return this.#type;
+  }
+
+  get event(): Stored<E> {
+    this.#event ??= JSON.parse(this.line) as Stored<E>;
+    return this.#event;
+  }
+}
+
+/** An entry of another layout, already parsed. */
+export function parsedEntry<E extends EventBody>(event: Stored<E>): Entry<E> {
+  return { seq: event.seq, type: event.type, line: JSON.stringify(event), event };
+}
+
+/** The last number that an entry stands for. */
+export function lastOf(entry: LogEntry<EventBody>): number {
+  return "last" in entry ? entry.last : entry.seq;
+}
+
+/** Numbers and encodes a batch, all of it or nothing: a body that cannot be encoded throws before any number is taken. */
+export function encodeBatch<E extends EventBody>(
+  events: readonly E[],
+  lastSeq: number,
+  stamp: () => string,
+): AppendedEntry<E>[] {
+  if (events.length === 0) throw new StoreError("empty_batch", "an append needs at least one event");
+  const ts = stamp();
+  const entries: AppendedEntry<E>[] = [];
+  for (const event of events) {
+    entries.push(new AppendedEntry(lastSeq + entries.length + 1, lineTail(encodeBody(event), ts), event));
+  }
+  return entries;
+}
+
+/**
+ * The lines of entries as bytes, for a backend that keeps bytes. An appended entry gets its checksum here, from the bytes: nobody
+ * computes it a second time. They hold until the next call.
+ */
+export function encodeLines(entries: readonly Entry<EventBody>[]): Buffer {
+  let text = "";
+  const ends: number[] = [];
+  for (const entry of entries) {
+    text += `${entry instanceof AppendedEntry ? blankLine(entry.seq, entry.tail) : entry.line}\n`;
+    ends.push(text.length - 1);
+  }
+  const bytes = toBytes(text);
+  // Characters tell where a line ends only while each of them is one byte.
+  const isPlain = bytes.length === text.length;
+  let start = 0;
+  for (let i = 0; i < entries.length; i++) {
+    const entry = entries[i]!;
+    const end = isPlain ? ends[i]! : bytes.indexOf(LF, start);
+    if (entry instanceof AppendedEntry) entry.checksum = sealLine(bytes, start, end, entry.seq);
+    start = end + 1;
+  }
+  return bytes;
+}
+
+/** The entry as it stands in a segment: a record of another layout gets our line, with its number and time kept. */
+export function withChecksum<E extends EventBody>(entry: Entry<E>): Entry<E> {
+  const bytes = Buffer.from(entry.line);
+  if (verifiedSeq(bytes, 0, bytes.length) === entry.seq) return entry;
+  return new AppendedEntry(entry.seq, lineTail(encodeBody(entry.event), entry.event.ts), entry.event);
+}
+
+/**
+ * A clock whose ISO time stamps never decrease within one log, nor below its last record's. Formatting costs more than all
+ * else in a short append, so the text is kept for its millisecond.
+ */
+export function createStamp(clock: () => number, last = ""): () => string {
+  let millisecond = ISO_MS.test(last) ? Date.parse(last) : 0;
+  // Made anew: the text it comes from is a piece of all that was read with it, and would hold on to that.
+  let text = millisecond > 0 ? new Date(millisecond).toISOString() : "";
+  return () => {
+    const time = clock();
+    if (time > millisecond || text === "") {
+      millisecond = time;
+      text = new Date(time).toISOString();
+    }
+    return text;
+  };
 }
 
 // --- internal ---
@@ -115,4 +213,84 @@ const HEX_VALUES = Int8Array.from({ length: 256 }, (_, code) => HEX_DIGITS.index
 function startsWith(bytes: Buffer, at: number, text: string): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false;
   return true;
+}
+
+function stamped<E extends EventBody>(body: E, seq: number, line: string): Stored<E> {
+  const stamps = { seq, id: lineId(line) };
+  // Twice, so that the keys come first and a copied record's old stamps do not win.
+  return Object.assign({}, stamps, body, stamps, { ts: lineTs(line) });
+}
+
+const ISO_MS = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+const LF = 10;
+/** One piece of memory per process spares an allocation per write. */
+const scratch = Buffer.allocUnsafeSlow(4 * LIMITS.writeBytes);
+
+function toBytes(text: string): Buffer {
+  return text.length * 3 > scratch.length ? Buffer.from(text) : scratch.subarray(0, scratch.write(text));
+}
+
+/** The event's JSON: an object's, with at least one key. */
+function encodeBody(event: EventBody): string {
+  if (typeof event !== "object" || event === null || typeof event.type !== "string") {
+    throw new StoreError("invalid_event", "an event is an object with a string `type`");
+  }
+  let text: string;
+  try {
+    // A record taken from another log brings its own stamps; this log gives new ones.
+    const copied = "seq" in event || "id" in event || "ts" in event;
+    text = JSON.stringify(copied ? { ...event, seq: undefined, id: undefined, ts: undefined } : event);
+  } catch (cause) {
+    throw new StoreError("invalid_event", "the event cannot be written as JSON", { cause });
+  }
+  if (!text?.startsWith('{"')) throw new StoreError("invalid_event", "the event is not written as a JSON object");
+  if (text.length > LIMITS.recordBytes) {
+    throw new StoreError(
+      "too_large",
+      `an event of ${text.length} characters is over the limit of ${LIMITS.recordBytes}`,
+    );
+  }
+  return text;
+}
+
+/** What stands before a record's checksum. */
+function lineHead(seq: number): string {
+  return `${SEQ}${seq}${ID}`;
+}
+
+/** What stands behind it, from the body's JSON. */
+function lineTail(body: string, ts: string): string {
+  return `",${body.slice(1, -1)},"ts":"${ts}"}`;
+}
+
+/** A line whose checksum is still to come. */
+function blankLine(seq: number, tail: string): string {
+  return lineHead(seq) + ZEROS + tail;
+}
+
+/** The checksum of a line that was not written yet. */
+function lineChecksum(seq: number, tail: string): number {
+  return crc32(blankLine(seq, tail));
+}
+
+/** Puts its checksum into the blank line at `start..end`, and returns it. */
+function sealLine(bytes: Buffer, start: number, end: number, seq: number): number {
+  const checksum = crc32(bytes.subarray(start, end));
+  let at = start + SEQ.length + ID.length + 8;
+  for (let rest = seq; rest > 0; rest = Math.floor(rest / 10)) at++;
+  for (let digits = checksum; digits > 0; digits >>>= 4) bytes[--at] = HEX_DIGITS[digits & 15]!;
+  return checksum;
+}
+
+/** The record type. Taken from its usual place without parsing the line. */
+function lineType(line: string): string {
+  const at = line.indexOf(ID) + ID.length + 8;
+  if (line.startsWith(TYPE, at)) {
+    const start = at + TYPE.length;
+    const end = line.indexOf('"', start);
+    const type = line.slice(start, end);
+    if (!type.includes("\\")) return type;
+  }
+  return String((JSON.parse(line) as { type: unknown }).type);
 }

@@ -2,8 +2,8 @@ import { isStoreError, StoreError, storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { Durability, Entry, EventBody, LogWriter } from "../types.js";
 import type { Held } from "./backend.js";
-import { createStamp, encodeBatch } from "./encode.js";
-import type { AppendedEntry } from "./entry.js";
+import type { AppendedEntry } from "./line.js";
+import { createStamp, encodeBatch } from "./line.js";
 import { createWaiters, type Waiters } from "./waiters.js";
 
 export interface LogWriterDeps<E extends EventBody> {

@@ -1,7 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { Backend, Held } from "../backend/backend.js";
-import { ReplayedEntry } from "../backend/entry.js";
-import { lineTs } from "../backend/line.js";
+import { lineTs, ReplayedEntry } from "../backend/line.js";
 import { pageOf } from "../backend/list.js";
 import { batches } from "../backend/replay.js";
 import { StoreError } from "../errors.js";

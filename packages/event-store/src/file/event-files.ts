@@ -1,8 +1,7 @@
 import { statSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parsedEntry } from "../backend/entry.js";
-import { lineId } from "../backend/line.js";
+import { lineId, parsedEntry } from "../backend/line.js";
 import { storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { EventBody, EventStore, LogEntry, Stored } from "../types.js";

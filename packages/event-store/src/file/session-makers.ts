@@ -1,13 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Import } from "../backend/backend.js";
-import { withChecksum } from "../backend/encode.js";
-import { lastOf } from "../backend/entry.js";
+import { lastOf, withChecksum } from "../backend/line.js";
 import { type Claim, claimUnseen } from "../claim/claim.js";
 import type { Heartbeat } from "../claim/heartbeat.js";
 import { StoreError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { Entry, EventBody, SummaryForm } from "../types.js";
+import type { DiskSync } from "./disk.js";
 import { type DraftDirectory, draftSessionDirectory } from "./index/session-directory.js";
 import { formatSummary } from "./index/summaries.js";
 import type { OpenFiles } from "./open-files.js";
@@ -15,7 +15,6 @@ import { EMPTY_LOG, type LogEnd } from "./segment/log-end.js";
 import type { LogFiles } from "./segment/log-files.js";
 import { replayOf } from "./segment/replay-log.js";
 import { createSegmentLog, type SegmentLog } from "./segment/segment-log.js";
-import type { DiskSync } from "./sync.js";
 
 /** The ways a session comes into being. Each appears in one step, whole: a crash before it leaves nothing that a list shows. */
 export function createSessionMakers<E extends EventBody, S extends object>(deps: {

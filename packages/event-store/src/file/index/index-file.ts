@@ -2,7 +2,7 @@ import { closeSync, readSync, writeFileSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { hex8 } from "../../backend/line.js";
 import { LIMITS } from "../../limits.js";
-import { replaceFileSync } from "../atomic-file.js";
+import { replaceFileSync } from "../disk.js";
 import { lendChunk, openRegular, takeChunkBack } from "../regular-file.js";
 
 // The file of the session index: a checksum, and below it one line per session. It passes through one lent chunk. As a text it

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { StoreError, storageError } from "../../errors.js";
 import { LIMITS } from "../../limits.js";
-import { listDrafts, replaceFile } from "../atomic-file.js";
+import type { DiskSync } from "../disk.js";
+import { listDrafts, replaceFile } from "../disk.js";
 import type { OpenFiles } from "../open-files.js";
 import { readRegular } from "../regular-file.js";
-import type { DiskSync } from "../sync.js";
 
 /** The `summary.json` of sessions, by their directories. */
 export function createSummaries<S extends object>(openFiles: OpenFiles, disk: DiskSync) {

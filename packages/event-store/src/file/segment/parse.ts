@@ -1,6 +1,5 @@
 import { isAscii } from "node:buffer";
-import { ReplayedEntry } from "../../backend/entry.js";
-import { claimedSeq, verifiedSeq } from "../../backend/line.js";
+import { claimedSeq, ReplayedEntry, verifiedSeq } from "../../backend/line.js";
 import { LIMITS } from "../../limits.js";
 import type { EventBody, LogEntry } from "../../types.js";
 import { isSoundHeader } from "./header.js";

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { lastOf } from "../../backend/entry.js";
+import { lastOf } from "../../backend/line.js";
 import { batches, type Replay, type ReplayRange } from "../../backend/replay.js";
 import type { EventBody, LogEntry } from "../../types.js";
 import type { ChainSegment } from "./chain.js";

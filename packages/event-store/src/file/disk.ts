@@ -1,9 +1,42 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fdatasync, fsync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { DiskSync } from "./sync.js";
+import { promisify } from "node:util";
+import { LIMITS } from "../limits.js";
+import { createSlots, type OpenFiles } from "./open-files.js";
+
+/** Forces written bytes to the disk without blocking the event loop, a few calls at a time. */
+export interface DiskSync {
+  /** The written bytes of a file. Its descriptor is asked for when the call's turn has come. */
+  data(acquire: () => number): Promise<void>;
+  /** A file or directory by its path: a name created or replaced survives only when its directory is synced too. */
+  path(path: string): Promise<void>;
+}
+
+const fsyncAsync = promisify(fsync);
+const fdatasyncAsync = promisify(fdatasync);
+
+export function createDiskSync(openFiles: OpenFiles, inFlight: number = LIMITS.syncsInFlight): DiskSync {
+  const slots = createSlots(inFlight);
+  const byPath = (path: string): Promise<void> =>
+    slots.run(async () => {
+      // The path was just written, so opening it waits for nothing: one trip to the thread pool in place of three.
+      const fd = openFiles.withRoom(() => openSync(path, "r"));
+      try {
+        await fsyncAsync(fd);
+      } finally {
+        closeSync(fd);
+      }
+    });
+
+  return {
+    data: (acquire) => slots.run(async () => fdatasyncAsync(acquire())),
+    // Windows cannot sync a directory, nor a file it opened for reading.
+    path: process.platform === "win32" ? async () => {} : byPath,
+  };
+}
 
 /** Replaces a small file in one step: readers see the old text or the new one. With `disk` it is on disk when this resolves. */
 export async function replaceFile(path: string, text: string, disk: DiskSync | null): Promise<void> {
