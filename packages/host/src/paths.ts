@@ -2,24 +2,9 @@
 import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 
-export interface Paths {
-  readonly home: string;
-  readonly root: string;
-  readonly eventlog: string;
-  readonly snapshots: string;
-  readonly run: string;
-  readonly shares: string;
-  readonly outputs: string;
-  readonly audit: string;
-  readonly remembered: string;
-  readonly permissions: string;
-  /** The directories that the person trusts. */
-  readonly trusted: string;
-  /** The user's configuration. */
-  readonly config: string;
-}
+export type Paths = Readonly<ReturnType<typeof resolvePaths>>;
 
-export function resolvePaths(env: NodeJS.ProcessEnv): Paths {
+export function resolvePaths(env: NodeJS.ProcessEnv) {
   // An empty HOME would make the current directory the home.
   const home = homedir() || userInfo().homedir;
   const root = resolve(env["CHIMERA_HOME"] || join(home, ".chimera"));
@@ -34,7 +19,9 @@ export function resolvePaths(env: NodeJS.ProcessEnv): Paths {
     audit: join(root, "audit"),
     remembered: join(root, "remembered"),
     permissions: resolve(env["CHIMERA_PERMISSIONS_FILE"] || join(root, "permissions.json")),
+    /** The directories that the person trusts. */
     trusted: join(root, "trusted.json"),
+    /** The user's configuration. */
     config: join(root, "config.json"),
   };
 }

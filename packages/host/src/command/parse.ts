@@ -4,14 +4,9 @@ import type { Command } from "./command.js";
 import type { Flags, FlagValues } from "./flag.js";
 import { nearest, UsageError } from "./usage-error.js";
 
-export interface Parsed {
-  readonly flags: FlagValues;
-  readonly operands: readonly string[];
-}
-
 export const COMMON_FLAGS: Flags = { help: { type: "boolean", short: "h", help: "Show this help" } };
 
-export function parseCommand(command: Command, argv: readonly string[]): Parsed {
+export function parseCommand(command: Command, argv: readonly string[]) {
   const flags = { ...command.flags, ...COMMON_FLAGS };
   const options = Object.fromEntries(
     Object.entries(flags).map(([name, { type, short, multiple }]) => [

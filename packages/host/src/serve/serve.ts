@@ -2,7 +2,6 @@
 import type { Trace } from "@chimera/agent";
 import type { Invocation } from "../command/command.js";
 import { isUsageError } from "../command/usage-error.js";
-import type { RunningCore } from "../compose.js";
 import type { ConfigValues } from "../config/keys.js";
 import { type Config, readConfig } from "../config/read-config.js";
 import { isHostError } from "../errors.js";
@@ -85,10 +84,7 @@ async function ended({ process }: Invocation, close: Close, code: number, log: L
   }
 }
 
-interface LazyCore {
-  get(): Promise<RunningCore>;
-  close(): Promise<void>;
-}
+type LazyCore = ReturnType<typeof lazyCore>;
 
 function lazyCore(
   { profile, process }: Invocation,
@@ -96,7 +92,7 @@ function lazyCore(
   extensions: readonly StartedExtension[],
   log: Log,
   trace: Trace,
-): LazyCore {
+) {
   const core = lazily(async () => {
     const { createCore } = await import("../compose.js");
     return createCore({ profile, env: process.env, config, extensions, log, trace });

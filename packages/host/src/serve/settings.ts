@@ -1,22 +1,11 @@
-/** What `serve` was asked to be, from its flags and the config; told before anything is bound. */
-import type { DialectName } from "@chimera/acp-server";
 import type { Flags, FlagValues } from "../command/flag.js";
 import { configFlags } from "../config/flags.js";
 import type { Config } from "../config/read-config.js";
 import type { Profile } from "../profile.js";
 
-export interface ServeSettings {
-  readonly acp: boolean;
-  readonly http: boolean;
-  readonly host: string;
-  readonly port: number;
-  readonly cwd: string;
-  readonly forced: DialectName | null;
-  readonly historyLimit: number;
-  readonly logsRequests: boolean;
-}
+export type ServeSettings = Readonly<ReturnType<typeof readServeSettings>>;
 
-export function readServeSettings(profile: Profile, flags: FlagValues, { values, cwd }: Config): ServeSettings {
+export function readServeSettings(profile: Profile, flags: FlagValues, { values, cwd }: Config) {
   const acp = flags["acp"] === true || (profile.defaultTransport === "acp" && flags["http"] !== true);
   return {
     acp,
