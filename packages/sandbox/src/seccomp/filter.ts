@@ -73,7 +73,7 @@ interface Rule {
 
 function rulesOf(arch: SeccompArch): Rule[] {
   const calls = INSPECTED[arch];
-  const denied = Object.values({ ...DENIED[arch], ...DENIED_EVERYWHERE });
+  const denied = [...Object.values(DENIED).flatMap((row) => row[arch] ?? []), ...Object.values(DENIED_EVERYWHERE)];
   return [
     ...denied.map((nr) => ({ nr, body: [answer(NOT_PERMITTED)] })),
     ...Object.values(ABSENT_EVERYWHERE).map((nr) => ({ nr, body: [answer(NOT_IMPLEMENTED)] })),
