@@ -89,10 +89,7 @@ export type Ask = (request: {
   readonly options?: readonly Decision[];
 }) => Promise<{ readonly decision: Decision; readonly by: ResolvedBy }>;
 
-/**
- * The files and the shell of a session. File access goes through it, so that an editor's unsaved buffers or terminal can
- * take the disk's place; writes and commands announce themselves, so that undo has what was there before.
- */
+/** The files and shell of a session. Editors' buffers and terminals can take the disk's place; undo hears of each write. */
 export interface Workspace {
   /** Absolute. */
   readonly cwd: string;

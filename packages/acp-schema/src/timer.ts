@@ -1,7 +1,4 @@
-/**
- * `@chimera/acp-schema/timer`: waits as long as a user's number says. A timer of the platform holds 32 bits: asked to wait 30 days it
- * fires at once, and so it does for NaN. By itself, since a program that waits needs no schema.
- */
+/** `@chimera/acp-schema/timer`: waits of any length. A platform timer holds 32 bits, and for more it fires at once. */
 
 /** The longest time that one timer of the platform waits, in milliseconds: 24.8 days. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -1,7 +1,4 @@
-/**
- * Which dialect a connection speaks: one decision, from the params of its first successful `initialize`. Seven rows, read
- * from the top; a valid ACP client can never land in a native dialect, because what rows 5 and 6 take is what ACP refuses.
- */
+/** Which dialect a connection speaks, from its first `initialize`. Native rows take only what ACP refuses. */
 export type DialectName = "acp" | "otter" | "ferret";
 
 export type DialectChoice =

@@ -12,10 +12,7 @@ import type { Core } from "./core.js";
 import type { ConnectionContext } from "./dialect.js";
 
 export interface ConnectionSessions {
-  /**
-   * Shows a session's records after `from`; one that is shown already is left as it is. `isHeld`: another process has the session, so
-   * its log is watched.
-   */
+  /** Shows a session's records after `from`, if it is not shown already. `isHeld`: by another process, so its log is watched. */
   show(core: Core, id: string, options: ShowOptions): void;
   view(id: string): SessionView | undefined;
   /** The MCP servers that the client hands over for a session. */

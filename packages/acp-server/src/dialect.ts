@@ -1,7 +1,4 @@
-/**
- * A dialect is data: what it answers to `initialize`, its method rows, and how it tells of errors. The connection chooses
- * one and then knows no more about it.
- */
+/** A dialect is data: what it answers to `initialize`, its method rows, and how it tells of errors. */
 import type { Connection, MapError, Methods } from "@chimera/ndjson-rpc";
 import type { Core, SessionOption } from "./core.js";
 

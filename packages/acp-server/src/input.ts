@@ -1,7 +1,4 @@
-/**
- * What a client hands over, checked and turned into what sessions take: directories, content blocks, MCP servers. What clients send
- * that the specification does not allow and that means one thing only is brought into its form first.
- */
+/** What a client hands over, checked and turned into what sessions take. Harmless departures from ACP are mended first. */
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { ContentBlock, McpServer as WireMcpServer } from "@chimera/acp-schema";

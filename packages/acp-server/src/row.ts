@@ -30,10 +30,7 @@ export function rowsOf<const S extends Readonly<Record<string, Shape>>>(shapes: 
   return Object.fromEntries(rows);
 }
 
-/**
- * A table whose rows are known by name now and loaded when the first of them is called. Schemas and handlers are most of a
- * dialect's weight, and `initialize` needs none of them.
- */
+/** A table whose rows are known by name and loaded with the first call: `initialize` needs no schema and no handler. */
 export function lazyMethods(names: readonly string[], load: () => Promise<Methods>): Methods {
   let loaded: Promise<Methods> | undefined;
   const rowOf = async (name: string): Promise<MethodRow> => {

@@ -42,10 +42,7 @@ export interface LogWriter<E extends EventBody> {
   readonly lastSeq: number;
   /** Aborted once another process is found to have taken over: whoever works for this session stops before it touches a file. */
   readonly lost: AbortSignal;
-  /**
-   * Throws `fenced` when another process has taken over. Called before something besides the log is touched: a process that was
-   * frozen may be asked to work before it hears of anything.
-   */
+  /** Throws `fenced` when another process has taken over. Called before anything besides the log is touched. */
   requireHeld(): void;
   /**
    * Numbers the events at once and queues them for the write at the end of this tick; readers get them after it. Returns the

@@ -28,10 +28,7 @@ export const LIMITS = {
   keepAliveTimeoutMs: 5000,
   /** Connections at once; in a full house the one that has waited longest without a whole request makes room. */
   connections: 1000,
-  /**
-   * Of these, answers that last: event streams and runs that are waited for. The rest is kept for requests that are answered at once, so
-   * that a cancel or a probe always finds room.
-   */
+  /** Of these, answers that last (streams, awaited runs). The rest is for quick requests: a cancel always finds room. */
   streams: 750,
   /** What a socket buffers before its writer is asked to wait. */
   socketBytes: 64 * 1024,

@@ -156,10 +156,7 @@ interface PartialLine {
 const COPIED_BELOW = 1024;
 const TAIL_BYTES = 16 * 1024;
 
-/**
- * A list of chunks, joined once. Small ones are first copied together: a peer that writes single bytes would otherwise
- * cost a Buffer object for each of them.
- */
+/** Chunks, joined once. Small ones are first copied together, or single bytes would cost a Buffer each. */
 function createPartialLine(): PartialLine {
   let chunks: Buffer[] = [];
   let tail = Buffer.alloc(0);

@@ -162,9 +162,7 @@ function dropProtoKeys(value: object): void {
 
 const LONGEST_MESSAGE = 500;
 
-/**
- * JSON-RPC asks for a concise single sentence, and what a handler quotes of its input may be anything: its first line.
- */
+/** A concise single sentence, as JSON-RPC asks: the first line of what a handler says. */
 function sentence(message: string): string {
   return (
     startOf(String(message), LONGEST_MESSAGE)

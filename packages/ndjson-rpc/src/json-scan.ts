@@ -16,10 +16,7 @@ export function exceedsDepth(text: string, maxDepth: number): boolean {
   return false;
 }
 
-/**
- * The source text of the number under the top-level key `id` of a valid JSON object: `1e3` and
- * `12345678901234567890` do not survive `JSON.parse`. The last of several wins, as in `JSON.parse`.
- */
+/** The source text of a numeric top-level `id`, since `JSON.parse` rounds: the last of several, as there. */
 export function numericIdText(text: string): string | undefined {
   let depth = 0;
   let found: string | undefined;
@@ -53,10 +50,7 @@ function isId(literal: string): boolean {
   );
 }
 
-/**
- * What the length of the text allows, which clears most frames: an object level takes `{"":` and `}`, an array level `[`
- * and `]`, and before the first `[` there are only objects.
- */
+/** What the length allows: an object level takes `{"":` and `}`, an array level `[` and `]`. Clears most frames. */
 function deepestPossible(text: string): number {
   const array = text.indexOf("[");
   return array === -1 ? text.length / 5 : array / 8 + (text.length - array) / 2;

@@ -48,10 +48,7 @@ export function isSessionError(error: unknown): error is SessionError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-/**
- * What the stores of logs and of snapshots throw, as the session's own error, which says what to do and names no file; other errors
- * pass through.
- */
+/** What stores of logs and snapshots throw, as the session's own error, which names no file; others pass through. */
 export function namedError(error: unknown, sessionId?: string): unknown {
   const row = isStoreError(error) ? STORE[error.code] : isSnapshotError(error) ? SNAPSHOTS[error.code] : undefined;
   if (row === undefined) return error;

@@ -1,7 +1,4 @@
-/**
- * The sessions in memory, and one lane per session id: loading, unloading, forking and deleting a session take turns, so that none of
- * them finds it half there.
- */
+/** The sessions in memory, and one lane per id: loading, unloading, forking and deleting a session take turns. */
 import { type Attachments, createAttachments } from "./attachments.js";
 import { limits } from "./limits.js";
 import type { OwnedSession, SessionClient } from "./session.js";

@@ -91,10 +91,7 @@ export function createCollected(): Collected {
 
 // --- internal ---
 
-/**
- * Follows a log while its session is loaded. Unloaded, it delivers what is left and sleeps; loaded again, it goes on after that. The log
- * of a session that another process took over is followed as it grows there.
- */
+/** Follows a log while its session is loaded, sleeps while it is not, and watches one that another process took. */
 function followLoaded(
   store: Store,
   id: string,

@@ -1,7 +1,4 @@
-/**
- * The one way into the log. Gathers the text deltas of a tick, bounds what a tool may stream, and hands every record on to be folded at
- * the moment it gets its number.
- */
+/** The one way into the log. Gathers the deltas of a tick, bounds tools' streams, and folds each record as it is numbered. */
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import type { Entry, LogWriter } from "@chimera/event-store";
 import { limits } from "./limits.js";

@@ -1,7 +1,4 @@
-/**
- * One loaded session, by what its users need: a client watches it and sends commands, the program also owns its life. Its records are
- * read by id from the log.
- */
+/** One loaded session, by what its users need: a client watches it and sends commands, the program owns its life. */
 import type { Agent, McpServer } from "@chimera/acp-schema/agent";
 import type { Conversation, Mode } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, Decision, Metadata, PromptBlock, ResolvedBy } from "@chimera/acp-schema/events";

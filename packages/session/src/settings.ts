@@ -1,7 +1,4 @@
-/**
- * The settings of a session: what it was made with, under the changes that its log records. A mode is a name for the three flags; the
- * flags are what the agent obeys.
- */
+/** A session's settings: what it was made with, under what its log records. A mode is a name for the three flags. */
 import {
   type ChangedSettings,
   FLAG_OPTIONS,
@@ -54,10 +51,7 @@ export function madeWith(start: Settings, asked: Partial<Settings>): Settings {
   return { ...start, ...asked, options: { ...start.options, ...asked.options } };
 }
 
-/**
- * The settings that a session was made with and that differ from the program's start settings: kept with it, so that it comes back as
- * it was made, and no wider. Its model has a place of its own in the summary.
- */
+/** What a session was made with, where that differs from the program's start, so that it comes back no wider. */
 export function ownSettings(made: Settings, start: Settings): SummaryBounds {
   const own: Record<string, unknown> = {};
   for (const name of OWN) if (made[name] !== start[name]) own[name] = made[name];
@@ -88,10 +82,7 @@ export function changeEvent(change: SettingChange, now: Settings): AgentEvent {
   return { type: "config_changed", metadata: { id, value } };
 }
 
-/**
- * The narrower of what a log says and of what the program was started with, for a session that is loaded after a restart: a program that
- * was started with less must not find more in an old log, and a crash must not widen what a person narrowed.
- */
+/** The narrower of the log and of the start settings, after a restart: neither an old log nor a crash may widen. */
 export function narrower(logged: Settings, start: Settings, orders: OptionOrders): Settings {
   const options = { ...logged.options };
   for (const [option, order] of Object.entries(orders)) {

@@ -1,7 +1,4 @@
-/**
- * The built-in slash commands, the same on every transport: a row each. A command answers in the agent's place, as a turn
- * that takes no model step, so that its answer is read from the log like any other.
- */
+/** The built-in slash commands, a row each. A command answers as a turn without a model step, so the log has it. */
 import { MODES } from "@chimera/acp-schema/conversation";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";

@@ -1,7 +1,4 @@
-/**
- * The workspace an agent is given for one turn: files from the disk or from the editor that offers them, with every write
- * and command announced to the snapshots first.
- */
+/** The workspace of one turn: files from the disk or the editor, each write and command announced to the snapshots. */
 import { readFile, writeFile } from "node:fs/promises";
 import type { ClientTerminal, Workspace } from "@chimera/acp-schema/agent";
 

@@ -1,7 +1,4 @@
-/**
- * The fold of a log: turns and their messages, which are undone, the settings, what is unresolved. A live session folds each record
- * as it appends it, a loaded one folds its whole log, and both end with the same state, because nothing else keeps any.
- */
+/** The fold of a log: turns, messages, settings, what is unresolved. Live and loaded sessions get the same from it. */
 import {
   addOlderTotals,
   type ChangedSettings,

@@ -1,7 +1,4 @@
-/**
- * `@chimera/acp-schema/parts`: the parts of a model's reply, put together from the events that brought them. An agent that streams and
- * the fold of a log both do it here, so that a provider gets the same back before and after a restart. Loads no schema.
- */
+/** `@chimera/acp-schema/parts`: a reply's parts from its events, the same for an agent and for the fold of a log. No schema. */
 import { createGrowingText } from "../define/text.js";
 import type { CallPart, Message, Part, ReasoningPart, TextPart } from "./message.js";
 import type { Metadata } from "./metadata.js";

@@ -1,7 +1,4 @@
-/**
- * What one frame may carry. Editors choke on frames of megabytes, and the log keeps the whole: with every character escaped
- * the parts of an update still stay under one MiB together.
- */
+/** What one frame may carry: under one MiB, even with every character escaped. Editors choke on more; the log has all. */
 import { startOf } from "@chimera/acp-schema/text";
 
 const TEXT_CHARS = 48 * 1024;

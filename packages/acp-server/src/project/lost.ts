@@ -1,7 +1,4 @@
-/**
- * Records that cannot be read back -> what the client gets in their place. It is not a record, so it carries no event id: a client
- * that shows notices gets one, any other a notification it may ignore.
- */
+/** What a client gets in the place of records that cannot be read: a notice or an ignorable notification, without an id. */
 import { describeLost, type Lost } from "@chimera/acp-schema/events";
 
 export function lostFrame(sessionId: string, lost: Lost, showsNotices: boolean): string {

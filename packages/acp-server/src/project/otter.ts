@@ -1,7 +1,4 @@
-/**
- * Record -> the update of native otter. Which record types notify is frozen for this version of the dialect, one update
- * each: an event id is how many of them the log holds up to a record, the same for ever.
- */
+/** Record -> the update of native otter. Which types notify is frozen: an event id is how many of them there are so far. */
 import type { Decision, RecordOf, SessionRecord } from "@chimera/acp-schema/events";
 import type { SessionUpdate } from "@chimera/acp-schema/otter";
 

@@ -1,7 +1,4 @@
-/**
- * Records of one session -> lines of standard ACP. What is the same in all of them is encoded once, and what a client sees on replay is
- * what it saw live.
- */
+/** Records of one session -> lines of standard ACP, the same live and on replay; what they share is encoded once. */
 import type { ClientCapabilities, SessionUpdate, ToolCallContent } from "@chimera/acp-schema";
 import type { Lost, RecordOf, SessionEvent, SessionRecord, ToolContent } from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";

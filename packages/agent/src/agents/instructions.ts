@@ -51,10 +51,7 @@ export async function loadInstructions({ home, cwd }: Roots): Promise<Instructio
   return { text: texts.join("\n\n"), problems };
 }
 
-/**
- * What brings the instructions of the folders that a call touched with its result: a model reads the rules of a place when it gets
- * there. Each file's come once in a conversation; in a later turn again, when a summary has taken the place of their result.
- */
+/** Brings the instructions of folders with the first result that touches them, once per conversation or summary. */
 export function folderRules(
   { history }: Pick<Turn, "history">,
   cwd: string,

@@ -1,7 +1,4 @@
-/**
- * Files that steer an agent, read from a project that may be hostile: never through a link that leaves it. Most are not there,
- * and asking at once costs less than waiting for a thread to say so. What they said is kept while none of them changes.
- */
+/** Files that steer an agent, read from a project that may be hostile, never through a link that leaves it. */
 import { existsSync, readdirSync, type Stats, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { extname, join } from "node:path";

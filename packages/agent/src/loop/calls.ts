@@ -1,7 +1,4 @@
-/**
- * The tool calls of a step: announced together, each allowed by the policy or by a person, reads run side by side and the rest in
- * order; one result for each.
- */
+/** The tool calls of a step: announced together, each permitted, reads side by side and the rest in order; one result each. */
 import type { AgentEvent, Decision, Metadata, ResolvedBy } from "@chimera/acp-schema/events";
 import type { PartEvent } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";

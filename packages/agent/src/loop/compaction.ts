@@ -8,10 +8,7 @@ import { noFailures, waitToRetry } from "./patience.js";
 import type { ModelContext, Run } from "./run.js";
 import { framed } from "./summary.js";
 
-/**
- * Makes the conversation smaller: before it fills the window, or because a request was refused. False when there is nothing left that
- * could go.
- */
+/** Makes the conversation smaller, before it fills the window or after a refusal. False when nothing is left to go. */
 export async function makeRoom(run: Run, why: "crowded" | "refused"): Promise<boolean> {
   const cut = why === "crowded" ? cutAhead(run) : cutAfterRefusal(run);
   if (!cut) return false;

@@ -27,10 +27,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/**
- * The work's own outcome, unless the signal aborts and the work does not settle within `graceMs` after that: then the
- * signal's reason is thrown and the work is left to itself.
- */
+/** The work's outcome; or the signal's reason, once it aborts and the work does not settle within `graceMs`. */
 export async function abortable<T>(work: PromiseLike<T>, signal: AbortSignal, graceMs: number): Promise<T> {
   const patience = createPatience(signal, graceMs);
   try {

@@ -1,7 +1,4 @@
-/**
- * A turn: step after step until one of its endings, each of them typed and announced the same way. Limits that may be lifted pause
- * it and ask whether to go on.
- */
+/** A turn: step after step until one of its typed endings. Limits that may be lifted pause it and ask. */
 import type { StopReason } from "@chimera/acp-schema/events";
 import { AgentError, asAgentError } from "../errors.js";
 import { sealOfCall } from "../providers/request-parts.js";

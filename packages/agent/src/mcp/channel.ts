@@ -31,10 +31,7 @@ export function deliver(text: string, onMessage: ChannelEvents["onMessage"]): vo
   }
 }
 
-/**
- * Aborts when any source does, with its reason. The sources are held by ordinary references: a composite of `AbortSignal.any` and
- * `AbortSignal.timeout` may be collected on Node 20 before it fires.
- */
+/** Aborts when any source does. Held by ordinary references: Node 20 may collect `AbortSignal.any` before it fires. */
 export function link(...sources: readonly AbortSignal[]): Linked {
   const own = new AbortController();
   const onAbort = () => own.abort(sources.find((source) => source.aborted)?.reason);

@@ -24,10 +24,7 @@ export interface McpConfigOptions {
   readonly cwd: string;
   /** A file named by hand: it comes last and must be readable. */
   readonly file?: string;
-  /**
-   * Whether servers that the project's own files name may be started. They are programs that somebody else chose: without
-   * the person's word they are only reported. @defaultValue false
-   */
+  /** Whether servers that the project's files name may be started; if not, they are reported. @defaultValue false */
   readonly trusted?: boolean;
 }
 

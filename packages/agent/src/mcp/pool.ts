@@ -1,7 +1,4 @@
-/**
- * The MCP servers of each session. They connect in the background: a turn waits a moment for a server that is new to it, and
- * never for one that has failed or hangs. Servers end with their session.
- */
+/** The MCP servers of each session, connected in the background: a turn waits a moment for a new one, for no other. */
 import type { Confine } from "../confine-port.js";
 import type { Tool } from "../tool.js";
 import type { McpClient, McpTool } from "./client.js";

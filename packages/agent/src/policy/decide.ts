@@ -40,10 +40,7 @@ export interface Facts {
   readonly classified: Classified | null;
 }
 
-/**
- * Defaults and modes first, then what the user wrote, then what narrows (places, project, agent, read-only), and last what
- * was answered before: `always` settles a question but lifts no prohibition.
- */
+/** Defaults and modes, then the user's rules, then what narrows; last what was answered before, which lifts no prohibition. */
 export function decide(call: PolicyCall, facts: Facts): PolicyDecision {
   const steps = [byUser, byAgent, byPlace, byProject, byReadOnly, byMemory];
   const metered = { ...facts, meter: createMeter() };

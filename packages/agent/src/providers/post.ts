@@ -127,10 +127,7 @@ async function send(via: Transport, url: URL, request: PostRequest, watch: Watch
   }
 }
 
-/**
- * Node's own `signal` option outlives the exchange and would destroy the connection after it went back to the pool, where
- * nobody listens for its error.
- */
+/** Node's own `signal` option would destroy the connection after it went back to the pool, where nobody listens. */
 function cutOnAbort(sent: ClientRequest, signal: AbortSignal): void {
   let reply: IncomingMessage | undefined;
   const cut = (): void => {

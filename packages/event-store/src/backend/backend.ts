@@ -20,10 +20,7 @@ export interface Backend<E extends EventBody, S extends object> {
   head(id: string): Promise<number>;
   /** Hands over what is written, in order: a record as an entry, and a `Lost` for every number that cannot be given back. */
   read(id: string, ...replay: Parameters<Replay<E>>): Promise<void>;
-  /**
-   * Says where the log ends now, and whenever another process wrote, until the returned function is called. Not asked for while this
-   * process holds the session.
-   */
+  /** Says where the log ends now and whenever another process wrote, until stopped; not while this process holds it. */
   watch(id: string, watcher: Watcher<E>): () => void;
   readSummary(id: string): Promise<S | null>;
   /** Replaces it in one step. With `sync` it survives the machine when this resolves. */

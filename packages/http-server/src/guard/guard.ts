@@ -47,10 +47,7 @@ function hostInTarget(c: Context<AppEnv>): string | null {
   return target.startsWith("/") ? null : new URL(c.req.url).host;
 }
 
-/**
- * An image, a script or a style of another site's page comes without an Origin, and could tell by its time or its failure what
- * is here. A link that a person follows is no part of a page.
- */
+/** Parts of another site's page come without an Origin, and could learn from time or failure; a followed link is none. */
 function isForeignPart(c: Context<AppEnv>): boolean {
   const site = c.req.header("sec-fetch-site");
   return (site === "cross-site" || site === "same-site") && c.req.header("sec-fetch-mode") !== "navigate";

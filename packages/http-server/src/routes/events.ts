@@ -26,10 +26,7 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
     return sink.response;
   };
 
-  /**
-   * A turn that a crash cut off gets its last record when its session is loaded, and a client that reads on waits for that. A session
-   * that another process holds is not loaded, and its log is read as it is.
-   */
+  /** A turn that a crash cut off gets its last record when its session is loaded; one held elsewhere is read as it is. */
   const endCutOff = async (id: string): Promise<void> => {
     const summary = await sessions.logs.readSummary(id).catch(() => null);
     if (summary !== null && summary.state !== "idle") await sessions.load(id).catch(() => {});

@@ -1,7 +1,4 @@
-/**
- * Markdown for people and for other tools. All that the session said stands inside fences longer than any run of backticks in
- * it, so that nothing in it can become markup; a heading names the record type it comes from.
- */
+/** Markdown. All that the session said stands in fences longer than its backticks, so that nothing becomes markup. */
 import type { Block, FileDiff, ToolBlock } from "./block.js";
 import type { Heading } from "./heading.js";
 import { formatDuration, plainText } from "./text.js";

@@ -71,10 +71,7 @@ function documentOf(
   }
 }
 
-/**
- * `{session_id, summary, events}`, indented by two, one event at a time; where records are lost a notice stands, as it does over
- * HTTP.
- */
+/** `{session_id, summary, events}`, one event at a time, with notices where records are lost, as over HTTP. */
 async function* renderJson(
   id: string,
   summary: unknown,

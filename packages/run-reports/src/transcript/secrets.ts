@@ -134,10 +134,7 @@ const DEEPEST = 64;
 const SECRET_NAME =
   /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|api[_-]?key|password|passwd|passphrase|secret|client[_-]?secret|(?:[a-z]+[_-])?token|(?:access|auth|refresh|session|bearer|id)token|private[_-]?key|secret[_-]?key)$/i;
 
-/**
- * Each is linear on hostile text: no unbounded part is tried again from every position. Group 1, where there is one, is what stays
- * in front of the secret.
- */
+/** Each is linear on hostile text. Group 1, where there is one, is what stays in front of the secret. */
 const PATTERNS: readonly RegExp[] = [
   // A private key, whole or cut off.
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN )[\s\S]){0,16384}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:\s|\\[nr]|[A-Za-z0-9+/=]{16,})*)/g,

@@ -2,10 +2,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { startOf } from "@chimera/acp-schema/text";
 
-/**
- * The text as a page may show it: no terminal colours, no half characters, other control characters as visible signs. Of a very
- * long one the beginning; the JSON format has all of it.
- */
+/** The text as a page may show it: no colours, no half characters, controls as signs; of a long one the beginning. */
 export function plainText(text: string): string {
   const wellFormed = beginning(text).replaceAll("\r\n", "\n").replace(HALF_PAIR, "\ufffd");
   const bare = wellFormed.includes("\u001b") ? stripVTControlCharacters(wellFormed) : wellFormed;

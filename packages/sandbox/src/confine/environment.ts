@@ -40,10 +40,7 @@ const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * The whole environment of a confined command and of the program that confines it: an allow-list of `base`. It is handed to the
- * spawner itself, because what the spawner inherits can be read in its `/proc/1/environ`.
- */
+/** The whole environment of a confined command, also for its spawner, whose own shows in `/proc/1/environ`. */
 export function cleanEnvironment(base: Environment, network: boolean): Record<string, string> {
   const wanted = ([name]: [string, string]) =>
     INHERITED.has(name) || name.startsWith("LC_") || (network && INHERITED_WITH_NETWORK.has(name));

@@ -11,10 +11,7 @@ interface Placeholder {
   users: number;
 }
 
-/**
- * Empty directories and files this process made so that a mount can cover a path that does not exist. Counted per process, not per
- * sandbox: removing one while a command still has it mounted would uncover that command.
- */
+/** What this process made so that a mount can cover a missing path; per process, as other commands may have it mounted. */
 const held = new Map<string, Placeholder>();
 
 /** Commands come in bursts, and making and removing them takes longer than all the mounts of a command. */

@@ -3,10 +3,7 @@ import { accessSync, closeSync, constants, openSync, unlinkSync, writeSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/**
- * Gives readable descriptors that hold `bytes` from offset 0; the caller closes each. The file they lead to is written once and
- * has no name any more, so nobody else can open or change it; it stays open while the process lives.
- */
+/** Gives descriptors that hold `bytes`; the caller closes each. Their file has no name, so nobody can change it. */
 export function descriptorsOf(bytes: Buffer): () => number {
   let source: number | undefined;
   return () => {

@@ -1,7 +1,4 @@
-/**
- * Where command files are found. Later directories win: a project's command shadows the user's of the same name, and the
- * plural directory the singular.
- */
+/** Where command files are found; later directories win: the project's over the user's, plural over singular. */
 import { existsSync } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Template + arguments -> prompt, in one pass: what an argument says is never looked at again, no shell runs, no file is
- * read. Placeholders nobody filled stay as they are.
- */
+/** Template + arguments -> prompt, in one pass: no argument is looked at again, no shell runs, no file is read. */
 import type { CustomCommand } from "./command.js";
 
 /** A rendered prompt larger than this is refused. */

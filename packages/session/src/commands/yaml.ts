@@ -1,7 +1,4 @@
-/**
- * The YAML at the head of a file. One document is parsed in a turn of the event loop, across all callers: the worst of them
- * take tens of milliseconds.
- */
+/** The YAML at the head of a file. One document per turn of the event loop: the worst take tens of milliseconds. */
 import { setImmediate } from "node:timers/promises";
 
 /** A longer document is refused: the parser takes milliseconds for a kilobyte of the worst kind. */

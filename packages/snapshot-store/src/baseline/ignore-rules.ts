@@ -103,10 +103,7 @@ function matcher(text: string, steps: number): { own: Ignore; stepsLeft: number 
   return { own, stepsLeft };
 }
 
-/**
- * Steps on the worst path. Where each star of a name ends is tried for every place where the one before may end; and so is, for
- * every `**`, the depth at which it ends.
- */
+/** Steps on the worst path: each star of a name for every place the one before may end; each `**` for every depth. */
 function costOf(rule: string): number {
   const names = rule.split("/").map((name) => name.replaceAll("**", "*").split("*").length - 1);
   return tries(LONGEST_NAME, Math.max(...names)) * tries(MAX_DEPTH, rule.split("**").length - 1);

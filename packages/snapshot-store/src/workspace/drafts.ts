@@ -1,7 +1,4 @@
-/**
- * A draft is written beside the file whose place it takes. A process that is killed leaves its draft in a person's directory; the
- * name says which process that was, so that only what nobody writes any more is removed.
- */
+/** A draft lies beside the file it replaces and names its process, so that only what nobody writes is removed. */
 import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { lstat, readdir, unlink } from "node:fs/promises";

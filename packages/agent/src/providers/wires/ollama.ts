@@ -1,7 +1,4 @@
-/**
- * Ollama's own format, https://docs.ollama.com/api/chat. Its compatible endpoint has no word for how much a conversation holds, and
- * cuts it at 4,096 tokens without a word.
- */
+/** Ollama's own format, https://docs.ollama.com/api/chat: its compatible endpoint silently cuts at 4,096 tokens. */
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { AgentError, isAgentError } from "../../errors.js";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";

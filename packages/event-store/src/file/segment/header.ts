@@ -52,10 +52,7 @@ export function isSoundHeader(line: string): boolean {
   return line.slice(-CHECK_TAIL) === `${hex8(crc32(zeroed))}"}`;
 }
 
-/**
- * Reads a segment's first line. Null when it is damaged: the records behind it are still read. Throws
- * `unsupported_format` when a newer release wrote it.
- */
+/** Reads a segment's first line. Null when damaged: the records after it are still read. Throws `unsupported_format`. */
 export function parseHeader(line: string): SegmentHeader | null {
   const isSound = isSoundHeader(line);
   const header = parseObject(line);

@@ -38,10 +38,7 @@ export interface SegmentReader<E extends EventBody> {
 /** Replays that may keep what they read before it is wanted; while more are under way each reads one page at a time. */
 const AHEAD = 4;
 
-/**
- * Between two pages a replay holds nothing but its place, and a descriptor that is taken from it when others need one: its
- * reader may be slow, or never come back.
- */
+/** Between two pages a replay holds its place and a descriptor that others may take: its reader may never come back. */
 export function createLogFiles(openFiles: OpenFiles): (directory: string) => LogFiles {
   let replays = 0;
   return (directory) => ({

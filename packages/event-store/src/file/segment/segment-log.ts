@@ -190,10 +190,7 @@ export interface SegmentFile {
   /** Bytes that are valid: the header and whole records. */
   readonly size: number;
   readonly headerBytes: number;
-  /**
-   * Writes at the end. Fewer bytes are written than wanted when the disk is nearly full: the caller says by `cut` how many of
-   * them to keep.
-   */
+  /** Writes at the end; fewer bytes when the disk is nearly full, of which `cut` says how many to keep. */
   write(bytes: Buffer): { written: number; wanted: number };
   /** Forgets what is behind `size`, also when the file cannot be truncated just now. */
   cut(size: number): void;
