@@ -24,6 +24,11 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
   // The whole file system is no workspace, here as for commands.
   const roots = [workspace.cwd, ...(workspace.directories ?? [])].map(real).filter((root) => dirname(root) !== root);
   const hidden = secretPlaces(home, [options.stateDir, ...(options.secrets ?? [])]).map(({ path }) => real(path));
+  // A workspace in a hidden directory is there, and nothing else of it.
+  const isHidden = (path: string) =>
+    hidden.some(
+      (place) => isInside(path, place) && !roots.some((root) => isInside(path, root) && isInside(root, place)),
+    );
   const readable = (options.readable ?? []).map(real);
   const guarded = [
     ...roots.flatMap((root) => [...PROTECTED, ...(options.protectedPaths ?? [])].map((path) => resolve(root, path))),
@@ -33,7 +38,7 @@ export function fileAccess(options: FileAccessOptions): (path: string, use: File
 
   return (path, use) => {
     if (use === "read" && readable.some((place) => isInside(path, place))) return null;
-    if (hidden.some((place) => isInside(path, place))) return `${path} is hidden by sandbox mode ${mode}`;
+    if (isHidden(path)) return `${path} is hidden by sandbox mode ${mode}`;
     if (use === "search" && !inRoot(path) && hidden.some((place) => isInside(place, path))) {
       return `${path} holds places that sandbox mode ${mode} hides`;
     }

@@ -1,15 +1,25 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { classify, MAX_COMMAND_BYTES, type Verdict } from "../src/classify.js";
 import { BENIGN } from "./classify/benign.js";
 import { CATASTROPHES } from "./classify/catastrophes.js";
 import { NOT_READS } from "./classify/not-reads.js";
+import { ORDINARY } from "./secret-names.js";
 
 let ws: string;
+/** A workspace without secrets, with names that only look like theirs. */
+let plain: string;
 
 beforeAll(() => {
+  plain = realpathSync(mkdtempSync(join(tmpdir(), "classify-plain-")));
+  for (const name of [...ORDINARY, "package.json", "src/a.ts", "node_modules/x/test.pem"]) {
+    mkdirSync(join(plain, dirname(name)), { recursive: true });
+    writeFileSync(join(plain, name), "");
+  }
+  mkdirSync(join(plain, ".git"));
+  writeFileSync(join(plain, ".git/config"), '[remote "origin"]\n\turl = https://example.test/a.git\n');
   ws = realpathSync(mkdtempSync(join(tmpdir(), "classify-")));
   mkdirSync(join(ws, "src"));
   writeFileSync(join(ws, "package.json"), "{}");
@@ -23,14 +33,16 @@ beforeAll(() => {
   mkdirSync(join(ws, "crowd"));
   for (let index = 0; index < 4100; index += 1) writeFileSync(join(ws, "crowd", String(index)), "");
 });
-afterAll(() => rmSync(ws, { recursive: true, force: true }));
+afterAll(() => [ws, plain].forEach((path) => void rmSync(path, { recursive: true, force: true })));
 
 const judge = (command: string, cwd?: string): Verdict =>
   classify(command, { workspace: { cwd: ws }, ...(cwd === undefined ? {} : { cwd }) });
 
 describe("everyday reads", () => {
   test(`at least 95% of ${BENIGN.length} need no question`, () => {
-    const questioned = BENIGN.filter((command) => judge(command).decision !== "allow");
+    const questioned = BENIGN.filter(
+      (command) => classify(command, { workspace: { cwd: plain } }).decision !== "allow",
+    );
     console.log(`benign: ${BENIGN.length - questioned.length} of ${BENIGN.length} allowed`);
     expect(questioned.length / BENIGN.length, questioned.join("\n")).toBeLessThanOrEqual(0.05);
   });
@@ -57,6 +69,60 @@ describe("anything else", () => {
     for (const command of ["cat outside/hostname", "ls outside", "cat settings.txt", "cd outside && ls"]) {
       expect(judge(command), command).toMatchObject({ decision: "ask" });
     }
+  });
+
+  const SEARCHES = [
+    "grep -rn KEY .",
+    "grep --recursive KEY",
+    "rg -uu KEY",
+    "rg --hidden KEY .",
+    "diff . src",
+    "egrep -r x src/..",
+  ];
+
+  test.each([...SEARCHES, "rg KEY", "grep -rn KEY *", "grep -r KEY */", "grep -rn KEY --include='*.json' ."])(
+    "%s asks only where a secret lies below its path",
+    (command) => {
+      expect(classify(command, { workspace: { cwd: plain } })).toMatchObject({ decision: "allow" });
+      expect(judge(command)).toMatchObject({
+        decision: "ask",
+        reason: expect.stringMatching(/(may hold|leads to) credentials/),
+      });
+    },
+  );
+
+  test("a search that leaves the secret out does not ask, one that cannot be looked through does", () => {
+    for (const command of [
+      "grep -rn KEY src",
+      "grep -rn KEY --include='*.ts' .",
+      "rg --files",
+      "ls -R",
+      "grep KEY *",
+    ]) {
+      expect(judge(command).decision, command).toBe(command === "grep KEY *" ? "ask" : "allow");
+    }
+    const open = realpathSync(mkdtempSync(join(tmpdir(), "classify-hidden-")));
+    onTestFinished(() => rmSync(open, { recursive: true, force: true }));
+    writeFileSync(join(open, ".env.local"), "");
+    for (const command of ["rg KEY", "grep -rn KEY *"]) {
+      expect(classify(command, { workspace: { cwd: open } }).decision, command).toBe("allow");
+    }
+    // The bound is for the whole command.
+    expect(judge("grep -rn KEY crowd")).toMatchObject({ decision: "allow" });
+    expect(judge("grep -rn KEY crowd crowd crowd crowd crowd")).toMatchObject({
+      decision: "ask",
+      reason: expect.stringContaining("too many names"),
+    });
+  });
+
+  test("a password in a repository's settings is a secret below", () => {
+    const open = realpathSync(mkdtempSync(join(tmpdir(), "classify-git-")));
+    onTestFinished(() => rmSync(open, { recursive: true, force: true }));
+    mkdirSync(join(open, ".git"));
+    writeFileSync(join(open, ".git/config"), '[remote "origin"]\n\turl = https://me:s3cret@example.test/a.git\n');
+    const judgeHere = (command: string) => classify(command, { workspace: { cwd: open } }).decision;
+    expect(judgeHere("grep -r url .")).toBe("ask");
+    expect(judgeHere("rg url")).toBe("allow");
   });
 
   test("a link is followed before the step back up from it", () => {

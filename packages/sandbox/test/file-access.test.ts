@@ -35,6 +35,9 @@ const TABLE: readonly [string, FileUse, SandboxMode[]][] = [
   ["ws/.gitignore", "write", ["workspace-write", "workspace-write-network", "off"]],
   ["home/.ssh/id_ed25519", "read", ["off"]],
   ["home/.ssh", "search", ["off"]],
+  ...[".claude.json", ".claude/x", ".gemini/x", ".copilot/x", ".config/github-copilot/x", ".cargo/credentials"].map(
+    (name): (typeof TABLE)[number] => [`home/${name}`, "read", ["off"]],
+  ),
   ["home", "search", ["off"]],
   ["home", "read", ["read-only", "workspace-write", "workspace-write-network", "off"]],
   ["ws", "search", ["read-only", "workspace-write", "workspace-write-network", "off"]],
@@ -47,6 +50,13 @@ test.each(TABLE)("%s may be used to %s in %j", (path, use, allowed) => {
   const asks = place();
   const modes: SandboxMode[] = ["read-only", "workspace-write", "workspace-write-network", "off"];
   expect(modes.filter((mode) => asks(mode)(path, use))).toEqual(allowed);
+});
+
+test("a workspace in a hidden directory is there, and nothing else of it", () => {
+  const workspace = { cwd: "/home/me/.codex/worktrees/a" };
+  const refusal = fileAccess({ mode: "workspace-write", workspace, stateDir: "/nonexistent", home: "/home/me" });
+  expect(refusal("/home/me/.codex/worktrees/a/b.txt", "write")).toBeNull();
+  expect(refusal("/home/me/.codex/auth.json", "read")).toContain("hidden");
 });
 
 test("the whole file system is no workspace", () => {

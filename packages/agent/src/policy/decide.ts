@@ -2,6 +2,7 @@
 import { relative } from "node:path";
 import type { TurnSettings } from "@chimera/acp-schema/agent";
 import type { Risk } from "@chimera/acp-schema/events";
+import { isSecret } from "@chimera/sandbox/secrets";
 import { isBeneath } from "../files/real-path.js";
 import type { PolicyCall, PolicyDecision } from "../policy-port.js";
 import { createMeter, type Meter } from "./glob.js";
@@ -67,7 +68,7 @@ function riskOf({ tool, touches }: PolicyCall): Risk {
 
 /** Files that hold secrets or steer the system. */
 function pathRisk(path: string): Risk {
-  return PATHS.find(({ pattern }) => pattern.test(path))?.risk ?? "low";
+  return PATHS.find(({ pattern }) => pattern.test(path))?.risk ?? (isSecret(path) ? "high" : "low");
 }
 
 function commandRisk(command: string): Risk {
@@ -142,7 +143,7 @@ function byPlace(current: Verdict, { tool, touches }: PolicyCall, { roots, reada
   const places = READERS.has(tool.kind) ? [...roots, ...readable] : roots;
   const outside = [...touches.reads, ...touches.writes].find((path) => withinRoot(path, places) === null);
   if (outside !== undefined) return { action: "ask", rule: "workspace", why: `${outside} is outside the workspace` };
-  const secret = touches.reads.find((path) => SECRET.has(pathRisk(withinRoot(path, places) ?? path)));
+  const secret = touches.reads.find((path) => isSecret(path, withinRoot(path, places) ?? path));
   if (secret !== undefined) return { action: "ask", rule: "secrets", why: `${secret} may hold secrets` };
   const guarded = touches.writes.find((path) => isProtected(withinRoot(path, roots) ?? path));
   if (guarded !== undefined) return { action: "ask", rule: "protected", why: `${guarded} steers other programs` };
@@ -199,7 +200,6 @@ function withinRoot(path: string, roots: readonly string[]): string | null {
   return root === undefined ? null : relative(root, path);
 }
 
-const SECRET: ReadonlySet<Risk> = new Set(["high", "critical"]);
 const PROTECTED: ReadonlySet<string> = new Set([
   ".git",
   ".hg",
@@ -224,8 +224,6 @@ const WORD_BREAK = /[\s;&|()"'`]+/;
 const PATHS: readonly { readonly pattern: RegExp; readonly risk: Risk }[] = [
   { pattern: /(?:^|[\\/])\.(?:ssh|gnupg|aws)(?:[\\/]|$)/i, risk: "critical" },
   { pattern: /(?:^|[\\/])(?:credentials|secrets|tokens)\.(?:json|ya?ml|toml)$/i, risk: "critical" },
-  { pattern: /(?:^|[\\/])\.env(?:\.(?:local|production|development))?$/i, risk: "high" },
-  { pattern: /(?:^|[\\/])\.(?:netrc|npmrc|pypirc)$/i, risk: "high" },
   { pattern: /^[\\/](?:etc|proc|sys|dev|boot)[\\/]/, risk: "high" },
   { pattern: /(?:^|[\\/])\.git[\\/]/i, risk: "medium" },
 ];

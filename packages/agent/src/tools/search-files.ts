@@ -8,7 +8,7 @@ import { MAX_OUTPUT } from "./define.js";
 import { cleanEnvironment } from "./environment.js";
 import { fileFilter, walk } from "./list-files.js";
 import { matchingLines } from "./off-thread.js";
-import { spawnGroup } from "./process-group.js";
+import { type ProcessGroup, spawnGroup } from "./process-group.js";
 
 export interface SearchRequest {
   readonly pattern: string;
@@ -16,6 +16,10 @@ export interface SearchRequest {
   readonly ignoreCase: boolean;
   /** A real path: a directory, or one file. */
   readonly root: string;
+  /** Which files below the root are passed over, relative to it. */
+  readonly isSecret: (path: string) => boolean;
+  /** How many were; not how many of them would have matched, which would tell what they hold. */
+  readonly passedOver: { files: number };
   readonly signal: AbortSignal;
 }
 
@@ -39,11 +43,11 @@ export async function ripgrepPath(): Promise<string | null> {
 export async function* searchWithRipgrep(binary: string, request: SearchRequest): AsyncGenerator<Match> {
   const { root, signal } = request;
   const isFile = (await stat(root)).isFile();
-  const [program, args] = withinMemory(binary, argumentsFor(request, isFile ? basename(root) : undefined));
-  const group = spawnGroup(program, args, {
-    cwd: isFile ? dirname(root) : root,
-    env: cleanEnvironment(),
-  });
+  const start = (args: string[]) =>
+    spawnGroup(...withinMemory(binary, args), { cwd: isFile ? dirname(root) : root, env: cleanEnvironment() });
+  const group = start(argumentsFor(request, isFile ? basename(root) : undefined));
+  const names = isFile ? null : start(["--files", "--null", ...SAME_FILES, "./"]);
+  const counted = names && countSecrets(names, request);
   const { child } = group;
   // Not ripgrep's --glob: that would bring back what .gitignore leaves out.
   const wanted = fileFilter(request.glob);
@@ -54,7 +58,10 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const failed = new Promise<never>((_, reject) => child.once("error", reject));
   failed.catch(() => {});
-  const onAbort = () => group.sweep();
+  const onAbort = () => {
+    group.sweep();
+    names?.sweep();
+  };
   signal.addEventListener("abort", onAbort, { once: true });
   let found = 0;
   let given = 0;
@@ -64,18 +71,20 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
       const match = parse(line, isFile);
       if (!match) continue;
       found += 1;
-      if (!isFile && !wanted(match.path)) continue;
+      if (!isFile && (!wanted(match.path) || request.isSecret(match.path))) continue;
       given += 1;
       yield match;
     }
+    await counted;
   } finally {
     signal.removeEventListener("abort", onAbort);
-    group.sweep();
+    onAbort();
   }
   signal.throwIfAborted();
   await closed;
   if (complaint.includes("memory allocation")) {
     // The walk reads no ignore file that is made to be too large. What was found is the beginning of what it finds.
+    request.passedOver.files = 0;
     for await (const match of searchByWalking(request)) if (given-- <= 0) yield match;
     return;
   }
@@ -96,7 +105,9 @@ export async function* searchByWalking(request: SearchRequest): AsyncGenerator<M
   }
   const wanted = fileFilter(request.glob);
   for await (const path of walk(root, signal)) {
-    if (wanted(path)) yield* inFile(path, join(root, path), request);
+    if (!wanted(path)) continue;
+    if (request.isSecret(path)) request.passedOver.files += 1;
+    else yield* inFile(path, join(root, path), request);
   }
 }
 
@@ -110,20 +121,38 @@ function withinMemory(binary: string, args: string[]): [string, string[]] {
   return ["/bin/sh", ["-c", `ulimit -v ${MOST_KIB} 2>/dev/null; exec "$0" "$@"`, binary, ...args]];
 }
 
+/** Which files are looked at. */
+const SAME_FILES = [
+  ..."--no-config --color=never --hidden --no-require-git".split(" "),
+  ...["!.git", "!.hg", "!.svn", "!node_modules"].map((left) => `--glob=${left}`),
+];
+
 function argumentsFor({ pattern, ignoreCase }: SearchRequest, file: string | undefined): string[] {
-  const fixed =
-    "--no-config --null --line-number --with-filename --no-heading --color=never --hidden --no-require-git --no-mmap";
   return [
-    ...fixed.split(" "),
-    "--max-columns=1000",
-    "--max-columns-preview",
+    ..."--null --line-number --with-filename --no-heading --no-mmap --max-columns=1000 --max-columns-preview".split(
+      " ",
+    ),
+    ...SAME_FILES,
     "--sort=path",
     ...(ignoreCase ? ["--ignore-case"] : []),
-    ...["!.git", "!.hg", "!.svn", "!node_modules"].map((left) => `--glob=${left}`),
     `--regexp=${pattern}`,
     "--",
     file === undefined ? "./" : `./${file}`,
   ];
+}
+
+async function countSecrets({ child }: ProcessGroup, { glob, isSecret, passedOver }: SearchRequest): Promise<void> {
+  const wanted = fileFilter(glob);
+  let rest = "";
+  child.on("error", () => {});
+  child.stderr?.resume();
+  for await (const text of child.stdout?.setEncoding("utf8") ?? []) {
+    const names = (rest + text).split("\0");
+    rest = names.pop() ?? "";
+    for (const name of names.map((path) => path.replace(/^\.\//, ""))) {
+      if (isSecret(name) && wanted(name)) passedOver.files += 1;
+    }
+  }
 }
 
 function parse(line: string, isFile: boolean): Match | null {

@@ -1,5 +1,7 @@
 /** search: which lines of which files match; ripgrep where it is installed, a walk of our own where it is not. */
+import { join } from "node:path";
 import { startOf } from "@chimera/acp-schema/text";
+import { isSecret } from "@chimera/sandbox/secrets";
 import * as v from "valibot";
 import type { Tool } from "../tool.js";
 import { defineTool, describeFile, locate, MAX_OUTPUT } from "./define.js";
@@ -11,8 +13,8 @@ export interface SearchOptions {
 }
 
 const MAX_LINE = 500;
-/** Room for the notice. */
-const MARGIN = 100;
+/** Room for the notices. */
+const MARGIN = 200;
 
 const input = v.object({
   pattern: v.pipe(v.string(), v.nonEmpty(), v.description("The regular expression.")),
@@ -27,8 +29,8 @@ export function createSearchTool({ ripgrep = true }: SearchOptions = {}): Tool<S
     name: "search",
     aliases: ["Grep", "rg"],
     description:
-      "Search the files of the workspace for a regular expression; the result is path:line:text. What .gitignore leaves out " +
-      "and binary files are not searched.",
+      "Search the files of the workspace for a regular expression; the result is path:line:text. What .gitignore leaves out, " +
+      "binary files and files that may hold secrets are not searched.",
     input,
     kind: "search",
     parallel: true,
@@ -38,8 +40,14 @@ export function createSearchTool({ ripgrep = true }: SearchOptions = {}): Tool<S
     },
     run: async ({ pattern, path, glob, ignore_case: ignoreCase }, context) => {
       const { path: root, shown } = locate(path, context, "reads");
-      const request = { pattern, glob, ignoreCase, root, signal: context.signal };
-      return { success: true, output: await firstLines(await search(request, ripgrep), shown) };
+      const passedOver = { files: 0 };
+      // Where the policy was asked about the root itself, all of it was allowed.
+      const isWanted = isSecret(root, shown);
+      const secret = (path: string) => !isWanted && isSecret(join(root, path), path);
+      const request = { pattern, glob, ignoreCase, root, isSecret: secret, passedOver, signal: context.signal };
+      const output = await firstLines(await search(request, ripgrep), shown);
+      const notice = `\n[not searched: ${passedOver.files} files that may hold secrets; give one as path to ask for it]`;
+      return { success: true, output: passedOver.files === 0 ? output : output + notice };
     },
   });
 }

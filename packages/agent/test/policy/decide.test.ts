@@ -33,7 +33,8 @@ async function ask(
 const write = (path: string) => ({ path, content: "" });
 
 describe("defaults and modes", () => {
-  test.each<[string, string, Record<string, unknown>, Partial<TurnSettings>, string]>([
+  type Row5 = [string, string, Record<string, unknown>, Partial<TurnSettings>, string];
+  test.each<Row5>([
     ["reading is free", "Read", { path: "a" }, {}, "allow"],
     ["searching is free", "search", { pattern: "x" }, {}, "allow"],
     ["thinking is free", "think", { thought: "x" }, { readOnly: true }, "allow"],
@@ -61,6 +62,16 @@ describe("defaults and modes", () => {
     ["our own settings", "Write", write(".opencode/agent/build.md"), AUTO, "ask"],
     ["a secret is not read in passing", "Read", { path: ".env" }, AUTO, "ask"],
     ["its example is", "Read", { path: ".env.example" }, {}, "allow"],
+    ...[".env.staging", "id_rsa", "server.key", "home/.ssh/config", "credentials.json", ".docker/config.json"].flatMap(
+      (path) =>
+        ["Read", "search", "list_files"].map(
+          (tool): Row5 => [`a secret, by ${tool}`, tool, { path, pattern: "x" }, AUTO, "ask"],
+        ),
+    ),
+    ["a secret is not edited in passing", "Edit", { path: "id_rsa", old_string: "a", new_string: "b" }, AUTO, "ask"],
+    ...["src/key.ts", "keys.ts", "id_card.rs", "public.key.md", ".claude/settings.json"].map(
+      (path): Row5 => ["a name of ordinary work", "Read", { path }, {}, "allow"],
+    ),
   ])("%s", async (_, tool, args, settings, decision) => {
     expect(await ask(tool, args, {}, settings)).toMatchObject({ decision });
   });

@@ -45,6 +45,23 @@ describe.each([
     expect(await run(searchTool, input)).toEqual({ success: true, output });
   });
 
+  test("files that may hold secrets are not searched, and counted whether they match or not", async () => {
+    const { run, file } = await project();
+    for (const name of [".env", ".env.staging", "keys/id_rsa", "src/server.key", "home/.ssh/config"])
+      await file(name, "needle\n");
+    for (const name of [".env.example", "src/key.ts"]) await file(name, "needle\n");
+    const found = "needle\nkeep.log:1:needle\nsrc/key.ts:1:needle\nsrc/main.ts:1:export const needle = 1;";
+    const notice = (count: number) =>
+      `\n[not searched: ${count} files that may hold secrets; give one as path to ask for it]`;
+    const outputOf = async (input: Record<string, unknown>) => (await run(searchTool, input)).output;
+    expect(await outputOf({ pattern: "needle" })).toBe(`.env.example:1:${found}${notice(5)}`);
+    expect(await outputOf({ pattern: "no such thing" })).toBe(`No matches.${notice(5)}`);
+    expect(await outputOf({ pattern: "needle", glob: "*.ts" })).not.toContain("not searched");
+    expect(await outputOf({ pattern: "needle", path: "src" })).toContain(notice(1));
+    expect(await outputOf({ pattern: "needle", path: ".env.staging" })).toBe(".env.staging:1:needle");
+    expect(await outputOf({ pattern: "needle", path: "home/.ssh" })).toBe("home/.ssh/config:1:needle");
+  });
+
   test("a pattern that is wrong is an answer", async () => {
     const { run } = await project();
     expect(await run(searchTool, { pattern: "(" })).toMatchObject({

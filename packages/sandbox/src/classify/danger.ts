@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { isSensitive } from "./paths.js";
+import { isSecretName } from "../secrets.js";
 import { type Invocation, programName } from "./unfold.js";
 import { words } from "./words.js";
 
@@ -62,7 +62,7 @@ export function riskOf(invocation: Invocation): Risk {
     texts.some((word) => /\b(DROP|TRUNCATE) (TABLE|DATABASE|SCHEMA)\b|\bDELETE FROM\b/.test(word)),
   );
   for (const word of [...texts, ...writes.map((target) => target ?? "")]) {
-    raise("high", word.startsWith("/etc/") || isSensitive(word));
+    raise("high", word.startsWith("/etc/") || isSecretName(word));
     raise("critical", /(^|\/)\.(ssh|gnupg|aws)(\/|$)|(credentials|secrets|tokens)\.(json|ya?ml|toml)$/.test(word));
   }
   return risk;

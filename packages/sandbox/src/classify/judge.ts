@@ -30,6 +30,8 @@ export const MAX_COMMAND_BYTES = 16 * 1024;
 const MAX_COMMANDS = 50;
 /** Names that patterns may make us look at. */
 const MAX_LOOKS = 4000;
+/** Names below the directories that commands search. */
+const MAX_BELOW = 20_000;
 /** Bounds on what a reader of the grammar has to keep in mind; they hold the time of any judgement down. */
 const BOUNDS: readonly { readonly what: RegExp; readonly most: number; readonly name: string }[] = [
   { what: /[({`]|<</g, most: 60, name: "nested parts" },
@@ -125,7 +127,12 @@ function firstConcern(plain: readonly PlainCommand[], options: ClassifyOptions):
   const roots = [options.workspace.cwd, ...(options.workspace.directories ?? [])].map((path) => resolve(path));
   // A `cd` may succeed or not: what follows must be harmless from every directory it could run in.
   let standpoints: Standpoint[] = [
-    { cwd: resolve(options.workspace.cwd, options.cwd ?? "."), roots, looks: { left: MAX_LOOKS } },
+    {
+      cwd: resolve(options.workspace.cwd, options.cwd ?? "."),
+      roots,
+      looks: { left: MAX_LOOKS },
+      below: { left: MAX_BELOW },
+    },
   ];
   for (const command of plain) {
     const argv = command.words.map((word) => word.text);

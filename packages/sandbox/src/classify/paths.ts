@@ -1,6 +1,7 @@
-import { opendirSync } from "node:fs";
+import { type Dirent, opendirSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { isInside, realPath } from "../confine/paths.js";
+import { isInside, realPath, textOf } from "../confine/paths.js";
+import { isSecret, isSecretName } from "../secrets.js";
 import { globMatches, loosened } from "./glob.js";
 import type { PlainWord } from "./plain-script.js";
 
@@ -10,9 +11,14 @@ export interface Standpoint {
   readonly roots: readonly string[];
   /** Names that may still be looked at to see what patterns stand for, in the whole command. */
   readonly looks: { left: number };
+  /** The same for what lies below directories. */
+  readonly below: { left: number };
 }
 
 const MAX_PATH = 1024;
+
+/** A password in an address, or a header that carries one. */
+const AUTHORIZED = /:\/\/[^/\s@]+@|extraheader/i;
 
 /** Harmless places outside a workspace. */
 const PUBLIC_FILES = new Set([
@@ -28,18 +34,6 @@ const PUBLIC_FILES = new Set([
   "/proc/version",
 ]);
 
-/** Names that hold credentials, wherever they are; compared with each step of a path, lower case. */
-const SENSITIVE: readonly RegExp[] = [
-  /^\.env(?!\.(example|sample|template|dist)$)(\..*|rc)?$/,
-  /^\.(ssh|gnupg|aws|azure|kube|docker|netrc|npmrc|pypirc|pgpass|vault-token|htpasswd|git-credentials|password-store|chimera)$/,
-  /^id_(rsa|dsa|ecdsa|ed25519)/,
-  // Source about them is not one of them; `secrets.py` and `secrets.h` often are.
-  /^(credentials?|secrets?|tokens?|passwords?|service[-_]account)(?!\.([cm]?[jt]sx?|cc?|cpp|cs|css|go|java|kt|less|mdx?|rb|rs|scala|scss|svelte|swift|vue)$)(\..*)?$/,
-  /\.(pem|key|p12|pfx|jks|keystore|kdbx|tfstate|asc|gpg)$/,
-  /^(shadow|gshadow|sudoers|environ|authorized_keys|known_hosts)$/,
-  /_history$/,
-];
-
 /** Why reading this path needs a question, or undefined when it is an ordinary path of the workspace. */
 export function pathConcern(word: PlainWord, standpoint: Standpoint): string | undefined {
   const { text } = word;
@@ -47,7 +41,7 @@ export function pathConcern(word: PlainWord, standpoint: Standpoint): string | u
   if (text.length > MAX_PATH) return "a path is too long to judge";
   const fixed = word.glob ? staticPart(text) : text;
   if (fixed === undefined) return `${text} can match hidden or outside names`;
-  const concern = isSensitive(text) ? `${text} may hold credentials` : fixedConcern(fixed, standpoint);
+  const concern = isSecretName(text) ? `${text} may hold credentials` : fixedConcern(fixed, standpoint);
   if (concern || !word.glob) return concern;
   const names = namesLike(text, standpoint);
   if (!names) return `${text} can match too many names to judge`;
@@ -58,25 +52,45 @@ export function pathConcern(word: PlainWord, standpoint: Standpoint): string | u
   return undefined;
 }
 
-/** True when some step of the path is a name that holds credentials. */
-export function isSensitive(path: string): boolean {
-  const steps = path.toLowerCase().split(/[/\\:=]/);
-  return (
-    steps.some((step) => SENSITIVE.some((pattern) => pattern.test(step))) ||
-    /(^|[/:])\.git\/(config|credentials)/.test(path)
-  );
+/** Why a command that reads everything below this path needs a question, or undefined. */
+export function concernBelow(
+  { text, glob }: PlainWord,
+  standpoint: Standpoint,
+  isRead: (name: string, isDirectory: boolean) => boolean,
+): string | undefined {
+  const start = resolve(standpoint.cwd, glob ? (staticPart(text) ?? ".") : text);
+  const prefix = `${standpoint.cwd}/`;
+  const pending = [start];
+  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+    for (const entry of entriesOf(at, standpoint.below)) {
+      const isDirectory = entry.isDirectory();
+      const isLeftOut = entry.name === "node_modules" || (glob && at === start && entry.name.startsWith("."));
+      if (isLeftOut || !isRead(entry.name, isDirectory)) continue;
+      // Not `join`, which costs more than the look.
+      const found = `${at}/${entry.name}`;
+      const name = found.slice(found.startsWith(prefix) ? prefix.length : 0);
+      // Of a repository's own files only the settings hold what a person would not show.
+      const isRepository = entry.name === ".git" && isRead("config", false);
+      if (isRepository && AUTHORIZED.test(textOf(`${found}/config`) ?? "")) return `${name}/config holds credentials`;
+      if (isDirectory && entry.name !== ".git") pending.push(found);
+      if (!isDirectory && isSecret(found, name)) return `${name} may hold credentials`;
+    }
+    if (standpoint.below.left < 0) return `${text} holds too many names to judge`;
+  }
+  return undefined;
 }
 
 // --- internal ---
 
 function fixedConcern(text: string, standpoint: Standpoint): string | undefined {
-  if (isSensitive(text)) return `${text} may hold credentials`;
+  if (isSecretName(text)) return `${text} may hold credentials`;
   const within = (path: string, roots: readonly string[]) => roots.some((root) => isInside(path, root));
   const path = resolve(standpoint.cwd, text);
   if (!within(path, standpoint.roots)) return `${text} is outside the workspace`;
   const real = realPathOfExisting(isAbsolute(text) ? text : `${standpoint.cwd}/${text}`);
   if (!within(real, standpoint.roots.map(realPathOfExisting))) return `${text} leads outside the workspace`;
-  return real !== path && isSensitive(real) ? `${text} leads to credentials` : undefined;
+  if (isSecret(real, "")) return `${text} may hold credentials`;
+  return real !== path && isSecretName(real) ? `${text} leads to credentials` : undefined;
 }
 
 /** At least the names that the shell would make of a pattern; undefined when there are too many to look at. */
@@ -97,22 +111,27 @@ function namesLike(pattern: string, { cwd, looks }: Standpoint): string[] | unde
 }
 
 function visibleNames(directory: string, looks: Standpoint["looks"]): string[] {
-  const names: string[] = [];
-  if (!realPath(directory)) return names;
+  if (!realPath(directory)) return [];
+  return entriesOf(directory, looks).flatMap(({ name }) => (name.startsWith(".") ? [] : [name]));
+}
+
+/** Fewer when no looks are left; none where nothing can be listed, which a command finds empty as well. */
+function entriesOf(directory: string, looks: { left: number }): Dirent[] {
+  const entries: Dirent[] = [];
   try {
     const listing = opendirSync(directory, { bufferSize: 512 });
     try {
       for (let entry = listing.readSync(); entry && looks.left >= 0; entry = listing.readSync()) {
         looks.left -= 1;
-        if (!entry.name.startsWith(".")) names.push(entry.name);
+        entries.push(entry);
       }
     } finally {
       listing.closeSync();
     }
   } catch {
-    // No directory, or none of ours: the shell finds nothing there either.
+    // No directory, or one that this process may not list.
   }
-  return names;
+  return entries;
 }
 
 /** The directory a glob cannot leave, or undefined when it can match hidden names or go up. */

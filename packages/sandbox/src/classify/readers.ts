@@ -1,6 +1,7 @@
 import { gitConcern } from "./git.js";
-import { type OptionTable, parseOptions } from "./options.js";
-import { pathConcern, type Standpoint } from "./paths.js";
+import { globMatches, loosened } from "./glob.js";
+import { type OptionTable, type ParsedOptions, parseOptions } from "./options.js";
+import { concernBelow, pathConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
 import { awkConcern, findConcern, jqConcern, psConcern, sedConcern, testConcern } from "./program-readers.js";
 import { words } from "./words.js";
@@ -13,14 +14,19 @@ interface Reader extends OptionTable {
   readonly operands?: "paths" | "text" | "pattern" | "none" | "anything";
   /** More operands than this would be outputs. */
   readonly atMost?: number;
+  /** Options with which it reads everything below a directory; "always" without any. */
+  readonly recursive?: readonly string[] | "always";
+  /** Hidden names are read only with one of these. @defaultValue always */
+  readonly hiddenWith?: readonly string[];
 }
 
 const hash: Reader = { flags: "bctwz", long: words("check tag quiet status binary text"), inert: true };
 
 const grep: Reader = {
   flags: "aEFGPHILZbchilnoqrsvwxyz",
-  values: "ABCdDem",
+  values: "ABCDem",
   files: "f",
+  recursive: ["-r", "--recursive"],
   long: words(`
     extended-regexp fixed-strings perl-regexp ignore-case invert-match word-regexp line-regexp count color
     colour files-with-matches files-without-match only-matching quiet silent no-messages line-number
@@ -62,6 +68,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   diff: {
     flags: "abBcdeEiNnpqsTtuwyZ",
     values: "CUWxF",
+    recursive: "always",
     long: words(`
       brief unified context ignore-all-space ignore-case new-file side-by-side color stat exclude
     `),
@@ -114,6 +121,8 @@ const READERS: Readonly<Record<string, Reader>> = {
     flags: "aFHINPSUchilnopqsuvwx0.",
     values: "ABCEMegjmrtTd",
     files: "f",
+    recursive: "always",
+    hiddenWith: ["-.", "--hidden", "-u"],
     long: words(`
       files hidden no-ignore ignore-case smart-case case-sensitive fixed-strings word-regexp line-regexp count
       multiline count-matches files-with-matches files-without-match only-matching line-number no-line-number
@@ -214,10 +223,33 @@ export function readConcern(command: readonly PlainWord[], standpoint: Standpoin
   if (name.text === "strings" && operands.some((word) => word.text.startsWith("@"))) return "strings reads its options";
   // Text is only text, but what the shell makes of a pattern are names.
   const paths = [...parsed.files, ...(kind === "text" ? operands.filter((word) => word.glob) : operands)];
-  return firstConcern(paths, standpoint);
+  return firstConcern(paths, standpoint) ?? belowConcern(reader, parsed, operands, args, standpoint);
 }
 
 // --- internal ---
+
+/** What a search would print of the files below its operands. Only an option that names the files it wants leaves others out. */
+function belowConcern(
+  { recursive, hiddenWith }: Reader,
+  { seen }: ParsedOptions,
+  operands: readonly PlainWord[],
+  args: readonly PlainWord[],
+  standpoint: Standpoint,
+): string | undefined {
+  const namesOnly = seen.has("--files");
+  if (!recursive || namesOnly || (recursive !== "always" && !recursive.some((option) => seen.has(option))))
+    return undefined;
+  const hidden = !hiddenWith || hiddenWith.some((option) => seen.has(option));
+  const wanted = args.flatMap(({ text }) => /^--include=(.+)/.exec(text)?.[1] ?? []);
+  const isRead = (name: string, isDirectory: boolean) =>
+    (hidden || !name.startsWith(".")) &&
+    (isDirectory || wanted.length === 0 || wanted.some((pattern) => globMatches(loosened(pattern), name)));
+  for (const path of operands.length === 0 ? [{ text: ".", glob: false }] : operands) {
+    const concern = concernBelow(path, standpoint, isRead);
+    if (concern) return concern;
+  }
+  return undefined;
+}
 
 function firstConcern(paths: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   for (const path of paths) {

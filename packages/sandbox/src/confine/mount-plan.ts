@@ -92,7 +92,7 @@ export function planMounts(request: MountRequest): MountPlan {
     if (real && !isPlaceholder(real) && isReadable(real)) add(real, "hide");
     // Inside a writable root a secret must not be planted either (`authorized_keys`), so it is covered even when missing.
     const root = request.writes ? request.roots.find((candidate) => isBelow(place.path, candidate)) : undefined;
-    if (root) walk(root, place, "hide", add, cover);
+    if (root && !(place.ifPresent && !real)) walk(root, place, "hide", add, cover);
   }
   return { mounts: needed([...mounts.values()].sort(byDepth)), placeholders: [...placeholders.values()] };
 }

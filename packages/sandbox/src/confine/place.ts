@@ -6,6 +6,8 @@ export interface Place {
   readonly kind: "directory" | "file";
   /** What a file that stands in for it must hold to be harmless. @defaultValue nothing */
   readonly text?: string;
+  /** Whether nothing is to stand in for it while it is missing. @defaultValue false */
+  readonly ifPresent?: boolean;
 }
 
 /** From names relative to `root`, or absolute, of which directories end in a slash. */

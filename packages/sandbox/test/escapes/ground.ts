@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer, type Server } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createSandbox, type SandboxMode } from "../../src/index.js";
 import { COMMAND_PATH, type Confinement, visiblePlace } from "../confinements.js";
 
@@ -48,6 +48,8 @@ export interface Ground {
 
 const COMMAND_TIMEOUT_MS = 20_000;
 
+const NEWER_SECRETS = [".claude.json", ".gemini/oauth_creds.json", ".cargo/credentials", ".config/sops/age/keys.txt"];
+
 /** The first line of every command: one that never ran proves nothing. */
 export const BEGUN = "begun";
 
@@ -76,6 +78,10 @@ export async function layGround(actor: Actor, confinement: Confinement): Promise
   for (const path of ["objects", "refs/heads"]) mkdirSync(join(ws, ".git", path), { recursive: true });
   writeFileSync(join(home, ".ssh/id_rsa"), secret);
   writeFileSync(join(home, ".netrc"), secret);
+  for (const name of NEWER_SECRETS) {
+    mkdirSync(dirname(join(home, name)), { recursive: true });
+    writeFileSync(join(home, name), secret);
+  }
   writeFileSync(join(home, ".chimera/run/server.pid"), `{"token":"${secret}"}`);
   chmodSync(base, 0o755);
   if (actor !== "self") giveAway(base, actor);

@@ -1,0 +1,90 @@
+/**
+ * `@chimera/sandbox/secrets`: the one table of places that hold secrets. Tools ask before they read one and pass over it in a search,
+ * the command classifier asks about it, and the sandbox hides those of the home directory.
+ */
+import { homedir } from "node:os";
+import { sep } from "node:path";
+import { words } from "./classify/words.js";
+
+/** Secret wherever they are, and in the home directory hidden from commands even while missing. Directories end in a slash. */
+export const SECRET_PLACES = words(`
+  .ssh/ .gnupg/ .aws/ .kube/ .netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .password-store/ .vault-token
+  .docker/config.json .cargo/credentials .cargo/credentials.toml .config/git/credentials .config/gh/ .config/gcloud/
+`);
+
+/** Secret in the home directory: elsewhere the same names are parts of projects, or mean nothing. */
+export const HOME_SECRETS = [
+  ...["Google/Chrome/", "Firefox/", "Chromium/", "BraveSoftware/"].map((name) => `Library/Application Support/${name}`),
+  ...words(`
+  .docker/ .azure/ .terraform.d/ .terraformrc .oci/ .aliyun/ .bluemix/ .pulumi/credentials.json .fly/ .vercel/ .netlify/ .wrangler/
+  .config/.wrangler/ .config/doctl/ .config/hcloud/ .config/scw/ .config/linode-cli .config/configstore/ .config/stripe/ .config/ngrok/
+  .databrickscfg .snowsql/ .snowflake/ .boto .s3cfg .gsutil/ .passwd-s3fs .config/rclone/ .config/helm/ .config/sops/ .config/age/ .age/
+  .config/hub .config/glab-cli/ .config/github-copilot/ .config/op/ .config/1Password/ .config/Bitwarden/ .config/keepassxc/
+  .claude/ .claude.json .codex/ .gemini/ .copilot/ .config/anthropic/ .config/openai/ .config/aider/ .local/share/opencode/auth.json
+  .cache/huggingface/token .huggingface/ .kaggle/ .sentryclirc .gem/credentials .bundle/config .yarnrc .yarnrc.yml .m2/settings.xml
+  .m2/settings-security.xml .gradle/gradle.properties .nuget/NuGet/NuGet.Config .config/NuGet/NuGet.Config .config/composer/auth.json
+  .composer/auth.json .hex/hex.config .dockercfg .mylogin.cnf .cert/ .pki/ .electrum/ .bitcoin/ .ethereum/keystore/ .config/solana/
+  .bash_history .zsh_history .zhistory .histfile .node_repl_history .python_history .psql_history .mysql_history .sqlite_history
+  .rediscli_history .irb_history .local/share/fish/fish_history .lesshst .viminfo .local/state/nvim/shada/
+  .mozilla/ .thunderbird/ .config/chromium/ .config/google-chrome/ .config/BraveSoftware/ .config/microsoft-edge/ .config/vivaldi/
+  .config/opera/ .config/Slack/ .config/discord/ .config/Signal/ .config/Code/User/globalStorage/ .config/Cursor/User/globalStorage/
+  .local/share/keyrings/ .local/share/kwalletd/ .local/share/gnome-keyring/ .var/app/ snap/firefox/ snap/chromium/ snap/brave/ Library/Keychains/ Library/Cookies/
+  Library/Mail/ Library/Messages/ Library/Safari/
+`),
+];
+
+export const SYSTEM_SECRETS = words(`
+  /etc/shadow /etc/shadow- /etc/ssl/private/ /etc/ssh/ /etc/krb5.keytab /etc/kubernetes/ /etc/rancher/ /etc/wireguard/
+  /etc/NetworkManager/system-connections/
+`);
+
+/** True for a path with a name in it that holds secrets wherever it is; nothing is looked up. */
+export function isSecretName(path: string): boolean {
+  const steps = path.toLowerCase().split(/[/\\:=]/);
+  const last = steps.at(-1) || (steps.at(-2) ?? "");
+  if (steps.some((step) => STEPS.some((pattern) => pattern.test(step))) || PLACE.test(steps.join("/"))) return true;
+  if (SOURCE.test(last)) return false;
+  if (FILES.some((pattern) => pattern.test(last))) return true;
+  return !SCRIPT.test(last) && steps.some((step) => /^\.?(?:secrets?|credentials?)$/.test(step));
+}
+
+/** True for an absolute path that holds secrets by its name or by its place in the home directory. */
+export function isSecret(path: string, name = path, home = homedir()): boolean {
+  if (isSecretName(name)) return true;
+  if (!path.startsWith(home + sep)) return false;
+  const below = path.slice(home.length + 1).replaceAll("\\", "/");
+  return HOME_SECRETS.some(
+    (place) => below === place.replace(/\/$/, "") || (place.endsWith("/") && below.startsWith(place)),
+  );
+}
+
+// --- internal ---
+
+/** Any step of a path, in lower case. */
+const STEPS: readonly RegExp[] = [
+  /^\.env(?!\.(?:example|sample|template|dist|defaults?|schema|d\.ts)$)(?:rc)?(?:[.~_-].*)?$/,
+  /^\.(?:htpasswd|chimera|\w+_history)$/,
+];
+
+/** The last step, unless it is source code about such things. */
+const FILES: readonly RegExp[] = [
+  /^(?!(?:example|sample|template|default)s?\.)[\w-]+\.env$/,
+  /^id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:[._-].*)?$/,
+  /^(?:ssh_host_.+_key|.+_(?:rsa|dsa|ecdsa|ed25519))$/,
+  /^(?:credentials?|secrets?|service[-_]account|client_secrets?)(?:\..*)?$/,
+  /^(?:service[-_]account|client_secret)[-_].*\.json$/,
+  /^(?:tokens?|passwords?)(?!\.(?:pyi?|h|hpp|php|html?)$)(?:\..*)?$/,
+  /\.(?:pem|key|p12|pfx|p8|jks|keystore|kdbx?|asc|gpg|ppk|ovpn|keytab|agekey)$/,
+  /\.tfstate(?:\..*)?$/,
+  /^(?:g?shadow-?|sudoers|environ|authorized_keys|known_hosts)$/,
+];
+
+const SOURCE = /\.(?:[cm]?[jt]sx?|cc?|cpp|cs|css|go|java|kt|less|mdx?|pub|rb|rs|scala|scss|svelte|swift|vue)$/;
+/** Code that is called after what it keeps as often as it keeps it; in a directory of that name it is code. */
+const SCRIPT = /\.(?:pyi?|h|hpp|php|html?|sh|sql)$/;
+
+const PLACE = new RegExp(
+  `(?:^|/)(?:${[...SECRET_PLACES, ".git/config", ".git/credentials"]
+    .map((place) => place.toLowerCase().replace(/\/$/, "").replaceAll(".", "\\."))
+    .join("|")})(?:/|$)`,
+);

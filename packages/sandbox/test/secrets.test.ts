@@ -1,0 +1,33 @@
+import { describe, expect, test } from "vitest";
+import { isSecret, isSecretName } from "../src/secrets.js";
+import { ORDINARY, SECRET } from "./secret-names.js";
+
+describe("by name", () => {
+  test("every secret is known, and nothing of ordinary work", () => {
+    expect(SECRET.filter((name) => !isSecretName(name))).toEqual([]);
+    expect(ORDINARY.filter((name) => isSecretName(name))).toEqual([]);
+  });
+
+  test("a long name takes no time", () => {
+    const started = performance.now();
+    for (const unit of ["a", "_", ".env.", "id_rsa", "secrets.", "a_"]) isSecretName(unit.repeat(20_000));
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+});
+
+describe("in the home directory", () => {
+  const places =
+    `.claude.json .claude/.credentials.json .gemini/oauth_creds.json .codex/auth.json .copilot/config.json .azure/x
+    .config/github-copilot/apps.json .config/sops/age/keys.txt .config/chromium/Default/Cookies .mozilla/firefox/x .docker/x
+    .m2/settings.xml .zsh_history .local/share/keyrings/login.keyring .terraformrc .cargo/credentials`.split(/\s+/);
+
+  test("what programs keep there is secret", () => {
+    expect(places.filter((name) => !isSecret(`/home/me/${name}`, name, "/home/me"))).toEqual([]);
+  });
+
+  test("the same names in a project are not, nor is the rest of the home", () => {
+    expect(isSecret("/home/me/work/.claude/settings.json", ".claude/settings.json", "/home/me")).toBe(false);
+    for (const name of [".claude.jsonx", ".cargo/config.toml", ".config/nvim/init.lua", "work/a.ts"])
+      expect(isSecret(`/home/me/${name}`, name, "/home/me"), name).toBe(false);
+  });
+});
