@@ -26,12 +26,14 @@ export interface ConfinementOptions {
   readonly mode: SandboxMode;
   readonly modeIn: ProjectBounds["sandbox"];
   readonly osSandbox: OsSandbox;
-  readonly context: Pick<ExtensionContext, "env" | "paths" | "log" | "cwd">;
+  readonly context: Pick<ExtensionContext, "env" | "paths" | "log" | "cwd" | "values">;
 }
 
 export function confinementParts({ mode, modeIn, osSandbox, context }: ConfinementOptions): AgentParts {
-  const { env, paths, log, cwd } = context;
-  const places = { modeIn, osSandbox, stateDir: paths.root, secrets: [paths.snapshots, paths.permissions] };
+  const { env, paths, log, cwd, values } = context;
+  const given = [values.auth_token_file, values.tls_key].filter((path) => path !== null);
+  const secrets = [paths.snapshots, paths.permissions, ...given];
+  const places = { modeIn, osSandbox, stateDir: paths.root, secrets };
   announceConfinement({ mode, osSandbox, workspace: { cwd }, stateDir: paths.root, env }, log);
   return {
     classify: classifyCommand,

@@ -14,6 +14,9 @@ const DESCRIPTIONS: Readonly<Record<SandboxMode, string>> = {
   off: "Nothing is confined",
 };
 
+const NEEDS_TOKEN =
+  "with the network open, commands reach this server as anybody on this machine does: requests must carry a token";
+
 export const sandboxExtension: ProgramExtension = {
   name: "sandbox",
   start(context) {
@@ -26,6 +29,7 @@ export const sandboxExtension: ProgramExtension = {
     return {
       warnings: [...warningsOf(mode, osSandbox), ...uselessTools(mode, context)],
       directories: readDirectories(context),
+      ...(SANDBOX_MODES[mode].confined && SANDBOX_MODES[mode].network && { needsToken: NEEDS_TOKEN }),
       protocol: {
         name: "sandbox",
         capabilities: { sandbox: true },

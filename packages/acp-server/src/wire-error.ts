@@ -7,6 +7,7 @@ import { isSessionError, namedError, type SessionError, type SessionErrorCode } 
 const STANDARD: Partial<Record<SessionErrorCode, number>> = {
   session_not_found: -32002,
   invalid_setting: ErrorCode.invalidParams,
+  forbidden_directory: ErrorCode.invalidParams,
   permission_not_found: ErrorCode.invalidParams,
   already_resolved: ErrorCode.invalidParams,
   nothing_to_fork: ErrorCode.invalidParams,

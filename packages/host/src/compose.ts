@@ -110,6 +110,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
       if (wanted) requireTools(wanted, await permitted(), sessions.defaults.allowedTools);
       return projects.admit(asked);
     },
+    requirePlace: projects.requirePlace,
     bound: projects.bound,
     orders: Object.assign({}, ...extensions.map(({ orders }) => orders)),
     store,

@@ -33,5 +33,5 @@ export type {
 } from "./profile.js";
 export { envName, type Profile } from "./profile.js";
 export { SESSION_FLAGS, serveCommands } from "./serve/command.js";
-export { readServerToken } from "./serve/http-access.js";
+export { readClientToken } from "./serve/http-access.js";
 export { untilEnd } from "./serve/until-end.js";

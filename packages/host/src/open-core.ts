@@ -6,6 +6,7 @@ import { readNamedFile } from "./config/config-file.js";
 import { CONFIG_KEYS } from "./config/keys.js";
 import { type Config, type ConfigSource, readConfig } from "./config/read-config.js";
 import { settingOf } from "./config/resolve.js";
+import { hideSecrets } from "./hide-secrets.js";
 import type { Log } from "./log/log.js";
 import { openLog } from "./log/log-file.js";
 import type { ExtensionContext, StartedExtension } from "./profile.js";
@@ -21,6 +22,7 @@ export interface OpenCore {
 
 /** The caller closes `core`, which ends turns, writes their ends down and leaves no child behind. */
 export async function openCore(source: ConfigSource): Promise<OpenCore> {
+  hideSecrets(source);
   const config = readConfig(source, IN_PROCESS);
   await requireNamed(config);
   const log = openLog(source, config.values);
@@ -50,7 +52,9 @@ export async function startExtensions(
 
 /** What was typed or configured by name must be there: a mistake is reported before anything starts. */
 export async function requireNamed(config: Config): Promise<void> {
-  const { agent, allowed_tools, mcp } = config.values;
+  const { agent, allowed_tools, mcp, workspace_root } = config.values;
+  const missing = workspace_root.find((root) => !statSync(root, { throwIfNoEntry: false })?.isDirectory());
+  if (missing !== undefined) throw new UsageError(`--workspace-root: there is no directory ${missing}`);
   if (mcp !== null) requireJson(settingOf(config, "mcp")?.from ?? "mcp", mcp);
   if (agent === CONFIG_KEYS.agent.default && allowed_tools === null) return;
   const { requireNames } = await import("./require-names.js");

@@ -55,6 +55,8 @@ export interface ExtensionContext {
 export interface StartedExtension {
   /** Said on stderr before anything else happens. */
   readonly warnings?: readonly string[];
+  /** Why HTTP requests must carry a token: one is made where none is set. */
+  readonly needsToken?: string;
   /** Options that every session starts with. */
   readonly options?: Settings["options"];
   /** The values of those options from the strictest on: a session that is loaded keeps the stricter of its log and of these. */

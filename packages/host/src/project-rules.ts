@@ -1,4 +1,6 @@
 /** What the config file of a session's own directory says: a model for new sessions, and limits on every turn. */
+import { realpathSync } from "node:fs";
+import { sep } from "node:path";
 import { type Flags, MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import { type CreateOptions, SessionError, type TurnSettings } from "@chimera/session";
 import { isUsageError } from "./command/usage-error.js";
@@ -17,7 +19,10 @@ export function createProjectRules(config: Config, log: Log) {
     }
     return resolved;
   };
+  const requirePlace = createRequirePlace(config);
   return {
+    /** Throws `forbidden_directory` for one that is not below a root the user named; links are followed. */
+    requirePlace,
     /** Completes what a client asked for when it made a session; its own words win. */
     admit(asked: CreateOptions) {
       const project = read(asked.cwd);
@@ -39,11 +44,38 @@ export function createProjectRules(config: Config, log: Log) {
       }
     },
     /** The settings of a turn within the limits of its project, whether the session was made or loaded. */
-    bound: (settings: TurnSettings, cwd: string) => ({ ...settings, ...limitsOf(read(cwd), settings) }),
+    bound(settings: TurnSettings, cwd: string) {
+      // A link may lead elsewhere since the session was opened.
+      requirePlace([cwd]);
+      return { ...settings, ...limitsOf(read(cwd), settings) };
+    },
   };
 }
 
 // --- internal ---
+
+/** Directories that the user gave every session (`--add-dir`) are not the caller's, and pass. */
+function createRequirePlace({ values }: Config): (directories: readonly string[]) => void {
+  const roots = values.workspace_root.map((root) => realOf(root) ?? root);
+  if (roots.length === 0) return () => {};
+  const isBelow = (path: string) => roots.some((root) => path === root || path.startsWith(root.replace(/\/*$/, sep)));
+  return (directories) => {
+    for (const directory of directories) {
+      const real = realOf(directory);
+      if (real !== null && isBelow(real)) continue;
+      const reason = `sessions may run in ${roots.join(", ")} only, and ${directory} is elsewhere: see --workspace-root`;
+      throw new SessionError("forbidden_directory", reason);
+    }
+  };
+}
+
+function realOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
 
 /** A mode that was typed or is in the environment holds as it is; one in the user's file only takes away from what `safety` allows. */
 function startFlags(config: ResolvedConfig): Flags {

@@ -44,8 +44,9 @@ Bodies are JSON objects, of at most ${LIMITS.bodyBytes / 1024 / 1024} MiB and ${
 ## Who may call
 
 \`Authorization: Bearer <token>\`, and nothing else: no cookie, no query. The master token comes from \`--auth-token-file\`,
-\`<NAME>_SERVER_TOKEN\` or \`--auth-token\`; without one the server is open to whoever passes the checks below, and binds
-loopback only. A session's token is made with the session, lives in memory only, and opens that session's routes.
+\`<NAME>_SERVER_TOKEN\` or \`--auth-token\`; without one the server binds loopback only and is open to its own user, where the
+system tells users apart (Linux), and to everybody on this machine elsewhere. \`--auth-token auto\` makes a token in a file that
+\`attach\` and the like find, and that curl can read: \`-H "Authorization: Bearer $(cat FILE)"\`. A session's token is made with the session, lives in memory only, and opens that session's routes.
 
 Always, token or not: the Host header names loopback, the bound address or an \`--allow-host\` (403 \`bad_host\`); an Origin
 header is one of \`--cors\`, and what a browser loads as a part of another site's page is refused (403 \`bad_origin\`). A path that does not exist is 401 to a stranger and 404 to the master. After
@@ -116,7 +117,7 @@ that waits for a record which is lost ends as if it had come.
 |---|---|
 | 400 | \`invalid_json\`, \`body_cut_short\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`command_invoke_failed\` (too many arguments, or too long a prompt) |
 | 401 | \`unauthorized\` |
-| 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\` |
+| 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\`, \`forbidden_directory\` (see \`--workspace-root\`) |
 | 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\` |
 | 409 | \`session_claimed\` (another process has it: \`holder: {program, pid, host, since}\`), \`session_damaged\`, \`turn_running\`, \`already_resolved\`, \`nothing_to_fork\`, \`unsupported_format\`, \`workspace_moved\` |
 | 413 | \`body_too_large\`, \`too_large\` |

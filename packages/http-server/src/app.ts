@@ -47,7 +47,7 @@ export function createApp(deps: AppDeps): App {
     streams: createStreams(sessions, deps.log),
     clock: deps.clock ?? Date.now,
   };
-  const gate = createGate({ authToken: deps.authToken, tokens, refusals: createRefusals() });
+  const gate = createGate({ authToken: deps.authToken, isOwnUser: deps.isOwnUser, tokens, refusals: createRefusals() });
   const app = new Hono<AppEnv>();
   app.use("*", guard({ cors: deps.cors ?? [], hosts: deps.hosts ?? [] }));
   for (const [name, handle] of Object.entries(handlersOf(parts)) as [RouteName, Handler][]) {

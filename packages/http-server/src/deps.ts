@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
 import type { Sessions, SlashPalette } from "@chimera/session";
+import type { IsOwnUser } from "./auth/peer.js";
 
 export interface AppDeps {
   /** The program's name: otter, ferret. */
@@ -17,8 +18,10 @@ export interface AppDeps {
   readonly defaultCwd: string;
   /** Whose custom commands are listed and invoked. @defaultValue defaultCwd */
   readonly commandsCwd?: string;
-  /** The master token. Without one every caller that passes the Host and Origin checks is the master. */
+  /** The master token. Without one every caller that passes the Host and Origin checks, and `isOwnUser`, is the master. */
   readonly authToken?: string;
+  /** Whether the peer of a connection may call without a token; `createOwnUserCheck` makes one. @defaultValue everybody may */
+  readonly isOwnUser?: IsOwnUser;
   /** Browser origins that may call, exactly as a browser writes them. @defaultValue none */
   readonly cors?: readonly string[];
   /** What a Host header may name besides loopback, without a port. @defaultValue none */

@@ -44,6 +44,7 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   already_resolved: 409,
   invalid_setting: 400,
   too_large: 413,
+  forbidden_directory: 403,
   nothing_to_fork: 409,
   unsupported_format: 409,
   workspace_moved: 409,

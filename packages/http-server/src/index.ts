@@ -1,6 +1,7 @@
 /** `@chimera/http-server`: REST and Server-Sent Events over any sessions. */
 export { type App, createApp } from "./app.js";
 export { ACCESS, type RouteName } from "./auth/access.js";
+export { createOwnUserCheck, type IsOwnUser } from "./auth/peer.js";
 export type { AppDeps, AppEnv } from "./deps.js";
 export { HttpError, isHttpError } from "./http-error.js";
 export { LIMITS } from "./limits.js";

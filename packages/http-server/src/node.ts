@@ -31,12 +31,15 @@ interface Servable {
 }
 
 /** Binds the port at once and loads the app with the first request or a moment later: loading takes the thread. */
-export async function listen(app: Servable | (() => Promise<Servable>), options: ListenOptions): Promise<Listening> {
+export async function listen(
+  app: Servable | ((server: Server) => Promise<Servable>),
+  options: ListenOptions,
+): Promise<Listening> {
   let answer: RequestListener | undefined;
   let closing = false;
   const load = async () => {
     const [loaded, { getRequestListener }] = await Promise.all([
-      typeof app === "function" ? app() : app,
+      typeof app === "function" ? app(server) : app,
       import("@hono/node-server"),
     ]);
     answer = getRequestListener((request, env) => loaded.fetch(request, env as never), { errorHandler: refuse });

@@ -13,6 +13,7 @@ export type SessionErrorCode =
   | "already_resolved"
   | "invalid_setting"
   | "too_large"
+  | "forbidden_directory"
   | "nothing_to_fork"
   | "unsupported_format"
   | "workspace_moved"

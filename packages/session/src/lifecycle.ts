@@ -123,6 +123,7 @@ export async function bring(
   if (!stored || stored.closed) throw notFound(id);
   const summary = readSummary(id, stored);
   if (summary.cwd === "") throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
+  deps.requirePlace?.([summary.cwd, ...(summary.directories ?? []).filter((one) => !deps.directories?.includes(one))]);
   const writer = await store.open(id).catch(naming);
   try {
     const conversation = await foldLog(store, id, take ? { take } : {});
@@ -153,6 +154,7 @@ export async function born(
 ): Promise<OwnedSession> {
   const { deps, clock } = house;
   const { cwd, settings: made, parentId, persist = true } = options;
+  deps.requirePlace?.([cwd, ...(options.directories ?? [])]);
   const createdAt = clock();
   const id = makeSessionId(deps.prefix, createdAt, house.randomHex(4));
   const store = persist ? house.store : house.ephemeral;

@@ -83,6 +83,8 @@ export interface SessionsDeps {
   readonly defaults: Pick<Settings, "model"> & Partial<Settings>;
   /** Completes or refuses every new session, however it is made: created, forked, or by a command. @defaultValue as asked */
   readonly admit?: (asked: CreateOptions) => Promise<CreateOptions>;
+  /** Throws `forbidden_directory` for a session that may not work there, new or stored. @defaultValue every directory will do */
+  readonly requirePlace?: (directories: readonly string[]) => void;
   /** Holds each turn to the limits of its project. @defaultValue none */
   readonly bound?: (settings: TurnSettings, cwd: string) => TurnSettings;
   /** The values of options from the strictest on: a loaded session keeps the stricter of log and start. @defaultValue none */

@@ -1,6 +1,6 @@
 /** Where a session is open: in this process, or in a server of this machine, which then is asked in its place. */
 import { isStoreError } from "@chimera/event-store";
-import { type Invocation, type RunningCore, readConfig, readServerToken, resolvePaths } from "@chimera/host";
+import { type Invocation, type RunningCore, readClientToken, readConfig, resolvePaths } from "@chimera/host";
 import { listPidfiles, type PidfileEntry } from "@chimera/host/pidfile";
 import { isSessionError, type Session } from "@chimera/session";
 import { createServer, type Server } from "./server.js";
@@ -33,7 +33,9 @@ export function serverHolding(invocation: Invocation, error: unknown): Server | 
   const holder = error.cause.holder?.pid;
   const servers = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run });
   const found = servers.find(({ pid, alive }) => alive && pid === holder);
-  return found ? createServer(urlOf(found), readServerToken(invocation, readConfig(invocation))) : null;
+  if (!found) return null;
+  const url = urlOf(found);
+  return createServer(url, readClientToken(invocation, readConfig(invocation), url));
 }
 
 // --- internal ---

@@ -5,8 +5,8 @@ import {
   type Config,
   type Invocation,
   openCore,
+  readClientToken,
   readConfig,
-  readServerToken,
   resolvePaths,
   UsageError,
 } from "@chimera/host";
@@ -98,7 +98,7 @@ export async function converseHere(invocation: Invocation): Promise<number> {
 export async function attach(invocation: Invocation): Promise<number> {
   const { operands, process } = invocation;
   const url = parseServerUrl(requireOperand(invocation, "a server: attach http://127.0.0.1:5173"));
-  const server = createServer(url, readServerToken(invocation, readConfig(invocation)));
+  const server = createServer(url, readClientToken(invocation, readConfig(invocation), url));
   const id = operands[1] ?? (await newestOrNew(server));
   return startConversation(invocation, {
     approves: process.stdin.isTTY === true,

@@ -5,7 +5,7 @@ import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Durability } from "@chimera/event-store";
 import { EFFORT_LEVELS, type EffortLevel } from "../effort.js";
 import { LOG_LEVELS, type LogLevel } from "../log/log.js";
-import { choice, type Kind, list, number, packages, path, text, toggle } from "./kind.js";
+import { choice, type Kind, list, number, packages, path, paths, text, toggle } from "./kind.js";
 
 export interface ConfigKey<T> {
   readonly kind: Kind<T>;
@@ -62,6 +62,13 @@ export const CONFIG_KEYS = complete({
     help: "Certificate chain (PEM); needs --tls-key",
   }),
   tls_key: key<string | null>({ kind: path, default: null, value: "<file>", help: "Its private key (PEM)" }),
+  workspace_root: key<readonly string[]>({
+    kind: paths,
+    default: [],
+    value: "<dir>",
+    repeatable: true,
+    help: "Sessions may only run in this directory and below it (repeatable)",
+  }),
   model: key<string | null>({
     kind: text,
     default: null,

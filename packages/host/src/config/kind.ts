@@ -30,6 +30,13 @@ export const list: Kind<readonly string[]> = {
     Array.isArray(value) && value.every((item) => typeof item === "string") ? toNames(value) : undefined,
 };
 
+/** The same, of paths. */
+export const paths: Kind<readonly string[]> = {
+  takes: "paths, separated by commas",
+  fromText: (value, base) => list.fromText(value, base)?.map((item) => resolve(base, item)),
+  fromJson: (value, base) => list.fromJson(value, base)?.map((item) => resolve(base, item)),
+};
+
 export const toggle: Kind<boolean> = {
   takes: "true or false",
   fromText: (value) => TOGGLES.get(value.trim().toLowerCase()),

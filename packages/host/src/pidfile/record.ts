@@ -9,7 +9,7 @@ export interface PidRecord {
   readonly host: string;
   readonly port: number;
   readonly prefix: string;
-  /** `sha256:<hex>` of the master token; null without one. The token itself never touches the disk. */
+  /** `sha256:<hex>` of the master token; null without one. The token itself is not in this file. */
   readonly auth_token_hash: string | null;
   /** Seconds since the epoch. */
   readonly started_at: number;
@@ -24,6 +24,11 @@ export interface PidfilePlace {
 
 export function pidfilePath({ directory, prefix, port }: PidfilePlace): string {
   return join(directory, `${prefix}-${port}.pid`);
+}
+
+/** A token that the server made for itself, for the programs of its own user. */
+export function tokenPath({ directory, prefix, port }: PidfilePlace): string {
+  return join(directory, `${prefix}-${port}.token`);
 }
 
 /** The claim that makes one process the owner of a pidfile for as long as it lives. */

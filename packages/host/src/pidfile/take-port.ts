@@ -25,7 +25,8 @@ export async function takePort<T extends Bound>(
   try {
     return { bound, pidfile: await writePidfile({ ...about, port: bound.port }) };
   } catch (error) {
-    if (isHostError(error)) {
+    // A token that nobody can find would lock everybody out.
+    if (isHostError(error) || about.keepsToken) {
       await bound.close();
       throw error;
     }

@@ -13,6 +13,7 @@ import {
   pidfilePath,
   readRecord,
   runDirectory,
+  tokenPath,
 } from "./record.js";
 
 export interface WritePidfileOptions {
@@ -22,14 +23,18 @@ export interface WritePidfileOptions {
   readonly host: string;
   /** @defaultValue "http" */
   readonly scheme?: PidRecord["scheme"];
-  /** Only its hash is written. */
+  /** Only its hash is in the pidfile. */
   readonly authToken?: string;
+  /** The server made the token itself, so it is kept beside the pidfile, where only this user can read it. @defaultValue false */
+  readonly keepsToken?: boolean;
   /** @defaultValue `run` in `$CHIMERA_HOME` */
   readonly directory?: string;
 }
 
 export interface Pidfile {
   readonly path: string;
+  /** Where a token that the server made is kept. */
+  readonly tokenPath: string;
   readonly record: PidRecord;
   /** Takes the file away if it is still ours, and lets others in. Idempotent. Call it before the socket closes. */
   remove(): void;
@@ -65,6 +70,7 @@ export function reapPidfile(place: PidfilePlace): boolean {
   try {
     const held = claim(claimPath(place), { heartbeat });
     rmSync(pidfilePath(place), { force: true });
+    rmSync(tokenPath(place), { force: true });
     held.release();
     return true;
   } catch {
@@ -118,7 +124,10 @@ function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, 
     if (removed) return;
     removed = true;
     try {
-      if (held.isHeld() && readRecord(place)?.pid === record.pid) rmSync(path, { force: true });
+      if (held.isHeld() && readRecord(place)?.pid === record.pid) {
+        rmSync(path, { force: true });
+        rmSync(tokenPath(place), { force: true });
+      }
     } catch {
       // Somebody took the whole directory away, and the file with it.
     }
@@ -126,12 +135,14 @@ function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, 
     heartbeat.stop();
   };
   try {
+    if (options.keepsToken && options.authToken) replaceFile(tokenPath(place), `${options.authToken}\n`);
+    else rmSync(tokenPath(place), { force: true });
     replaceFile(path, `${JSON.stringify(record, null, 2)}\n`);
   } catch (error) {
     remove();
     throw error;
   }
-  return { path, record, remove };
+  return { path, tokenPath: tokenPath(place), record, remove };
 }
 
 /** Readers see the old file or the whole new one. It is not synced: no server outlives the machine. */

@@ -1,24 +1,35 @@
 /** Who may reach the HTTP server and how: token, TLS pair, origins and host names, all checked before anything is bound. */
-import { statSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { readdirSync, statSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
+import { join } from "node:path";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
 import { readNamedFile } from "../config/config-file.js";
 import { type ResolvedConfig, settingOf } from "../config/resolve.js";
+import { resolvePaths } from "../paths.js";
 import { envName } from "../profile.js";
 
 export interface HttpAccess {
   readonly authToken?: string;
+  /** The token was made here, and is kept where the user's own programs find it. */
+  readonly isTokenMade: boolean;
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly cors: readonly string[];
   readonly hosts: readonly string[];
 }
 
-export function readHttpAccess(invocation: Invocation, config: ResolvedConfig): HttpAccess {
+/** What is typed in a token's place to have one made. */
+const AUTO = "auto";
+
+/** @param made the token for a server that is to have one made. */
+export function readHttpAccess(invocation: Invocation, config: ResolvedConfig, made: string): HttpAccess {
   const { profile, process } = invocation;
   const { host, allow_host, cors, tls_cert, tls_key } = config.values;
   const variable = envName(profile, "SERVER_TOKEN");
-  const authToken = readServerToken(invocation, config);
+  const set = readServerToken(invocation, config);
+  const isTokenMade = invocation.flags["auth-token"] === AUTO;
+  const authToken = isTokenMade ? made : set;
   // Nothing this process starts needs it.
   delete process.env[variable];
   if (authToken === undefined && !isLoopback(host)) {
@@ -27,6 +38,7 @@ export function readHttpAccess(invocation: Invocation, config: ResolvedConfig): 
   if ((tls_cert === null) !== (tls_key === null)) throw new UsageError("--tls-cert and --tls-key are given together");
   return {
     ...(authToken !== undefined && { authToken }),
+    isTokenMade,
     ...(tls_cert !== null &&
       tls_key !== null && {
         tls: { cert: readNamedFile("--tls-cert", tls_cert), key: readNamedFile("--tls-key", tls_key) },
@@ -34,6 +46,10 @@ export function readHttpAccess(invocation: Invocation, config: ResolvedConfig): 
     cors: cors.map(requireOrigin),
     hosts: [...allow_host, ...namesOf(host)],
   };
+}
+
+export function makeToken(): string {
+  return randomBytes(32).toString("base64url");
 }
 
 /** The master token, for the one who serves and for the one who calls: what was typed, then the variable, then the file that the environment or the user's config names. */
@@ -56,7 +72,25 @@ export function readServerToken(
   return set === undefined ? fromFile() : requireToken(variable, set);
 }
 
+/** The token for a server at `url`: as above, else the one that a server of this user made for itself on that port of this machine. */
+export function readClientToken(invocation: Invocation, config: ResolvedConfig, url: string): string | undefined {
+  const { hostname: host, port } = new URL(url);
+  const set = readServerToken(invocation, config);
+  if (set !== undefined || !isLoopback(host.replace(/^\[|\]$/g, ""))) return set;
+  const { run } = resolvePaths(invocation.process.env);
+  const name = namesIn(run).find((candidate) => candidate.endsWith(`-${port}.token`));
+  return name === undefined ? undefined : requireToken(name, readSecret(name, join(run, name)).trim());
+}
+
 // --- internal ---
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
 
 function requireOrigin(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text;

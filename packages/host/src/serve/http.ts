@@ -27,7 +27,7 @@ export async function listenHttp(options: {
   const { host, port } = settings;
   const startedAt = Date.now();
   const { createEarly, listen } = await import("@chimera/http-server/node");
-  const listening = await listen(() => loadApp(options, startedAt), {
+  const listening = await listen((server) => loadApp(options, startedAt, server), {
     host,
     port,
     early: createEarly({ version: profile.version, startedAt, hosts: access.hosts }),
@@ -55,9 +55,14 @@ export function logRequests(server: Server, log: Log): void {
 
 // --- internal ---
 
-async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: number) {
+const OPEN_TO_ALL =
+  "without a token every user of this machine can use this server, as the system does not tell them apart: see --auth-token auto";
+
+async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: number, server: Server) {
   const { profile, settings, access, log, sharesDirectory, shareUrl } = options;
-  const [{ createApp }, core] = await Promise.all([import("@chimera/http-server"), options.core()]);
+  const [{ createApp, createOwnUserCheck }, core] = await Promise.all([import("@chimera/http-server"), options.core()]);
+  const isOwnUser = access.authToken === undefined ? await createOwnUserCheck(server) : null;
+  if (access.authToken === undefined && !isOwnUser) log.warn(OPEN_TO_ALL);
   return createApp({
     name: profile.name,
     version: profile.version,
@@ -69,6 +74,7 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
     cors: access.cors,
     hosts: access.hosts,
     ...(access.authToken !== undefined && { authToken: access.authToken }),
+    ...(isOwnUser && { isOwnUser }),
     agents: core.agents,
     tools: async () =>
       (await core.offered()).map(({ name, description, inputSchema }) => ({

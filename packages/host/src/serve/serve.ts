@@ -5,6 +5,7 @@ import { isUsageError } from "../command/usage-error.js";
 import type { ConfigValues } from "../config/keys.js";
 import { type Config, readConfig } from "../config/read-config.js";
 import { isHostError } from "../errors.js";
+import { hideSecrets } from "../hide-secrets.js";
 import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import { openLog } from "../log/log-file.js";
@@ -13,7 +14,7 @@ import { resolvePaths } from "../paths.js";
 import { envName, type StartedExtension } from "../profile.js";
 import { startAcp } from "./acp.js";
 import { listenHttp, logRequests } from "./http.js";
-import { type HttpAccess, readHttpAccess } from "./http-access.js";
+import { type HttpAccess, makeToken, readHttpAccess } from "./http-access.js";
 import { HTTP_FLAGS, readServeSettings, type ServeSettings } from "./settings.js";
 import { createTurnOwners, endChildren, untilEnd } from "./until-end.js";
 
@@ -22,23 +23,27 @@ const STOP_MS = 9000;
 
 /** @param defaults what the command that serves would rather have where nobody said anything. */
 export async function serve(invocation: Invocation, defaults: Partial<ConfigValues> = {}): Promise<number> {
-  const { profile, process } = invocation;
+  const { profile, flags, process } = invocation;
+  const isHidden = hideSecrets(invocation);
   const config = readConfig(invocation, defaults);
-  const settings = readServeSettings(profile, invocation.flags, config);
-  const access = settings.http ? readHttpAccess(invocation, config) : null;
-  if (!access) warnOfIdleFlags(invocation);
+  const settings = readServeSettings(profile, flags, config);
+  if (!settings.http) warnOfIdleFlags(invocation);
   await requireNamed(config);
-  const log = openLog(invocation, config.values, access?.authToken === undefined ? [] : [access.authToken]);
+  const made = makeToken();
+  const asked = settings.http ? readHttpAccess(invocation, config, made) : null;
+  const log = openLog(invocation, config.values, [asked?.authToken ?? made]);
+  if (!isHidden) log.debug("commands of this user can read the secrets that this program was started with");
   for (const problem of config.problems) log.warn(problem);
   const extensions = await startExtensions(invocation, config, log);
+  const access = asked && requireToken(invocation, asked, extensions, made);
   const owners = createTurnOwners();
   const core = lazyCore(invocation, config, extensions, log, owners.trace);
-  const asked = untilEnd(process, log, owners);
-  const ends = [asked];
+  const stopped = untilEnd(process, log, owners);
+  const ends = [stopped];
   const transports: Close[] = [];
 
   if (access) {
-    const http = await Promise.race([startHttp(invocation, settings, access, core, log), asked]);
+    const http = await Promise.race([startHttp(invocation, settings, access, core, log), stopped]);
     if (typeof http === "number") return ended(invocation, core.close, http, log);
     transports.push(http.close);
     ends.push(failureOf(http.ready, log));
@@ -55,6 +60,19 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
 }
 
 // --- internal ---
+
+/** An extension may want requests to carry a token where the user set none. */
+function requireToken(
+  { profile, process }: Invocation,
+  access: HttpAccess,
+  extensions: readonly StartedExtension[],
+  made: string,
+): HttpAccess {
+  const why = access.authToken === undefined && extensions.map(({ needsToken }) => needsToken).find(Boolean);
+  if (!why) return access;
+  process.stderr.write(`[${profile.name}] ${why}\n`);
+  return { ...access, authToken: made, isTokenMade: true };
+}
 
 /** A person who names a port expects a server on it. */
 function warnOfIdleFlags({ profile, flags, process }: Invocation): void {
@@ -110,8 +128,9 @@ async function startHttp(
 ): Promise<{ readonly ready: Promise<void>; readonly close: Close } | number> {
   const { name } = profile;
   const { host, port } = settings;
-  const { authToken, tls } = access;
-  const about = { prefix: name, host, port, scheme: tls ? "https" : "http", ...(authToken && { authToken }) } as const;
+  const { authToken, isTokenMade, tls } = access;
+  const scheme = tls ? "https" : "http";
+  const about = { prefix: name, host, port, scheme, keepsToken: isTokenMade, ...(authToken && { authToken }) } as const;
   try {
     const { refuseSecond, takePort } = await import("../pidfile.js");
     // Checked again when the port is bound; here it saves the loading.
@@ -121,6 +140,7 @@ async function startHttp(
     const bind = () => listenHttp({ profile, settings, access, core: core.get, log, sharesDirectory, shareUrl });
     const { bound, pidfile } = await takePort(bind, about, log);
     if (settings.logsRequests) logRequests(bound.server, log);
+    if (isTokenMade && pidfile) process.stderr.write(`[${name}] requests carry the token in ${pidfile.tokenPath}\n`);
     process.stderr.write(
       `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${calledAs} serve stop --port ${bound.port})\n`,
     );

@@ -22,6 +22,10 @@ export function readServeSettings(profile: Profile, flags: FlagValues, { values,
 /** How the HTTP server is reached: flags that mean nothing where none is started. */
 export const HTTP_FLAGS: Flags = {
   ...configFlags("port", "host", "allow_host", "cors", "auth_token_file"),
-  "auth-token": { type: "string", value: "<token>", help: "The token itself; others on this machine can see it" },
+  "auth-token": {
+    type: "string",
+    value: "<token>",
+    help: "The token itself, which others can see while the program starts; auto makes one in a file of mode 0600",
+  },
   ...configFlags("tls_cert", "tls_key"),
 };
