@@ -19,7 +19,14 @@ import {
 } from "@chimera/agent/providers";
 import { allowedTools, localWorkspace } from "@chimera/agent/tools";
 import { createFileStore, createMemoryStore } from "@chimera/event-store";
-import { type Agent, createSessions, createSlashPalette, recoverRestores, sessionSummaries } from "@chimera/session";
+import {
+  type Agent,
+  createSessions,
+  createSlashPalette,
+  type OptionOrders,
+  recoverRestores,
+  sessionSummaries,
+} from "@chimera/session";
 import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import type { Config } from "./config/read-config.js";
 import { createEffort } from "./effort.js";
@@ -85,8 +92,10 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const effort = createEffort((model) =>
     facts ? canThink(model, facts, (name) => routeOf(name, env, chain)) : undefined,
   );
+  const orders: OptionOrders = Object.assign({}, ...extensions.map((extension) => extension.orders));
   const palette = createSlashPalette({
     home: paths.home,
+    orders,
     commands: [
       effort.command,
       ...programCommands({ tools: turns.tools, permissionsFile: paths.permissions, trust: config.trust }),
@@ -112,7 +121,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     },
     requirePlace: projects.requirePlace,
     bound: projects.bound,
-    orders: Object.assign({}, ...extensions.map(({ orders }) => orders)),
+    orders,
     store,
     ephemeral,
     snapshots,
@@ -236,6 +245,7 @@ async function openCodingAgent(
     rememberedDirectory: paths.remembered,
     auditDirectory: paths.audit,
     outputsDirectory: paths.outputs,
+    privateDirectories: [paths.eventlog, paths.outputs, paths.snapshots, paths.run, paths.audit, paths.remembered],
     ...(await joinAgentParts(extensions)),
     ...(trace && { trace }),
     ...(values.mcp !== null && { mcpFile: values.mcp }),

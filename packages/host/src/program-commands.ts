@@ -30,6 +30,7 @@ export function programCommands(deps: {
     {
       name: "permissions",
       description: "Show the permission rules and the mode",
+      isForOperator: true,
       async run({ session }) {
         const { rules, problems } = await loadRuleset(deps.permissionsFile);
         const lines = rules.map(

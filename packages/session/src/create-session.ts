@@ -174,7 +174,7 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
     ...parts,
     sessionId: writer.id,
     mcpServers: attachments.mcpServers,
-    resolve: (text) => parts.resolveCommand(session(), text, rewind),
+    resolve: (prompt) => parts.resolveCommand(session(), prompt, rewind),
     written: () => writer.written(),
     onEnded: () => writer.durable(),
     onError: (error) => parts.onError(error, writer.id),

@@ -80,7 +80,7 @@ export function createHouse(deps: SessionsDeps): House {
       const session = createSession(
         {
           agent: deps.agent,
-          resolveCommand: async (one, text, rewind) => deps.commands?.resolve(house.sessions!, one, text, rewind),
+          resolveCommand: async (one, prompt, rewind) => deps.commands?.resolve(house.sessions!, one, prompt, rewind),
           bound: deps.bound ?? ((settings) => settings),
           store,
           snapshots,

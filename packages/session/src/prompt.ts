@@ -31,7 +31,7 @@ export interface PromptDeps {
   /** Holds a turn to the limits of its project. */
   readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
   /** Undefined when the text is not a command. */
-  readonly resolve: (text: string) => Promise<ResolvedCommand | undefined>;
+  readonly resolve: (prompt: PromptInput) => Promise<ResolvedCommand | undefined>;
   /** Resolves when the log holds what it was given so far, and its readers have it. */
   readonly written: () => Promise<void>;
   /** The turn's last record is in the log; resolves when it is durable. */
@@ -40,8 +40,9 @@ export interface PromptDeps {
 }
 
 /** Puts a prompt into the log and its turn into the queue. Throws `queue_full` or the error that keeps the log from being written. */
-export function acceptPrompt(deps: PromptDeps, { text, content, origin, literal = false }: PromptInput): Accepted {
+export function acceptPrompt(deps: PromptDeps, input: PromptInput): Accepted {
   const { queue, journal } = deps;
+  const { text, content, origin } = input;
   if (queue.waiting.length >= limits.queuedPrompts)
     throw new SessionError(
       "queue_full",
@@ -57,7 +58,7 @@ export function acceptPrompt(deps: PromptDeps, { text, content, origin, literal 
   const prompt = content ? { text, content } : { text };
   queue.add({
     turn: number,
-    run: (signal) => runPrompt(deps, { prompt, literal, place: { turn: number, origin } }, signal),
+    run: (signal) => runPrompt(deps, { prompt, input, place: { turn: number, origin } }, signal),
     recover: (error) => recover(deps, error),
   });
   return { turn: number, messageId, status: startsNow ? "running" : "queued", durable };
@@ -67,13 +68,13 @@ export function acceptPrompt(deps: PromptDeps, { text, content, origin, literal 
 
 interface AcceptedPrompt {
   readonly prompt: Turn["prompt"];
-  readonly literal: boolean;
+  readonly input: PromptInput;
   readonly place: Place & { readonly turn: number };
 }
 
 async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: AbortSignal): Promise<void> {
   deps.journal.endInterrupted(deps.queue.busy());
-  const command = accepted.literal ? undefined : await commandOf(deps, accepted.prompt.text);
+  const command = await commandOf(deps, accepted.input);
   const answering = command && "agent" in command ? command.agent : null;
   const run = startTurn(deps, accepted, signal, answering === null);
   try {
@@ -187,10 +188,10 @@ function boundAgent({ agent, bound, workspace }: PromptDeps): Agent {
 }
 
 /** A command that cannot be carried out is a turn that ends with the reason. */
-async function commandOf({ resolve }: PromptDeps, text: string): Promise<ResolvedCommand | undefined> {
-  if (!text.startsWith("/")) return undefined;
+async function commandOf({ resolve }: PromptDeps, prompt: PromptInput): Promise<ResolvedCommand | undefined> {
+  if (prompt.literal || !prompt.text.startsWith("/")) return undefined;
   try {
-    return await resolve(text);
+    return await resolve(prompt);
   } catch (error) {
     return {
       agent: () => {

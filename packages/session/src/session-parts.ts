@@ -10,7 +10,7 @@ import { createJournal, type Journal } from "./journal.js";
 import { createPermissions, type Permissions } from "./permissions.js";
 import { isRecorded } from "./recover.js";
 import { createRewind, type Rewind } from "./rewind.js";
-import type { ResolvedCommand, Session } from "./session.js";
+import type { PromptInput, ResolvedCommand, Session } from "./session.js";
 import { createSettings, type Settings } from "./settings.js";
 import { changesSummary, createSummarySaver, type SummaryFacts, type SummarySaver, summarize } from "./summary.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
@@ -19,7 +19,11 @@ import type { Files } from "./workspace.js";
 export interface SessionDeps {
   readonly agent: Agent;
   /** Slash commands answer in the agent's place; they may rewind although their own turn runs. */
-  readonly resolveCommand: (session: Session, text: string, rewind: Rewind) => Promise<ResolvedCommand | undefined>;
+  readonly resolveCommand: (
+    session: Session,
+    prompt: PromptInput,
+    rewind: Rewind,
+  ) => Promise<ResolvedCommand | undefined>;
   /** Holds a turn to the limits of its project. */
   readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
   readonly store: EventStore<SessionEvent, Summary>;

@@ -18,6 +18,8 @@ export interface PromptInput {
   readonly origin?: string | undefined;
   /** The text is not what a person typed, as that of a template: the agent gets it as it is, and it is never a slash command. */
   readonly literal?: boolean;
+  /** Sent with this session's token alone: its commands keep to this session, and settings can only get stricter. */
+  readonly isGuest?: boolean;
 }
 
 /** A prompt that has its place in the log. Its answer is read from the log: the last record of `turn`. */

@@ -7,7 +7,7 @@ import type { EventStore, ListOptions } from "@chimera/event-store";
 import type { RecoveryReport, SnapshotStore } from "@chimera/snapshot-store";
 import type { SessionLogs } from "./logs.js";
 import type { Rewind } from "./rewind.js";
-import type { OwnedSession, ResolvedCommand, Session, SessionClient } from "./session.js";
+import type { OwnedSession, PromptInput, ResolvedCommand, Session, SessionClient } from "./session.js";
 import type { OptionOrders, Settings } from "./settings.js";
 import type { Files } from "./workspace.js";
 
@@ -101,7 +101,12 @@ export interface SessionsDeps {
   readonly coalesce?: boolean;
   /** Slash commands; without it every text goes to the agent. */
   readonly commands?: {
-    resolve(sessions: Sessions, session: Session, text: string, rewind: Rewind): Promise<ResolvedCommand | undefined>;
+    resolve(
+      sessions: Sessions,
+      session: Session,
+      prompt: PromptInput,
+      rewind: Rewind,
+    ): Promise<ResolvedCommand | undefined>;
   };
   readonly clock?: () => number;
   readonly monotonic?: () => number;

@@ -99,6 +99,16 @@ export function narrower(logged: Settings, start: Settings, orders: OptionOrders
   };
 }
 
+/** Whether a change allows anything that the settings do not allow now. Another model or agent may. */
+export function widens(change: SettingChange, now: Settings, orders: OptionOrders): boolean {
+  if ("model" in change) return change.model !== now.model;
+  if ("agent" in change) return change.agent !== now.agent;
+  const next = changed(change, now);
+  const least = narrower(next, now, orders);
+  const isLess = Object.values(FLAG_OPTIONS).some((flag) => least[flag] !== next[flag]);
+  return isLess || Object.keys(orders).some((id) => least.options[id] !== next.options[id]);
+}
+
 type Bounds = Pick<Settings, "maxSteps" | "maxCostUsd" | "allowedTools">;
 
 /** The stricter of two sets of bounds. No record changes bounds, so after a restart they are compared and not recorded. */
@@ -169,6 +179,13 @@ const OWN = [
   "autoApproveExecute",
   "readOnly",
 ] as const satisfies readonly (keyof SummaryBounds & keyof Settings)[];
+
+function changed(change: Exclude<SettingChange, { model: string } | { agent: string }>, now: Settings): Settings {
+  if ("mode" in change) return { ...now, ...MODE_FLAGS[change.mode] };
+  const [id, value] = "approval" in change ? ["approval", change.approval] : [change.option, change.value];
+  if (isFlagOption(id)) return { ...now, [FLAG_OPTIONS[id]]: value };
+  return { ...now, options: { ...now.options, [id]: value } };
+}
 
 /** A value that the order does not know counts as wider than every other. */
 function isWithin(order: readonly string[], value: string | boolean | undefined, bound: string): boolean {

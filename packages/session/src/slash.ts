@@ -3,11 +3,11 @@ import { MODES } from "@chimera/acp-schema/conversation";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
-import { isSessionError } from "./errors.js";
+import { isSessionError, SessionError } from "./errors.js";
 import type { Rewind } from "./rewind.js";
-import type { ResolvedCommand, Session } from "./session.js";
+import type { PromptInput, ResolvedCommand, Session } from "./session.js";
 import type { Sessions } from "./sessions.js";
-import { parseMode } from "./settings.js";
+import { type OptionOrders, parseMode, widens } from "./settings.js";
 
 export interface SlashContext {
   readonly session: Session;
@@ -15,6 +15,8 @@ export interface SlashContext {
   readonly rewind: Rewind;
   readonly args: string;
   readonly all: readonly SlashCommand[];
+  /** Whoever sent it has this session's token alone. */
+  readonly isGuest: boolean;
 }
 
 export interface SlashCommand {
@@ -22,6 +24,8 @@ export interface SlashCommand {
   readonly description: string;
   /** What may follow the name, for a client's input field. */
   readonly hint?: string;
+  /** It reaches beyond its session, so that the session's own token does not do. */
+  readonly isForOperator?: boolean;
   run(context: SlashContext): Promise<string> | string;
 }
 
@@ -29,6 +33,8 @@ export interface SlashDeps {
   readonly home: string;
   /** Rows of the program: `/tools`, `/permissions`, what an extension adds. A later row of a name wins. */
   readonly commands?: readonly SlashCommand[];
+  /** @defaultValue no option has an order */
+  readonly orders?: OptionOrders;
 }
 
 export interface SlashPalette {
@@ -38,7 +44,12 @@ export interface SlashPalette {
   /** A sentence for each file that is left out: a built-in command always keeps its name. */
   clashes(cwd: string): Promise<string[]>;
   /** Undefined when the text is not a known command: the agent then gets it as it is. */
-  resolve(sessions: Sessions, session: Session, text: string, rewind: Rewind): Promise<ResolvedCommand | undefined>;
+  resolve(
+    sessions: Sessions,
+    session: Session,
+    prompt: PromptInput,
+    rewind: Rewind,
+  ): Promise<ResolvedCommand | undefined>;
 }
 
 export function createSlashPalette(deps: SlashDeps): SlashPalette {
@@ -58,14 +69,18 @@ export function createSlashPalette(deps: SlashDeps): SlashPalette {
         .map(
           ({ name, source }) => `${source} is not used: /${name} is a built-in command. Give the file another name.`,
         ),
-    async resolve(sessions, session, text, rewind) {
+    async resolve(sessions, session, { text, isGuest = false }, rewind) {
       const match = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim());
       if (!match) return undefined;
       const name = match[1]!;
       const args = (match[2] ?? "").trim();
       if (name === COMPACT.name) return { compact: { focus: args } };
       const row = rows.get(name);
-      if (row) return { agent: () => answer(() => row.run({ session, sessions, rewind, args, all: commands })) };
+      if (row) {
+        const bounded = isGuest ? narrowOnly(session, deps.orders ?? {}) : session;
+        const context = { session: bounded, sessions, rewind, args, all: commands, isGuest };
+        return { agent: () => answer(() => (isGuest && row.isForOperator ? refused(row) : row.run(context))) };
+      }
       const own = (await custom(session.cwd)).find((command) => command.name === name);
       return own && { prompt: renderCommand(own, splitArguments(args)) };
     },
@@ -79,6 +94,19 @@ export function parseSteps(args: string): number {
 }
 
 // --- internal ---
+
+function refused({ name }: SlashCommand): never {
+  throw new SessionError("invalid_setting", `/${name} takes the operator: it reaches beyond this session`);
+}
+
+/** The session for somebody who may narrow its settings and not widen them: what the operator set is the ceiling. */
+function narrowOnly(session: Session, orders: OptionOrders): Session {
+  const set: Session["set"] = async (change, origin) => {
+    if (!widens(change, session.settings, orders)) return session.set(change, origin);
+    throw new SessionError("invalid_setting", "this session's token can only narrow its settings: ask the operator");
+  };
+  return Object.create(session, { set: { value: set } });
+}
 
 async function* answer(run: () => Promise<string> | string): AsyncIterable<AgentEvent> {
   let output: string;
@@ -167,7 +195,8 @@ const BUILT_IN: readonly SlashCommand[] = [
   {
     name: "sessions",
     description: "List recent sessions",
-    async run({ sessions }) {
+    async run({ sessions, session, isGuest }) {
+      if (isGuest) return `${session.id}  ${session.title ?? ""}`.trimEnd();
       const { sessions: rows } = await sessions.list({ limit: 10 });
       if (rows.length === 0) return "no sessions yet";
       return rows.map(({ id, summary }) => `${id}  ${summary.title || startOf(summary.prompt, 60)}`).join("\n");
@@ -176,6 +205,7 @@ const BUILT_IN: readonly SlashCommand[] = [
   {
     name: "new",
     description: "Open a new session in the same directory; what this one did to files can then no longer be undone",
+    isForOperator: true,
     async run({ sessions, session }) {
       const { id } = await sessions.create({ cwd: session.cwd, directories: session.directories });
       await session.snapshots?.drop();

@@ -33,6 +33,8 @@ export interface CodingAgentOptions
   readonly auditDirectory: string;
   /** Where output that is too long for the model is kept whole, outside of any workspace; the agent may read it there. */
   readonly outputsDirectory?: string;
+  /** What the program keeps of all sessions; of it tools may touch the outputs of their own alone. @defaultValue none */
+  readonly privateDirectories?: readonly string[];
   /** The environment that commands and MCP servers pick from, without its secrets. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Bounds for commands and for the MCP servers that are started here. @defaultValue none */
@@ -95,6 +97,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       remembered,
       audit,
       readable: outputs ? [outputs.directory(sessionId)] : [],
+      hidden: options.privateDirectories ?? [],
       ...(options.classify && { classify: options.classify }),
     });
     const permitted = allowedTools(toolsOf(definition, [...plainTools(), ...mcp.tools]), allowed);

@@ -32,6 +32,8 @@ export interface Facts {
   readonly roots: readonly [string, ...string[]];
   /** Real paths of directories outside that reading tools may read like the workspace. @defaultValue none */
   readonly readable?: readonly string[];
+  /** Real paths of directories that no tool may touch, but for what is `readable` below them. @defaultValue none */
+  readonly hidden?: readonly string[];
   /** The user's own rules: they may allow. */
   readonly rules: Ruleset;
   /** Rules that came with the project: they may only narrow. */
@@ -43,7 +45,7 @@ export interface Facts {
 
 /** Defaults and modes, then the user's rules, then what narrows; last what was answered before, which lifts no prohibition. */
 export function decide(call: PolicyCall, facts: Facts): PolicyDecision {
-  const steps = [byUser, byAgent, byPlace, byProject, byReadOnly, byMemory];
+  const steps = [byUser, byAgent, byPlace, byProject, byReadOnly, byMemory, byOwner];
   const metered = { ...facts, meter: createMeter() };
   const verdict = steps.reduce((current, step) => step(current, call, metered), byDefault(call, metered));
   return {
@@ -166,6 +168,16 @@ function byMemory(current: Verdict, _: PolicyCall, { remembered }: Facts): Verdi
     return { action: "allow", rule: "remembered", why: "the same call was allowed for good" };
   }
   return current;
+}
+
+/** What the program keeps of other sessions is nobody's to read in this one, whoever allows it. */
+function byOwner(current: Verdict, { touches }: PolicyCall, { roots, readable = [], hidden = [] }: Facts): Verdict {
+  const others = hidden.filter((place) => !roots.some((root) => isBeneath(root, place)));
+  const found = [...touches.reads, ...touches.writes].find(
+    (path) => withinRoot(path, others) !== null && withinRoot(path, readable) === null,
+  );
+  if (found === undefined) return current;
+  return { action: "deny", rule: "private", why: `${found} belongs to the program and to other sessions` };
 }
 
 function lastMatch(rules: readonly Rule[], call: PolicyCall, facts: Metered): Verdict | null {

@@ -28,6 +28,8 @@ export interface PolicyOptions {
   readonly agent?: (name: string, cwd: string) => AgentPermission | null | Promise<AgentPermission | null>;
   /** Directories outside the workspace that may be read like it: what the agent itself has put there. @defaultValue none */
   readonly readable?: readonly string[];
+  /** Directories that no tool may touch, but for what is `readable` below them: what the program keeps of all sessions. @defaultValue none */
+  readonly hidden?: readonly string[];
   /** @defaultValue answers are not kept */
   readonly remembered?: Remembered;
   /** @defaultValue decisions are not written down */
@@ -52,8 +54,9 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
       const narrowing = foreign.filter(({ action }) => action !== "allow");
       const classified = await classifyCall(call, roots, [...own, ...narrowing], options.classify);
       const readable = (options.readable ?? []).map(real);
+      const hidden = (options.hidden ?? []).map(real);
       const { settings } = context;
-      return decide(call, { settings, roots, readable, rules, projectRules, agent, remembered, classified });
+      return decide(call, { settings, roots, readable, hidden, rules, projectRules, agent, remembered, classified });
     },
     remember: async (call, answer, context) => {
       await options.remembered?.remember(rootsOf(context)[0], call, answer);

@@ -25,3 +25,8 @@ export interface Parts {
 export function pathPart(c: Context<AppEnv>, name: "id" | "pid" | "snap" | "name" | "run_id"): string {
   return c.req.param(name) ?? "";
 }
+
+/** Whether the caller has the token of the session in the path, and no more. */
+export function isGuest(c: Context<AppEnv>): boolean {
+  return c.get("caller").kind === "session";
+}

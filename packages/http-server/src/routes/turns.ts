@@ -3,7 +3,7 @@ import type { Decision } from "@chimera/acp-schema/events";
 import type { MessageReply, PermissionReply, ToolApproveReply, TurnReply } from "@chimera/acp-schema/http";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
-import { type Handler, type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handler, type Handlers, isGuest, type Parts, pathPart } from "./route.js";
 
 export function turnRoutes({ deps, openSession }: Parts) {
   const cancel: Handler = async (c) => {
@@ -24,14 +24,14 @@ export function turnRoutes({ deps, openSession }: Parts) {
     "POST /sessions/{id}/turns": async (c) => {
       const { prompt } = await readBody(c, "POST /sessions/{id}/turns", { prompt: "missing_prompt" });
       const session = await openSession(pathPart(c, "id"));
-      const { status, messageId, durable } = session.prompt({ text: prompt });
+      const { status, messageId, durable } = session.prompt({ text: prompt, isGuest: isGuest(c) });
       await durable;
       return c.json({ session_id: session.id, status, message_id: messageId } satisfies TurnReply, 202);
     },
     "POST /session/{id}/message": async (c) => {
       const { text } = await readBody(c, "POST /session/{id}/message", { text: "missing_text" });
       const session = await openSession(pathPart(c, "id"));
-      const { messageId, durable } = session.prompt({ text });
+      const { messageId, durable } = session.prompt({ text, isGuest: isGuest(c) });
       await durable;
       return c.json({ message_id: messageId } satisfies MessageReply, 202);
     },
@@ -39,6 +39,9 @@ export function turnRoutes({ deps, openSession }: Parts) {
     "POST /session/{id}/cancel": cancel,
     "POST /sessions/{id}/permissions/{pid}": async (c) => {
       const { decision } = await readBody(c, "POST /sessions/{id}/permissions/{pid}", { decision: "invalid_decision" });
+      // What is remembered counts in every session of the workspace.
+      if (isGuest(c) && (decision === "always" || decision === "never"))
+        throw new HttpError(403, "admin_only", `${decision} takes the master token: answer allow or deny`);
       await answer(pathPart(c, "id"), pathPart(c, "pid"), decision);
       return c.json({ resolved: true, decision } satisfies PermissionReply);
     },
