@@ -11,7 +11,18 @@ import { status, stop } from "./stop.js";
 export const SESSION_FLAGS: Flags = {
   cwd: { type: "string", value: "<dir>", help: "Where sessions run (default: the current directory)" },
   trust: { type: "boolean", help: "Trust that directory for good: its files may choose a model and start MCP servers" },
-  ...configFlags("workspace_root", "model", "agent", "mode", "effort", "allowed_tools", "max_steps", "max_cost", "mcp", "save"),
+  ...configFlags(
+    "workspace_root",
+    "model",
+    "agent",
+    "mode",
+    "effort",
+    "allowed_tools",
+    "max_steps",
+    "max_cost",
+    "mcp",
+    "save",
+  ),
   ...configFlags("durability", "permission_timeout", "coalesce", "log_level", "log_file"),
 };
 
