@@ -12,6 +12,7 @@ import {
   findRepositories,
   isSandboxError,
   type OsSandbox,
+  QUIET_GIT,
   SANDBOX_MODES,
   type Sandbox,
   type SandboxMode,
@@ -88,7 +89,8 @@ function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
   return async ({ command, cwd, workspace, env }) => {
     const mode = modeIn(workspace.cwd);
     try {
-      const confined = await sandboxFor(mode, workspace).confine(command, { cwd, ...(env && { env }) });
+      const quiet = /git/.test(command) && classify(command, { workspace, cwd }).decision === "allow" ? QUIET_GIT : {};
+      const confined = await sandboxFor(mode, workspace).confine(command, { cwd, env: { ...env, ...quiet } });
       const { stdio, env: clean, cwd: start } = confined.options;
       const [, , , ...descriptors] = stdio;
       const since = Date.now();

@@ -1,3 +1,42 @@
+import { statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { readSmall } from "./confine/paths.js";
+
+/**
+ * Set for git commands that were judged harmless: settings of the repository that would run a program in one of them are off, and so
+ * are hooks, submodules, the network and the writing of the index.
+ */
+export const QUIET_GIT: Readonly<Record<string, string>> = {
+  ...configured({
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.pager": "cat",
+    "diff.ignoreSubmodules": "all",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+    "status.submoduleSummary": "false",
+  }),
+  GIT_NO_LAZY_FETCH: "1",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_PAGER: "cat",
+  GIT_TERMINAL_PROMPT: "0",
+};
+
+/**
+ * Why git must not be run here unasked, or undefined: the settings of the repository that it would find can run programs in spite of
+ * `QUIET_GIT`, or lead it elsewhere. Found as git does it, upwards; what only resembles a repository counts as one.
+ */
+export function repositoryConcern(cwd: string): string | undefined {
+  for (let at = cwd; ; at = dirname(at)) {
+    for (const directory of [linkedDirectory(join(at, ".git")), isBare(at) ? at : null]) {
+      if (directory === null) continue;
+      const concern = directoryConcern(directory, at);
+      if (concern || kindAt(join(directory, "HEAD"))) return concern;
+    }
+    if (at === dirname(at)) return undefined;
+  }
+}
+
 /** Sections and keys that a fresh clone has, or that change nothing but what git prints: none runs a program or leads to other settings. */
 const HARMLESS: readonly RegExp[] = [
   /^core\.(abbrev|autocrlf|bare|compression|eol|filemode|ignorecase|logallrefupdates|precomposeunicode|protecthfs|protectntfs)$/,
@@ -16,7 +55,7 @@ const HEADER = /^\[([a-z0-9.-]+)(?: "([^"\\\]]*)")?\]$/i;
 const SETTING = /^([a-z][a-z0-9-]*)(?:\s*=\s*(.*))?$/i;
 
 /** The lines of a git configuration that could make git run a program or read other settings; those it cannot read among them. */
-export function suspectSettings(text: string): string[] {
+export function suspectSettings(text: string, isOff: (setting: string) => boolean = () => false): string[] {
   let section = "";
   return text
     .split("\n")
@@ -33,7 +72,65 @@ export function suspectSettings(text: string): string[] {
       return (
         value.endsWith("\\") ||
         RUNS_TRANSPORT.test(value.replaceAll('"', "")) ||
-        !HARMLESS.some((known) => known.test(setting))
+        !(HARMLESS.some((known) => known.test(setting)) || isOff(setting))
       );
     });
+}
+
+// --- internal ---
+
+/** What `QUIET_GIT` switches off, and what matters only to commands that write, sign or use the network. */
+const OFF =
+  /^(core\.(fsmonitor|hookspath|pager|editor|sshcommand|askpass)|log\.showsignature|commit\.gpgsign|credential\..*|alias\..*)$/;
+
+function configured(settings: Readonly<Record<string, string>>): Record<string, string> {
+  const rows = Object.entries(settings);
+  const variables = rows.flatMap(([key, value], at) => [
+    [`GIT_CONFIG_KEY_${at}`, key],
+    [`GIT_CONFIG_VALUE_${at}`, value],
+  ]);
+  return { GIT_CONFIG_COUNT: String(rows.length), ...Object.fromEntries(variables) };
+}
+
+function kindAt(path: string): "file" | "directory" | "other" | null {
+  try {
+    const found = statSync(path);
+    return found.isFile() ? "file" : found.isDirectory() ? "directory" : "other";
+  } catch {
+    return null;
+  }
+}
+
+/** What a `.git` stands for: itself, or the directory that it names. */
+function linkedDirectory(pointer: string): string | null {
+  const kind = kindAt(pointer);
+  if (kind !== "file") return kind === null ? null : pointer;
+  const named = /^gitdir: ([^\n]+)/.exec(readSmall(pointer) ?? "")?.[1];
+  return named === undefined ? pointer : resolve(pointer, "..", named);
+}
+
+function isBare(path: string): boolean {
+  return (
+    kindAt(join(path, "HEAD")) !== null && ["objects", "commondir"].some((name) => kindAt(join(path, name)) !== null)
+  );
+}
+
+function directoryConcern(directory: string, worktree: string): string | undefined {
+  const common = resolve(directory, (readSmall(join(directory, "commondir")) ?? ".").trim());
+  for (const place of new Set([directory, common])) {
+    for (const file of ["config", "config.worktree"].map((name) => join(place, name))) {
+      if (kindAt(file) === null) continue;
+      const text = readSmall(file);
+      if (text === undefined) return `the settings in ${file} cannot be judged`;
+      const [suspect] = suspectSettings(text, (setting) => OFF.test(setting));
+      if (suspect) return `the repository's own settings can run programs: ${suspect}`;
+      const elsewhere = /^\s*worktree\s*=\s*(.*)$/im.exec(text)?.[1]?.trim();
+      if (elsewhere !== undefined && resolve(place, elsewhere) !== worktree)
+        return `the repository is about ${elsewhere}`;
+    }
+  }
+  const modules = join(worktree, ".gitmodules");
+  // A submodule has settings of its own, which git obeys where this file says that it is not to be ignored.
+  const isOdd = kindAt(modules) !== null && /ignore/i.test(readSmall(modules) ?? "ignore");
+  return isOdd ? `${modules} makes git look into submodules` : undefined;
 }

@@ -1,6 +1,7 @@
-import { type Dirent, lstatSync, readdirSync, readFileSync, type Stats } from "node:fs";
+import { type Dirent, lstatSync, readdirSync, type Stats } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { setImmediate as breathe } from "node:timers/promises";
+import { readSmall } from "./confine/paths.js";
 import { suspectSettings } from "./git-settings.js";
 
 /** A git directory that makes git run something, found where a command could have put it. */
@@ -31,9 +32,6 @@ const MAX_MS = 1000;
 
 /** Looks are synchronous, which is ten times faster; others get their turn this often. */
 const SLICE_MS = 5;
-
-/** A longer file of settings is somebody's trap. */
-const MAX_READ = 64 * 1024;
 
 /** How far the clock of the file system may lie behind the one that `since` was read from. */
 const CLOCK_LAG_MS = 20;
@@ -101,34 +99,28 @@ function targetOf(pointer: string): string {
   return named === undefined ? pointer : resolve(pointer, "..", named);
 }
 
-/** The workspace's own settings and hooks are its owner's; a `commondir` there would replace both, had it not been prevented. */
+/** The workspace's own settings and hooks are its owner's; a `commondir` there would replace both, and a rebase run what it says. */
 function reasonsIn(path: string, own: boolean, since: number): string[] {
   const common = join(path, "commondir");
   // A dot leads nowhere else: the sandbox puts it there while commands run.
   const redirected = changedFile(common, since) && readSmall(common) !== ".\n" ? ["commondir"] : [];
-  if (own) return redirected;
+  const todo = join(path, "rebase-merge/git-rebase-todo");
+  // A rebase that goes on runs what its list says; git itself must be able to write one.
+  const listed = changedFile(todo, since) && /^\s*(exec|x)\s/m.test(readSmall(todo) ?? "exec ");
+  const led = [...redirected, ...(listed ? ["rebase-merge/git-rebase-todo with exec"] : [])];
+  if (own) return led;
   const settings = ["config", "config.worktree"].flatMap((name) => settingsIn(join(path, name), since));
   const hooks = entriesOf(join(path, "hooks"))
     .map((entry) => entry.name)
     .filter((name) => !name.endsWith(".sample") && changedFile(join(path, "hooks", name), since))
     .map((name) => `hooks/${name}`);
-  return [...redirected, ...settings, ...hooks];
+  return [...led, ...settings, ...hooks];
 }
 
 function settingsIn(path: string, since: number): string[] {
   if (!changedFile(path, since)) return [];
   const text = readSmall(path);
   return text === undefined ? ["settings that cannot be read"] : suspectSettings(text);
-}
-
-/** The text of an ordinary file; undefined for one made to trap its reader. */
-function readSmall(path: string): string | undefined {
-  try {
-    const entry = lstatSync(path);
-    return entry.isFile() && entry.size <= MAX_READ ? readFileSync(path, "utf8") : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** By the change time: unlike the modification time it cannot be set by the one who writes the file. */

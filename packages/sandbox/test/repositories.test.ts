@@ -25,6 +25,17 @@ test("the workspace's own repository and harmless ones are not reported", async 
   expect(await findRepositories(ws)).toEqual({ suspects: [], complete: true });
 });
 
+test("a rebase that would run programs is reported, and one that would not is not", async () => {
+  const todo = join(ws, ".git/rebase-merge/git-rebase-todo");
+  mkdirSync(join(ws, ".git/rebase-merge"));
+  writeFileSync(todo, "pick abc one\n");
+  expect((await findRepositories(ws)).suspects).toEqual([]);
+  writeFileSync(todo, "pick abc one\nexec touch x\n");
+  expect((await findRepositories(ws)).suspects).toEqual([
+    { path: join(ws, ".git"), reasons: ["rebase-merge/git-rebase-todo with exec"] },
+  ]);
+});
+
 test("a bare repository with a program in its settings, a nested hook and a redirection are reported", async () => {
   const bare = join(ws, "deep/bare");
   git(bare, "init", "-q", "--bare", ".");

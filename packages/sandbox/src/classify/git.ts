@@ -1,3 +1,6 @@
+import { resolve } from "node:path";
+import { realPath } from "../confine/paths.js";
+import { repositoryConcern } from "../git-settings.js";
 import { type OptionTable, parseOptions } from "./options.js";
 import { pathConcern, type Standpoint } from "./paths.js";
 import type { PlainWord } from "./plain-script.js";
@@ -87,14 +90,30 @@ const SUBCOMMANDS: Readonly<Record<string, GitReader>> = {
   worktree: { long: words("porcelain"), operands: ["list"] },
 };
 
+/** Options of git itself that change nothing but where it runs. */
+const GLOBAL = ["--no-pager", "-P", "--no-optional-locks", "-C"];
+
 /** Why this git command is more than a read of the repository, or undefined. */
 export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): string | undefined {
   const rest = [...args];
-  while (rest[0] && ["--no-pager", "-P", "--no-optional-locks"].includes(rest[0].text)) rest.shift();
+  let { cwd } = standpoint;
+  for (let option = rest[0]?.text; option !== undefined && GLOBAL.includes(option); option = rest[0]?.text) {
+    rest.shift();
+    if (option !== "-C") continue;
+    const place = rest.shift();
+    if (!place || place.text === "" || place.glob) return "git -C goes to an unknown directory";
+    const concern = pathConcern(place, { ...standpoint, cwd });
+    if (concern) return concern;
+    cwd = resolve(cwd, place.text);
+    // Git ends there, before it looks at anything.
+    if (!realPath(cwd)) return undefined;
+  }
   const name = rest.shift()?.text ?? "";
   if (!Object.hasOwn(SUBCOMMANDS, name)) return `git ${name} is not known to only read`;
-  // A directory below the workspace can pose as a repository whose configuration runs programs.
-  if (!standpoint.roots.includes(standpoint.cwd)) return "git runs outside the workspace's own repository";
+  const here = realPath(cwd);
+  if (!here) return `git runs in ${cwd}, which does not exist yet`;
+  const concern = repositoryConcern(here);
+  if (concern) return concern;
   const table = SUBCOMMANDS[name]!;
   const parsed = parseOptions(rest, table);
   if (typeof parsed === "string") return `git ${name}: ${parsed} is not known to only read`;
@@ -110,7 +129,7 @@ export function gitConcern(args: readonly PlainWord[], standpoint: Standpoint): 
   } else if (name === "stash" || name === "worktree") {
     return `git ${name} is not known to only read`;
   }
-  return operandConcern(operands, standpoint);
+  return operandConcern(operands, { ...standpoint, cwd: here });
 }
 
 // --- internal ---

@@ -72,10 +72,12 @@ export function classify(command: string, options: ClassifyOptions): Verdict {
     if (rule) return { decision: "deny", risk: worse(risk, "medium"), reason: `denied by the rule ${rule}` };
   }
   if (feedsShell(script.plain)) risk = "critical";
-  if (script.obstacle) return ask(risk, script.obstacle);
+  const rest = withoutHereDocument(command);
+  const second = rest === command ? script : readScript(rest);
+  if (!second || second.obstacle) return ask(risk, second?.obstacle ?? "the command does not parse");
 
-  const plain = readPlainScript(command);
-  if (!plain || !sameWords(plain, script.plain)) return ask(risk, "the command is not plain enough to judge");
+  const plain = readPlainScript(rest);
+  if (!plain || !sameWords(plain, second.plain)) return ask(risk, "the command is not plain enough to judge");
   if (plain.length > MAX_COMMANDS) return ask(risk, "the command has too many parts to judge");
   const concern = firstConcern(plain, options);
   return concern
@@ -88,6 +90,18 @@ export function classify(command: string, options: ClassifyOptions): Verdict {
 function ask(risk: Risk, reason: string): Verdict {
   return { decision: "ask", risk, reason };
 }
+
+/**
+ * `cat` of a here-document at the beginning, without the document: text that is printed as it stands. Only in the plainest spelling, in
+ * which no shell can read it as anything else; where the shell would look into the text, that must hold nothing to be found.
+ */
+function withoutHereDocument(command: string): string {
+  const [, quote, , after = "", body = "", rest = ""] = HERE_DOCUMENT.exec(command) ?? [];
+  return quote === undefined || (quote === "" && /[$`\\]/.test(body)) ? command : `cat${after}\n${rest}`;
+}
+
+const HERE_DOCUMENT =
+  /^cat <<(['"]?)([A-Za-z_][A-Za-z0-9_]*)\1([ \t]*(?:\|[ \tA-Za-z0-9_./=|-]*)?)\n((?:[\s\S]*?\n)??)\2(?:\n([\s\S]*))?$/;
 
 /** Characters that make the text shown to a person differ from the text the shell gets. */
 function hiddenCharacter(command: string): string | undefined {

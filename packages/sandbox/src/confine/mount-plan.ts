@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { SandboxError } from "../errors.js";
-import { entryAt, isEmpty, isInside, isReadable, realPath, textOf } from "./paths.js";
+import { entryAt, isEmpty, isInside, isReadable, readSmall, realPath } from "./paths.js";
 import { type Place, placesIn } from "./place.js";
 import { isPlaceholder } from "./placeholders.js";
 import { HOME_STARTUP_FILES } from "./secrets.js";
@@ -114,7 +114,8 @@ function protectedBelow(root: string, { protectedPaths, home }: MountRequest): P
 
 /** Git reads a second file of settings where the first one says so; elsewhere it is spared the mount. */
 function hasWorktreeSettings(root: string): boolean {
-  return /worktreeconfig/i.test(textOf(join(root, ".git/config")) ?? "");
+  const settings = join(root, ".git/config");
+  return entryAt(settings) !== undefined && /worktreeconfig/i.test(readSmall(settings) ?? "worktreeconfig");
 }
 
 /**
@@ -149,7 +150,7 @@ function walk(root: string, place: Place, view: View, add: Add, cover: Cover): v
 /** A placeholder, or what another process's would look like. */
 function couldStandIn(path: string, entry: Stats, text: string | undefined): boolean {
   if (isPlaceholder(path, entry) || isEmpty(path, entry)) return true;
-  return text !== undefined && entry.size === text.length && textOf(path) === text;
+  return text !== undefined && entry.size === text.length && readSmall(path) === text;
 }
 
 /** Nothing can be mounted on a link; the directory that holds it is made read-only instead, unless it is the workspace. */

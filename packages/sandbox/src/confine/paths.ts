@@ -65,10 +65,14 @@ export function isEmpty(path: string, entry: Stats, countsForNothing = (_name: s
   }
 }
 
-/** What an ordinary file holds, or undefined when there is none that this process may read. */
-export function textOf(path: string): string | undefined {
+/** A longer file of settings is somebody's trap. */
+const MAX_READ = 64 * 1024;
+
+/** The text of an ordinary file; undefined for one that cannot be read, or is made to trap its reader. */
+export function readSmall(path: string): string | undefined {
   try {
-    return entryAt(path)?.isFile() ? readFileSync(path, "utf8") : undefined;
+    const entry = entryAt(path);
+    return entry?.isFile() && entry.size <= MAX_READ ? readFileSync(path, "utf8") : undefined;
   } catch {
     return undefined;
   }
