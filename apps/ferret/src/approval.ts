@@ -69,24 +69,18 @@ export const approvalExtension: ProgramExtension = {
 };
 
 /** The preset of each session, within what its project allows. */
-export interface Approvals {
-  /** What counts for a session in `cwd` that has these options. */
-  within(options: Settings["options"] | undefined, cwd: string): ApprovalPreset;
-  of(session: Session): ApprovalPreset;
-  /** Takes effect at the next call, in a running turn too; throws `invalid_setting` for more than the project allows. */
-  switch(session: Session, preset: ApprovalPreset, origin?: string): Promise<Record<"old" | "new", ApprovalPreset>>;
-}
-
-export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "approval">): Approvals {
-  const within: Approvals["within"] = (options, cwd) => {
+export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "approval">) {
+  const within = (options: Settings["options"] | undefined, cwd: string) => {
     const preset = presetOf(options);
     return stricter(PRESET_NAMES, preset, limitIn(cwd) ?? preset);
   };
   const of = (session: Session) => within(session.settings.options, session.cwd);
   return {
+    /** What counts for a session in `cwd` that has these options. */
     within,
     of,
-    async switch(session, preset, origin) {
+    /** Takes effect at the next call, in a running turn too; throws `invalid_setting` for more than the project allows. */
+    async switch(session: Session, preset: ApprovalPreset, origin?: string) {
       const old = of(session);
       const limit = limitIn(session.cwd) ?? preset;
       if (stricter(PRESET_NAMES, preset, limit) !== preset) {

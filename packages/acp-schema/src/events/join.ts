@@ -11,15 +11,10 @@ const BLOCK_CHARS = 128 * 1024;
 
 type Delta = RecordOf<"text_delta" | "thought_delta">;
 
-export interface Join {
-  /** Takes the next entry of the log and returns what is complete with it. */
-  push(entry: SessionRecord | Lost): readonly (SessionRecord | Lost)[];
-  /** Returns what is left when the log has been read. */
-  end(): readonly SessionRecord[];
-}
-
 /** One per log. */
-export function createJoin(): Join {
+export type Join = ReturnType<typeof createJoin>;
+
+export function createJoin() {
   const upgrade = createUpgrade();
   /** The last delta of the block that is being joined. */
   let open: Delta | null = null;
@@ -46,8 +41,10 @@ export function createJoin(): Join {
   };
 
   return {
+    /** Returns what is left when the log has been read. */
     end,
-    push(logged) {
+    /** Takes the next entry of the log and returns what is complete with it. */
+    push(logged: SessionRecord | Lost) {
       // Lost records do not end a block: the deltas around them are one text.
       if (isLost(logged)) return [logged];
       const record = upgrade(logged);

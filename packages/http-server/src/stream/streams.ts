@@ -17,14 +17,6 @@ export interface StreamRequest {
   readonly life: AbortSignal | undefined;
 }
 
-export interface Streams {
-  /** Takes a place among the answers that last; the returned function gives it back. Throws 503 `too_many_streams`. */
-  enter(): () => void;
-  open(request: StreamRequest): void;
-  /** Ends every stream of a session at once. */
-  cut(id: string): void;
-}
-
 const NO_MEMORY = Buffer.alloc(0);
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
@@ -37,7 +29,9 @@ interface OpenStream {
   leave(): void;
 }
 
-export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams {
+export type Streams = ReturnType<typeof createStreams>;
+
+export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
   const open = new Map<string, Set<OpenStream>>();
   const watched = new WeakSet<OwnedSession>();
   let lasting = 0;
@@ -61,6 +55,7 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams 
   };
 
   return {
+    /** Takes a place among the answers that last; the returned function gives it back. Throws 503 `too_many_streams`. */
     enter() {
       if (lasting >= LIMITS.streams)
         throw new HttpError(
@@ -71,10 +66,11 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]): Streams 
       lasting++;
       return () => lasting--;
     },
-    cut(id) {
+    /** Ends every stream of a session at once. */
+    cut(id: string) {
       for (const stream of [...(open.get(id) ?? [])]) stream.cut();
     },
-    open({ id, family, from, sink, life }) {
+    open({ id, family, from, sink, life }: StreamRequest) {
       const session = sessions.find(id) ?? null;
       const stop = new AbortController();
       const cut = () => stop.abort();

@@ -2,20 +2,12 @@ import { startOf } from "@chimera/acp-schema/text";
 import { sessionPrefix } from "@chimera/event-store";
 import { fieldsOf, numberOr, textOf } from "./fields.js";
 
-/** What stands above a transcript in every format. */
-export interface Heading {
-  /** `Otter`, from the id's prefix. */
-  readonly program: string;
-  readonly id: string;
-  /** The session's title, else the first line of its prompt, else its id. */
-  readonly title: string;
-  readonly prompt: string;
-  readonly rows: readonly (readonly [label: string, value: string])[];
-}
-
 const LONGEST_TITLE = 120;
 
-export function headingOf(id: string, summary: unknown): Heading {
+export type Heading = ReturnType<typeof headingOf>;
+
+/** What stands above a transcript in every format. */
+export function headingOf(id: string, summary: unknown) {
   const fields = fieldsOf(summary);
   const prompt = textOf(fields["prompt"]);
   const prefix = /^[a-z0-9]+/i.exec(sessionPrefix(id))?.[0] ?? "";
@@ -30,8 +22,10 @@ export function headingOf(id: string, summary: unknown): Heading {
   ];
   if (textOf(fields["error"]) !== "") rows.push(["error", textOf(fields["error"])]);
   return {
+    /** `Otter`, from the id's prefix. */
     program: prefix.charAt(0).toUpperCase() + prefix.slice(1),
     id,
+    /** The session's title, else the first line of its prompt, else its id. */
     title: shorten(textOf(fields["title"]).trim() || prompt.trim().split("\n")[0] || id),
     prompt,
     rows,

@@ -9,22 +9,10 @@ export function isSessionDirectory(path: string): boolean {
   return entryAt(path)?.isDirectory() === true;
 }
 
-/** The directory of a session that is being made, under a name that no list shows. */
-export interface DraftDirectory {
-  /** Where it is now: its draft's name, then its own. */
-  readonly path: string;
-  /** The directories that got a new name in them. */
-  readonly changed: readonly string[];
-  /** Gives it its own name in one step: from then on there is a session. Throws `exists`. */
-  publish(): void;
-  /** Takes the place of a session. That one comes back when this fails, and after a crash by `restoreReplaced`. */
-  replace(): Promise<void>;
-  /** Removes it, unless it has its name already. */
-  discard(): void;
-}
-
 /** Throws `exists` when the name is taken, unless it is to be replaced. */
-export function draftSessionDirectory(directory: string, { replaces = false } = {}): DraftDirectory {
+export type DraftDirectory = ReturnType<typeof draftSessionDirectory>;
+
+export function draftSessionDirectory(directory: string, { replaces = false } = {}) {
   const id = basename(directory);
   const refuseTaken = (): void => {
     if (entryAt(directory) === undefined) return;
@@ -49,11 +37,15 @@ export function draftSessionDirectory(directory: string, { replaces = false } = 
     }
   };
   return {
+    /** Where it is now: its draft's name, then its own. */
     get path() {
       return path;
     },
+    /** The directories that got a new name in them. */
     changed,
+    /** Gives it its own name in one step: from then on there is a session. Throws `exists`. */
     publish,
+    /** Takes the place of a session. That one comes back when this fails, and after a crash by `restoreReplaced`. */
     async replace() {
       if (entryAt(directory) === undefined) return publish();
       const aside = unseenName(directory, "replaced");
@@ -66,6 +58,7 @@ export function draftSessionDirectory(directory: string, { replaces = false } = 
       }
       await rm(aside, { recursive: true, force: true });
     },
+    /** Removes it, unless it has its name already. */
     discard() {
       if (path !== directory) discard(path);
     },
