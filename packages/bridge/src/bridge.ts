@@ -77,6 +77,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   let state: BridgeState | null = null;
   let uiUrl: string | null = null;
   let problem: string | null = null;
+  let failures = 0;
   let registered = false;
   let attachedOnce = false;
 
@@ -91,7 +92,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     state = "connected";
     problem = null;
     attachedOnce = true;
-    backoff.reset();
+    failures = 0;
     log("bridge attached", { remote: address.shown, ui: uiUrl });
     return hold(attachment, signal);
   };
@@ -138,7 +139,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       if (code) return { code, message: error.message };
       state = "waiting";
       problem = error.message;
-      const delay = backoff.next();
+      const delay = backoff(failures++);
       log("bridge lost; trying again", { error: error.message, inMs: delay });
       await clock.sleep(delay, signal);
     }
@@ -180,21 +181,11 @@ const systemClock: Clock = {
   sleep: (ms, signal) => wait(ms, undefined, { signal }).catch(() => {}),
 };
 
-/** Throws a RangeError for times that are not finite numbers of at least 0: no wait at all would flood the remote. */
-function createBackoff(limits: BackoffLimits = {}) {
-  const firstMs = delayOf("firstMs", limits.firstMs ?? 5_000);
-  const maxMs = delayOf("maxMs", limits.maxMs ?? 60_000);
-  let delay = firstMs;
-  return {
-    next() {
-      const current = delay;
-      delay = Math.min(delay * 2, maxMs);
-      return current;
-    },
-    reset() {
-      delay = firstMs;
-    },
-  };
+/** The wait after so many failures in a row. Throws a RangeError for times that are not finite: no wait would flood the remote. */
+function createBackoff({ firstMs = 5_000, maxMs = 60_000 }: BackoffLimits = {}): (failures: number) => number {
+  const [first, most] = [delayOf("firstMs", firstMs), delayOf("maxMs", maxMs)];
+  // The first wait is as it was asked for, also where it is longer than the longest.
+  return (failures) => (failures === 0 ? first : Math.min(first * 2 ** Math.min(failures, 30), most));
 }
 
 /** A timer that is asked for more fires at once. */

@@ -9,11 +9,6 @@ const ANSWER_MS = 15_000;
 const GOODBYE_MS = 2_000;
 const MAX_REPLY_BYTES = 64 * 1024;
 
-interface Registration {
-  readonly uiUrl: string | null;
-  readonly wsUrl: URL;
-}
-
 export function createRemoteApi(deps: {
   readonly address: RemoteAddress;
   readonly token: string;

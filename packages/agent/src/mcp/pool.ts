@@ -176,7 +176,7 @@ async function waitForNew(links: readonly Link[], ms: number, signal: AbortSigna
 }
 
 async function gather(links: readonly Link[], session: SessionServers, request: McpRequest): Promise<McpOffer> {
-  const { adaptTool } = await import("./tool-adapter.js");
+  const { adaptTool, resourceTools } = await import("./tool-adapter.js");
   const ready = links.filter((link) => link.client !== null);
   await Promise.all(ready.map((link) => relist(link, request.signal)));
   for (const { server, client, connecting, failure } of links) {
@@ -193,7 +193,6 @@ async function gather(links: readonly Link[], session: SessionServers, request: 
   const tools = ready.flatMap(({ server, tools, client }) =>
     client ? tools.map((tool) => adaptTool(server.name, tool, client)) : [],
   );
-  const { resourceTools } = await import("./tool-adapter.js");
   const withResources = ready.flatMap(({ server, client }) =>
     client?.hasResources ? [{ name: server.name, client }] : [],
   );

@@ -1,52 +1,33 @@
 /** The answer to one prompt, folded from the records of its turn, and how `-p` writes it. */
+import type { TurnResult } from "@chimera/acp-schema/conversation";
 import type { SessionRecord } from "@chimera/acp-schema/events";
 import { asShown } from "@chimera/acp-schema/parts";
 import { UsageError } from "@chimera/host";
 
-export interface Outcome {
-  output: string;
-  steps: number;
-  cost: number;
-  success: boolean;
-  error: string | null;
-  cancelled: boolean;
+export interface Outcome extends TurnResult {
   /** The cost limit was reached and nobody allowed to go on. */
-  overBudget: boolean;
+  readonly overBudget: boolean;
 }
 
 export function createOutcomeFold() {
-  const outcome: Outcome = {
-    output: "",
-    steps: 0,
-    cost: 0,
-    success: false,
-    error: null,
-    cancelled: false,
-    overBudget: false,
-  };
+  let result: TurnResult = { output: "", steps: 0, cost: 0, success: false, error: null, cancelled: false };
+  let overBudget = false;
   const budgetCalls = new Set<string>();
   return {
-    outcome,
+    get outcome(): Outcome {
+      return { ...result, overBudget };
+    },
     /** True when this was the turn's last record. */
-    apply(record: SessionRecord) {
-      switch (record.type) {
-        case "tool_call":
-          if (record.metadata.tool === BUDGET_TOOL) budgetCalls.add(record.metadata.call_id);
-          return false;
-        case "tool_result":
-          if (budgetCalls.has(record.metadata.call_id) && !record.metadata.success) outcome.overBudget = true;
-          return false;
-        case "agent_result": {
-          const { output, steps, cost, success, error } = record.metadata;
-          Object.assign(outcome, { output, steps, cost, success, error });
-          return true;
-        }
-        case "cancelled":
-          Object.assign(outcome, { output: record.metadata.output, cancelled: true, error: "cancelled" });
-          return true;
-        default:
-          return false;
+    apply({ type, metadata }: SessionRecord) {
+      if (type === "tool_call" && metadata.tool === BUDGET_TOOL) budgetCalls.add(metadata.call_id);
+      if (type === "tool_result" && budgetCalls.has(metadata.call_id)) overBudget ||= !metadata.success;
+      if (type === "agent_result") {
+        const { output, steps, cost, success, error } = metadata;
+        result = { output, steps, cost, success, error, cancelled: false };
+      } else if (type === "cancelled") {
+        result = { ...result, output: metadata.output, cancelled: true, error: "cancelled" };
       }
+      return type === "agent_result" || type === "cancelled";
     },
   };
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, open, realpath, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ReportError } from "../errors.js";
-import { parseFormat, renderTranscript, type TranscriptFormat } from "../transcript/render.js";
+import { oneOf, parseFormat, renderTranscript, type TranscriptFormat } from "../transcript/render.js";
 import type { TranscriptSource } from "../transcript/source.js";
 import type { ResolveName } from "./public-address.js";
 
@@ -34,10 +34,7 @@ export type Shared =
 
 /** A sink from a body or a flag. @defaultValue file. Throws ReportError `invalid_sink`. */
 export function parseSink(text: unknown): ShareSink {
-  if (text === undefined || text === null || text === "") return "file";
-  const sink = SHARE_SINKS.find((name) => name === String(text).trim().toLowerCase());
-  if (sink !== undefined) return sink;
-  throw new ReportError("invalid_sink", `sink must be one of ${SHARE_SINKS.join(", ")}`);
+  return oneOf(SHARE_SINKS, text, "sink");
 }
 
 /** Renders the session for a file, an HTTP collector or the caller. Throws ReportError. */

@@ -27,10 +27,15 @@ export interface RenderOptions {
 
 /** A format from a query or a flag. @defaultValue html. Throws ReportError `invalid_format`. */
 export function parseFormat(text: unknown): TranscriptFormat {
-  if (text === undefined || text === null || text === "") return "html";
-  const format = TRANSCRIPT_FORMATS.find((name) => name === String(text).trim().toLowerCase());
-  if (format !== undefined) return format;
-  throw new ReportError("invalid_format", `format must be one of ${TRANSCRIPT_FORMATS.join(", ")}`);
+  return oneOf(TRANSCRIPT_FORMATS, text, "format");
+}
+
+/** The word that was meant, in any case, the first where there is none. Throws ReportError `invalid_<what>`. */
+export function oneOf<T extends string>(words: readonly [T, ...T[]], text: unknown, what: "format" | "sink"): T {
+  if (text === undefined || text === null || text === "") return words[0];
+  const found = words.find((word) => word === String(text).trim().toLowerCase());
+  if (found !== undefined) return found;
+  throw new ReportError(`invalid_${what}`, `${what} must be one of ${words.join(", ")}`);
 }
 
 /** The Content-Type of a format. */
