@@ -1,6 +1,6 @@
 import { type Dirent, opendirSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { isInside, realPath, textOf } from "../confine/paths.js";
+import { isInside, readSmall, realPath } from "../confine/paths.js";
 import { isSecret, isSecretName } from "../secrets.js";
 import { globMatches, loosened } from "./glob.js";
 import type { PlainWord } from "./plain-script.js";
@@ -71,7 +71,8 @@ export function concernBelow(
       const name = found.slice(found.startsWith(prefix) ? prefix.length : 0);
       // Of a repository's own files only the settings hold what a person would not show.
       const isRepository = entry.name === ".git" && isRead("config", false);
-      if (isRepository && AUTHORIZED.test(textOf(`${found}/config`) ?? "")) return `${name}/config holds credentials`;
+      if (isRepository && AUTHORIZED.test(readSmall(`${found}/config`) ?? ""))
+        return `${name}/config holds credentials`;
       if (isDirectory && entry.name !== ".git") pending.push(found);
       if (!isDirectory && isSecret(found, name)) return `${name} may hold credentials`;
     }
