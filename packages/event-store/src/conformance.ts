@@ -14,7 +14,11 @@ export type {
 export { createExampleBackend, createExampleTable, type ExampleTable } from "./conformance/example-store.js";
 
 /** Every case, for runners that want to list them. */
-export const conformanceCases: readonly ConformanceCase[] = [...appendCases, ...replayCases, ...lifeCycleCases];
+export const conformanceCases: readonly ConformanceCase[] = Object.entries({
+  ...appendCases,
+  ...replayCases,
+  ...lifeCycleCases,
+}).map(([name, run]) => ({ name, run }));
 
 /** The two functions every test runner has. */
 export interface TestRunner {

@@ -25,6 +25,9 @@ export interface ConformanceCase {
   readonly run: (subject: ConformanceSubject) => Promise<void>;
 }
 
+/** Cases by name. */
+export type Cases = Readonly<Record<string, ConformanceCase["run"]>>;
+
 /** A fresh, empty store, and a second handle on the same data where the backend offers that. */
 export interface ConformanceSubject {
   readonly store: SuiteStore;

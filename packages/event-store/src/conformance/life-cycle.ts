@@ -1,207 +1,174 @@
 import assert from "node:assert/strict";
-import { type ConformanceCase, collect, delta, idAt, readAll, refuses, upTo, within } from "./bench.js";
+import { type Cases, collect, delta, idAt, readAll, refuses, upTo, within } from "./bench.js";
 
 const ID = idAt(1);
 
-export const lifeCycleCases: readonly ConformanceCase[] = [
-  {
-    name: "a second writer is refused while the first is open, and may write after it",
-    async run({ store }) {
-      const first = await store.create(ID, {});
-      await refuses("claimed", () => store.open(ID));
-      first.append([delta("a")]);
-      await first.close();
-      const second = await store.open(ID);
-      assert.equal(second.lastSeq, 1);
-      await refuses("closed", () => first.append([delta("stale")]));
-      second.append([delta("b")]);
-      await second.durable();
-      assert.deepEqual(
-        (await readAll(store, ID)).map((entry) => entry.event.metadata?.["text"]),
-        ["a", "b"],
-      );
-      await first.close();
-    },
+export const lifeCycleCases: Cases = {
+  async "a second writer is refused while the first is open, and may write after it"({ store }) {
+    const first = await store.create(ID, {});
+    await refuses("claimed", () => store.open(ID));
+    first.append([delta("a")]);
+    await first.close();
+    const second = await store.open(ID);
+    assert.equal(second.lastSeq, 1);
+    await refuses("closed", () => first.append([delta("stale")]));
+    second.append([delta("b")]);
+    await second.durable();
+    assert.deepEqual(
+      (await readAll(store, ID)).map((entry) => entry.event.metadata?.["text"]),
+      ["a", "b"],
+    );
+    await first.close();
   },
-  {
-    name: "another handle cannot open what is open, and can at once after the release",
-    async run({ store, second }) {
-      if (second === undefined) return;
-      const writer = await store.create(ID, {});
-      writer.append([delta("a")]);
-      await refuses("claimed", () => second.open(ID));
-      await writer.close();
-      const other = await second.open(ID);
-      other.append([delta("b")]);
-      await other.durable();
-      await refuses("claimed", () => store.open(ID));
-      assert.equal((await readAll(store, ID)).length, 2);
-    },
+  async "another handle cannot open what is open, and can at once after the release"({ store, second }) {
+    if (second === undefined) return;
+    const writer = await store.create(ID, {});
+    writer.append([delta("a")]);
+    await refuses("claimed", () => second.open(ID));
+    await writer.close();
+    const other = await second.open(ID);
+    other.append([delta("b")]);
+    await other.durable();
+    await refuses("claimed", () => store.open(ID));
+    assert.equal((await readAll(store, ID)).length, 2);
   },
-  {
-    name: "another handle follows live, across a change of writer",
-    async run({ store, second }) {
-      if (second === undefined) return;
-      const writer = await store.create(ID, {});
-      writer.append([delta("a")]);
-      await writer.written();
-      const follower = collect(second, ID, 0);
-      await follower.until(1);
-      writer.append([delta("b"), delta("c")]);
-      await follower.until(3);
-      await writer.close();
-      const other = await second.open(ID);
-      other.append([delta("d")]);
-      await follower.until(4);
-      assert.deepEqual(follower.seqs, upTo(4));
-      follower.subscription.close();
-    },
+  async "another handle follows live, across a change of writer"({ store, second }) {
+    if (second === undefined) return;
+    const writer = await store.create(ID, {});
+    writer.append([delta("a")]);
+    await writer.written();
+    const follower = collect(second, ID, 0);
+    await follower.until(1);
+    writer.append([delta("b"), delta("c")]);
+    await follower.until(3);
+    await writer.close();
+    const other = await second.open(ID);
+    other.append([delta("d")]);
+    await follower.until(4);
+    assert.deepEqual(follower.seqs, upTo(4));
+    follower.subscription.close();
   },
-  {
-    name: "sessions can be created, found, listed and deleted",
-    async run({ store }) {
-      assert.equal(await store.has(ID), false);
-      assert.equal(await store.readSummary(ID), null);
-      await store.create(ID, { title: "one" });
-      assert.equal(await store.has(ID), true);
-      assert.deepEqual(await store.readSummary(ID), { title: "one" });
-      await Promise.all([store.writeSummary(ID, { title: "two" }), store.writeSummary(ID, { title: "three" })]);
-      assert.deepEqual(await store.readSummary(ID), { title: "three" });
-      await refuses("not_found", () => store.writeSummary(idAt(9), {}));
-      const { sessions } = await store.list();
-      assert.deepEqual(
-        sessions.map(({ id, summary }) => ({ id, summary })),
-        [{ id: ID, summary: { title: "three" } }],
-      );
-      await store.delete(ID);
-      await store.delete(ID);
-      assert.equal(await store.has(ID), false);
-      assert.deepEqual((await store.list()).sessions, []);
-      await store.create(ID, {});
-    },
+  async "sessions can be created, found, listed and deleted"({ store }) {
+    assert.equal(await store.has(ID), false);
+    assert.equal(await store.readSummary(ID), null);
+    await store.create(ID, { title: "one" });
+    assert.equal(await store.has(ID), true);
+    assert.deepEqual(await store.readSummary(ID), { title: "one" });
+    await Promise.all([store.writeSummary(ID, { title: "two" }), store.writeSummary(ID, { title: "three" })]);
+    assert.deepEqual(await store.readSummary(ID), { title: "three" });
+    await refuses("not_found", () => store.writeSummary(idAt(9), {}));
+    const { sessions } = await store.list();
+    assert.deepEqual(
+      sessions.map(({ id, summary }) => ({ id, summary })),
+      [{ id: ID, summary: { title: "three" } }],
+    );
+    await store.delete(ID);
+    await store.delete(ID);
+    assert.equal(await store.has(ID), false);
+    assert.deepEqual((await store.list()).sessions, []);
+    await store.create(ID, {});
   },
-  {
-    name: "lists filter by prefix and time, newest first, in pages that do not repeat",
-    async run({ store }) {
-      for (const n of [3, 1, 5, 2, 4]) await store.create(idAt(n), {});
-      await store.create(idAt(6, "other"), {});
-      const all = await store.list({ prefixes: ["suite"] });
-      const ids = all.sessions.map((session) => session.id);
-      assert.deepEqual(
-        ids,
-        [5, 4, 3, 2, 1].map((n) => idAt(n)),
-      );
-      const paged: string[] = [];
-      let after: string | undefined;
-      for (let page = 0; page < 10; page++) {
-        const { sessions, next } = await store.list({ prefixes: ["suite"], limit: 2, ...(after ? { after } : {}) });
-        assert.ok(sessions.length <= 2);
-        paged.push(...sessions.map((session) => session.id));
-        if (next === null) break;
-        after = next;
-      }
-      assert.deepEqual(paged, ids);
-      const since = await store.list({ since: Date.UTC(2026, 3, 25, 12, 3, 5) });
-      assert.deepEqual(
-        since.sessions.map((session) => session.id),
-        [idAt(6, "other"), idAt(5)],
-      );
-      await refuses("invalid_id", () => store.list({ after: "%%%" }));
-    },
+  async "lists filter by prefix and time, newest first, in pages that do not repeat"({ store }) {
+    for (const n of [3, 1, 5, 2, 4]) await store.create(idAt(n), {});
+    await store.create(idAt(6, "other"), {});
+    const all = await store.list({ prefixes: ["suite"] });
+    const ids = all.sessions.map((session) => session.id);
+    assert.deepEqual(
+      ids,
+      [5, 4, 3, 2, 1].map((n) => idAt(n)),
+    );
+    const paged: string[] = [];
+    let after: string | undefined;
+    for (let page = 0; page < 10; page++) {
+      const { sessions, next } = await store.list({ prefixes: ["suite"], limit: 2, ...(after ? { after } : {}) });
+      assert.ok(sessions.length <= 2);
+      paged.push(...sessions.map((session) => session.id));
+      if (next === null) break;
+      after = next;
+    }
+    assert.deepEqual(paged, ids);
+    const since = await store.list({ since: Date.UTC(2026, 3, 25, 12, 3, 5) });
+    assert.deepEqual(
+      since.sessions.map((session) => session.id),
+      [idAt(6, "other"), idAt(5)],
+    );
+    await refuses("invalid_id", () => store.list({ after: "%%%" }));
   },
-  {
-    name: "lists filter by fields of the summary before they cut a page, and believe what their caller knows",
-    async run({ store }) {
-      for (const n of upTo(6)) await store.create(idAt(n), { cwd: n % 2 ? "/odd" : "/even", turns: n > 2 ? 1 : 0 });
-      const idsOf = async (options: Parameters<typeof store.list>[0]): Promise<string[]> =>
-        (await store.list(options)).sessions.map((session) => session.id);
-      assert.deepEqual(await idsOf({ cwd: "/odd", prompted: true, limit: 2 }), [idAt(5), idAt(3)]);
-      assert.deepEqual(await idsOf({ prompted: false }), [idAt(2), idAt(1)]);
-      const { next } = await store.list({ cwd: "/even", limit: 2 });
-      assert.deepEqual(await idsOf({ cwd: "/even", limit: 2, after: next! }), [idAt(2)]);
-      const known = new Map([[idAt(1), { id: idAt(1), summary: { cwd: "/moved", turns: 1 }, touched: 0 }]]);
-      assert.deepEqual(await idsOf({ cwd: "/moved", known }), [idAt(1)]);
-    },
+  async "lists filter by fields of the summary before they cut a page, and believe what their caller knows"({ store }) {
+    for (const n of upTo(6)) await store.create(idAt(n), { cwd: n % 2 ? "/odd" : "/even", turns: n > 2 ? 1 : 0 });
+    const idsOf = async (options: Parameters<typeof store.list>[0]): Promise<string[]> =>
+      (await store.list(options)).sessions.map((session) => session.id);
+    assert.deepEqual(await idsOf({ cwd: "/odd", prompted: true, limit: 2 }), [idAt(5), idAt(3)]);
+    assert.deepEqual(await idsOf({ prompted: false }), [idAt(2), idAt(1)]);
+    const { next } = await store.list({ cwd: "/even", limit: 2 });
+    assert.deepEqual(await idsOf({ cwd: "/even", limit: 2, after: next! }), [idAt(2)]);
+    const known = new Map([[idAt(1), { id: idAt(1), summary: { cwd: "/moved", turns: 1 }, touched: 0 }]]);
+    assert.deepEqual(await idsOf({ cwd: "/moved", known }), [idAt(1)]);
   },
-  {
-    name: "an import is a session with the times of its events, and replaces another only when it succeeds",
-    async run({ store }) {
-      const events = upTo(3).map((n) => ({ event: delta(String(n)), at: n * 1000 }));
-      await store.importLog(ID, { summary: { title: "first" }, events });
-      await refuses("exists", () => store.importLog(ID, { summary: {}, events }));
-      const broken = [...events, { event: { type: 1 as unknown as string }, at: null }];
-      await refuses("invalid_event", () => store.importLog(ID, { summary: {}, events: broken, replace: true }));
-      assert.deepEqual(
-        (await readAll(store, ID)).map((entry) => [entry.seq, entry.event.ts]),
-        upTo(3).map((n) => [n, `1970-01-01T00:00:0${n}.000Z`]),
-      );
-      assert.deepEqual(await store.readSummary(ID), { title: "first" });
-      const writer = await store.open(ID);
-      await refuses("claimed", () => store.importLog(ID, { summary: {}, events, replace: true }));
-      await writer.close();
-      await store.importLog(ID, { summary: {}, events: events.slice(0, 1), replace: true });
-      assert.equal((await readAll(store, ID)).length, 1);
-    },
+  async "an import is a session with the times of its events, and replaces another only when it succeeds"({ store }) {
+    const events = upTo(3).map((n) => ({ event: delta(String(n)), at: n * 1000 }));
+    await store.importLog(ID, { summary: { title: "first" }, events });
+    await refuses("exists", () => store.importLog(ID, { summary: {}, events }));
+    const broken = [...events, { event: { type: 1 as unknown as string }, at: null }];
+    await refuses("invalid_event", () => store.importLog(ID, { summary: {}, events: broken, replace: true }));
+    assert.deepEqual(
+      (await readAll(store, ID)).map((entry) => [entry.seq, entry.event.ts]),
+      upTo(3).map((n) => [n, `1970-01-01T00:00:0${n}.000Z`]),
+    );
+    assert.deepEqual(await store.readSummary(ID), { title: "first" });
+    const writer = await store.open(ID);
+    await refuses("claimed", () => store.importLog(ID, { summary: {}, events, replace: true }));
+    await writer.close();
+    await store.importLog(ID, { summary: {}, events: events.slice(0, 1), replace: true });
+    assert.equal((await readAll(store, ID)).length, 1);
   },
-  {
-    name: "the order by last write follows summaries and appends",
-    async run({ store }) {
-      for (const n of [1, 2, 3]) await store.create(idAt(n), {});
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      await store.writeSummary(idAt(1), { title: "touched" });
-      const { sessions } = await store.list({ order: "touched", limit: 1 });
-      assert.equal(sessions[0]?.id, idAt(1));
-    },
+  async "the order by last write follows summaries and appends"({ store }) {
+    for (const n of [1, 2, 3]) await store.create(idAt(n), {});
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await store.writeSummary(idAt(1), { title: "touched" });
+    const { sessions } = await store.list({ order: "touched", limit: 1 });
+    assert.equal(sessions[0]?.id, idAt(1));
   },
-  {
-    name: "deleting ends subscribers and the writer",
-    async run({ store, second }) {
-      const writer = await store.create(ID, {});
-      writer.append([delta("a")]);
-      await writer.written();
-      const here = collect(store, ID, 0);
-      const there = second === undefined ? null : collect(second, ID, 0);
-      await here.until(1);
-      await there?.until(1);
-      await store.delete(ID);
-      await within("the end", here.subscription.ended);
-      if (there !== null) await within("the end in the other handle", there.subscription.ended);
-      await refuses("closed", () => writer.append([delta("b")]));
-    },
+  async "deleting ends subscribers and the writer"({ store, second }) {
+    const writer = await store.create(ID, {});
+    writer.append([delta("a")]);
+    await writer.written();
+    const here = collect(store, ID, 0);
+    const there = second === undefined ? null : collect(second, ID, 0);
+    await here.until(1);
+    await there?.until(1);
+    await store.delete(ID);
+    await within("the end", here.subscription.ended);
+    if (there !== null) await within("the end in the other handle", there.subscription.ended);
+    await refuses("closed", () => writer.append([delta("b")]));
   },
-  {
-    name: "a copy keeps records as they are and goes its own way",
-    async run({ store }) {
-      const writer = await store.create(ID, {});
-      writer.append(upTo(5).map((n) => delta(String(n))));
-      await writer.written();
-      const copy = await store.copy(ID, idAt(2), { upTo: 3, summary: { title: "copy" } });
-      assert.equal(copy.lastSeq, 3);
-      copy.append([{ type: "forked" }]);
-      await copy.durable();
-      const original = await readAll(store, ID);
-      const copied = await readAll(store, idAt(2));
-      assert.deepEqual(
-        copied.slice(0, 3).map((entry) => entry.line),
-        original.slice(0, 3).map((entry) => entry.line),
-      );
-      assert.deepEqual([copied.length, copied[3]?.type, original.length], [4, "forked", 5]);
-      assert.deepEqual(await store.readSummary(idAt(2)), { title: "copy" });
-      await refuses("exists", () => store.copy(ID, idAt(2), { upTo: 1, summary: {} }));
-      await refuses("not_found", () => store.copy(idAt(9), idAt(8), { upTo: 1, summary: {} }));
-    },
+  async "a copy keeps records as they are and goes its own way"({ store }) {
+    const writer = await store.create(ID, {});
+    writer.append(upTo(5).map((n) => delta(String(n))));
+    await writer.written();
+    const copy = await store.copy(ID, idAt(2), { upTo: 3, summary: { title: "copy" } });
+    assert.equal(copy.lastSeq, 3);
+    copy.append([{ type: "forked" }]);
+    await copy.durable();
+    const original = await readAll(store, ID);
+    const copied = await readAll(store, idAt(2));
+    assert.deepEqual(
+      copied.slice(0, 3).map((entry) => entry.line),
+      original.slice(0, 3).map((entry) => entry.line),
+    );
+    assert.deepEqual([copied.length, copied[3]?.type, original.length], [4, "forked", 5]);
+    assert.deepEqual(await store.readSummary(idAt(2)), { title: "copy" });
+    await refuses("exists", () => store.copy(ID, idAt(2), { upTo: 1, summary: {} }));
+    await refuses("not_found", () => store.copy(idAt(9), idAt(8), { upTo: 1, summary: {} }));
   },
-  {
-    name: "closing the store ends everything and keeps what was appended",
-    async run({ store, second }) {
-      const writer = await store.create(ID, {});
-      const reader = collect(store, ID, 0);
-      writer.append([delta("a")]);
-      await store.close();
-      await within("the end", reader.subscription.ended);
-      await refuses("closed", () => writer.append([delta("b")]));
-      await refuses("closed", () => store.open(ID));
-      if (second !== undefined) assert.equal((await readAll(second, ID)).length, 1);
-    },
+  async "closing the store ends everything and keeps what was appended"({ store, second }) {
+    const writer = await store.create(ID, {});
+    const reader = collect(store, ID, 0);
+    writer.append([delta("a")]);
+    await store.close();
+    await within("the end", reader.subscription.ended);
+    await refuses("closed", () => writer.append([delta("b")]));
+    await refuses("closed", () => store.open(ID));
+    if (second !== undefined) assert.equal((await readAll(second, ID)).length, 1);
   },
-];
+};
