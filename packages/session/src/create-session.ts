@@ -5,13 +5,13 @@ import { isStoreError } from "@chimera/event-store";
 import type { Direction } from "@chimera/snapshot-store";
 import { namedError, SessionError } from "./errors.js";
 import type { Journal } from "./journal.js";
-import { NEVER_RAN } from "./last-record.js";
 import { limits } from "./limits.js";
 import { acceptPrompt, type PromptDeps } from "./prompt.js";
 import type { RewindOptions } from "./rewind.js";
 import type { OwnedSession, ReadableSession, Session } from "./session.js";
 import { createParts, type Parts, type SessionBirth, type SessionDeps } from "./session-parts.js";
 import { changeEvent } from "./settings.js";
+import { NEVER_RAN } from "./turn-run.js";
 import type { WorkQueue } from "./work-queue.js";
 import { composeWorkspace } from "./workspace.js";
 

@@ -10,8 +10,8 @@ export type {
   TurnSettings,
   Workspace,
 } from "@chimera/acp-schema/agent";
-export { createSessions } from "./create-sessions.js";
 export { isSessionError, namedError, SessionError, type SessionErrorCode } from "./errors.js";
+export { createSessions } from "./lifecycle.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { foldLog, type SessionLogs } from "./logs.js";
 export { recoverRestores } from "./recover.js";

@@ -1,16 +1,17 @@
 /**
- * A session's own end of the log. The conversation is always the fold of what the log took: when a write fails, nothing more is
- * written until the log was read again, and what the failure left unfinished is ended by the first write that succeeds.
+ * A session's own end of the log. Text that arrives in one tick becomes one record, and the conversation is always the fold of what the
+ * log took: when a write fails, nothing more is written until the log was read again, and what the failure left unfinished is ended by
+ * the first write that succeeds.
  */
 import type { Conversation } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
+import { type Entry, type EventStore, isStoreError, type LogWriter } from "@chimera/event-store";
 import type { Attachments } from "./attachments.js";
 import { namedError } from "./errors.js";
-import { interruptedTurn } from "./last-record.js";
+import { limits } from "./limits.js";
 import { foldLog } from "./logs.js";
-import { createRecorder, type Place, type Recorder } from "./recorder.js";
+import { interruptedTurn } from "./turn-run.js";
 import type { WorkQueue } from "./work-queue.js";
 
 export interface Journal {
@@ -119,6 +120,22 @@ export function createJournal(deps: JournalDeps): Journal {
   };
 }
 
+export interface Recorder {
+  /** Appends, keeping the order of calls; text may wait for the end of the tick. */
+  add(event: AgentEvent, place: Place): void;
+  /** Appends at once, after whatever text waits, and returns the record. */
+  write(event: AgentEvent, place: Place): Entry<SessionEvent>;
+  /** Appends several in one write: all of them reach the log, or none. */
+  writeAll(events: readonly AgentEvent[], place: Place): void;
+  /** Forgets text that waits and what calls have streamed: the log did not take what came before. */
+  reset(): void;
+}
+
+export interface Place {
+  readonly turn: number | null;
+  readonly origin?: string | undefined;
+}
+
 // --- internal ---
 
 /** Each turn ends in one write; those in `busy` run or wait. */
@@ -145,4 +162,148 @@ function isFault(error: unknown): boolean {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+type DeltaBody = Extract<SessionEvent, { type: "text_delta" | "thought_delta" }>;
+
+/** Text deltas that wait for the end of their tick. */
+function createDeltas(append: (bodies: readonly SessionEvent[]) => unknown, coalesce: boolean) {
+  let waiting: DeltaBody[] = [];
+  let scheduled = false;
+  const flush = (): void => {
+    if (waiting.length === 0) return;
+    const bodies = waiting;
+    waiting = [];
+    append(bodies);
+  };
+  const gather = (type: DeltaBody["type"], text: string, place: Place): void => {
+    const last = waiting.at(-1);
+    if (coalesce && last?.type === type && last.metadata.text.length + text.length <= limits.deltaChars) {
+      last.metadata.text += text;
+      return;
+    }
+    if (waiting.length >= limits.deltasPerWrite) flush();
+    waiting.push(bodyOf({ type, metadata: { text } }, place) as DeltaBody);
+  };
+  const flushAtEndOfTick = (): void => {
+    scheduled = false;
+    try {
+      flush();
+    } catch {
+      // Reported already; the turn's next record meets the same error.
+    }
+  };
+  return {
+    flush,
+    reset() {
+      waiting = [];
+    },
+    add({ type, metadata }: Extract<AgentEvent, { type: "text_delta" | "thought_delta" }>, place: Place): void {
+      for (const text of pieces(metadata.text)) gather(type, text, place);
+      if (scheduled) return;
+      scheduled = true;
+      // After everything that the agent makes of one piece of the network, and before the loop turns.
+      process.nextTick(flushAtEndOfTick);
+    },
+  };
+}
+
+/** How much each running call has streamed: what is over its bound only counts. */
+function createProgress() {
+  const streamed = new Map<string, { bytes: number; dropped: number }>();
+  return {
+    isOver(callId: string, chunk: string): boolean {
+      const seen = streamed.get(callId) ?? { bytes: 0, dropped: 0 };
+      streamed.set(callId, seen);
+      const size = Buffer.byteLength(chunk);
+      const isOver = seen.bytes + size > limits.progressBytes;
+      seen[isOver ? "dropped" : "bytes"] += size;
+      return isOver;
+    },
+    /** The call has its result; returns how many bytes were not logged. */
+    end(callId: string): number {
+      const dropped = streamed.get(callId)?.dropped ?? 0;
+      streamed.delete(callId);
+      return dropped;
+    },
+    reset: () => streamed.clear(),
+  };
+}
+
+function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Place): SessionEvent {
+  const body = { type, turn, metadata } as SessionEvent;
+  if (origin !== undefined) body.origin = origin;
+  return body;
+}
+
+/** The text itself, or one too long for a record cut between characters. */
+function pieces(text: string): readonly string[] {
+  if (text.length <= limits.recordChars) return [text];
+  const cut: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(start + limits.recordChars, text.length);
+    const code = text.charCodeAt(end - 1);
+    if (end < text.length && code >= 0xd800 && code <= 0xdbff) end--;
+    cut.push(text.slice(start, end));
+    start = end;
+  }
+  return cut;
+}
+
+function createRecorder(deps: {
+  readonly writer: LogWriter<SessionEvent>;
+  /** Called with what the log took, in order. */
+  readonly onRecords: (records: readonly SessionEvent[]) => void;
+  /** Throws while nothing may be written. */
+  readonly guard: () => void;
+  /** Called when the log did not take a record, before the error is thrown. */
+  readonly onFault: (error: unknown) => void;
+  /** Joins the gathered deltas into as few records as they fit in. */
+  readonly coalesce: boolean;
+}): Recorder {
+  const append = (bodies: readonly SessionEvent[]): readonly Entry<SessionEvent>[] => {
+    deps.guard();
+    let entries: readonly Entry<SessionEvent>[];
+    try {
+      entries = deps.writer.append(bodies);
+    } catch (error) {
+      deps.onFault(error);
+      throw error;
+    }
+    // Not `entry.event`: it would be put together for every delta, and the fold does not read the number.
+    deps.onRecords(bodies);
+    return entries;
+  };
+  const deltas = createDeltas(append, deps.coalesce);
+  const progress = createProgress();
+
+  const write = (event: AgentEvent, place: Place): Entry<SessionEvent> => {
+    deltas.flush();
+    const dropped = event.type === "tool_result" ? progress.end(event.metadata.call_id) : 0;
+    const own = bodyOf(event, place);
+    if (event.type !== "tool_result" || dropped === 0) return append([own])[0]!;
+    const chunk = `\n[${dropped} more bytes not logged]\n`;
+    const left = {
+      type: "tool_progress",
+      metadata: { call_id: event.metadata.call_id, stream: "stdout", chunk },
+    } as const;
+    return append([bodyOf(left, place), own])[1]!;
+  };
+
+  return {
+    write,
+    writeAll(events, place) {
+      deltas.flush();
+      append(events.map((event) => bodyOf(event, place)));
+    },
+    reset() {
+      deltas.reset();
+      progress.reset();
+    },
+    add(event, place) {
+      if (event.type === "tool_progress" && progress.isOver(event.metadata.call_id, event.metadata.chunk)) return;
+      if (event.type === "text_delta" || event.type === "thought_delta") deltas.add(event, place);
+      else write(event, place);
+    },
+  };
 }

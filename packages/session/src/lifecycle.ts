@@ -1,14 +1,14 @@
-import type { Conversation } from "@chimera/acp-schema/conversation";
+/** Sessions from their making to their end: created, loaded, forked, closed, deleted. */
+import { type Conversation, foldConversation } from "@chimera/acp-schema/conversation";
 import { endsTurn, isLost, type Lost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
 import { readSummary, type Summary } from "@chimera/acp-schema/summary";
-import type { EventStore, LogWriter } from "@chimera/event-store";
-import { createMemoryStore, makeSessionId, sessionTime } from "@chimera/event-store";
+import { createMemoryStore, type EventStore, type LogWriter, makeSessionId, sessionTime } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import { createSession } from "./create-session.js";
 import { namedError, SessionError } from "./errors.js";
 import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
 import { createLoaded, type Loaded } from "./loaded.js";
-import { foldLog } from "./logs.js";
+import { createCollected, createLogs, foldLog } from "./logs.js";
 import { isRecorded, settleFiles } from "./recover.js";
 import type { OwnedSession } from "./session.js";
 import type { SessionBirth } from "./session-parts.js";
@@ -19,6 +19,7 @@ import {
   madeWith,
   narrower,
   ownSettings,
+  requireModelName,
   type Settings,
   settingsOf,
   stricterBounds,
@@ -26,10 +27,154 @@ import {
 import { summarize } from "./summary.js";
 import { plainFiles } from "./workspace.js";
 
+/** Throws `invalid_setting` for a time that is not a finite number of seconds of at least 0. */
+export function createSessions(deps: SessionsDeps): Sessions {
+  const house = createHouse(deps);
+  const { loaded, store } = house;
+  const sessions: Sessions = {
+    prefix: deps.prefix,
+    defaults: house.defaults,
+    store,
+    logs: createLogs(store, house.ephemeral, loaded),
+    find: loaded.find,
+    attach: loaded.attach,
+    onLoad: loaded.onLoad,
+    evictIdle: loaded.evictIdle,
+    shutdown: loaded.shutdown,
+    live: () => loaded.all().sort((a, b) => b.touchedAt - a.touchedAt),
+    async create(options) {
+      loaded.evictIdle();
+      const asked = (await deps.admit?.(options)) ?? options;
+      if (asked.settings?.model !== undefined) requireModelName(asked.settings.model);
+      const settings = madeWith(house.start(asked.cwd), asked.settings ?? {});
+      return born(house, { ...asked, settings }, foldConversation(), (target, id, summary) =>
+        target.create(id, summary),
+      );
+    },
+    async load(id) {
+      loaded.evictIdle();
+      const present = loaded.find(id);
+      present?.touch();
+      return present ?? loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id));
+    },
+    async loadVisible(id) {
+      const collected = createCollected();
+      const session =
+        loaded.find(id) ?? (await loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id, collected.take)));
+      session.touch();
+      return { session, head: session.lastSeq, visible: collected.visible(sessions.logs, session) };
+    },
+    async list(options) {
+      loaded.evictIdle();
+      const asked = { prefixes: [deps.prefix], order: "touched", prompted: true, closed: false, ...options } as const;
+      return store.list({ ...asked, known: sessions.known() });
+    },
+    known() {
+      const stored = loaded.all().filter(({ persistent }) => persistent);
+      return new Map(stored.map((one) => [one.id, { id: one.id, summary: one.summary(), touched: one.touchedAt }]));
+    },
+    fork: (id, { turn } = {}) => loaded.inLane(id, () => fork(house, id, turn)),
+    close: (id) => loaded.inLane(id, () => close(house, id)),
+    tearDown: (id) => loaded.inLane(id, () => tearDown(house, id)),
+    delete: (id) => loaded.inLane(id, () => remove(house, id)),
+  };
+  house.sessions = sessions;
+  return sessions;
+}
+
+// --- internal ---
+
 type Store = EventStore<SessionEvent, Summary>;
 
+/** Loads a stored session; `take` gets each entry of its log. */
+async function bring(house: House, id: string, take?: (entry: SessionRecord | Lost) => void): Promise<OwnedSession> {
+  const { store, deps } = house;
+  const naming = (error: unknown): never => {
+    throw namedError(error, id);
+  };
+  const stored = await store.readSummary(id).catch(naming);
+  if (!stored || stored.closed) throw notFound(id);
+  const summary = readSummary(id, stored);
+  if (summary.cwd === "") throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
+  deps.requirePlace?.([summary.cwd, ...(summary.directories ?? []).filter((one) => !deps.directories?.includes(one))]);
+  const writer = await store.open(id).catch(naming);
+  try {
+    const conversation = await foldLog(store, id, take ? { take } : {});
+    const isAsEvicted = house.loaded.evictedAt(id) === writer.lastSeq;
+    const start = house.start(summary.cwd);
+    const remembered = rememberedBirth(summary, start);
+    const made = isAsEvicted ? remembered.made : { ...remembered.made, ...stricterBounds(remembered.made, start) };
+    const birth = { writer, conversation, ...remembered, made };
+    const snapshots = house.snapshotsOf(birth);
+    await settleFiles(snapshots, isRecorded(store, id), deps.onRecovered);
+    const session = house.open(store, birth, snapshots);
+    // A restart, or another program, must not widen what this one was started with, nor what a person narrowed.
+    if (!isAsEvicted) change(session, narrower(session.settings, start, deps.orders ?? {}));
+    return session;
+  } catch (error) {
+    deps.snapshots?.release(id);
+    await writer.close().catch(() => {});
+    throw namedError(error, id);
+  }
+}
+
+/** Makes a session that was not there before. */
+async function born(
+  house: House,
+  options: CreateOptions & { readonly settings: Settings; readonly parentId?: string },
+  conversation: Conversation,
+  open: (store: Store, id: string, summary: Summary) => Promise<LogWriter<SessionEvent>>,
+): Promise<OwnedSession> {
+  const { deps, clock } = house;
+  const { cwd, settings: made, parentId, persist = true } = options;
+  deps.requirePlace?.([cwd, ...(options.directories ?? [])]);
+  const createdAt = clock();
+  const id = makeSessionId(deps.prefix, createdAt, house.randomHex(4));
+  const store = persist ? house.store : house.ephemeral;
+  const facts = {
+    program: deps.prefix,
+    cwd,
+    directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
+    createdAt,
+    bounds: ownSettings(made, house.start(cwd)),
+    ...(parentId !== undefined && { parentId }),
+  };
+  const { model } = settingsOf(made, conversation.settings);
+  const writer = await open(store, id, summarize({ ...facts, id, model }, conversation, null));
+  return house.open(store, { ...facts, writer, conversation, made, persistent: persist, endedAt: null });
+}
+
+/** Records what differs. A log that cannot be written now says so at the next prompt. */
+function change(session: OwnedSession, settings: Settings): void {
+  for (const event of changesBetween(session.settings, settings)) session.record(event).catch(() => {});
+}
+
+/** What a stored session is loaded with: the start settings of now, under those it was made with; its log says what was changed. */
+function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, "writer" | "conversation"> {
+  const { bounds = {} } = summary;
+  return {
+    made: madeWith(start, { ...bounds, model: summary.model }),
+    bounds,
+    program: summary.agent,
+    cwd: summary.cwd,
+    directories: summary.directories ?? [],
+    createdAt: Date.parse(summary.started_at ?? "") || sessionTime(summary.session_id) || 0,
+    endedAt: summary.ended_at === null ? null : Date.parse(summary.ended_at),
+    persistent: true,
+    ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
+  };
+}
+
+function notFound(id: string): SessionError {
+  return new SessionError("session_not_found", `there is no session ${id}`, { sessionId: id });
+}
+
+function hex(bytes: number): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");
+}
+
 /** What every operation on sessions needs. */
-export interface House {
+interface House {
   readonly deps: SessionsDeps;
   readonly loaded: Loaded;
   readonly store: Store;
@@ -46,7 +191,7 @@ export interface House {
   sessions: Sessions | null;
 }
 
-export function createHouse(deps: SessionsDeps): House {
+function createHouse(deps: SessionsDeps): House {
   const permissionTimeout = seconds("permissionTimeout", deps.permissionTimeout, 0);
   const ttl = deps.ttl === null ? 0 : seconds("ttl", deps.ttl, DEFAULT_SESSION_TTL);
   const { clock = Date.now, monotonic = () => performance.now(), randomHex = hex, onError = () => {} } = deps;
@@ -109,70 +254,14 @@ export function createHouse(deps: SessionsDeps): House {
   return house;
 }
 
-/** Loads a stored session; `take` gets each entry of its log. */
-export async function bring(
-  house: House,
-  id: string,
-  take?: (entry: SessionRecord | Lost) => void,
-): Promise<OwnedSession> {
-  const { store, deps } = house;
-  const naming = (error: unknown): never => {
-    throw namedError(error, id);
-  };
-  const stored = await store.readSummary(id).catch(naming);
-  if (!stored || stored.closed) throw notFound(id);
-  const summary = readSummary(id, stored);
-  if (summary.cwd === "") throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
-  deps.requirePlace?.([summary.cwd, ...(summary.directories ?? []).filter((one) => !deps.directories?.includes(one))]);
-  const writer = await store.open(id).catch(naming);
-  try {
-    const conversation = await foldLog(store, id, take ? { take } : {});
-    const isAsEvicted = house.loaded.evictedAt(id) === writer.lastSeq;
-    const start = house.start(summary.cwd);
-    const remembered = rememberedBirth(summary, start);
-    const made = isAsEvicted ? remembered.made : { ...remembered.made, ...stricterBounds(remembered.made, start) };
-    const birth = { writer, conversation, ...remembered, made };
-    const snapshots = house.snapshotsOf(birth);
-    await settleFiles(snapshots, isRecorded(store, id), deps.onRecovered);
-    const session = house.open(store, birth, snapshots);
-    // A restart, or another program, must not widen what this one was started with, nor what a person narrowed.
-    if (!isAsEvicted) change(session, narrower(session.settings, start, deps.orders ?? {}));
-    return session;
-  } catch (error) {
-    deps.snapshots?.release(id);
-    await writer.close().catch(() => {});
-    throw namedError(error, id);
-  }
-}
-
-/** Makes a session that was not there before. */
-export async function born(
-  house: House,
-  options: CreateOptions & { readonly settings: Settings; readonly parentId?: string },
-  conversation: Conversation,
-  open: (store: Store, id: string, summary: Summary) => Promise<LogWriter<SessionEvent>>,
-): Promise<OwnedSession> {
-  const { deps, clock } = house;
-  const { cwd, settings: made, parentId, persist = true } = options;
-  deps.requirePlace?.([cwd, ...(options.directories ?? [])]);
-  const createdAt = clock();
-  const id = makeSessionId(deps.prefix, createdAt, house.randomHex(4));
-  const store = persist ? house.store : house.ephemeral;
-  const facts = {
-    program: deps.prefix,
-    cwd,
-    directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
-    createdAt,
-    bounds: ownSettings(made, house.start(cwd)),
-    ...(parentId !== undefined && { parentId }),
-  };
-  const { model } = settingsOf(made, conversation.settings);
-  const writer = await open(store, id, summarize({ ...facts, id, model }, conversation, null));
-  return house.open(store, { ...facts, writer, conversation, made, persistent: persist, endedAt: null });
+/** Runs in the session's lane. An evicted session still has the settings that its clients gave it. */
+async function close(house: House, id: string): Promise<void> {
+  if (house.loaded.evictedAt(id) !== undefined) await bring(house, id);
+  await house.loaded.unload(id, "close");
 }
 
 /** Runs in the parent's lane. */
-export async function fork(house: House, id: string, asked: number | undefined): Promise<OwnedSession> {
+async function fork(house: House, id: string, asked: number | undefined): Promise<OwnedSession> {
   const parent = house.loaded.find(id) ?? (await bring(house, id));
   parent.touch();
   const { turns } = parent.conversation;
@@ -216,14 +305,16 @@ export async function fork(house: House, id: string, asked: number | undefined):
   return child;
 }
 
-/** Runs in the session's lane. An evicted session still has the settings that its clients gave it. */
-export async function close(house: House, id: string): Promise<void> {
-  if (house.loaded.evictedAt(id) !== undefined) await bring(house, id);
+/** Runs in the session's lane. */
+async function remove(house: House, id: string): Promise<void> {
   await house.loaded.unload(id, "close");
+  await house.ephemeral.delete(id);
+  await house.store.delete(id);
+  await house.deps.snapshots?.clear(id);
 }
 
 /** Runs in the session's lane. */
-export async function tearDown(house: House, id: string): Promise<void> {
+async function tearDown(house: House, id: string): Promise<void> {
   const { loaded, ephemeral } = house;
   const isPersistent = loaded.find(id)?.persistent ?? true;
   const store = isPersistent ? house.store : ephemeral;
@@ -242,43 +333,4 @@ export async function tearDown(house: House, id: string): Promise<void> {
   } finally {
     await writer.close();
   }
-}
-
-/** Runs in the session's lane. */
-export async function remove(house: House, id: string): Promise<void> {
-  await house.loaded.unload(id, "close");
-  await house.ephemeral.delete(id);
-  await house.store.delete(id);
-  await house.deps.snapshots?.clear(id);
-}
-
-// --- internal ---
-
-/** Records what differs. A log that cannot be written now says so at the next prompt. */
-function change(session: OwnedSession, settings: Settings): void {
-  for (const event of changesBetween(session.settings, settings)) session.record(event).catch(() => {});
-}
-
-/** What a stored session is loaded with: the start settings of now, under those it was made with; its log says what was changed. */
-function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, "writer" | "conversation"> {
-  const { bounds = {} } = summary;
-  return {
-    made: madeWith(start, { ...bounds, model: summary.model }),
-    bounds,
-    program: summary.agent,
-    cwd: summary.cwd,
-    directories: summary.directories ?? [],
-    createdAt: Date.parse(summary.started_at ?? "") || sessionTime(summary.session_id) || 0,
-    endedAt: summary.ended_at === null ? null : Date.parse(summary.ended_at),
-    persistent: true,
-    ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
-  };
-}
-
-function notFound(id: string): SessionError {
-  return new SessionError("session_not_found", `there is no session ${id}`, { sessionId: id });
-}
-
-function hex(bytes: number): string {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");
 }

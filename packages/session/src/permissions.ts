@@ -7,8 +7,7 @@ import type { Decision, Metadata, ResolvedBy } from "@chimera/acp-schema/events"
 import { startTimer, type Timer } from "@chimera/acp-schema/timer";
 import type { Attachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
-import type { Journal } from "./journal.js";
-import type { Place } from "./recorder.js";
+import type { Journal, Place } from "./journal.js";
 
 export interface Permissions {
   /** @param signal of the turn: once it is aborted, there is nothing to ask for any more. */

@@ -6,15 +6,13 @@ import type { Agent, EngineMemory, McpServer, Turn, TurnSettings, Workspace } fr
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import { SessionError } from "./errors.js";
-import type { Journal } from "./journal.js";
-import { resultsForOpenCalls } from "./last-record.js";
+import type { Journal, Place } from "./journal.js";
 import { limits } from "./limits.js";
 import type { Permissions } from "./permissions.js";
-import type { Place } from "./recorder.js";
 import type { Accepted, PromptInput, ResolvedCommand } from "./session.js";
 import type { Settings } from "./settings.js";
 import { titleFrom } from "./summary.js";
-import { type Heard, hear, type TurnRun } from "./turn-run.js";
+import { type Heard, hear, resultsForOpenCalls, type TurnRun } from "./turn-run.js";
 import type { WorkQueue } from "./work-queue.js";
 
 export interface PromptDeps {
