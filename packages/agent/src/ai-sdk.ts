@@ -6,6 +6,8 @@ import type { Json, Part } from "@chimera/acp-schema/events";
 import { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
 import { asText, isJsonObject, type JsonObject } from "./json.js";
 import { withSight } from "./providers/begin-again.js";
+import type { PicturesMessage, PromptPart } from "./providers/exchange.js";
+import { calledBy, promptParts, withPictures, writtenCall } from "./providers/exchange.js";
 import type {
   Model,
   ModelEvent,
@@ -17,8 +19,6 @@ import type {
   Usage,
 } from "./providers/model.js";
 import { providerError, retryAfter } from "./providers/provider-error.js";
-import type { PicturesMessage, PromptPart } from "./providers/request-parts.js";
-import { calledBy, promptParts, withPictures, writtenCall } from "./providers/request-parts.js";
 
 /** What is used of a `LanguageModelV3` or `LanguageModelV4`. */
 export interface AiSdkModel {

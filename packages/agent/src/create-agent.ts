@@ -4,13 +4,12 @@ import type { Agent, AgentContext, Turn, Workspace } from "@chimera/acp-schema/a
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { callsOf } from "@chimera/acp-schema/parts";
 import { createCallIds } from "./loop/draft.js";
-import { openModelContext } from "./loop/model-context.js";
 import { type Clock, systemClock } from "./loop/patience.js";
 import type { Progress, Run, Trace } from "./loop/run.js";
 import { type Compact, summarise } from "./loop/summary.js";
 import { createPlan, createToolbox } from "./loop/toolbox.js";
 import { runTurn } from "./loop/turn.js";
-import { createSpending, createWindow } from "./loop/window.js";
+import { createSpending, createWindow, openModelContext } from "./loop/window.js";
 import { createPolicy } from "./policy/policy.js";
 import type { Policy } from "./policy-port.js";
 import { type Model, parseEffort } from "./providers/model.js";
@@ -45,16 +44,21 @@ export function createAgent(options: AgentOptions): Agent {
     // Each call of a step listens, and so does what it starts: more listeners than Node takes for sane.
     setMaxListeners(0, own.signal);
     const cancel = (): void => own.abort(context.signal.reason);
-    const trace = (options.trace ?? untraced)(context.fail);
+    // Most turns call nothing.
+    let tracing: ReturnType<Trace> | undefined;
+    const traced: Run["traced"] = (work) => {
+      tracing ??= (options.trace ?? untraced)(context.fail);
+      return tracing.run(work);
+    };
     const produce = async (outbox: Outbox<AgentEvent>): Promise<void> => {
       if (context.signal.aborted) cancel();
       else context.signal.addEventListener("abort", cancel, { once: true });
       try {
         await runTurn(outbox.push, own.signal, (progress) =>
-          openRun(options, turn, { ...context, signal: own.signal }, { outbox, progress, trace }),
+          openRun(options, turn, { ...context, signal: own.signal }, { outbox, progress, traced }),
         );
       } finally {
-        trace.end();
+        tracing?.end();
         context.signal.removeEventListener("abort", cancel);
       }
     };
@@ -70,7 +74,7 @@ async function openRun(
   options: AgentOptions,
   turn: Turn,
   context: AgentContext,
-  { outbox, progress, trace }: { outbox: Outbox<AgentEvent>; progress: Progress; trace: ReturnType<Trace> },
+  { outbox, progress, traced }: { outbox: Outbox<AgentEvent>; progress: Progress; traced: Run["traced"] },
 ): Promise<Run> {
   const { tools = [], systemPrompt = "", policy = createPolicy(), spill, annotate } = options;
   const { workspace, signal, ask } = context;
@@ -95,7 +99,7 @@ async function openRun(
     workspace,
     ask,
     flags: context.flags,
-    traced: trace.run,
+    traced,
     signal,
     emit: outbox.push,
     taken: outbox.taken,

@@ -10,6 +10,7 @@ import { type ResolvedConfig, settingOf } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
 
 export function createProjectRules(config: Config, log: Log) {
+  const plain = config.under(null);
   const named = new Set(config.problems);
   const read = (cwd: string): ResolvedConfig => {
     const resolved = resolve(config, cwd);
@@ -44,10 +45,11 @@ export function createProjectRules(config: Config, log: Log) {
       }
     },
     /** The settings of a turn within the limits of its project, whether the session was made or loaded. */
-    bound(settings: TurnSettings, cwd: string) {
+    bound(settings: TurnSettings, cwd: string): TurnSettings {
       // A link may lead elsewhere since the session was opened.
       requirePlace([cwd]);
-      return { ...settings, ...limitsOf(read(cwd), settings) };
+      const project = read(cwd);
+      return project === plain ? settings : { ...settings, ...limitsOf(project, settings) };
     },
   };
 }

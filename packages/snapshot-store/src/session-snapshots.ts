@@ -38,6 +38,9 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   const context: CaptureContext = { roots, blobs, limits, baseline: deps.baseline };
   /** Commands in progress of this session: how to end each. */
   const commands = new Map<() => Promise<void>, ReadonlyMap<Run, Baseline>>();
+  /** The number of the turn that runs. */
+  let begun: number | null = null;
+  /** What it has found; null while it has touched nothing, as most turns never do. */
   let turn: OpenTurn | null = null;
   let ready = false;
   let queue: Promise<unknown> = Promise.resolve();
@@ -101,7 +104,8 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
 
   function running(): OpenTurn {
     if (beginError !== null) throw beginError;
-    if (turn === null) throw new SnapshotError("no_turn", "beginTurn was not called");
+    if (begun === null) throw new SnapshotError("no_turn", "beginTurn was not called");
+    turn ??= manifests.begin(begun);
     return turn;
   }
 
@@ -148,7 +152,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     direction: Direction,
     { after, force = false, dryRun = false }: RestoreOptions,
   ): Promise<Restore> {
-    if (turn !== null) throw new SnapshotError("turn_running", `a turn is running; ${direction} when it has ended`);
+    if (begun !== null) throw new SnapshotError("turn_running", `a turn is running; ${direction} when it has ended`);
     const plan = await makePlan(manifests.of(turns, direction), direction, force, place);
     if (dryRun || (plan.files.length === 0 && plan.dirs.length === 0)) {
       return restoreOf(plan.outcomes, { keep: async () => {}, takeBack: async () => {} });
@@ -184,7 +188,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
         await finishCommands();
         if (turn !== null) await finish(turn);
         turn = null;
-        turn = manifests.begin(number);
+        begun = number;
       }).catch((error) => {
         beginError = error;
       });
@@ -203,11 +207,12 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     },
     endTurn(reachable) {
       return enqueue("ending a turn", async () => {
-        const open = running();
+        if (beginError !== null || begun === null) running();
         await finishCommands();
-        const manifest = await finish(open);
+        const manifest = turn === null ? null : await finish(turn);
+        if (reachable !== undefined) manifests.keepOnly(new Set([...reachable, begun!]));
         turn = null;
-        if (reachable !== undefined) manifests.keepOnly(new Set([...reachable, open.turn]));
+        begun = null;
         return manifest === null ? null : snapshotOf(manifest);
       });
     },
@@ -218,6 +223,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     drop() {
       return enqueue("forgetting a session", () => {
         turn = null;
+        begun = null;
         for (const runs of commands.values()) abandon(runs);
         commands.clear();
         if (existsSync(directory)) rmSync(directory, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 /** The fold of a log: turns, messages, settings, what is unresolved. Live and loaded sessions get the same from it. */
+import { isLost, type Lost, lostCount } from "./entry.js";
 import {
   addOlderTotals,
   type ChangedSettings,
@@ -12,7 +13,6 @@ import {
   take,
   undoable,
 } from "./fold.js";
-import { isLost, type Lost, lostCount } from "./lost.js";
 import type { Message } from "./message.js";
 import type { Metadata } from "./metadata.js";
 import type { SessionEvent } from "./record.js";

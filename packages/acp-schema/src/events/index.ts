@@ -1,5 +1,5 @@
 /** `@chimera/acp-schema/events`: the records of a session's log. Imports no dialect. */
-export { describeLost, isLost, type Lost, lostCount, lostNotice } from "./lost.js";
+export { describeLost, endsTurn, isLost, type Lost, lostCount, lostNotice } from "./entry.js";
 export type { CallPart, Message, Part, ReasoningPart, TextPart } from "./message.js";
 export {
   Decision,
@@ -20,7 +20,6 @@ export {
 } from "./metadata.js";
 export {
   type AgentEvent,
-  endsTurn,
   type RecordOf,
   type SessionEvent,
   type SessionRecord,

@@ -1,7 +1,7 @@
 /** Records with the deltas of one block joined, under the number of the last; an unstreamed answer comes as a text. */
 
 import { createGrowingText } from "../define/text.js";
-import { isLost, type Lost } from "./lost.js";
+import { isLost, type Lost } from "./entry.js";
 import { asShown } from "./parts.js";
 import type { RecordOf, SessionRecord } from "./record.js";
 import { createUpgrade } from "./upgrade.js";

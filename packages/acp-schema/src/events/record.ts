@@ -33,8 +33,3 @@ export const SessionRecordSchema: v.GenericSchema<unknown, SessionRecord> = /* @
   "type",
   /* @__PURE__ */ (Object.keys(metadata) as RecordType[]).map((type) => v.object(recordEntries(type))) as never,
 ) as never;
-
-/** The last record of a turn is exactly one of these. */
-export function endsTurn(type: string): boolean {
-  return type === "agent_result" || type === "cancelled";
-}

@@ -87,7 +87,8 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const known = createSessionFacts(env);
   const outputs = options.outputsDirectory === undefined ? null : createOutputs(options.outputsDirectory);
   const isInstructed = options.instructions !== false;
-  const outfitOf = ({ sessionId }: Turn, cwd: string, parts: OutfitParts): Outfit => {
+  const outfitOf = ({ sessionId }: Turn, workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {
+    const { cwd } = workspace;
     const { around, facts, definition, directories, model, allowed, mcp } = parts;
     const policy = createPolicy({
       // Rules may change while a turn runs, and count from then on.
@@ -100,7 +101,8 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       hidden: options.privateDirectories ?? [],
       ...(options.classify && { classify: options.classify }),
     });
-    const permitted = allowedTools(toolsOf(definition, [...plainTools(), ...mcp.tools]), allowed);
+    const there = [...plainTools(), ...mcp.tools].filter((tool) => tool.available?.(workspace) ?? true);
+    const permitted = allowedTools(toolsOf(definition, there), allowed);
     return {
       parts,
       tools: deferTools(permitted, (tool) => mcp.tools.includes(tool)),
@@ -139,15 +141,18 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const definition = definitionOf(turn.settings.agent, around.agents, notices);
     const configured = options.mcp === false ? null : around.mcp;
     if (isFirst) notices.push(...(configured?.notices ?? []));
-    const mcp = await mcpOffer(turn, context, configured, pool, notices);
+    session.asksServers ||= turn.settings.mcpServers.length > 0 || Boolean(configured?.servers.length);
+    const mcp = session.asksServers ? await mcpOffer(turn, context, configured, pool, notices) : NO_SERVERS;
     const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings);
-    const parts = { around, facts, definition, directories, model: settings.model, allowed, mcp };
-    if (!session.outfit || !isSame(session.outfit.parts, parts)) session.outfit = outfitOf(turn, cwd, parts);
+    const { terminal } = context.workspace;
+    const parts = { around, facts, definition, directories, terminal, model: settings.model, allowed, mcp };
+    if (!session.outfit || !isSame(session.outfit.parts, parts))
+      session.outfit = outfitOf(turn, context.workspace, parts);
     const { tools, policy, systemPrompt } = session.outfit;
     const inner = createAgent({
       ...options,
       ...(outputs && { spill: outputs.keep }),
-      ...(isInstructed && { annotate: folderRules(turn, cwd) }),
+      ...(isInstructed && { annotate: lazyRules(turn, cwd) }),
       tools,
       policy,
       systemPrompt,
@@ -240,6 +245,8 @@ interface OutfitParts {
   readonly facts: SessionFacts;
   readonly definition: AgentDefinition;
   readonly directories: readonly string[];
+  /** Which a connection may lend or take away. */
+  readonly terminal: AgentContext["workspace"]["terminal"];
   readonly model: string;
   readonly allowed: readonly string[] | null;
   readonly mcp: McpOffer;
@@ -253,6 +260,8 @@ function isSame(one: OutfitParts, other: OutfitParts): boolean {
 interface KnownSession {
   /** Found out once for a session: a system prompt that changes costs its cache, and reasoning bound to it. */
   readonly facts: Promise<SessionFacts>;
+  /** Whether it has, or had, MCP servers. */
+  asksServers: boolean;
   outfit: Outfit | null;
 }
 
@@ -267,7 +276,7 @@ function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
       const found = known.get(sessionId);
       if (found) return found;
       if (known.size >= MOST_SESSIONS) known.delete(known.keys().next().value as string);
-      const session = { facts: find(cwd), outfit: null };
+      const session = { facts: find(cwd), asksServers: false, outfit: null };
       known.set(sessionId, session);
       return session;
     },
@@ -300,6 +309,17 @@ function settingsFor({ model, maxSteps }: AgentDefinition, settings: TurnSetting
   };
 }
 
+const NO_SERVERS: McpOffer = { tools: [], instructions: [] };
+
+/** Most turns call nothing. */
+function lazyRules(turn: Turn, cwd: string): NonNullable<AgentOptions["annotate"]> {
+  let rules: ReturnType<typeof folderRules> | undefined;
+  return (outcome, context) => {
+    rules ??= folderRules(turn, cwd);
+    return rules(outcome, context);
+  };
+}
+
 /** A turn that is cancelled meanwhile goes on without them: the loop then ends it as it ends every cancelled turn. */
 async function mcpOffer(
   turn: Turn,
@@ -314,7 +334,7 @@ async function mcpOffer(
   );
   const notice = (text: string) => void notices.push(text);
   const request = { sessionId: turn.sessionId, servers: [...servers.values()], cwd, directories, signal, notice };
-  return pool.offer(request).catch(() => ({ tools: [], instructions: [] }));
+  return pool.offer(request).catch(() => NO_SERVERS);
 }
 
 /** What goes wrong before the loop starts ends the turn the way the loop ends one. */

@@ -5,8 +5,9 @@ import { AgentError, asAgentError } from "../errors.js";
 import type { ModelMessage, ModelRequest } from "../providers/model.js";
 import { createDraft, streamReply } from "./draft.js";
 import { noFailures, waitToRetry } from "./patience.js";
-import type { ModelContext, Run } from "./run.js";
+import type { Run } from "./run.js";
 import { framed } from "./summary.js";
+import type { ModelContext } from "./window.js";
 
 /** Makes the conversation smaller, before it fills the window or after a refusal. False when nothing is left to go. */
 export async function makeRoom(run: Run, why: "crowded" | "refused"): Promise<boolean> {

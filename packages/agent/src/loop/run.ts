@@ -2,14 +2,14 @@
 import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "../policy-port.js";
-import type { EffortChoice, Model, ModelMessage } from "../providers/model.js";
+import type { EffortChoice, Model } from "../providers/model.js";
 import type { ToolContext, ToolOutcome } from "../tool.js";
 import type { CallIds } from "./draft.js";
 import type { Clock } from "./patience.js";
 import type { Repeats } from "./repeats.js";
 import type { Compact } from "./summary.js";
 import type { Plan, Toolbox } from "./toolbox.js";
-import type { Spending, Window } from "./window.js";
+import type { ModelContext, Spending, Window } from "./window.js";
 
 export interface Run {
   readonly turn: Turn;
@@ -52,15 +52,6 @@ export interface Progress {
   pauses: number;
   /** The last thing the model said; partial when it was interrupted. */
   output: string;
-}
-
-/** The messages of the next request. */
-export interface ModelContext {
-  messages: ModelMessage[];
-  /** The turns that prompts are of, where that is known. */
-  readonly numbers: ReadonlyMap<ModelMessage, number>;
-  /** How many of the messages were in a request that the provider took. */
-  accepted: number;
 }
 
 /** Called once per turn; `fail` ends that turn with an error. */

@@ -1,7 +1,7 @@
 /** A turn: step after step until one of its typed endings. Limits that may be lifted pause it and ask. */
 import type { StopReason } from "@chimera/acp-schema/events";
 import { AgentError, asAgentError } from "../errors.js";
-import { sealOfCall } from "../providers/request-parts.js";
+import { sealOfCall } from "../providers/exchange.js";
 import { callsInText, prepareCall } from "./call.js";
 import { announcement, runCalls } from "./calls.js";
 import { compactHistory } from "./compaction.js";
@@ -40,9 +40,6 @@ export async function runTurn(
   const cost = run?.spending.cost ?? 0;
   emit({ type: "agent_result", metadata: { output, steps, tool_calls_total, cost, success: error === null, error } });
 }
-
-/** Shown as tool calls, since that is what a permission is asked for; the model never sees them. */
-export const questions: ReadonlySet<string> = new Set(["continue_over_budget", "continue_over_steps"]);
 
 // --- internal ---
 

@@ -1,6 +1,41 @@
-/** What a turn used and cost, how full the model's context window is, and how full it may get. */
-import type { Metadata, Part } from "@chimera/acp-schema/events";
+/**
+ * What fills a model's window: the conversation that a turn starts with, in a form that every provider accepts, how full the window is
+ * and may get, and what the turn used and cost.
+ */
+import type { Turn } from "@chimera/acp-schema/agent";
+import type { CallPart, Message, Metadata, Part } from "@chimera/acp-schema/events";
+import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import type { Model, ModelMessage, ModelRequest, Usage } from "../providers/model.js";
+import { framed } from "./summary.js";
+
+/** The messages of the next request. */
+export interface ModelContext {
+  messages: ModelMessage[];
+  /** The turns that prompts are of, where that is known. */
+  readonly numbers: ReadonlyMap<ModelMessage, number>;
+  /** How many of the messages were in a request that the provider took. */
+  accepted: number;
+}
+
+export function openModelContext(
+  turn: Pick<Turn, "history" | "prompt" | "number" | "seen" | "compact">,
+  model: ModelName,
+): ModelContext {
+  const messages = wellFormed(turn.history, model);
+  const prompts = messages.filter((message) => message.role === "user");
+  const { seen = [] } = turn;
+  const numbers = new Map<ModelMessage, number>();
+  // A number that belonged to another prompt would make the log say what did not happen.
+  if (prompts.length === seen.length)
+    for (const [at, prompt] of prompts.entries()) numbers.set(prompt, seen[at] as number);
+  const accepted = messages.length;
+  if (!turn.compact) {
+    const prompt: ModelMessage = { role: "user", ...turn.prompt };
+    numbers.set(prompt, turn.number);
+    messages.push(prompt);
+  }
+  return { messages, numbers, accepted };
+}
 
 export interface Window {
   /** Tokens that a request with these messages would have, as closely as can be known. */
@@ -108,6 +143,52 @@ export function createSpending(model: Pick<Model, "price" | "contextWindow">, sp
 }
 
 // --- internal ---
+
+/** Questions to the person are shown as tool calls, since that is what a permission is asked for; the model never sees them. */
+const questions: ReadonlySet<string> = new Set(["continue_over_budget", "continue_over_steps"]);
+
+type ModelName = Pick<Model, "provider" | "id">;
+
+/** Every call gets its result right after it, and no result stands alone: a crash may have left the log otherwise. */
+function wellFormed(history: readonly Message[], model: ModelName): ModelMessage[] {
+  const results = new Map<string, Extract<Message, { role: "tool" }>>();
+  for (const message of history) if (message.role === "tool") results.set(message.id, message);
+
+  const messages: ModelMessage[] = [];
+  for (const message of history) {
+    if (message.role === "tool") continue;
+    if (message.role !== "assistant") {
+      messages.push(message.role === "summary" ? { ...message, text: framed(message.text) } : message);
+      continue;
+    }
+    const parts = message.parts.filter((part) => part.type !== "call" || !questions.has(part.name));
+    const calls: readonly CallPart[] = callsOf({ parts });
+    if (calls.length === 0 && textOf({ parts }) === "") continue;
+    const begun = beginningOf(messages.at(-1));
+    if (begun) messages.pop();
+    const own = parts.map((part) => withOwnSeal(part, model));
+    const isAsLogged = !begun && own.length === message.parts.length && own.every((part, at) => part === parts[at]);
+    // The message itself where it can be: what is known of its length is known by it.
+    messages.push(isAsLogged ? message : { role: "assistant", parts: [...(begun ?? []), ...own] });
+    for (const { id, name } of calls) {
+      messages.push(results.get(id) ?? { role: "tool", id, name, output: "(interrupted: no result)", success: false });
+    }
+  }
+  return messages;
+}
+
+/** Of a reply that broke off and was gone on with, what was said: its reasoning goes back only with what came of it. */
+function beginningOf(previous: ModelMessage | undefined): Part[] | null {
+  if (previous?.role !== "assistant") return null;
+  return previous.parts.flatMap((part) => (part.type === "text" ? [{ type: "text", text: part.text }] : []));
+}
+
+/** What one model sealed, another refuses or cannot read. */
+function withOwnSeal(part: Part, { provider, id }: ModelName): Part {
+  if (!part.seal || (part.seal.provider === provider && part.seal.model === id)) return part;
+  const { seal: _seal, ...bare } = part;
+  return bare;
+}
 
 const CHARACTERS_PER_TOKEN = 4;
 /** No tokenizer makes less of a text than the one, or more of it than the other. */

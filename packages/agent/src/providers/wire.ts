@@ -7,10 +7,10 @@ import { startOf } from "@chimera/acp-schema/text";
 import { createParser } from "eventsource-parser";
 import { AgentError, type AgentErrorCode, isAgentError } from "../errors.js";
 import { beginAgain } from "./begin-again.js";
+import { createRepeats, createReply, type Reply } from "./exchange.js";
 import type { Model, ModelEvent, ModelRequest } from "./model.js";
 import type { Post, PostReply, PostRequest } from "./post.js";
 import { notStreamed, statusError } from "./provider-error.js";
-import { createRepeats, createReply, type Reply } from "./reply.js";
 
 /** Where a model is reached. */
 export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "maxOutput" | "sees" | "price"> {

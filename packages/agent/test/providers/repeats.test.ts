@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRepeats } from "../../src/providers/reply.js";
+import { createRepeats } from "../../src/providers/exchange.js";
 
 const delta = (text: string, more: object = {}) =>
   JSON.stringify({ id: "x", choices: [{ delta: { content: text }, ...more }] });

@@ -41,7 +41,8 @@ export function createStore<E extends EventBody, S extends object>(
 
   const usable = (id: string): void => {
     if (closed) throw new StoreError("closed", "the store is closed");
-    assertStorableId(id);
+    // That of a live log was looked at when it was opened.
+    if (!logs.has(id)) assertStorableId(id);
   };
   const named = (what: string) => (error: unknown) => {
     throw storageError(error, what);

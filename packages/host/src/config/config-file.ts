@@ -38,7 +38,9 @@ export function readNamedFile(source: string, path: string): string {
 
 function readText(path: string): string | null {
   try {
-    const found = statSync(path);
+    // Every turn asks, and most projects have none: an error would cost more than the rest of the question.
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) return null;
     // A pipe would never end.
     if (!found.isFile() || found.size > MAX_BYTES)
       throw new UsageError(`${path}: takes a file of at most ${MAX_BYTES} bytes`);

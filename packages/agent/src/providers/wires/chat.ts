@@ -5,11 +5,18 @@
 import type { Json } from "@chimera/acp-schema/events";
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
+import {
+  oddEnding,
+  type PicturesMessage,
+  type PromptPart,
+  promptParts,
+  type Reply,
+  withPictures,
+  writtenCall,
+} from "../exchange.js";
 import type { Effort, EffortChoice, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
 import { effortOf } from "../model.js";
 import { providerError } from "../provider-error.js";
-import { oddEnding, type Reply } from "../reply.js";
-import { type PicturesMessage, type PromptPart, promptParts, withPictures, writtenCall } from "../request-parts.js";
 import type { LimitField } from "../table.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 

@@ -2,12 +2,11 @@
 import { callsOf, textOf } from "@chimera/acp-schema/parts";
 import { AgentError, isAgentError } from "../../errors.js";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
+import type { PicturesMessage, PromptPart, Reply } from "../exchange.js";
+import { calledBy, ownName, promptParts, withPictures, writtenCall } from "../exchange.js";
 import { type EffortChoice, effortOf, type Model, type ModelMessage, type ModelRequest } from "../model.js";
 import type { Post, PostReply } from "../post.js";
 import { providerError, readJson } from "../provider-error.js";
-import type { Reply } from "../reply.js";
-import type { PicturesMessage, PromptPart } from "../request-parts.js";
-import { calledBy, ownName, promptParts, withPictures, writtenCall } from "../request-parts.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
 export interface OllamaSettings {

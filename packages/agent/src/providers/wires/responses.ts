@@ -4,11 +4,11 @@
  */
 import type { Json } from "@chimera/acp-schema/events";
 import { asText, isJsonObject, type JsonObject } from "../../json.js";
+import type { Reply } from "../exchange.js";
+import { type PromptPart, promptParts, writtenCall } from "../exchange.js";
 import type { Effort, EffortChoice, Model, ModelMessage, ModelRequest, ModelStop, Usage } from "../model.js";
 import { effortOf } from "../model.js";
 import { providerError } from "../provider-error.js";
-import type { Reply } from "../reply.js";
-import { type PromptPart, promptParts, writtenCall } from "../request-parts.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../wire.js";
 
 export interface ResponsesSettings {

@@ -1,9 +1,9 @@
 /** Anthropic Messages, https://platform.claude.com/docs/en/api/messages: blocks in order, thinking that is signed. */
 import type { AgentError } from "../../../errors.js";
 import { asText } from "../../../json.js";
+import { oddEnding, type Reply } from "../../exchange.js";
 import type { Model, ModelStop, Usage } from "../../model.js";
 import { providerError } from "../../provider-error.js";
-import { oddEnding, type Reply } from "../../reply.js";
 import { createWireModel, type Endpoint, type Exchange, type Wire } from "../../wire.js";
 import { type MessagesSettings, messagesRequest } from "./request.js";
 

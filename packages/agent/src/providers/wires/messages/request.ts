@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import type { ReasoningPart } from "@chimera/acp-schema/events";
 import { isJsonObject } from "../../../json.js";
 import type { ToolImage } from "../../../tool.js";
+import { promptParts, writtenCall } from "../../exchange.js";
 import type { Effort, EffortChoice, ModelMessage, ModelRequest } from "../../model.js";
 import { budgetOf, effortOf } from "../../model.js";
-import { promptParts, writtenCall } from "../../request-parts.js";
 
 export interface MessagesSettings {
   readonly model: string;

@@ -1,6 +1,6 @@
-/** Records that cannot be read back: an entry of the stream, in the place where they were. */
+/** The entries of a log: records, and in their place those that cannot be read back. Loads no schema. */
 
-/** It is not a record: it has no id and no time. */
+/** Records that cannot be read back. It is not a record itself: it has no id and no time. */
 export interface Lost {
   readonly type: "lost";
   /** The number of the first record of the run. */
@@ -28,4 +28,9 @@ export function describeLost({ seq, last }: Lost): string {
 export function lostNotice(lost: Lost) {
   const metadata = { level: "error", text: describeLost(lost) } as const;
   return { type: "notice", turn: null, metadata, missing: { first: lost.seq, last: lost.last } } as const;
+}
+
+/** The last record of a turn is exactly one of these. */
+export function endsTurn(type: string): boolean {
+  return type === "agent_result" || type === "cancelled";
 }
