@@ -1,5 +1,5 @@
 /** Records of a session -> what a person sees of them. Prints whole lines, and says what to show while something runs. */
-import type { RecordOf, SessionRecord } from "@chimera/acp-schema/events";
+import type { RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { createMarkdownStream } from "../terminal/markdown.js";
 import type { Style } from "../terminal/style.js";
@@ -79,6 +79,64 @@ export function createView({ style, print, width, clock }: ViewOptions) {
     doing = "";
   };
 
+  const rewound = ({ type, metadata }: RecordOf<"undo" | "redo">) => {
+    if (startedAt === null) note(`${type}: ${metadata.turns} turns, ${metadata.remaining} remaining`);
+  };
+  const changed = ({ type, metadata }: RecordOf<"model_changed" | "mode_changed" | "approval_changed">) => {
+    if (startedAt === null) note(`${type.replace("_changed", "")}: ${metadata.new}`);
+  };
+  const rows: { readonly [T in RecordType]?: (record: RecordOf<T>) => void } = {
+    user_message({ metadata, origin }) {
+      flush();
+      const from = origin ? style.dim(` (${plainLine(origin)})`) : "";
+      line(`${style.bold("> ")}${plain(metadata.text)}${from}`);
+      last = "none";
+    },
+    turn_start({ ts }) {
+      startedAt = ts;
+      doing = "working";
+    },
+    text_delta({ metadata }) {
+      say(markdown.write(metadata.text));
+      doing = markdown.pending() || "writing";
+    },
+    thought_delta() {
+      doing = "thinking";
+    },
+    tool_call({ metadata }) {
+      flush();
+      calls.set(metadata.call_id, { title: plainLine(metadata.title), startedAt: clock(), tail: "" });
+    },
+    permission_request() {
+      flush();
+      enter("done");
+    },
+    tool_progress({ metadata }) {
+      const call = calls.get(metadata.call_id);
+      const tail = plainLine(metadata.chunk.trimEnd().split("\n").at(-1) ?? "");
+      if (call && tail) call.tail = tail;
+    },
+    tool_result(record) {
+      finishCall(record);
+      doing = "working";
+    },
+    file_edit: ({ metadata }) => void diffs.push(metadata.diff),
+    notice: ({ metadata }) => note(metadata.text, metadata.level === "info" ? style.dim : style.yellow),
+    sandbox_violation: ({ metadata }) => note(`blocked: ${metadata.reason}`, style.yellow),
+    compaction: () => note("the conversation so far was summed up to make room"),
+    error: ({ metadata }) => note(metadata.message, style.red),
+    cancelled({ ts }) {
+      note("cancelled", style.yellow);
+      endTurn(ts, []);
+    },
+    agent_result: (record) => endTurn(record.ts, factsOf(record, toolCalls)),
+    undo: rewound,
+    redo: rewound,
+    model_changed: changed,
+    mode_changed: changed,
+    approval_changed: changed,
+  };
+
   return {
     /** What is going on at the end of the log, in a few words. */
     label(now: number) {
@@ -89,80 +147,7 @@ export function createView({ style, print, width, clock }: ViewOptions) {
       return `${first.title} ${formatDuration(now - first.startedAt)}${others}${tail}`;
     },
     apply(record: SessionRecord) {
-      switch (record.type) {
-        case "user_message":
-          flush();
-          line(
-            `${style.bold("> ")}${plain(record.metadata.text)}${record.origin ? style.dim(` (${plainLine(record.origin)})`) : ""}`,
-          );
-          last = "none";
-          break;
-        case "turn_start":
-          startedAt = record.ts;
-          doing = "working";
-          break;
-        case "text_delta":
-          say(markdown.write(record.metadata.text));
-          doing = markdown.pending() || "writing";
-          break;
-        case "thought_delta":
-          doing = "thinking";
-          break;
-        case "tool_call": {
-          const { call_id, title } = record.metadata;
-          flush();
-          calls.set(call_id, { title: plainLine(title), startedAt: clock(), tail: "" });
-          break;
-        }
-        case "permission_request":
-          flush();
-          enter("done");
-          break;
-        case "tool_progress": {
-          const call = calls.get(record.metadata.call_id);
-          const tail = plainLine(record.metadata.chunk.trimEnd().split("\n").at(-1) ?? "");
-          if (call && tail) call.tail = tail;
-          break;
-        }
-        case "tool_result":
-          finishCall(record);
-          doing = "working";
-          break;
-        case "file_edit":
-          diffs.push(record.metadata.diff);
-          break;
-        case "notice":
-          note(record.metadata.text, record.metadata.level === "info" ? style.dim : style.yellow);
-          break;
-        case "sandbox_violation":
-          note(`blocked: ${record.metadata.reason}`, style.yellow);
-          break;
-        case "compaction":
-          note("the conversation so far was summed up to make room");
-          break;
-        case "error":
-          note(record.metadata.message, style.red);
-          break;
-        case "cancelled":
-          note("cancelled", style.yellow);
-          endTurn(record.ts, []);
-          break;
-        case "agent_result":
-          endTurn(record.ts, factsOf(record, toolCalls));
-          break;
-        case "undo":
-        case "redo":
-          if (startedAt === null)
-            note(`${record.type}: ${record.metadata.turns} turns, ${record.metadata.remaining} remaining`);
-          break;
-        case "model_changed":
-        case "mode_changed":
-        case "approval_changed":
-          if (startedAt === null) note(`${record.type.replace("_changed", "")}: ${record.metadata.new}`);
-          break;
-        default:
-          break;
-      }
+      if (Object.hasOwn(rows, record.type)) (rows[record.type] as (record: SessionRecord) => void)(record);
     },
   };
 }
