@@ -57,6 +57,18 @@ export async function printTable<Row>(
   printLines(invocation, [draw(columns.map(({ title }) => title)), ...cells.map(draw)]);
 }
 
+/** A list: JSON where it was asked for, a table otherwise. Gives the exit code of a success. */
+export async function printList<Row>(
+  invocation: Invocation,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  json: unknown = rows,
+): Promise<0> {
+  if (isSet(invocation.flags, "json", "sessions")) printJson(invocation, json);
+  else await printTable(invocation, columns, rows);
+  return 0;
+}
+
 export type Progress = ReturnType<typeof createProgress>;
 
 /** One line on stderr that says how far long work is; on anything but a terminal, nothing. */

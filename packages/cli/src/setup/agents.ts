@@ -4,8 +4,8 @@ import { loadAgents } from "@chimera/agent/agents";
 import { type Invocation, readConfig } from "@chimera/host";
 import { requireOperand } from "../actions.js";
 import { CliError } from "../errors.js";
-import { isSet, textFlag } from "../flags.js";
-import { printJson, printReport, printTable } from "../output.js";
+import { textFlag } from "../flags.js";
+import { printList, printReport } from "../output.js";
 import { complain } from "../reported.js";
 import { plain } from "../terminal/text.js";
 
@@ -15,9 +15,7 @@ export async function listAgents(invocation: Invocation): Promise<number> {
     title: field.toUpperCase(),
     cell: (agent: Agent) => agent[field],
   }));
-  if (isSet(invocation.flags, "json")) printJson(invocation, agents);
-  else await printTable(invocation, columns, agents);
-  return 0;
+  return printList(invocation, columns, agents);
 }
 
 export async function showAgent(invocation: Invocation): Promise<number> {

@@ -3,21 +3,18 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CONFIG_KEYS, type Invocation, readConfig, resolvePaths, type Setting } from "@chimera/host";
 import { isSet } from "../flags.js";
-import { printJson, printLines, printTable } from "../output.js";
+import { printLines, printList } from "../output.js";
 import { complain } from "../reported.js";
 
 export async function showConfig(invocation: Invocation): Promise<number> {
   const { settings, problems } = readConfig(invocation);
-  if (isSet(invocation.flags, "json")) printJson(invocation, { settings, problems });
-  else {
-    const columns = [
-      { title: "SETTING", cell: (row: Setting) => row.name },
-      { title: "VALUE", cell: (row: Setting) => shown(row.value) },
-      { title: "FROM", cell: (row: Setting) => (row.from ? `${row.layer}: ${row.from}` : row.layer) },
-    ];
-    await printTable(invocation, columns, settings);
-    for (const problem of problems) complain(invocation, problem);
-  }
+  const columns = [
+    { title: "SETTING", cell: (row: Setting) => row.name },
+    { title: "VALUE", cell: (row: Setting) => shown(row.value) },
+    { title: "FROM", cell: (row: Setting) => (row.from ? `${row.layer}: ${row.from}` : row.layer) },
+  ];
+  await printList(invocation, columns, settings, { settings, problems });
+  if (!isSet(invocation.flags, "json")) for (const problem of problems) complain(invocation, problem);
   return 0;
 }
 

@@ -49,13 +49,17 @@ interface Finding {
 
 type Check = (invocation: Invocation) => Promise<Finding>;
 
+const ok = (found: string): Finding => ({ state: "ok", found });
+const warn = (found: string, remedy: string): Finding => ({ state: "warn", found, remedy });
+const fail = (found: string, remedy: string): Finding => ({ state: "fail", found, remedy });
+
 const MIB = 1024 * 1024;
 const LITTLE_SPACE = 1024 * MIB;
 const NO_SPACE = 100 * MIB;
 
 /** What it looks at: a row each. */
 const CHECKS: Readonly<Record<string, Check>> = {
-  node: async ({ process }) => ({ state: "ok", found: `${process.version} on ${process.platform} ${process.arch}` }),
+  node: async ({ process }) => ok(`${process.version} on ${process.platform} ${process.arch}`),
   config: checkConfig,
   trust: checkTrust,
   keys: checkKeys,
@@ -70,23 +74,23 @@ const CHECKS: Readonly<Record<string, Check>> = {
 async function checkConfig(invocation: Invocation): Promise<Finding> {
   const { problems, settings } = readConfig(invocation);
   const [first] = problems;
-  if (first) return { state: "warn", found: problems.join("; "), remedy: "remove or correct these keys" };
+  if (first) return warn(problems.join("; "), "remove or correct these keys");
   const changed = settings.filter(({ layer }) => layer !== "default").length;
-  return { state: "ok", found: changed === 0 ? "all defaults" : `${changed} of ${settings.length} settings changed` };
+  return ok(changed === 0 ? "all defaults" : `${changed} of ${settings.length} settings changed`);
 }
 
 /** Whether what the files of this directory ask for is used. */
 async function checkTrust(invocation: Invocation): Promise<Finding> {
   const { cwd, trust, paths, untrusted } = readConfig(invocation);
-  if (trust.isTrusted(cwd)) return { state: "ok", found: `${cwd} is trusted; ${paths.trusted} lists what is` };
+  if (trust.isTrusted(cwd)) return ok(`${cwd} is trusted; ${paths.trusted} lists what is`);
   const [agents, mcp] = await Promise.all([
     loadAgents({ home: paths.home, cwd, trusted: false }),
     loadMcpConfig({ home: paths.home, cwd }),
   ]);
   const left = [...untrusted, ...agents.untrusted, ...mcp.untrusted];
-  if (left.length === 0) return { state: "ok", found: `${cwd} asks for nothing that takes trust` };
+  if (left.length === 0) return ok(`${cwd} asks for nothing that takes trust`);
   const found = `${cwd} is not trusted: ${left.join("; ")} left out`;
-  return { state: "warn", found, remedy: `${invocation.calledAs} --trust, or /trust in a session there` };
+  return warn(found, `${invocation.calledAs} --trust, or /trust in a session there`);
 }
 
 async function checkKeys(invocation: Invocation): Promise<Finding> {
@@ -96,16 +100,11 @@ async function checkKeys(invocation: Invocation): Promise<Finding> {
     const packaged = packagedModel(values.model ?? "", values.providers);
     const { provider, model } = packaged ?? resolveModel(values.model ?? "", process.env, profile.chain);
     const others = listProviders(process.env).filter(({ name, configured }) => configured && name !== provider);
-    if (provider !== "offline")
-      return { state: "ok", found: `${model} at ${provider}, ${others.length} more configured` };
+    if (provider !== "offline") return ok(`${model} at ${provider}, ${others.length} more configured`);
     const remedy = "set ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or XAI_API_KEY, or run Ollama";
-    return { state: "warn", found: "no model key is set: the offline interpreter answers", remedy };
+    return warn("no model key is set: the offline interpreter answers", remedy);
   } catch (error) {
-    return {
-      state: "fail",
-      found: (error as Error).message,
-      remedy: "set the key it names, or choose another --model",
-    };
+    return fail((error as Error).message, "set the key it names, or choose another --model");
   }
 }
 
@@ -113,7 +112,7 @@ async function checkKeys(invocation: Invocation): Promise<Finding> {
 async function checkProviders(invocation: Invocation): Promise<Finding> {
   const { values, paths } = readConfig(invocation);
   const rows = Object.entries(values.providers);
-  if (rows.length === 0) return { state: "ok", found: "the built-in ones" };
+  if (rows.length === 0) return ok("the built-in ones");
   const looked = await Promise.all(
     rows.map(async ([name, { package: spec }]) => ({ name, spec, found: await findPackage(spec, paths.root) })),
   );
@@ -121,7 +120,7 @@ async function checkProviders(invocation: Invocation): Promise<Finding> {
     .map(({ name, spec, found }) => `${name}: ${spec} ${found ? found.version : "is not installed"}`.trim())
     .join("; ");
   const missing = looked.filter((one) => !one.found).map(({ spec }) => installCommand(spec, paths.root));
-  return missing.length === 0 ? { state: "ok", found } : { state: "warn", found, remedy: missing.join("; ") };
+  return missing.length === 0 ? ok(found) : warn(found, missing.join("; "));
 }
 
 async function checkData({ process }: Invocation): Promise<Finding> {
@@ -130,26 +129,26 @@ async function checkData({ process }: Invocation): Promise<Finding> {
   if (!found) {
     const parent = await existing(dirname(root));
     await access(parent, constants.W_OK);
-    return { state: "ok", found: `${root} will be made` };
+    return ok(`${root} will be made`);
   }
-  if (!found.isDirectory()) return { state: "fail", found: `${root} is no directory`, remedy: "move it away" };
+  if (!found.isDirectory()) return fail(`${root} is no directory`, "move it away");
   const writable = await access(root, constants.W_OK | constants.R_OK).then(
     () => true,
     () => false,
   );
-  if (!writable) return { state: "fail", found: `${root} cannot be written`, remedy: `chown or chmod ${root}` };
+  if (!writable) return fail(`${root} cannot be written`, `chown or chmod ${root}`);
   if (process.platform !== "win32" && (found.mode & 0o077) !== 0) {
     const mode = (found.mode & 0o777).toString(8);
-    return { state: "warn", found: `${root} has mode ${mode}: others can look into it`, remedy: `chmod 700 ${root}` };
+    return warn(`${root} has mode ${mode}: others can look into it`, `chmod 700 ${root}`);
   }
-  return { state: "ok", found: root };
+  return ok(root);
 }
 
 async function checkDisk({ process }: Invocation): Promise<Finding> {
   const { bavail, bsize } = await statfs(await existing(resolvePaths(process.env).root));
   const free = bavail * bsize;
   const found = `${Math.floor(free / MIB)} MiB free`;
-  if (free >= LITTLE_SPACE) return { state: "ok", found };
+  if (free >= LITTLE_SPACE) return ok(found);
   return { state: free < NO_SPACE ? "fail" : "warn", found, remedy: "free some space, or move CHIMERA_HOME" };
 }
 
@@ -160,12 +159,11 @@ async function checkPort(invocation: Invocation): Promise<Finding> {
     server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
     server.listen(port, host, () => server.close(() => resolve(null)));
   });
-  if (code === null) return { state: "ok", found: `${host}:${port} is free` };
-  return {
-    state: "warn",
-    found: `${host}:${port} cannot be bound (${code})`,
-    remedy: `${invocation.calledAs} serve status lists the servers it knows; --port chooses another port`,
-  };
+  if (code === null) return ok(`${host}:${port} is free`);
+  return warn(
+    `${host}:${port} cannot be bound (${code})`,
+    `${invocation.calledAs} serve status lists the servers it knows; --port chooses another port`,
+  );
 }
 
 async function checkSandbox({ process }: Invocation): Promise<Finding> {
@@ -178,18 +176,17 @@ async function checkSandbox({ process }: Invocation): Promise<Finding> {
     log: () => {},
   });
   const probed = await sandbox.probe();
-  if (probed.available) return { state: "ok", found: `${probed.backend} ${probed.version}` };
-  return {
-    state: "warn",
-    found: probed.error.message,
-    remedy: process.platform === "linux" ? "install bubblewrap or allow user namespaces" : "see the sandbox's README",
-  };
+  if (probed.available) return ok(`${probed.backend} ${probed.version}`);
+  return warn(
+    probed.error.message,
+    process.platform === "linux" ? "install bubblewrap or allow user namespaces" : "see the sandbox's README",
+  );
 }
 
 async function checkAudit({ process }: Invocation): Promise<Finding> {
-  const { ok, entries, problems } = await verifyAudit(resolvePaths(process.env).audit);
-  if (ok) return { state: "ok", found: `${entries} decisions, intact` };
-  return { state: "fail", found: `${problems.length} problems in the audit log`, remedy: "audit verify lists them" };
+  const { ok: isIntact, entries, problems } = await verifyAudit(resolvePaths(process.env).audit);
+  if (isIntact) return ok(`${entries} decisions, intact`);
+  return fail(`${problems.length} problems in the audit log`, "audit verify lists them");
 }
 
 /** The nearest directory above that is there. */

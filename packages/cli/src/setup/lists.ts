@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { suggestModels } from "@chimera/agent/providers";
 import { type Invocation, openCore, readConfig } from "@chimera/host";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
-import { printJson, printLines, printTable } from "../output.js";
+import { printJson, printLines, printList } from "../output.js";
 
 /** The models worth choosing with the keys that are set, the default first. */
 export async function listModels(invocation: Invocation): Promise<number> {
@@ -28,9 +28,7 @@ export async function listTools(invocation: Invocation): Promise<number> {
   const schemas = tools.map(({ name, aliases, description, inputSchema: input_schema }) => {
     return { name, aliases, description, input_schema };
   });
-  if (isSet(invocation.flags, "json")) printJson(invocation, schemas);
-  else await printTable(invocation, columns, tools);
-  return 0;
+  return printList(invocation, columns, tools, schemas);
 }
 
 interface Row {
@@ -56,16 +54,12 @@ export async function listCommands(invocation: Invocation): Promise<number> {
     await core.close();
   }
   const commands = [...rows.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-  if (isSet(flags, "json")) printJson(invocation, { commands });
-  else {
-    const columns = [
-      { title: "NAME", cell: (row: Row) => `/${row.name}` },
-      { title: "SOURCE", cell: (row: Row) => row.source },
-      { title: "DESCRIPTION", cell: (row: Row) => row.description },
-    ];
-    await printTable(invocation, columns, commands);
-  }
-  return 0;
+  const columns = [
+    { title: "NAME", cell: (row: Row) => `/${row.name}` },
+    { title: "SOURCE", cell: (row: Row) => row.source },
+    { title: "DESCRIPTION", cell: (row: Row) => row.description },
+  ];
+  return printList(invocation, columns, commands, { commands });
 }
 
 // --- internal ---
