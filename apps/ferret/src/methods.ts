@@ -2,10 +2,14 @@
 import { agentMethods, type BridgeStatusResponse } from "@chimera/acp-schema/ferret";
 import { type ConnectionContext, rowsOf } from "@chimera/acp-server";
 import type { Methods } from "@chimera/ndjson-rpc";
-import type { createApprovals } from "./approval.js";
-import type { ProjectBounds } from "./settings.js";
+import type { Session } from "@chimera/session";
+import type { ApprovalPreset, ProjectBounds } from "./settings.js";
 
-type SwitchApproval = ReturnType<typeof createApprovals>["switch"];
+type SwitchApproval = (
+  session: Session,
+  preset: ApprovalPreset,
+  origin?: string,
+) => Promise<Record<"old" | "new", ApprovalPreset>>;
 
 /** Switches the preset; every client of the session sees it. */
 export function setApproval(context: ConnectionContext, switchTo: SwitchApproval): Methods {
