@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { addressOf, startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
+import { startServer, until } from "./server.js";
 
 const onTls = { tags: ["needs-openssl"] };
 
@@ -89,4 +90,20 @@ test("SIGTERM cancels what runs, journals its end, ends the streams and leaves w
   expect(performance.now() - started).toBeLessThan(10_000);
   expect(text).toMatch(/"permission_resolved".*"deny"/);
   expect(text).toMatch(/event: result\ndata: .*"cancelled":true/);
+});
+
+test("SIGTERM with --drain-timeout lets a turn end, refuses new ones, and then exits 0", async () => {
+  const server = await startServer(["--drain-timeout", "60"]);
+  const started = await server.ask("POST /sessions", { body: { prompt: "run `sleep 1; echo drained`", mode: "auto" } });
+  const { session_id: id } = started.body;
+  const frames = server.all(`/sessions/${id}/events`);
+  await until(server.frames(`/sessions/${id}/events`), ({ event }) => event === "tool_call");
+  server.program.child.kill("SIGTERM");
+  await expect
+    .poll(async () => (await server.ask("GET /readyz")).body, { timeout: 5000 })
+    .toEqual({ status: "draining" });
+  const refused = await server.ask("POST /sessions", { body: { prompt: "list files" } });
+  expect([refused.status, refused.body.error]).toEqual([503, "draining"]);
+  expect((await frames).map(({ event }) => event)).toContain("agent_result");
+  expect(await server.program.exited).toBe(0);
 });

@@ -98,6 +98,7 @@ describe("a session's own token", () => {
       session_id: expect.stringMatching(/^otter-/),
       working_dir: server.program.cwd,
       created_at: expect.any(Number),
+      created: expect.stringMatching(/Z$/),
       session_token: expect.any(String),
     });
     expect(Math.abs(Date.now() / 1000 - body.created_at)).toBeLessThan(60);

@@ -95,6 +95,7 @@ describe("the singular family", () => {
         data: expect.any(Object),
         turn: expect.any(Number),
         timestamp: expect.any(Number),
+        ts: expect.stringMatching(/Z$/),
       });
     }
     expect(loop.find((frame) => frame.data.type === "tool_call")?.data.data).toMatchObject({ tool: "list_files" });

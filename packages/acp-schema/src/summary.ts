@@ -44,6 +44,8 @@ export interface Summary {
   readonly forked_at?: string;
   /** The settings it was made with, where they differ from what its program started with. */
   readonly bounds?: SummaryBounds;
+  /** What the sender of its first prompt calls that prompt. */
+  readonly key?: string;
   /** Torn down by its owner: kept as a record of what happened, no longer a session to talk to. */
   readonly closed?: boolean;
   /** Of sessions that other programs made. */
@@ -116,6 +118,7 @@ export function readSummary(id: string, stored: object): Summary {
     ...optional("parent_id", text("parent_id", LONG)),
     ...optional("forked_at", time("forked_at")),
     ...optional("bounds", boundsOf(given["bounds"])),
+    ...optional("key", text("key", LONG)),
     ...optional("closed", given["closed"] === true || null),
     ...optional("permission_mode", text("permission_mode", LONG)),
     ...optional("sandbox", text("sandbox", LONG)),
@@ -173,12 +176,13 @@ const NUMBERS = [
 /** True for a summary that this version wrote, which needs no second look. One with bounds does: they say what may be done. */
 function isCurrent(id: string, stored: object): stored is Summary {
   const given = stored as Partial<Record<keyof Summary, unknown>>;
-  const { v, session_id, prompt, title, error, directories, state, bounds } = given;
+  const { v, session_id, prompt, title, error, directories, state, bounds, key = "" } = given;
   return (
     v === SUMMARY_VERSION &&
     session_id === id &&
     bounds === undefined &&
     TEXTS.every((name) => isShort(given[name], LONG)) &&
+    isShort(key, LONG) &&
     isShort(prompt, PROMPT_LENGTH) &&
     (title === null || isShort(title, TITLE_LENGTH)) &&
     (error === null || isShort(error, LONG)) &&

@@ -171,6 +171,7 @@ function startShowing(
   const view = makeView();
   const pending = new Map<number, Pending>();
   const { detach } = sessions.attach(id, {
+    transport: "acp",
     approves: true,
     ...(view.effects && { effects: view.effects }),
     mcpServers,

@@ -1,21 +1,14 @@
 /** What a client hands over, checked and turned into what sessions take. Harmless departures from ACP are mended first. */
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import type { ContentBlock, McpServer as WireMcpServer } from "@chimera/acp-schema";
+import type { McpServer as WireMcpServer } from "@chimera/acp-schema";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
-import type { McpServer, PromptInput } from "@chimera/session";
+import type { McpServer } from "@chimera/session";
 import type { Shape } from "./row.js";
 
 /** Throws unless each path is absolute, there, and a directory. */
 export function requireDirectories(paths: readonly string[]): void {
   paths.forEach(requireDirectory);
-}
-
-/** Content blocks -> the text a model reads, and the blocks when they are more than text. */
-export function promptInput(blocks: readonly ContentBlock[]): PromptInput {
-  const text = blocks.map(textOf).filter(Boolean).join("\n");
-  const plain = blocks.every((block) => block.type === "text");
-  return plain ? { text } : { text, content: blocks as PromptInput["content"] & {} };
 }
 
 /** The method, for params that were changed first. */
@@ -79,29 +72,6 @@ function look(path: string) {
 
 function refused(path: string, reason: string): RpcError {
   return new RpcError(ErrorCode.invalidParams, `${JSON.stringify(path.slice(0, 200))} ${reason}`, { path });
-}
-
-function textOf(block: ContentBlock): string {
-  switch (block.type) {
-    case "text":
-      return block.text;
-    case "resource_link":
-      return `[${block.name ?? block.uri}](${block.uri})`;
-    case "resource": {
-      const { resource } = block;
-      return "text" in resource
-        ? `<resource uri="${attribute(resource.uri)}">\n${resource.text}\n</resource>`
-        : `[attached: ${resource.uri}${resource.mimeType ? `, ${resource.mimeType}` : ""}]`;
-    }
-    case "audio":
-      return "[audio that cannot be heard here]";
-    case "image":
-      return "";
-  }
-}
-
-function attribute(text: string): string {
-  return text.replace(/["<>&\n]/g, encodeURIComponent);
 }
 
 function plainServer(server: unknown): unknown {

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { ModelsReply } from "@chimera/acp-schema/http";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { Core } from "@chimera/acp-server";
 import type { Tool, Trace } from "@chimera/agent";
@@ -60,6 +61,8 @@ export interface RunningCore extends Core {
     active: { provider: string; model: string };
     available: { name: string; configured: boolean }[];
   };
+  /** What `GET /models` says: the models that are suggested, with what is known of each. */
+  knownModels(): Promise<ModelsReply["models"]>;
   close(): Promise<void>;
 }
 
@@ -143,7 +146,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     commands: palette,
     onLoad: (session) => {
       turns.expectTurn();
-      const attach = () => sessions.attach(session.id, { approves: true });
+      const attach = () => sessions.attach(session.id, { transport: "bridge", approves: true });
       for (const extension of extensions) extension.onLoad?.(session, { acp, attach });
     },
     onUnload: async (id) => {
@@ -182,6 +185,10 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
       active: activeProvider(sessions.defaults.model, env, chain, values.providers),
       available: [...listProviders(env), ...Object.keys(values.providers).map((name) => ({ name, configured: true }))],
     }),
+    knownModels: async () => {
+      const { describeModels } = await import("./known-models.js");
+      return describeModels({ env, chain, packages: values.providers, active: sessions.defaults.model });
+    },
     async close() {
       await sessions.shutdown();
       try {

@@ -7,8 +7,8 @@ const page = fileURLToPath(new URL("../../../docs/http.md", import.meta.url));
 const schema = JSON.parse(readFileSync(new URL("../../acp-schema/schema/http.json", import.meta.url), "utf8"));
 
 const groups = [
-  ["Server", (path) => /^\/(health|healthz|ping|info|providers|tools|openapi\.json)$/.test(path)],
-  ["Sessions", (path) => /^\/sessions/.test(path)],
+  ["Server", (path) => /^\/(health|healthz|ping|readyz|info|providers|models|tools|openapi\.json)$/.test(path)],
+  ["Sessions", (path) => /^\/(sessions|events|search)/.test(path)],
   ["Sessions, the older shapes", (path) => /^\/(session|tool)(\/|$)/.test(path)],
   ["Custom commands", (path) => /^\/commands/.test(path)],
   ["Past runs", (path) => /^\/runs(\/cost)?$/.test(path)],
@@ -39,7 +39,18 @@ This page is generated from the schemas that validate requests, by \`packages/ht
 describes itself in the same way at \`GET /openapi.json\`.
 
 Bodies are JSON objects, of at most ${LIMITS.bodyBytes / 1024 / 1024} MiB and ${LIMITS.bodyValues.toLocaleString("en-US")} values; a POST with a body says
-\`Content-Type: application/json\`. A field with \`?\` may be left out, or be null; no body at all reads as \`{}\`. Times are UTC.
+\`Content-Type: application/json\`. A field with \`?\` may be left out, or be null; no body at all reads as \`{}\`. Times are UTC, as text
+in ISO 8601; fields with seconds since 1970 (\`created_at\`, \`last_touched\`, \`timestamp\`) stand beside them (\`created\`, \`updated\`, \`ts\`).
+
+A name that a route does not know, in the body or the query, is ignored and named in \`warnings\` of the answer, and in the header
+\`X-Warnings\` where the answer is not JSON. With \`Prefer: handling=strict\` it is 400 \`unknown_field\`. Every answer has an \`X-Request-Id\`, the
+caller's own where it sent one. A long JSON answer to a GET is compressed for a caller that accepts gzip.
+
+\`Idempotency-Key\` (at most ${LIMITS.keyChars} visible characters) makes it safe to send a prompt again whose answer was lost: \`POST /sessions\`, \`/sessions/{id}/turns\`,
+\`/session/{id}/message\` and \`/runs\` answer the same key with the same session or turn. The key is in the log, so a restart changes nothing; a session remembers the keys of its last 100
+prompts, and the server those of sessions of the last day. A session that is found again has a new token. The same key with another prompt is 422.
+
+A list that has more gives \`next\`; \`?limit=50&after=<next>\` is the page after it.
 
 ## Who may call
 
@@ -107,6 +118,10 @@ that waits for a record which is lost ends as if it had come.
   an idle session it waits for the next turn.
 - \`/session/{id}/events\`: \`user_message\`, \`permission_request\`, \`error\`, \`result\`, and \`loop_event\` for every other record.
   It stays open until the session is torn down, evicted, or its token is rotated.
+- \`/events?session=a&session=b:42\`: up to ${LIMITS.streamedSessions} sessions in one stream, each from the number after its colon. \`event: record\` with \`{session_id, record}\`; the id, with the
+  last record of a batch, names the number of every session (\`a:17,b:44\`), and as \`Last-Event-ID\` resumes them all: pass over a record that you have. With \`list=true\` also
+  \`event: row\` with \`{session_id, row}\` for each change of the list: \`row\` is one of \`GET /sessions\`, null when the session is gone.
+- \`?until=turn\` ends a session's stream after the last record of a turn, \`?until=never\` keeps it open when nothing runs, \`?until=end\` is the default of \`/sessions/{id}/events\`.
 - \`POST /runs\` with \`mode: "stream"\`: lines of \`data\` only, each a run event.
 
 ## Errors
@@ -115,17 +130,19 @@ that waits for a record which is lost ends as if it had come.
 
 | status | codes |
 |---|---|
-| 400 | \`invalid_json\`, \`body_cut_short\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`command_invoke_failed\` (too many arguments, or too long a prompt) |
+| 400 | \`invalid_json\`, \`body_cut_short\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`unknown_field\`, \`invalid_key\`, \`command_invoke_failed\` (too many arguments, or too long a prompt) |
 | 401 | \`unauthorized\` |
 | 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\`, \`forbidden_directory\` (see \`--workspace-root\`) |
-| 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\` |
+| 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\`, \`file_not_found\` |
+| 405 | \`method_not_allowed\`, with \`Allow\` |
 | 409 | \`session_claimed\` (another process has it: \`holder: {program, pid, host, since}\`), \`session_damaged\`, \`turn_running\`, \`already_resolved\`, \`nothing_to_fork\`, \`unsupported_format\`, \`workspace_moved\` |
 | 413 | \`body_too_large\`, \`too_large\` |
 | 415 | \`json_required\` |
+| 422 | \`key_reused\` (another prompt was sent with this \`Idempotency-Key\`) |
 | 429 | \`queue_full\`, \`too_many_refusals\` |
 | 500 | \`internal_error\`, \`command_invoke_failed\`, \`runs_list_failed\`, \`runs_cost_failed\`, \`write_failed\` |
 | 502 | \`upstream_failed\` |
-| 503 | \`session_closed\` (it was just leaving memory), \`shutting_down\`, \`storage_failed\` (the disk failed), \`too_many_streams\` (event streams have a bound of their own, so that other requests find room); all with \`Retry-After\` |
+| 503 | \`session_closed\` (it was just leaving memory), \`draining\`, \`shutting_down\`, \`storage_failed\` (the disk failed), \`too_many_streams\` (event streams have a bound of their own, so that other requests find room); all with \`Retry-After\` |
 | 507 | \`storage_full\`, \`storage_read_only\` |
 `;
 }

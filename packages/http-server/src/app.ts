@@ -1,20 +1,24 @@
-/** REST and SSE over a sessions, as a plain hono app: listening, TLS and signals are somebody else's. */
+/** REST and SSE over sessions, as a plain hono app: listening, TLS and signals are left to the program. */
 import { isSessionError } from "@chimera/session";
 import { Hono } from "hono";
+import { finishAnswer } from "./answer.js";
 import { ACCESS, type RouteName } from "./auth/access.js";
 import { createGate } from "./auth/gate.js";
 import { createRefusals } from "./auth/refusals.js";
 import { createSessionTokens } from "./auth/token.js";
+import { createCreations } from "./creations.js";
 import type { AppDeps, AppEnv } from "./deps.js";
 import { guard } from "./guard/guard.js";
-import { errorResponse } from "./http-error.js";
+import { errorResponse, HttpError } from "./http-error.js";
 import { type CreateSession, createOpenSession } from "./open-session.js";
 import { healthRoutes } from "./probes.js";
 import { refuseForeignBody } from "./request/body.js";
 import { existingDirectory } from "./request/query.js";
+import { noteUnknown } from "./request/unknown.js";
 import { agentRunRoutes } from "./routes/agent-runs.js";
 import { commandRoutes } from "./routes/commands.js";
 import { eventRoutes } from "./routes/events.js";
+import { inspectRoutes } from "./routes/inspect.js";
 import { programRoutes } from "./routes/program.js";
 import { reportRoutes } from "./routes/reports.js";
 import type { Handler, Parts } from "./routes/route.js";
@@ -28,6 +32,8 @@ export interface App extends Hono<AppEnv> {
   readonly createSession: CreateSession;
   /** A new token for a session; the former one is void at once. Null when there is no such session. */
   rotateSessionToken(id: string): Promise<string | null>;
+  /** From now on no turn begins: `/readyz` and every prompt are answered 503, and all else goes on. */
+  drain(): void;
 }
 
 export function createApp(deps: AppDeps): App {
@@ -39,13 +45,17 @@ export function createApp(deps: AppDeps): App {
     const session = openSession.admit(await sessions.create({ ...options, cwd: where }));
     return { session, sessionToken: tokens.issue(session) };
   };
+  let isDraining = false;
+  const clock = deps.clock ?? Date.now;
   const parts: Parts = {
     deps,
+    isDraining: () => isDraining,
+    creations: createCreations(sessions, clock),
     tokens,
     openSession,
     createSession,
     streams: createStreams(sessions, deps.log),
-    clock: deps.clock ?? Date.now,
+    clock,
   };
   const gate = createGate({ authToken: deps.authToken, isOwnUser: deps.isOwnUser, tokens, refusals: createRefusals() });
   const app = new Hono<AppEnv>();
@@ -54,18 +64,27 @@ export function createApp(deps: AppDeps): App {
     const [method = "", path = ""] = name.split(" ");
     app.on(method, path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
       await gate(c, ACCESS[name]);
-      if (method === "POST") refuseForeignBody(c);
-      return handle(c);
+      if (isDraining && BEGINS_A_TURN.has(name)) throw new HttpError(503, "draining", "the server takes no new turns");
+      if (method !== "GET") refuseForeignBody(c);
+      noteUnknown(c, name, "query", [...new URL(c.req.url).searchParams.keys()]);
+      return finishAnswer(c, await handle(c));
     });
   }
   // What no route answers is the master's to know: a stranger cannot tell a missing path from a forbidden one.
   app.notFound(async (c) => {
     await gate(c, "master");
-    return c.json({ error: "not_found", path: c.req.path }, 404);
+    const { path } = c.req;
+    const allowed = methodsAt(path);
+    if (allowed.length === 0) throw new HttpError(404, "not_found", "there is no such path", { fields: { path } });
+    c.header("Allow", allowed.join(", "));
+    throw new HttpError(405, "method_not_allowed", `${path} takes ${allowed.join(", ")}`);
   });
   app.onError((error, c) => errorResponse(error, c, deps.log));
   return Object.assign(app, {
     createSession,
+    drain() {
+      isDraining = true;
+    },
     async rotateSessionToken(id: string): Promise<string | null> {
       try {
         return tokens.issue(await openSession(id));
@@ -79,6 +98,24 @@ export function createApp(deps: AppDeps): App {
 
 // --- internal ---
 
+const BEGINS_A_TURN: ReadonlySet<RouteName> = new Set<RouteName>([
+  "POST /sessions",
+  "POST /sessions/{id}/turns",
+  "POST /session/{id}/message",
+  "POST /commands/{name}/invoke",
+  "POST /runs",
+]);
+
+/** What a path can be asked with; nothing for one that does not exist. */
+function methodsAt(path: string): string[] {
+  const matching = Object.keys(ACCESS).filter((name) => {
+    const pattern = name.slice(name.indexOf(" ") + 1).replace(/\./g, "\\.");
+    return new RegExp(`^${pattern.replace(/\{\w+\}/g, "[^/]+")}$`).test(path);
+  });
+  const methods = matching.map((name) => name.slice(0, name.indexOf(" ")));
+  return methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+}
+
 function handlersOf(parts: Parts): Readonly<Record<RouteName, Handler>> {
   return {
     ...healthRoutes(parts),
@@ -87,6 +124,7 @@ function handlersOf(parts: Parts): Readonly<Record<RouteName, Handler>> {
     ...turnRoutes(parts),
     ...eventRoutes(parts),
     ...undoRoutes(parts),
+    ...inspectRoutes(parts),
     ...sessionAliasRoutes(parts),
     ...commandRoutes(parts),
     ...reportRoutes(parts),

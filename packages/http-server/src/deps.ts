@@ -1,7 +1,7 @@
 /** What an app is made of: plain functions and data, so that it can be mounted in any program. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
-import type { Sessions, SlashPalette } from "@chimera/session";
+import type { ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
+import type { Session, Sessions, SlashPalette } from "@chimera/session";
 import type { IsOwnUser } from "./auth/peer.js";
 
 export interface AppDeps {
@@ -30,6 +30,9 @@ export interface AppDeps {
   readonly agents?: (cwd: string) => Promise<readonly { readonly id: string; readonly description?: string }[]>;
   readonly tools?: () => ToolsReply["tools"] | Promise<ToolsReply["tools"]>;
   readonly providers?: () => ProvidersReply;
+  readonly models?: () => ModelsReply["models"] | Promise<ModelsReply["models"]>;
+  /** Settings of sessions besides those that all have, by which a request may name them in `options`. @defaultValue none */
+  readonly options?: readonly OptionChoice[];
   /** Where shares to a file are kept; nothing is written outside it. Without it there are none. */
   readonly sharesDirectory?: string;
   /** Where a share over HTTP goes when the request names no address; the operator may name any host. */
@@ -40,11 +43,26 @@ export interface AppDeps {
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
 
+/** A setting that is one of its choices. */
+export interface OptionChoice {
+  readonly id: string;
+  readonly choices: readonly { readonly id: string }[];
+  /** Absent for an option that can only be read. */
+  set?(session: Session, value: string): Promise<void>;
+}
+
 /** Who calls. A session's caller is good for as long as its token is. */
 export type Caller = { readonly kind: "master" } | { readonly kind: "session"; readonly life: AbortSignal };
 
 /** Under Node the request and the response themselves are at hand, and event streams are written straight to the latter. */
 export interface AppEnv {
   Bindings: { readonly incoming?: IncomingMessage; readonly outgoing?: ServerResponse };
-  Variables: { caller: Caller };
+  Variables: {
+    caller: Caller;
+    requestId: string;
+    /** What the request named in vain. */
+    warnings?: readonly string[];
+    /** The answer is made while it is sent. */
+    streamed?: boolean;
+  };
 }

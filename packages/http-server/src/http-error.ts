@@ -4,6 +4,7 @@ import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { AppDeps, AppEnv } from "./deps.js";
 import { LIMITS } from "./limits.js";
+import { newRequestId } from "./request/request-id.js";
 
 const BRAND = Symbol.for("@chimera/http-server/error");
 
@@ -40,6 +41,7 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   session_damaged: 409,
   turn_running: 409,
   queue_full: 429,
+  key_reused: 422,
   permission_not_found: 404,
   already_resolved: 409,
   invalid_setting: 400,
@@ -54,7 +56,8 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
 };
 
 export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["log"]): Response {
-  const request_id = newRequestId();
+  // A request that fails before the first step has none.
+  const request_id = c.get("requestId") ?? newRequestId();
   const told = answerTo(error);
   if (!told) {
     logFailure(error, c, log, request_id);
@@ -68,8 +71,13 @@ export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["
   return c.json({ error: code, message, ...fields, request_id }, status);
 }
 
-/** What only the log is told of a request that failed. */
-export function logFailure(cause: unknown, c: Context<AppEnv>, log: AppDeps["log"], request_id = newRequestId()): void {
+/** What only the log says of a request that failed. */
+export function logFailure(
+  cause: unknown,
+  c: Context<AppEnv>,
+  log: AppDeps["log"],
+  request_id: string = c.get("requestId"),
+): void {
   const { message, stack } = cause instanceof Error ? cause : { message: String(cause), stack: undefined };
   log?.("request failed", { request_id, method: c.req.method, path: c.req.path, error: message, stack });
 }
@@ -84,8 +92,4 @@ function answerTo(error: unknown): Answer | null {
   if (!isSessionError(named)) return null;
   const { code, message, holder } = named;
   return { status: SESSION_STATUS[code], code, message, ...(holder && { fields: { holder } }) };
-}
-
-function newRequestId(): string {
-  return crypto.randomUUID().slice(0, 8);
 }

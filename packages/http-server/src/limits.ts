@@ -13,6 +13,22 @@ export const LIMITS = {
   refusalsWaiting: 16,
   /** Addresses whose refusals are remembered. */
   refusalAddresses: 10_000,
+  /** Characters of an answer that is worth compressing. */
+  compressedFrom: 1024,
+  /** Sessions in one stream of several. */
+  streamedSessions: 32,
+  /** What is shown of a file, and of a directory. */
+  fileBytes: 1024 * 1024,
+  directoryEntries: 2000,
+  /** Characters of an `Idempotency-Key`. */
+  keyChars: 255,
+  /** Sessions that are found again by the key they were made with, and for how long. */
+  rememberedCreations: 1000,
+  creationKeyMs: 24 * 60 * 60 * 1000,
+  /** Sessions that a search finds when the query names no limit. */
+  searchHits: 20,
+  /** Sessions that a search reads, the newest. */
+  searchedSessions: 1000,
   /** Between two comments on a quiet stream. */
   keepAliveMs: 15_000,
   /** A stream whose peer has taken nothing for this long is dropped: noticed, and gone, within 30 s. */

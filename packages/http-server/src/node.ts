@@ -4,6 +4,7 @@ import { boundConnections } from "./connections.js";
 import { EVERY_ANSWER } from "./guard/headers.js";
 import { LIMITS } from "./limits.js";
 import type { Early } from "./probes.js";
+import { newRequestId } from "./request/request-id.js";
 
 export { createEarly, type Early } from "./probes.js";
 
@@ -116,12 +117,16 @@ function turnAway(outgoing: ServerResponse): void {
     Connection: "close",
     ...EVERY_ANSWER,
   });
-  outgoing.end(JSON.stringify({ error: "shutting_down", message: "the server is on its way down" }));
+  const message = "the server is on its way down";
+  outgoing.end(JSON.stringify({ error: "shutting_down", message, request_id: newRequestId() }));
 }
 
 /** A request whose target or Host makes no URL never reaches the app. */
 function refuse(error: unknown): Response {
   const aboutHost = error instanceof Error && /host/i.test(error.message);
   const body = aboutHost ? { error: "bad_host" } : { error: "bad_request" };
-  return Response.json(body, { status: aboutHost ? 403 : 400, headers: EVERY_ANSWER });
+  return Response.json(
+    { ...body, request_id: newRequestId() },
+    { status: aboutHost ? 403 : 400, headers: EVERY_ANSWER },
+  );
 }

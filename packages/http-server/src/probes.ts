@@ -1,16 +1,18 @@
 /** Liveness, open to a load balancer that holds no secret: one table for the app and for the moment before it is loaded. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AliveReply, HealthReply } from "@chimera/acp-schema/http";
+import type { AliveReply, HealthReply, ReadyReply } from "@chimera/acp-schema/http";
 import { EVERY_ANSWER } from "./guard/headers.js";
 import { createHostCheck } from "./guard/host.js";
 import type { Handlers, Parts } from "./routes/route.js";
 
-export function healthRoutes({ deps, clock }: Parts) {
+export function healthRoutes({ deps, clock, isDraining }: Parts) {
   const probes = describeProbes({ version: deps.version, startedAt: deps.startedAt ?? clock() });
   return {
     "GET /health": (c) => c.json(probes["/health"]),
     "GET /healthz": (c) => c.json(probes["/healthz"]),
     "GET /ping": (c) => c.json(probes["/ping"]),
+    "GET /readyz": (c) =>
+      isDraining() ? c.json({ status: "draining" } satisfies ReadyReply, 503) : c.json(probes["/readyz"]),
   } satisfies Handlers;
 }
 
@@ -27,17 +29,18 @@ export function createEarly(program: {
   return ({ method, url = "", headers }, outgoing) => {
     const path = PROBES.find((probe) => url === probe || url.startsWith(`${probe}?`));
     if (method !== "GET" || !path || headers.origin !== undefined || !hostAllowed(headers.host)) return false;
-    outgoing.writeHead(200, { "Content-Type": "application/json", ...EVERY_ANSWER });
-    outgoing.end(JSON.stringify(probes[path]));
+    const isStarting = path === "/readyz";
+    outgoing.writeHead(isStarting ? 503 : 200, { "Content-Type": "application/json", ...EVERY_ANSWER });
+    outgoing.end(JSON.stringify(isStarting ? ({ status: "starting" } satisfies ReadyReply) : probes[path]));
     return true;
   };
 }
 
 // --- internal ---
 
-const PROBES = ["/health", "/healthz", "/ping"] as const;
+const PROBES = ["/health", "/healthz", "/ping", "/readyz"] as const;
 
-type Probes = Readonly<Record<(typeof PROBES)[number], HealthReply | AliveReply>>;
+type Probes = Readonly<Record<(typeof PROBES)[number], HealthReply | AliveReply | ReadyReply>>;
 
 function describeProbes(program: { readonly version: string; readonly startedAt: number }): Probes {
   const started_at = `${new Date(program.startedAt).toISOString().slice(0, 19)}Z`;
@@ -45,5 +48,6 @@ function describeProbes(program: { readonly version: string; readonly startedAt:
     "/health": { status: "ok", version: program.version, started_at },
     "/healthz": { status: "ok" },
     "/ping": { status: "ok" },
+    "/readyz": { status: "ready" },
   };
 }

@@ -102,8 +102,8 @@ test("a preflight is answered for a listed origin, without a token, and refused 
   expect(allowed.status).toBe(204);
   expect(Object.fromEntries(allowed.headers)).toMatchObject({
     "access-control-allow-origin": ORIGIN,
-    "access-control-allow-methods": "GET, POST, DELETE",
-    "access-control-allow-headers": "Authorization, Content-Type, Last-Event-ID",
+    "access-control-allow-methods": "GET, POST, PATCH, DELETE",
+    "access-control-allow-headers": "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer, X-Request-Id",
     vary: "Origin",
   });
   expect((await preflight("http://elsewhere.example")).status).toBe(403);

@@ -135,7 +135,7 @@ describe("past runs", () => {
     const cost = await served.call("GET", "/runs/cost?since=7d&model=TEST&limit=50");
     expectReply("GET /runs/cost", cost);
     expect(cost.body).toMatchObject({ total_runs: 1, filters: { since: "7d", model: "TEST" } });
-    expect((await served.call("GET", "/runs?model=other")).body).toEqual({ total_runs: 0, runs: [] });
+    expect((await served.call("GET", "/runs?model=other")).body).toEqual({ total_runs: 0, runs: [], next: null });
     for (const query of ["limit=x", "since=yesterday"]) {
       for (const path of ["/runs", "/runs/cost"]) {
         const answer = await served.call("GET", `${path}?${query}`);

@@ -203,6 +203,7 @@ test("the singular family has the same numbers in its own envelope, and stays op
     data: { text: "hello" },
     turn: 0,
     timestamp: expect.any(Number),
+    ts: expect.stringMatching(/Z$/),
   });
   const resumed = await openStream(served, `/session/${id}/events`, { "last-event-id": "5" });
   await resumed.until((frames) => frames.length === stream.frames.length - 5);

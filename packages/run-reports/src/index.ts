@@ -13,6 +13,7 @@ export {
 } from "./runs/reports.js";
 export type { RunQuery, RunStore } from "./runs/select.js";
 export type { ModelTotals, Totals } from "./runs/totals.js";
+export { type SearchHit, searchSessions } from "./search.js";
 export { parseSink, type Shared, type ShareOptions, type ShareSink, share } from "./share/share.js";
 export { TRANSCRIPT_CSP } from "./transcript/html.js";
 export {

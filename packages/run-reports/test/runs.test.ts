@@ -301,7 +301,7 @@ describe("over directories that other programs wrote", () => {
 
   it("is empty where there is no directory at all", async () => {
     const store = createFileStore<SessionEvent, object>({ root: join(root, "absent") });
-    expect(await listRuns(store, { now: NOW })).toEqual({ total_runs: 0, runs: [] });
+    expect(await listRuns(store, { now: NOW })).toEqual({ total_runs: 0, runs: [], next: null });
     await store.close();
   });
 });

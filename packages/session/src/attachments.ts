@@ -1,10 +1,12 @@
 /** The clients connected to one session: they answer permissions, lend files, terminals and MCP servers. Kept while it is unloaded. */
 import type { McpServer } from "@chimera/acp-schema/agent";
-import type { SessionClient } from "./session.js";
+import type { AttachedClient, SessionClient } from "./session.js";
 import type { ClientEffects } from "./workspace.js";
 
 export interface Attachments {
   attach(client: SessionClient): { detach(): void };
+  /** Those that are there themselves. */
+  list(): AttachedClient[];
   /** How many can be asked for permissions. */
   approvers(): number;
   /** Effects of the newest connected client that offers any. */
@@ -21,29 +23,34 @@ export interface Attachments {
 }
 
 export function createAttachments(): Attachments {
-  const clients = new Set<SessionClient>();
+  /** Each with the time it came. */
+  const since = new Map<SessionClient, number>();
   let deserted: (() => void) | null = null;
-  const approvers = () => [...clients].filter((client) => client.approves).length;
+  const approvers = () => [...since.keys()].filter((client) => client.approves).length;
   return {
     approvers,
     attach(client) {
-      clients.add(client);
+      since.set(client, Date.now());
       return {
         detach() {
-          if (clients.delete(client) && client.approves && approvers() === 0) deserted?.();
+          if (since.delete(client) && client.approves && approvers() === 0) deserted?.();
         },
       };
     },
-    newestEffects: () => [...clients].findLast((client) => client.effects && !client.effects.gone)?.effects,
-    mcpServers: () => [...clients].findLast((client) => client.mcpServers)?.mcpServers?.() ?? [],
+    list: () =>
+      [...since]
+        .filter(([{ absent }]) => !absent)
+        .map(([{ transport = "program", name = null, approves }, at]) => ({ transport, name, approves, since: at })),
+    newestEffects: () => [...since.keys()].findLast((client) => client.effects && !client.effects.gone)?.effects,
+    mcpServers: () => [...since.keys()].findLast((client) => client.mcpServers)?.mcpServers?.() ?? [],
     get isAttended() {
-      return [...clients].some((client) => !client.absent);
+      return [...since.keys()].some((client) => !client.absent);
     },
     get isEmpty() {
-      return clients.size === 0;
+      return since.size === 0;
     },
     turnsLost(error, busy) {
-      for (const client of clients) client.onTurnsLost?.(error, busy);
+      for (const client of since.keys()) client.onTurnsLost?.(error, busy);
     },
     onDeserted(listener) {
       deserted = listener;

@@ -9,6 +9,7 @@ export type SessionErrorCode =
   | "session_damaged"
   | "turn_running"
   | "queue_full"
+  | "key_reused"
   | "permission_not_found"
   | "already_resolved"
   | "invalid_setting"

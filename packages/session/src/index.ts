@@ -14,10 +14,12 @@ export { isSessionError, namedError, SessionError, type SessionErrorCode } from 
 export { createSessions } from "./lifecycle.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { foldLog, type SessionLogs } from "./logs.js";
+export { promptOf } from "./prompt-blocks.js";
 export { recoverRestores } from "./recover.js";
 export type { Rewind, RewindOptions, RewindReport } from "./rewind.js";
 export type {
   Accepted,
+  AttachedClient,
   OpenPermission,
   OwnedSession,
   PromptInput,
@@ -29,5 +31,5 @@ export type {
 export type { CreateOptions, ListedSummary, Sessions, SessionsDeps } from "./sessions.js";
 export { DEFAULT_SETTINGS, type OptionOrders, parseMode, type SettingChange, type Settings } from "./settings.js";
 export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
-export { sessionSummaries } from "./summary.js";
+export { changesSummary, sessionSummaries } from "./summary.js";
 export type { ClientEffects, Files } from "./workspace.js";

@@ -31,6 +31,12 @@ import { plainFiles } from "./workspace.js";
 export function createSessions(deps: SessionsDeps): Sessions {
   const house = createHouse(deps);
   const { loaded, store } = house;
+  const removed = new Set<(id: string) => void>();
+  const removing = (id: string, work: () => Promise<void>): Promise<void> =>
+    loaded.inLane(id, async () => {
+      await work();
+      for (const listener of removed) listener(id);
+    });
   const sessions: Sessions = {
     prefix: deps.prefix,
     defaults: house.defaults,
@@ -38,6 +44,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     logs: createLogs(store, house.ephemeral, loaded),
     find: loaded.find,
     attach: loaded.attach,
+    clients: loaded.clients,
     onLoad: loaded.onLoad,
     evictIdle: loaded.evictIdle,
     shutdown: loaded.shutdown,
@@ -75,8 +82,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     fork: (id, { turn } = {}) => loaded.inLane(id, () => fork(house, id, turn)),
     close: (id) => loaded.inLane(id, () => close(house, id)),
-    tearDown: (id) => loaded.inLane(id, () => tearDown(house, id)),
-    delete: (id) => loaded.inLane(id, () => remove(house, id)),
+    tearDown: (id) => removing(id, () => tearDown(house, id)),
+    delete: (id) => removing(id, () => remove(house, id)),
+    onRemove(listener) {
+      removed.add(listener);
+      return () => void removed.delete(listener);
+    },
   };
   house.sessions = sessions;
   return sessions;

@@ -5,6 +5,8 @@ import { SessionError } from "./errors.js";
 export const limits = {
   /** Prompts accepted and not yet running, per session. */
   queuedPrompts: 64,
+  /** Prompts whose keys are remembered. */
+  rememberedKeys: 100,
   /** Text deltas of one tick are joined up to this many characters. */
   deltaChars: 4096,
   /** Deltas that wait for the end of their tick; more of them are written before it. */

@@ -1,7 +1,7 @@
 /** The sessions in memory, and one lane per id: loading, unloading, forking and deleting a session take turns. */
 import { type Attachments, createAttachments } from "./attachments.js";
 import { limits } from "./limits.js";
-import type { OwnedSession, SessionClient } from "./session.js";
+import type { AttachedClient, OwnedSession, SessionClient } from "./session.js";
 
 export interface Loaded {
   find(id: string): OwnedSession | undefined;
@@ -19,6 +19,8 @@ export interface Loaded {
   attachments(id: string): Attachments;
   /** Adds a client to a session, for as long as it stays, loaded or not. */
   attach(id: string, client: SessionClient): { detach(): void };
+  /** The clients that are there themselves. */
+  clients(id: string): AttachedClient[];
   shutdown(): Promise<void>;
   onLoad(listener: (session: OwnedSession) => void): () => void;
   /** Calls back when the session of this id is loaded or was unloaded; the function returned ends that. */
@@ -83,6 +85,7 @@ export function createLoaded(deps: {
         },
       };
     },
+    clients: (id) => clients.known(id)?.list() ?? [],
     evictedAt: (id) => evicted.get(id),
     onLoad(listener) {
       listeners.add(listener);
@@ -147,15 +150,16 @@ function createWatchers() {
 }
 
 /** The clients of sessions by id: an editor stays attached to a session that is unloaded. */
-function createClients(): { of(id: string): Attachments; sweep(id: string): void } {
+function createClients() {
   const byId = new Map<string, Attachments>();
   return {
-    of(id) {
+    known: (id: string): Attachments | undefined => byId.get(id),
+    of(id: string): Attachments {
       const known = byId.get(id) ?? createAttachments();
       byId.set(id, known);
       return known;
     },
-    sweep(id) {
+    sweep(id: string): void {
       if (byId.get(id)?.isEmpty) byId.delete(id);
     },
   };

@@ -32,7 +32,7 @@ export interface PromptDeps {
   readonly resolve: (prompt: PromptInput) => Promise<ResolvedCommand | undefined>;
   /** Resolves when the log holds what it was given so far, and its readers have it. */
   readonly written: () => Promise<void>;
-  /** The turn's last record is in the log; resolves when it is durable. */
+  /** Resolves when everything in the log is durable, the turn's last record too. */
   readonly onEnded: () => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
@@ -40,7 +40,9 @@ export interface PromptDeps {
 /** Puts a prompt into the log and its turn into the queue. Throws `queue_full` or the error that keeps the log from being written. */
 export function acceptPrompt(deps: PromptDeps, input: PromptInput): Accepted {
   const { queue, journal } = deps;
-  const { text, content, origin } = input;
+  const { text, content, key, origin } = input;
+  const known = acceptedBefore(deps, input);
+  if (known) return known;
   if (queue.waiting.length >= limits.queuedPrompts)
     throw new SessionError(
       "queue_full",
@@ -51,7 +53,12 @@ export function acceptPrompt(deps: PromptDeps, input: PromptInput): Accepted {
   const number = turns.length;
   const startsNow = !queue.isAlone && [...queue.busy()].every((turn) => turns[turn]?.ended);
   const messageId = `msg-${number}`;
-  const metadata = { prompt: messageId, text, ...(content && { content: [...content] }) };
+  const metadata = {
+    prompt: messageId,
+    text,
+    ...(content && { content: [...content] }),
+    ...(key !== undefined && { key }),
+  };
   const durable = journal.accept({ type: "user_message", metadata }, { turn: number, origin });
   const prompt = content ? { text, content } : { text };
   queue.add({
@@ -63,6 +70,17 @@ export function acceptPrompt(deps: PromptDeps, input: PromptInput): Accepted {
 }
 
 // --- internal ---
+
+/** A prompt whose sender did not hear that it was accepted, and sent it again: the log has it. Throws `key_reused` for another one. */
+function acceptedBefore({ journal, queue, onEnded }: PromptDeps, { text, content, key }: PromptInput): Accepted | null {
+  if (key === undefined) return null;
+  const turn = journal.conversation.turns.slice(-limits.rememberedKeys).findLast((one) => one?.key === key);
+  if (!turn) return null;
+  if (turn.prompt.text !== text || JSON.stringify(turn.prompt.content) !== JSON.stringify(content))
+    throw new SessionError("key_reused", "another prompt was sent with this key");
+  const status = queue.waiting.includes(turn.number) ? "queued" : "running";
+  return { turn: turn.number, messageId: `msg-${turn.number}`, status, durable: onEnded() };
+}
 
 interface AcceptedPrompt {
   readonly prompt: Turn["prompt"];

@@ -14,6 +14,8 @@ export type SessionState = "idle" | "running" | "cancelled";
 export interface PromptInput {
   readonly text: string;
   readonly content?: readonly PromptBlock[];
+  /** The sender's own name for it. While a session remembers the key, sending it again is answered with the same turn. */
+  readonly key?: string | undefined;
   /** Who sent it, when it was not the session's own client. */
   readonly origin?: string | undefined;
   /** The text is not what a person typed, as that of a template: the agent gets it as it is, and it is never a slash command. */
@@ -39,6 +41,10 @@ export type ResolvedCommand =
 
 /** A client that is connected to a session. */
 export interface SessionClient {
+  /** How it is connected: acp, terminal, bridge. @defaultValue program */
+  readonly transport?: string;
+  /** What it calls itself. */
+  readonly name?: string | undefined;
   /** Asked for permissions. When the last one that approves leaves, unanswered requests are denied. */
   readonly approves: boolean;
   /** A placeholder, as for HTTP: it keeps permission requests unanswered, but does not keep an idle session loaded. */
@@ -49,6 +55,15 @@ export interface SessionClient {
   mcpServers?(): readonly McpServer[];
   /** The log could not be written, so no record will tell of turns that are not in `busy`. */
   onTurnsLost?(error: unknown, busy: ReadonlySet<number>): void;
+}
+
+/** A client as others see it. */
+export interface AttachedClient {
+  readonly transport: string;
+  readonly name: string | null;
+  readonly approves: boolean;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
 }
 
 export type OpenPermission = Metadata<"permission_request">;
@@ -79,7 +94,7 @@ export interface ReadableSession {
 
 /** What a client may do. Every promise resolves when what it acknowledges is durable. */
 export interface Session extends ReadableSession {
-  /** Throws `queue_full`, `session_closed`, or the storage error that keeps the log from being written. */
+  /** Throws `queue_full`, `key_reused`, `session_closed`, or the storage error that keeps the log from being written. */
   prompt(input: PromptInput): Accepted;
   /** Ends the running turn, or the one that is named, running or waiting. False when there is none, or it has ended. */
   cancel(turn?: number): boolean;

@@ -7,7 +7,7 @@ import type { EventStore, ListOptions } from "@chimera/event-store";
 import type { RecoveryReport, SnapshotStore } from "@chimera/snapshot-store";
 import type { SessionLogs } from "./logs.js";
 import type { Rewind } from "./rewind.js";
-import type { OwnedSession, PromptInput, ResolvedCommand, Session, SessionClient } from "./session.js";
+import type { AttachedClient, OwnedSession, PromptInput, ResolvedCommand, Session, SessionClient } from "./session.js";
 import type { OptionOrders, Settings } from "./settings.js";
 import type { Files } from "./workspace.js";
 
@@ -48,8 +48,12 @@ export interface Sessions {
   delete(id: string): Promise<void>;
   /** Adds a client to a session, for as long as it stays, loaded or not. */
   attach(id: string, client: SessionClient): { detach(): void };
+  /** The clients that are attached to a session, loaded or not. */
+  clients(id: string): AttachedClient[];
   /** Calls the listener with each session that is loaded from now on; the function returned ends that. */
   onLoad(listener: (session: OwnedSession) => void): () => void;
+  /** Calls the listener with the id of each session that was deleted or torn down; the function returned ends that. */
+  onRemove(listener: (id: string) => void): () => void;
   /** Unloads what has been idle for the time to live. Called by every operation above; no sweeper needed. */
   evictIdle(): void;
   shutdown(): Promise<void>;

@@ -182,6 +182,7 @@ function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt
     error: lastResult?.error == null ? null : beginningOf(lastResult.error, ERROR_CHARS),
     title,
     state: stateOf(conversation),
+    ...(conversation.turns[0]?.key != null && { key: conversation.turns[0].key }),
     ...rest,
   };
 }

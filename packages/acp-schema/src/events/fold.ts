@@ -9,6 +9,8 @@ import type { SessionEvent } from "./record.js";
 export interface TurnView {
   readonly number: number;
   readonly prompt: { readonly text: string; readonly content?: readonly { readonly type: string }[] };
+  /** What its sender calls the prompt; null where it was not named. */
+  readonly key: string | null;
   started: boolean;
   ended: boolean;
   undone: boolean;
@@ -154,10 +156,10 @@ const addPart: Handler<"text_delta" | "thought_delta" | "part_end"> = ({ reply }
 
 /** Record type -> what it changes. Types that are missing here change nothing. */
 const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
-  user_message({ turns, facts }, { text, content }, _turn, record) {
+  user_message({ turns, facts }, { text, content, key = null }, _turn, record) {
     const number = record.turn ?? turns.length;
     facts.firstPrompt ??= text;
-    turns[number] = newTurn(number, content ? { text, content } : { text });
+    turns[number] = newTurn(number, content ? { text, content } : { text }, key);
   },
   turn_start(_fold, _metadata, turn) {
     if (turn) turn.started = true;
@@ -247,10 +249,11 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   },
 };
 
-function newTurn(number: number, prompt: TurnView["prompt"]): TurnView {
+function newTurn(number: number, prompt: TurnView["prompt"], key: string | null): TurnView {
   return {
     number,
     prompt,
+    key,
     started: false,
     ended: false,
     undone: false,

@@ -68,7 +68,13 @@ const rewind = v.object({ turns: count, files: v.array(FileOutcome), conflicts: 
 
 /** Record type -> schema of its `metadata`. */
 export const metadata = {
-  user_message: v.object({ prompt: text, text, content: v.optional(v.array(PromptBlock)) }),
+  /** `key` is the sender's own name for the prompt: the same key again is the same prompt, sent once more. */
+  user_message: v.object({
+    prompt: text,
+    text,
+    content: v.optional(v.array(PromptBlock)),
+    key: v.optional(text),
+  }),
   turn_start: v.object({ prompt: text }),
   step_start: v.object({ step: count }),
   step_end: v.object({ step: count }),

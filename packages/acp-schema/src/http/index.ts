@@ -2,6 +2,15 @@
 
 export { strict } from "../define/mode.js";
 export { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.js";
+export {
+  ChangesQuery,
+  ChangesReply,
+  ClientsReply,
+  FilesQuery,
+  FilesReply,
+  SearchQuery,
+  SearchReply,
+} from "./inspect.js";
 export { CostTotals, RunCostRow, RunRow, RunsCostReply, RunsQuery, RunsReply } from "./report.js";
 export { type Route, routes, type Tier } from "./routes.js";
 export {
@@ -16,12 +25,14 @@ export {
   RunMode,
   RunStatus,
 } from "./run.js";
-export { AliveReply, ErrorReply, HealthReply, InfoReply, ProvidersReply, ToolsReply } from "./server.js";
+export { AliveReply, ErrorReply, HealthReply, InfoReply, ProvidersReply, ReadyReply, ToolsReply } from "./server.js";
 export {
   CreateRunningSessionBody,
   CreateRunningSessionReply,
   CreateSessionBody,
   CreateSessionReply,
+  DeleteSessionQuery,
+  DeleteSessionReply,
   ForkBody,
   ForkReply,
   ListSessionsQuery,
@@ -51,4 +62,5 @@ export {
   TurnBody,
   TurnReply,
 } from "./session.js";
-export { EndData, Loss, sessionStream } from "./stream.js";
+export { Content, ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
+export { EndData, Loss, ManyQuery, manyStream, StreamQuery, sessionStream } from "./stream.js";

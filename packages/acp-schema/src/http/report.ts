@@ -12,6 +12,8 @@ export const RunsQuery = plain(() => ({
   since: v.optional(text),
   model: v.optional(text),
   limit: v.optional(text),
+  /** The `next` of the page before. */
+  after: v.optional(text),
 }));
 export type RunsQuery = v.InferOutput<typeof RunsQuery>;
 
@@ -30,8 +32,8 @@ export const RunRow = plain(() => ({
 }));
 export type RunRow = v.InferOutput<typeof RunRow>;
 
-/** `GET /runs`, newest first. */
-export const RunsReply = plain(() => ({ total_runs: count, runs: v.array(RunRow) }));
+/** `GET /runs`, newest first. `next` leads to the following page; null on the last one. */
+export const RunsReply = plain(() => ({ total_runs: count, runs: v.array(RunRow), next: v.nullable(text) }));
 export type RunsReply = v.InferOutput<typeof RunsReply>;
 
 export const RunCostRow = plain(() => ({

@@ -1,10 +1,13 @@
 /** One row per route: drives access, validation, documentation and tests. A row without a `reply` answers with no JSON. */
 import type * as v from "valibot";
 import { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.js";
+import * as inspect from "./inspect.js";
 import { RunsCostReply, RunsQuery, RunsReply } from "./report.js";
 import { AgentManifest, AgentsReply, CreateRunBody, Run, RunEventsReply } from "./run.js";
-import { AliveReply, HealthReply, InfoReply, ProvidersReply, ToolsReply } from "./server.js";
+import { AliveReply, HealthReply, InfoReply, ProvidersReply, ReadyReply, ToolsReply } from "./server.js";
 import * as session from "./session.js";
+import { ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
+import { ManyQuery, StreamQuery } from "./stream.js";
 
 /**
  * Who may call. open: anybody. session: the master, or the token of the session in the path. admin: the master; that session's own
@@ -28,10 +31,14 @@ export const routes = {
   "GET /health": { tier: "open", status: 200, reply: HealthReply },
   "GET /healthz": { tier: "open", status: 200, reply: AliveReply },
   "GET /ping": { tier: "open", status: 200, reply: AliveReply },
+  "GET /readyz": { tier: "open", status: 200, reply: ReadyReply },
   "GET /info": { tier: "master", status: 200, reply: InfoReply },
   "GET /providers": { tier: "master", status: 200, reply: ProvidersReply },
+  "GET /models": { tier: "master", status: 200, reply: ModelsReply },
   "GET /tools": { tier: "master", status: 200, reply: ToolsReply },
   "GET /openapi.json": { tier: "master", status: 200 },
+  "GET /events": { tier: "master", status: 200, query: ManyQuery, stream: true },
+  "GET /search": { tier: "master", status: 200, query: inspect.SearchQuery, reply: inspect.SearchReply },
 
   "GET /sessions": { tier: "master", status: 200, query: session.ListSessionsQuery, reply: session.ListSessionsReply },
   "POST /sessions": {
@@ -41,10 +48,25 @@ export const routes = {
     reply: session.CreateRunningSessionReply,
   },
   "GET /sessions/{id}": { tier: "session", status: 200, reply: session.SessionDetail },
-  "DELETE /sessions/{id}": { tier: "session", status: 204 },
+  "PATCH /sessions/{id}": { tier: "session", status: 200, body: SettingsBody, reply: SettingsReply },
+  "DELETE /sessions/{id}": {
+    tier: "session",
+    status: 204,
+    query: session.DeleteSessionQuery,
+    reply: session.DeleteSessionReply,
+  },
+  "GET /sessions/{id}/settings": { tier: "session", status: 200, reply: SettingsReply },
+  "GET /sessions/{id}/clients": { tier: "session", status: 200, reply: inspect.ClientsReply },
+  "GET /sessions/{id}/files": { tier: "session", status: 200, query: inspect.FilesQuery, reply: inspect.FilesReply },
+  "GET /sessions/{id}/changes": {
+    tier: "session",
+    status: 200,
+    query: inspect.ChangesQuery,
+    reply: inspect.ChangesReply,
+  },
   "POST /sessions/{id}/turns": { tier: "session", status: 202, body: session.TurnBody, reply: session.TurnReply },
   "POST /sessions/{id}/cancel": { tier: "session", status: 204 },
-  "GET /sessions/{id}/events": { tier: "session", status: 200, stream: true },
+  "GET /sessions/{id}/events": { tier: "session", status: 200, query: StreamQuery, stream: true },
   "POST /sessions/{id}/permissions/{pid}": {
     tier: "session",
     status: 200,
@@ -72,7 +94,7 @@ export const routes = {
     reply: session.MessageReply,
   },
   "POST /session/{id}/cancel": { tier: "session", status: 204 },
-  "GET /session/{id}/events": { tier: "session", status: 200, stream: true },
+  "GET /session/{id}/events": { tier: "session", status: 200, query: StreamQuery, stream: true },
   "POST /session/{id}/rotate-token": { tier: "admin", status: 200, reply: session.RotateTokenReply },
   "POST /tool/approve": { tier: "master", status: 200, body: session.ToolApproveBody, reply: session.ToolApproveReply },
 

@@ -12,6 +12,10 @@ export type AliveReply = v.InferOutput<typeof AliveReply>;
 export const HealthReply = plain(() => ({ status: v.literal("ok"), version: text, started_at: text }));
 export type HealthReply = v.InferOutput<typeof HealthReply>;
 
+/** `GET /readyz`: 503 unless ready. */
+export const ReadyReply = plain(() => ({ status: v.picklist(["ready", "starting", "draining"]) }));
+export type ReadyReply = v.InferOutput<typeof ReadyReply>;
+
 /** `GET /info`. */
 export const InfoReply = plain(() => ({
   version: text,

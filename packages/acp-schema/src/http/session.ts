@@ -1,18 +1,25 @@
 /** Sessions over HTTP: `/sessions` and `/session`, which share handlers and differ in shape. */
 import * as v from "valibot";
 import { json, plain, record, variant } from "../define/shape.js";
-import { Decision, FileOutcome } from "../events/metadata.js";
+import { Decision, FileOutcome, metadata } from "../events/metadata.js";
+import { Content, settings } from "./settings.js";
 
 const text = v.string();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 /** Seconds since 1970, with a fraction. */
 const epochSeconds = v.number();
+/** ISO 8601, UTC. */
+const moment = v.string();
 const running = v.picklist(["running", "queued"]);
+const flag = v.picklist(["true", "false"]);
+/** A whole number as a query writes it. */
+const digits = v.pipe(text, v.regex(/^\s*[+-]?\d+\s*$/, "not an integer"));
 
 /** `POST /sessions`. `persist: false` keeps the log in memory. */
 export const CreateRunningSessionBody = plain(() => ({
   prompt: v.pipe(text, v.minLength(1)),
-  model: v.optional(text),
+  content: v.optional(Content),
+  ...settings(),
   effort: v.optional(v.picklist(["default", "off", "low", "medium", "high"])),
   max_steps: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   cwd: v.optional(text),
@@ -26,7 +33,7 @@ export const CreateRunningSessionReply = plain(() => ({ session_id: text, status
 export type CreateRunningSessionReply = v.InferOutput<typeof CreateRunningSessionReply>;
 
 /** `POST /session`. */
-export const CreateSessionBody = plain(() => ({ working_dir: v.optional(text) }));
+export const CreateSessionBody = plain(() => ({ working_dir: v.optional(text), ...settings() }));
 export type CreateSessionBody = v.InferOutput<typeof CreateSessionBody>;
 
 /** 201. */
@@ -34,14 +41,19 @@ export const CreateSessionReply = plain(() => ({
   session_id: text,
   working_dir: text,
   created_at: epochSeconds,
+  created: moment,
   session_token: text,
 }));
 export type CreateSessionReply = v.InferOutput<typeof CreateSessionReply>;
 
-/** The query of `GET /sessions`. `limit` counts every row, live ones too; without it all live rows come, and 20 others. */
+/**
+ * The query of `GET /sessions`. `limit` counts every row, live ones too; without it all live rows come, and 20 others. `after` is the
+ * `next` of the page before.
+ */
 export const ListSessionsQuery = plain(() => ({
   state: v.optional(v.picklist(["live", "persisted", "all"])),
-  limit: v.optional(text),
+  limit: v.optional(digits),
+  after: v.optional(text),
   since: v.optional(text),
   model: v.optional(text),
 }));
@@ -53,9 +65,14 @@ export const SessionRow = plain(() => ({
   state: v.picklist(["live", "persisted"]),
   /** Whether a turn runs, or waits for the answer to a permission request; also in another process. */
   status: v.picklist(["idle", "running", "waiting"]),
+  /** What it waits for somebody to answer, where this server has it loaded. */
+  permissions: v.array(metadata.permission_request),
   working_dir: v.nullable(text),
   created_at: v.nullable(epochSeconds),
   last_touched: v.nullable(epochSeconds),
+  /** The same two moments as text. */
+  created: v.nullable(moment),
+  updated: v.nullable(moment),
   event_count: v.nullable(count),
   started_at: v.nullable(text),
   ended_at: v.nullable(text),
@@ -69,7 +86,8 @@ export const SessionRow = plain(() => ({
 }));
 export type SessionRow = v.InferOutput<typeof SessionRow>;
 
-export const ListSessionsReply = plain(() => ({ sessions: v.array(SessionRow) }));
+/** `next` leads to the following page; null on the last one. */
+export const ListSessionsReply = plain(() => ({ sessions: v.array(SessionRow), next: v.nullable(text) }));
 export type ListSessionsReply = v.InferOutput<typeof ListSessionsReply>;
 
 /** `GET /session`: the ids of live sessions. */
@@ -93,12 +111,29 @@ export const SessionSnapshot = plain(() => ({
   session_id: text,
   working_dir: text,
   created_at: epochSeconds,
+  created: moment,
   event_count: count,
 }));
 export type SessionSnapshot = v.InferOutput<typeof SessionSnapshot>;
 
-/** `POST /sessions/{id}/turns`. */
-export const TurnBody = plain(() => ({ prompt: v.pipe(text, v.minLength(1)) }));
+/** The query of `DELETE /sessions/{id}`: a dry run deletes nothing and says what would go. */
+export const DeleteSessionQuery = plain(() => ({ dry_run: v.optional(flag) }));
+export type DeleteSessionQuery = v.InferOutput<typeof DeleteSessionQuery>;
+
+/** 200 in the place of 204, for a dry run and for a request with `Prefer: return=representation`. */
+export const DeleteSessionReply = plain(() => ({
+  session_id: text,
+  deleted: v.boolean(),
+  /** Of its log. */
+  records: count,
+  turns: count,
+  /** Turns whose changes could be undone. */
+  snapshots: count,
+}));
+export type DeleteSessionReply = v.InferOutput<typeof DeleteSessionReply>;
+
+/** `POST /sessions/{id}/turns`. `content` comes after the prompt: pictures and files. */
+export const TurnBody = plain(() => ({ prompt: v.pipe(text, v.minLength(1)), content: v.optional(Content) }));
 export type TurnBody = v.InferOutput<typeof TurnBody>;
 
 /** 202. */
@@ -106,7 +141,7 @@ export const TurnReply = plain(() => ({ session_id: text, status: running, messa
 export type TurnReply = v.InferOutput<typeof TurnReply>;
 
 /** `POST /session/{id}/message`. */
-export const MessageBody = plain(() => ({ text: v.pipe(text, v.minLength(1)) }));
+export const MessageBody = plain(() => ({ text: v.pipe(text, v.minLength(1)), content: v.optional(Content) }));
 export type MessageBody = v.InferOutput<typeof MessageBody>;
 
 /** 202. */

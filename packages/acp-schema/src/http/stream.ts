@@ -2,9 +2,34 @@
 import * as v from "valibot";
 import { json, plain } from "../define/shape.js";
 import { metadata, Risk } from "../events/metadata.js";
+import { SessionRow } from "./session.js";
 
 const text = v.string();
 const seq = v.pipe(v.number(), v.integer(), v.minValue(1));
+
+/** The query of `/sessions/{id}/events`: `until` is `end` (nothing runs any more, the default), `turn` (a turn has ended) or `never`. */
+export const StreamQuery = plain(() => ({
+  from: v.optional(text),
+  until: v.optional(v.picklist(["end", "turn", "never"])),
+}));
+export type StreamQuery = v.InferOutput<typeof StreamQuery>;
+
+/**
+ * The query of `GET /events`. `session` is repeated: an id, or `id:seq` to go on after a record. `list=true` adds every change of a row of
+ * `GET /sessions`.
+ */
+export const ManyQuery = plain(() => ({
+  session: v.optional(text),
+  list: v.optional(v.picklist(["true", "false"])),
+}));
+export type ManyQuery = v.InferOutput<typeof ManyQuery>;
+
+/** Event name of `GET /events` -> its data. Its ids are `id:seq` of each session, joined by commas. */
+export const manyStream = {
+  record: plain(() => ({ session_id: text, record: json() })),
+  /** A row as it is now; null for a session that is gone. */
+  row: plain(() => ({ session_id: text, row: v.nullable(SessionRow) })),
+};
 
 /** `event: end` closes a stream of `/sessions/{id}/events`. */
 export const EndData = plain(() => ({ session_id: text, success: v.boolean() }));
@@ -31,6 +56,8 @@ export const sessionStream = {
     turn: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
     /** Seconds since 1970. */
     timestamp: v.number(),
+    /** The same moment as text. */
+    ts: text,
   })),
   permission_request: plain(() => ({
     message_id: v.nullable(text),

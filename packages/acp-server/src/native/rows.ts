@@ -6,11 +6,11 @@ import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
 import { ErrorCode, type Methods, RpcError } from "@chimera/ndjson-rpc";
-import { foldLog, isSessionError, type OwnedSession, type PromptInput } from "@chimera/session";
+import { foldLog, isSessionError, type OwnedSession, type PromptInput, promptOf } from "@chimera/session";
 import { sessionsOf } from "../connection-sessions.js";
 import type { Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
-import { promptInput, requireDirectories } from "../input.js";
+import { requireDirectories } from "../input.js";
 import type { NativeProjection } from "../project/otter.js";
 import { rowsOf } from "../row.js";
 import { newestEvents, replayNative } from "./resume.js";
@@ -182,5 +182,5 @@ function messageInput(params: MessageRequest): PromptInput {
   if ("text" in params) return { text: params.text };
   const { content } = params;
   if (typeof content === "string") return { text: content };
-  return promptInput(Array.isArray(content) ? content : [content]);
+  return promptOf(Array.isArray(content) ? content : [content]);
 }

@@ -3,7 +3,7 @@ import { agentMethods, type ClientCapabilities, InitializeRequest, McpServer } f
 import { startOf } from "@chimera/acp-schema/text";
 import { parseCursor } from "@chimera/event-store";
 import { deferred, type Methods } from "@chimera/ndjson-rpc";
-import { parseMode, type Session } from "@chimera/session";
+import { parseMode, promptOf, type Session } from "@chimera/session";
 import * as v from "valibot";
 import { sessionsOf } from "../connection-sessions.js";
 import type { Choice, Core } from "../core.js";
@@ -13,7 +13,6 @@ import {
   mcpServer,
   namedLinks,
   plainServers,
-  promptInput,
   requireDirectories,
   tolerate,
   typedValue,
@@ -163,7 +162,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
         const updates = () => commands.show(session);
         // Only the first prompt waits for them: looking whether they changed must not stand between a prompt and its first word.
         if (!commands.isShown(sessionId)) await updates();
-        return { session, input: promptInput(prompt), updates };
+        return { session, input: promptOf(prompt), updates };
       }),
     "session/cancel": async ({ sessionId }) => {
       await own.arrived(sessionId);

@@ -7,7 +7,7 @@ import type { SessionClient } from "./client.js";
 /** `approves`: whether somebody sits here who can be asked; without one, permissions are denied at once. */
 export function localClient(core: RunningCore, session: Session, approves: boolean): SessionClient {
   const { sessions } = core;
-  const attachment = sessions.attach(session.id, { approves });
+  const attachment = sessions.attach(session.id, { transport: "terminal", approves });
   return {
     id: session.id,
     cwd: session.cwd,

@@ -50,6 +50,27 @@ export function isPrompted(summary: object): boolean {
   return (summary as Listed).turns !== 0;
 }
 
+/** Where a page ends: what the list is ordered by, and the id of its last row. */
+export type Place = readonly [key: number, id: string];
+
+/** The cursor of a page that ends there, for `after`. */
+export function formatPlace(place: Place): string {
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
+}
+
+/** Throws `invalid_id` for a text that is no cursor of a page. */
+export function parsePlace(text: string): Place {
+  try {
+    const place: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
+    if (Array.isArray(place) && typeof place[0] === "number" && typeof place[1] === "string") {
+      return [place[0], place[1]];
+    }
+  } catch {
+    // Reported below, like every other text that this store did not make.
+  }
+  throw new StoreError("invalid_id", "not a page cursor of this store");
+}
+
 // --- internal ---
 
 /** The fields of a summary that lists look at. */
@@ -70,24 +91,6 @@ function matches(summary: object, { cwd, model, state, prompted, closed }: ListF
   return closed === undefined || (fields.closed === true) === closed;
 }
 
-type Place = readonly [key: number, id: string];
-
 function comparePlaces(a: Place, b: Place): number {
   return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
-}
-
-function formatPlace(place: Place): string {
-  return Buffer.from(JSON.stringify(place)).toString("base64url");
-}
-
-function parsePlace(text: string): Place {
-  try {
-    const place: unknown = JSON.parse(Buffer.from(text, "base64url").toString());
-    if (Array.isArray(place) && typeof place[0] === "number" && typeof place[1] === "string") {
-      return [place[0], place[1]];
-    }
-  } catch {
-    // Reported below, like every other text that this store did not make.
-  }
-  throw new StoreError("invalid_id", "not a page cursor of this store");
 }

@@ -69,6 +69,12 @@ export const CONFIG_KEYS = complete({
     repeatable: true,
     help: "Sessions may only run in this directory and below it (repeatable)",
   }),
+  drain_timeout: key({
+    kind: number({ max: 600 }),
+    default: 0,
+    value: "<s>",
+    help: "Seconds that running turns get to end when the server is asked to stop (default 0: they are cancelled)",
+  }),
   model: key<string | null>({
     kind: text,
     default: null,

@@ -13,7 +13,7 @@ import { requireNamed, startExtensions } from "../open-core.js";
 import { resolvePaths } from "../paths.js";
 import { envName, type StartedExtension } from "../profile.js";
 import { startAcp } from "./acp.js";
-import { listenHttp, logRequests } from "./http.js";
+import { type HttpServing, listenHttp, logRequests } from "./http.js";
 import { type HttpAccess, makeToken, readHttpAccess } from "./http-access.js";
 import { HTTP_FLAGS, readServeSettings, type ServeSettings } from "./settings.js";
 import { createTurnOwners, endChildren, untilEnd } from "./until-end.js";
@@ -41,11 +41,14 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   const stopped = untilEnd(process, log, owners);
   const ends = [stopped];
   const transports: Close[] = [];
+  let drain: () => Promise<void> = async () => {};
 
   if (access) {
-    const http = await Promise.race([startHttp(invocation, settings, access, core, log), stopped]);
+    const http = await Promise.race([startHttp(invocation, settings, access, core, extensions, log), stopped]);
     if (typeof http === "number") return ended(invocation, core.close, http, log);
     transports.push(http.close);
+    const drainMs = config.values.drain_timeout * 1000;
+    if (drainMs > 0) drain = () => http.drain(drainMs);
     ends.push(failureOf(http.ready, log));
   }
   if (settings.acp) {
@@ -55,6 +58,8 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
     transports.push(() => acp.close());
   }
   const code = await Promise.race(ends);
+  // A fault does not wait for anybody.
+  if (code === 0) await drain();
   // Nothing new comes in; turns are cancelled and their ends journaled; streams deliver those and end.
   return ended(invocation, () => Promise.all([...transports, core.close].map((close) => close())), code, log);
 }
@@ -124,8 +129,9 @@ async function startHttp(
   settings: ServeSettings,
   access: HttpAccess,
   core: LazyCore,
+  extensions: readonly StartedExtension[],
   log: Log,
-): Promise<{ readonly ready: Promise<void>; readonly close: Close } | number> {
+): Promise<(Pick<HttpServing, "ready" | "drain"> & { readonly close: Close }) | number> {
   const { name } = profile;
   const { host, port } = settings;
   const { authToken, isTokenMade, tls } = access;
@@ -137,7 +143,8 @@ async function startHttp(
     if (port !== 0) refuseSecond(about);
     const sharesDirectory = resolvePaths(process.env).shares;
     const shareUrl = process.env[envName(profile, "SHARE_URL")];
-    const bind = () => listenHttp({ profile, settings, access, core: core.get, log, sharesDirectory, shareUrl });
+    const bind = () =>
+      listenHttp({ profile, settings, access, core: core.get, extensions, log, sharesDirectory, shareUrl });
     const { bound, pidfile } = await takePort(bind, about, log);
     if (settings.logsRequests) logRequests(bound.server, log);
     if (isTokenMade && pidfile) process.stderr.write(`[${name}] requests carry the token in ${pidfile.tokenPath}\n`);
@@ -146,6 +153,7 @@ async function startHttp(
     );
     return {
       ready: bound.ready,
+      drain: bound.drain,
       close: async () => {
         pidfile?.remove();
         await bound.close();

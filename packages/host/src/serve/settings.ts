@@ -27,5 +27,5 @@ export const HTTP_FLAGS: Flags = {
     value: "<token>",
     help: "The token itself, which others can see while the program starts; auto makes one in a file of mode 0600",
   },
-  ...configFlags("tls_cert", "tls_key"),
+  ...configFlags("tls_cert", "tls_key", "drain_timeout"),
 };

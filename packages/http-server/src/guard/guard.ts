@@ -2,12 +2,13 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
+import { requestIdOf } from "../request/request-id.js";
 import { allowedOrigin, EVERY_ANSWER } from "./headers.js";
 import { createHostCheck } from "./host.js";
 
 const PREFLIGHT = {
-  "Access-Control-Allow-Methods": "GET, POST, DELETE",
-  "Access-Control-Allow-Headers": "Authorization, Content-Type, Last-Event-ID",
+  "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
+  "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer, X-Request-Id",
   "Access-Control-Max-Age": "600",
 } as const;
 
@@ -19,7 +20,9 @@ export function guard(options: {
   const origins = new Set(options.cors);
 
   return async (c, next) => {
-    setAll(c, EVERY_ANSWER);
+    const requestId = requestIdOf(c.req.header("x-request-id"));
+    c.set("requestId", requestId);
+    setAll(c, { ...EVERY_ANSWER, "X-Request-Id": requestId });
     const named = hostInTarget(c);
     if (!hostAllowed(c.req.header("host")) || (named !== null && !hostAllowed(named))) {
       throw new HttpError(403, "bad_host", "this Host is not served here");

@@ -10,7 +10,12 @@ export const SECURITY_HEADERS = {
 /** The headers every answer carries; an event stream says for itself how it is cached. */
 export const EVERY_ANSWER = { ...SECURITY_HEADERS, "Cache-Control": "no-store" } as const;
 
+/** What a page may read of an answer besides its body. */
+const EXPOSED = "Preference-Applied, Retry-After, X-Request-Id, X-Warnings";
+
 /** What an answer to a listed origin carries; nothing for a caller that is no browser. */
 export function allowedOrigin(origin: string | undefined): Readonly<Record<string, string>> {
-  return origin === undefined ? {} : { "Access-Control-Allow-Origin": origin, Vary: "Origin" };
+  return origin === undefined
+    ? {}
+    : { "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED, Vary: "Origin" };
 }

@@ -7,6 +7,7 @@ import type { RouteName } from "../auth/access.js";
 import type { AppEnv } from "../deps.js";
 import { HttpError, isHttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
+import { noteUnknown } from "./unknown.js";
 
 type WithBody = { [K in RouteName]: (typeof routes)[K] extends { body: v.GenericSchema } ? K : never }[RouteName];
 type BodyOf<K extends WithBody> = v.InferOutput<(typeof routes)[K]["body"]>;
@@ -18,6 +19,12 @@ export async function readBody<K extends WithBody>(
   codes: Readonly<Record<string, string>> = {},
 ): Promise<BodyOf<K>> {
   const given = Object.entries(await readJson(c)).filter(([, value]) => value !== null);
+  noteUnknown(
+    c,
+    route,
+    "body",
+    given.map(([name]) => name),
+  );
   const body = Object.fromEntries(given);
   const parsed = v.safeParse(routes[route].body, body, { abortEarly: true });
   if (parsed.success) return parsed.output as BodyOf<K>;

@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { routes } from "@chimera/acp-schema/http";
+import { parsePlace } from "@chimera/event-store";
 import type { Context } from "hono";
 import * as v from "valibot";
 import type { RouteName } from "../auth/access.js";
@@ -21,6 +22,17 @@ export function readQuery<K extends WithQuery>(
   const [issue] = parsed.issues;
   const detail = `${v.getDotPath(issue) ?? "query"}: ${issue.message}`;
   throw new HttpError(400, "invalid_query", detail, { fields: { detail } });
+}
+
+/** Refuses a cursor that no list gave out. */
+export function requirePlace(after: string | undefined): void {
+  if (after === undefined) return;
+  try {
+    parsePlace(after);
+  } catch (cause) {
+    const detail = "after: not the `next` of another page";
+    throw new HttpError(400, "invalid_query", detail, { cause, fields: { detail } });
+  }
 }
 
 /** A directory of the caller's: absolute, so that it means the same to both, and there. */

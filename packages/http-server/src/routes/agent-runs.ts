@@ -1,6 +1,7 @@
 /** The run API: one prompt, answered when it is done, at once, or as it goes. Nobody is there to approve, so what needs it is denied. */
 import type { CreateRunBody, Run } from "@chimera/acp-schema/http";
 import type { Session } from "@chimera/session";
+import { keyOf } from "../creations.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
@@ -9,7 +10,7 @@ import { streamArray } from "../stream/text-body.js";
 import { requireManifest } from "./program.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
-export function agentRunRoutes({ deps, streams }: Parts) {
+export function agentRunRoutes({ deps, creations, streams }: Parts) {
   const { sessions } = deps;
 
   const requireRun = async (id: string): Promise<void> => {
@@ -25,23 +26,28 @@ export function agentRunRoutes({ deps, streams }: Parts) {
     return fold.run;
   };
 
-  const start = async ({ agent_name, input }: CreateRunBody): Promise<Session> => {
+  const start = async ({ agent_name, input }: CreateRunBody, key: string | undefined): Promise<Session> => {
     await requireManifest(deps, agent_name);
     const text = input.flatMap((message) => message.parts.map((part) => part.content)).join("\n");
     if (text.trim() === "") throw new HttpError(400, "missing_prompt", "input has no text");
-    const session = await sessions.create({ cwd: deps.defaultCwd });
-    if (agent_name !== deps.name) await session.set({ agent: agent_name });
-    await session.prompt({ text }).durable;
-    return session;
+    const { id } = await creations.once(key, async () => {
+      const session = await sessions.create({ cwd: deps.defaultCwd });
+      if (agent_name !== deps.name) await session.set({ agent: agent_name });
+      await session.prompt({ text, key }).durable;
+      return session.id;
+    });
+    const session = await sessions.load(id);
+    if (session.conversation.turns[0]?.prompt.text === text) return session;
+    throw new HttpError(422, "key_reused", "another run was made with this key");
   };
 
   return {
     "POST /runs": async (c) => {
       const body = await readBody(c, "POST /runs", { input: "invalid_input", agent_name: "missing_agent_name" });
-      if (body.mode === "async") return c.json(await readRun((await start(body)).id), 202);
+      if (body.mode === "async") return c.json(await readRun((await start(body, keyOf(c))).id), 202);
       const leave = streams.enter();
       try {
-        const session = await start(body);
+        const session = await start(body, keyOf(c));
         if (body.mode === "stream") return streamRun(c, session.id, deps, leave);
         await session.idle();
         const run = c.json(await readRun(session.id));

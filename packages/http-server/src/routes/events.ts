@@ -1,8 +1,10 @@
-/** The event streams of both families. */
+/** The event streams of both families, and the one for many sessions. */
 import { parseCursor } from "@chimera/event-store";
 import { isSessionError } from "@chimera/session";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
+import { readQuery } from "../request/query.js";
+import { openMany, parseCursors } from "../stream/many.js";
 import { canonical, envelope, type Family } from "../stream/projection.js";
 import { openSink, STREAM_HEADERS } from "../stream/sink.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
@@ -10,7 +12,12 @@ import { type Handlers, type Parts, pathPart } from "./route.js";
 export function eventRoutes({ deps, openSession, streams }: Parts) {
   const { sessions } = deps;
 
-  const stream = (c: Context<AppEnv>, family: Family): Response => {
+  const stream = (
+    c: Context<AppEnv>,
+    family: Family,
+    route: "GET /sessions/{id}/events" | "GET /session/{id}/events",
+  ): Response => {
+    const { from, until = family.ends ? "end" : "never" } = readQuery(c, route);
     if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
     const caller = c.get("caller");
     const leave = streams.enter();
@@ -19,29 +26,43 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
     streams.open({
       id: pathPart(c, "id"),
       family,
-      from: c.req.query("from") === "live" ? "live" : parseCursor(c.req.header("last-event-id")),
+      from: from === "live" ? "live" : parseCursor(c.req.header("last-event-id")),
+      until,
+      name: c.req.header("user-agent")?.slice(0, 100) ?? null,
       sink,
       life: caller.kind === "session" ? caller.life : undefined,
     });
     return sink.response;
   };
 
-  /** A turn that a crash cut off gets its last record when its session is loaded; one held elsewhere is read as it is. */
-  const endCutOff = async (id: string): Promise<void> => {
+  /**
+   * Throws `session_not_found`. A turn that a crash cut off gets its last record when its session is loaded; one held elsewhere is read
+   * as it is.
+   */
+  const requireEnded = async (id: string): Promise<void> => {
+    if (sessions.find(id)) return;
+    await openSession.requireLog(id);
     const summary = await sessions.logs.readSummary(id).catch(() => null);
     if (summary !== null && summary.state !== "idle") await sessions.load(id).catch(() => {});
   };
 
   return {
+    "GET /events": async (c) => {
+      const { list } = readQuery(c, "GET /events");
+      const cursors = parseCursors(c.req.queries("session") ?? [], c.req.header("last-event-id"));
+      if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
+      for (const id of cursors.keys()) await requireEnded(id);
+      const leave = streams.enter();
+      const sink = openSink(c);
+      void sink.gone.then(leave);
+      openMany(sessions, deps.log, { cursors, list: list === "true", sink });
+      return sink.response;
+    },
     "GET /sessions/{id}/events": async (c) => {
       const id = pathPart(c, "id");
-      const session = sessions.find(id);
-      session?.touch();
-      if (!session) {
-        await openSession.requireLog(id);
-        await endCutOff(id);
-      }
-      return stream(c, canonical);
+      sessions.find(id)?.touch();
+      await requireEnded(id);
+      return stream(c, canonical, "GET /sessions/{id}/events");
     },
     "GET /session/{id}/events": async (c) => {
       const id = pathPart(c, "id");
@@ -49,7 +70,7 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
       await openSession(id).catch(async (error) => {
         if (!isSessionError(error) || error.code !== "session_claimed") throw error;
       });
-      return stream(c, envelope);
+      return stream(c, envelope, "GET /session/{id}/events");
     },
   } satisfies Handlers;
 }

@@ -1,5 +1,12 @@
 /** What the server says about itself: model, providers, tools, the agents a run may name, and its own description. */
-import type { AgentManifest, AgentsReply, InfoReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
+import type {
+  AgentManifest,
+  AgentsReply,
+  InfoReply,
+  ModelsReply,
+  ProvidersReply,
+  ToolsReply,
+} from "@chimera/acp-schema/http";
 import type { AppDeps } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { describeApi } from "../openapi.js";
@@ -17,6 +24,7 @@ export function programRoutes({ deps }: Parts) {
       return c.json({ version: deps.version, model, provider, tools: names, cwd: deps.defaultCwd } satisfies InfoReply);
     },
     "GET /providers": (c) => c.json(providers()),
+    "GET /models": async (c) => c.json({ models: (await deps.models?.()) ?? [] } satisfies ModelsReply),
     "GET /tools": async (c) => c.json({ tools: await tools() } satisfies ToolsReply),
     "GET /openapi.json": async (c) => c.json(await describeApi({ title: deps.name, version: deps.version })),
     "GET /agents": async (c) => c.json({ agents: await listManifests(deps) } satisfies AgentsReply),

@@ -5,7 +5,7 @@ import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
-import { readQuery } from "../request/query.js";
+import { readQuery, requirePlace } from "../request/query.js";
 import { streamText } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
@@ -28,8 +28,9 @@ export function reportRoutes({ deps, clock }: Parts) {
     route: "GET /runs" | "GET /runs/cost",
     parseLimit: (text?: string) => number | null,
   ) => {
-    const { since = null, model = null, limit } = readQuery(c, route);
-    return { now: clock(), since, model, limit: parseLimit(limit) };
+    const { since = null, model = null, limit, after } = readQuery(c, route);
+    requirePlace(after);
+    return { now: clock(), since, model, limit: parseLimit(limit), ...(after !== undefined && { after }) };
   };
 
   return {

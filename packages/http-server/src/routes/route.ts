@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import type { RouteName } from "../auth/access.js";
 import type { SessionTokens } from "../auth/token.js";
+import type { Creations } from "../creations.js";
 import type { AppDeps, AppEnv } from "../deps.js";
 import type { CreateSession, OpenSession } from "../open-session.js";
 import type { Streams } from "../stream/streams.js";
@@ -16,8 +17,11 @@ export interface Parts {
   readonly deps: AppDeps;
   readonly openSession: OpenSession;
   readonly createSession: CreateSession;
+  readonly creations: Creations;
   readonly tokens: SessionTokens;
   readonly streams: Streams;
+  /** Whether the program is about to end. */
+  readonly isDraining: () => boolean;
   readonly clock: () => number;
 }
 

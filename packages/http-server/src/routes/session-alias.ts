@@ -1,7 +1,10 @@
 /** The singular family: the same sessions in the shapes of the older API. */
+
 import type { CreateSessionReply, LiveSessionsReply, SessionSnapshot } from "@chimera/acp-schema/http";
+import type { Session } from "@chimera/session";
 import { readBody } from "../request/body.js";
 import { existingDirectory } from "../request/query.js";
+import { settingsChange } from "../settings-change.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
 export function sessionAliasRoutes({ deps, openSession, createSession, tokens, streams }: Parts) {
@@ -13,17 +16,17 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
       return c.json({ sessions: ids.map((session) => session.id) } satisfies LiveSessionsReply);
     },
     "POST /session": async (c) => {
-      const { working_dir } = await readBody(c, "POST /session");
+      const { working_dir, ...named } = await readBody(c, "POST /session");
       const asked = working_dir === undefined ? {} : { cwd: await existingDirectory(working_dir, "working_dir") };
-      const { session, sessionToken: session_token } = await createSession(asked);
-      const { id, cwd, createdAt } = session;
-      const reply = { session_id: id, working_dir: cwd, created_at: createdAt / 1000, session_token };
+      const change = await settingsChange(deps, working_dir ?? deps.defaultCwd, named);
+      const { session, sessionToken: session_token } = await createSession({ ...asked, settings: change.made });
+      await change.finish(session);
+      const reply = { ...placeOf(session), session_token };
       return c.json(reply satisfies CreateSessionReply, 201);
     },
     "GET /session/{id}": async (c) => {
-      const { id, cwd, createdAt, lastSeq } = await openSession(pathPart(c, "id"));
-      const reply = { session_id: id, working_dir: cwd, created_at: createdAt / 1000, event_count: lastSeq };
-      return c.json(reply satisfies SessionSnapshot);
+      const session = await openSession(pathPart(c, "id"));
+      return c.json({ ...placeOf(session), event_count: session.lastSeq } satisfies SessionSnapshot);
     },
     "DELETE /session/{id}": async (c) => {
       const id = pathPart(c, "id");
@@ -34,4 +37,15 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
       return c.body(null, 204);
     },
   } satisfies Handlers;
+}
+
+// --- internal ---
+
+function placeOf({ id, cwd, createdAt }: Session) {
+  return {
+    session_id: id,
+    working_dir: cwd,
+    created_at: createdAt / 1000,
+    created: new Date(createdAt).toISOString(),
+  };
 }

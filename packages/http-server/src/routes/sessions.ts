@@ -1,77 +1,89 @@
-/** Sessions: listed, made, read whole, named, forked, given new tokens and deleted. */
+/** Sessions: listed, made, read whole, set, named, forked, given new tokens and deleted. */
 import type {
   CreateRunningSessionReply,
+  DeleteSessionReply,
   ForkReply,
   ListSessionsReply,
   RotateTokenReply,
-  SessionRow,
   TitleReply,
 } from "@chimera/acp-schema/http";
-import type { Summary } from "@chimera/acp-schema/summary";
-import { sessionTime } from "@chimera/event-store";
-import { type Session, SessionError } from "@chimera/session";
-import { LIMITS } from "../limits.js";
+import { promptOf, SessionError } from "@chimera/session";
+import { keyOf } from "../creations.js";
+import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
-import { readQuery } from "../request/query.js";
+import { readQuery, requirePlace } from "../request/query.js";
+import { prefers } from "../request/unknown.js";
+import { pageOfSessions } from "../session-list.js";
+import { settingsChange, settingsOf } from "../settings-change.js";
 import { lineOf } from "../stream/projection.js";
 import { streamArray } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
 import { type Handler, type Handlers, type Parts, pathPart } from "./route.js";
 
-export function sessionRoutes({ deps, openSession, createSession, tokens, streams, clock }: Parts) {
+export function sessionRoutes({ deps, openSession, createSession, creations, tokens, streams, clock }: Parts) {
   const { sessions } = deps;
   const rotate: Handler = async (c) => {
     const session = await openSession(pathPart(c, "id"));
     return c.json({ session_token: tokens.issue(session) } satisfies RotateTokenReply);
   };
+  const contentsOf = async (session_id: string, deleted: boolean): Promise<DeleteSessionReply> => {
+    const session = await openSession(session_id).catch(() => null);
+    const records = await sessions.logs.lastSeq(session_id);
+    const snapshots = (await session?.snapshots?.list())?.length ?? 0;
+    return { session_id, deleted, records, turns: session?.conversation.turns.length ?? 0, snapshots };
+  };
   return {
     "GET /sessions": async (c) => {
-      const { state = "all", limit, since, model } = readQuery(c, "GET /sessions");
-      const { cap, from } = await withReports(({ parseLimit, parseSince }) => ({
-        cap: limit === undefined ? LIMITS.listedSessions : parseLimit(limit),
-        from: parseSince(since, clock()),
+      const { state = "all", limit, after, since, model } = readQuery(c, "GET /sessions");
+      requirePlace(after);
+      const asked = await withReports(({ parseLimit, parseSince }) => ({
+        limit: limit === undefined ? undefined : parseLimit(limit),
+        since: parseSince(since, clock()),
       }));
-      const matches = ({ summary, createdAt }: { summary: Summary; createdAt: number }) =>
-        (model === undefined || summary.model === model) && (from === null || createdAt >= from);
-      const live = state === "persisted" ? [] : sessions.live();
-      const rows = live
-        .map((session) => ({ session, summary: session.summary(), createdAt: session.createdAt }))
-        .filter(matches)
-        .map(({ session, summary }) => rowOf(summary, session.touchedAt, session));
-      if (state !== "live") {
-        const present = new Set(live.map(({ id }) => id));
-        const page = await sessions.list({
-          ...(cap !== null && { limit: cap + present.size }),
-          ...(from !== null && { since: from }),
-          ...(model !== undefined && { model }),
-        });
-        const stored = page.sessions.filter(({ id }) => !present.has(id)).slice(0, cap ?? undefined);
-        rows.push(...stored.map(({ summary, touched }) => rowOf(summary, touched, null)));
-      }
-      rows.sort((a, b) => (b.last_touched ?? 0) - (a.last_touched ?? 0));
-      // Without a limit no live session is left out.
-      return c.json({
-        sessions: limit === undefined ? rows : rows.slice(0, cap ?? undefined),
-      } satisfies ListSessionsReply);
+      return c.json((await pageOfSessions(sessions, { state, after, model, ...asked })) satisfies ListSessionsReply);
     },
 
     "POST /sessions": async (c) => {
       const body = await readBody(c, "POST /sessions", { prompt: "missing_prompt" });
-      const { prompt, model, effort, max_steps, allowed_tools, cwd, persist = true } = body;
-      const { session, sessionToken: session_token } = await createSession({
-        ...(cwd !== undefined && { cwd }),
-        persist,
-        settings: {
-          ...(model !== undefined && { model }),
-          ...(effort !== undefined && { options: { ...sessions.defaults.options, effort } }),
-          ...(max_steps !== undefined && { maxSteps: max_steps }),
-          ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
-        },
+      const { prompt, content = [], effort, max_steps, allowed_tools, cwd, persist = true } = body;
+      const change = await settingsChange(deps, cwd ?? deps.defaultCwd, body);
+      const input = { ...promptOf([{ type: "text", text: prompt }, ...content]), key: keyOf(c) };
+      let token: string | undefined;
+      const { id, isNew } = await creations.once(input.key, async () => {
+        const { session, sessionToken } = await createSession({
+          ...(cwd !== undefined && { cwd }),
+          persist,
+          settings: {
+            ...change.made,
+            ...(effort !== undefined && { options: { ...sessions.defaults.options, effort } }),
+            ...(max_steps !== undefined && { maxSteps: max_steps }),
+            ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
+          },
+        });
+        token = sessionToken;
+        await change.finish(session);
+        await session.prompt(input).durable;
+        return session.id;
       });
-      const { status, durable } = session.prompt({ text: prompt });
-      await durable;
-      return c.json({ session_id: session.id, status, session_token } satisfies CreateRunningSessionReply, 201);
+      const session = await openSession(id);
+      if (!isNew && session.conversation.turns[0]?.prompt.text !== input.text) {
+        throw new HttpError(422, "key_reused", "another session was made with this key");
+      }
+      // Who sends it again did not hear the first answer: its token is replaced.
+      const session_token = token ?? tokens.issue(session);
+      return c.json({ session_id: id, status: "running", session_token } satisfies CreateRunningSessionReply, 201);
     },
+
+    "PATCH /sessions/{id}": async (c) => {
+      const { title, ...named } = await readBody(c, "PATCH /sessions/{id}");
+      const session = await openSession(pathPart(c, "id"));
+      const change = await settingsChange(deps, session.cwd, named);
+      if (title !== undefined) await session.setTitle(title);
+      await change.apply(session);
+      return c.json(settingsOf(session));
+    },
+
+    "GET /sessions/{id}/settings": async (c) => c.json(settingsOf(await openSession(pathPart(c, "id")))),
 
     "GET /sessions/{id}": async (c) => {
       const id = pathPart(c, "id");
@@ -115,40 +127,16 @@ export function sessionRoutes({ deps, openSession, createSession, tokens, stream
 
     "DELETE /sessions/{id}": async (c) => {
       const id = pathPart(c, "id");
+      const isDry = readQuery(c, "DELETE /sessions/{id}").dry_run === "true";
       await openSession.requireLog(id);
-      tokens.revoke(id);
-      await sessions.delete(id);
-      streams.cut(id);
-      return c.body(null, 204);
+      const isAsked = isDry || prefers(c, "return=representation");
+      const report = isAsked ? await contentsOf(id, !isDry) : null;
+      if (!isDry) {
+        tokens.revoke(id);
+        await sessions.delete(id);
+        streams.cut(id);
+      }
+      return report ? c.json(report) : c.body(null, 204);
     },
   } satisfies Handlers;
-}
-
-// --- internal ---
-
-function rowOf(summary: Summary, touched: number, session: Session | null): SessionRow {
-  const started = summary.started_at ?? timeInId(summary.session_id);
-  return {
-    session_id: summary.session_id,
-    state: session ? "live" : "persisted",
-    status: summary.state,
-    working_dir: summary.cwd || null,
-    created_at: session ? session.createdAt / 1000 : started === null ? null : Date.parse(started) / 1000,
-    last_touched: touched / 1000,
-    event_count: session?.lastSeq ?? null,
-    started_at: started,
-    ended_at: summary.ended_at,
-    model: summary.model || null,
-    prompt: summary.prompt,
-    title: summary.title,
-    success: summary.ended_at === null ? null : summary.success,
-    cost_usd: summary.cost_usd,
-    steps: summary.steps,
-    tool_calls: summary.tool_calls_total,
-  };
-}
-
-function timeInId(id: string): string | null {
-  const time = sessionTime(id);
-  return Number.isNaN(time) ? null : `${new Date(time).toISOString().slice(0, 19)}Z`;
 }

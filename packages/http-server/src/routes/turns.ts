@@ -1,6 +1,10 @@
 /** Turns: prompts, ending them, and answers to what they ask. The first answer wins, whatever transport it comes from. */
 import type { Decision } from "@chimera/acp-schema/events";
-import type { MessageReply, PermissionReply, ToolApproveReply, TurnReply } from "@chimera/acp-schema/http";
+import type { MessageReply, PermissionReply, ToolApproveReply, TurnBody, TurnReply } from "@chimera/acp-schema/http";
+import { type PromptInput, promptOf } from "@chimera/session";
+import type { Context } from "hono";
+import { keyOf } from "../creations.js";
+import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
 import { type Handler, type Handlers, isGuest, type Parts, pathPart } from "./route.js";
@@ -22,16 +26,16 @@ export function turnRoutes({ deps, openSession }: Parts) {
   };
   return {
     "POST /sessions/{id}/turns": async (c) => {
-      const { prompt } = await readBody(c, "POST /sessions/{id}/turns", { prompt: "missing_prompt" });
+      const { prompt, content } = await readBody(c, "POST /sessions/{id}/turns", { prompt: "missing_prompt" });
       const session = await openSession(pathPart(c, "id"));
-      const { status, messageId, durable } = session.prompt({ text: prompt, isGuest: isGuest(c) });
+      const { status, messageId, durable } = session.prompt(inputOf(c, prompt, content));
       await durable;
       return c.json({ session_id: session.id, status, message_id: messageId } satisfies TurnReply, 202);
     },
     "POST /session/{id}/message": async (c) => {
-      const { text } = await readBody(c, "POST /session/{id}/message", { text: "missing_text" });
+      const { text, content } = await readBody(c, "POST /session/{id}/message", { text: "missing_text" });
       const session = await openSession(pathPart(c, "id"));
-      const { messageId, durable } = session.prompt({ text, isGuest: isGuest(c) });
+      const { messageId, durable } = session.prompt(inputOf(c, text, content));
       await durable;
       return c.json({ message_id: messageId } satisfies MessageReply, 202);
     },
@@ -53,4 +57,11 @@ export function turnRoutes({ deps, openSession }: Parts) {
       return c.json({ resolved: true, approved } satisfies ToolApproveReply);
     },
   } satisfies Handlers;
+}
+
+// --- internal ---
+
+/** The prompt of a request: its text, then its pictures and files, under the key that its sender may repeat it with. */
+function inputOf(c: Context<AppEnv>, text: string, content: TurnBody["content"] = []): PromptInput {
+  return { ...promptOf([{ type: "text", text }, ...content]), key: keyOf(c), isGuest: isGuest(c) };
 }

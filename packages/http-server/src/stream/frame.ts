@@ -5,7 +5,7 @@ import type { LogEntry } from "@chimera/event-store";
 export type Batch = readonly LogEntry<SessionEvent>[];
 
 /** One record of a stream. A field never holds a line end, so no text of anybody can end a record or begin another. */
-export function frame(id: number | null, event: string, data: string): string {
+export function frame(id: number | string | null, event: string, data: string): string {
   return `${id === null ? "" : `id: ${id}\n`}event: ${oneLine(event)}\ndata: ${oneLine(data)}\n\n`;
 }
 

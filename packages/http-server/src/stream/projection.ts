@@ -67,8 +67,9 @@ type Envelope = { [N in keyof Shapes]: readonly [N, v.InferInput<Shapes[N]>] }[k
 
 function lostEnvelope(lost: Lost): Envelope {
   const { type, turn, metadata, missing } = lostNotice(lost);
-  const timestamp = Date.now() / 1000;
-  return ["loop_event", { message_id: null, type, data: { ...metadata, missing }, turn, timestamp }];
+  const now = Date.now();
+  const times = { timestamp: now / 1000, ts: new Date(now).toISOString() };
+  return ["loop_event", { message_id: null, type, data: { ...metadata, missing }, turn, ...times }];
 }
 
 function envelopeOf(record: SessionRecord): Envelope {
@@ -92,7 +93,8 @@ function envelopeOf(record: SessionRecord): Envelope {
     }
     default: {
       const { type, metadata, turn } = asShown(record);
-      return ["loop_event", { message_id, type, data: metadata, turn, timestamp: Date.parse(record.ts) / 1000 }];
+      const { ts } = record;
+      return ["loop_event", { message_id, type, data: metadata, turn, timestamp: Date.parse(ts) / 1000, ts }];
     }
   }
 }

@@ -1,6 +1,6 @@
 /** Event streams of sessions: replay from a cursor, then live, from the log; each ends by one of a few causes, cleanly. */
-import { isLost } from "@chimera/acp-schema/events";
-import type { OwnedSession, Sessions } from "@chimera/session";
+import { endsTurn, isLost } from "@chimera/acp-schema/events";
+import type { AttachedClient, OwnedSession, Sessions } from "@chimera/session";
 import type { AppDeps } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
@@ -12,6 +12,10 @@ export interface StreamRequest {
   readonly id: string;
   readonly family: Family;
   readonly from: number | "live";
+  /** When it ends: nothing runs any more, the next turn has ended, or not by itself. */
+  readonly until: "end" | "turn" | "never";
+  /** What the reader calls itself. */
+  readonly name: string | null;
   readonly sink: Sink;
   /** The life of the token it was opened with: when that ends, so does the stream, at once. */
   readonly life: AbortSignal | undefined;
@@ -23,6 +27,7 @@ const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 interface OpenStream {
   /** The live session it was opened on; null when it only reads a log. */
   readonly session: OwnedSession | null;
+  readonly client: AttachedClient;
   /** Ends it at once. */
   cut(): void;
   /** Ends it when what is in the log has been delivered, within a moment. */
@@ -70,7 +75,9 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
     cut(id: string) {
       for (const stream of [...(open.get(id) ?? [])]) stream.cut();
     },
-    open({ id, family, from, sink, life }: StreamRequest) {
+    /** Who reads a session. */
+    clients: (id: string): AttachedClient[] => [...(open.get(id) ?? [])].map(({ client }) => client),
+    open({ id, family, from, until, name, sink, life }: StreamRequest) {
       const session = sessions.find(id) ?? null;
       const stop = new AbortController();
       const cut = () => stop.abort();
@@ -82,6 +89,7 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
 
       const unregister = register(id, {
         session,
+        client: { transport: "stream", name, approves: false, since: Date.now() },
         cut,
         leave() {
           if (!busy && subscription.cursor >= (session?.lastSeq ?? 0)) cut();
@@ -93,7 +101,8 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
         busy = false;
         const atHead = live && cursor >= (sessions.find(id)?.lastSeq ?? 0);
         if (leaving && atHead) return cut();
-        if (!family.ends || !outcome || !atHead || isBusy(sessions, id)) return;
+        if (!outcome || until === "never") return;
+        if (until === "end" && (!atHead || isBusy(sessions, id))) return;
         void sink.write(Buffer.from(frame(null, "end", JSON.stringify({ session_id: id, ...outcome }))));
         cut();
       };
@@ -107,7 +116,8 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
         if (bytes.length > memory.length) memory = bytes;
         return sink.writeLent(bytes);
       };
-      const subscription = sessions.logs.follow(id, { from, signal: stop.signal }, (batch, { live }) => {
+      const subscription = sessions.logs.follow(id, { from, signal: stop.signal }, (records, { live }) => {
+        const batch = until === "turn" ? upToTurnEnd(records) : records;
         const last = batch[batch.length - 1]!;
         cursor = isLost(last) ? last.last : last.seq;
         outcome = outcomeOf(batch, sessions.find(id)) ?? outcome;
@@ -136,6 +146,12 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
 }
 
 // --- internal ---
+
+/** What follows the last record of a turn is for another stream. */
+function upToTurnEnd(batch: Batch): Batch {
+  const end = batch.findIndex((entry) => !isLost(entry) && endsTurn(entry.type));
+  return end < 0 ? batch : batch.slice(0, end + 1);
+}
 
 function isBusy(sessions: Sessions, id: string): boolean {
   return (sessions.find(id)?.state ?? "idle") !== "idle";

@@ -11,6 +11,7 @@ export function streamText(
   pieces: AsyncIterable<string>,
   headers: Readonly<Record<string, string>>,
 ): Response {
+  c.set("streamed", true);
   // Nobody would take the body, nor say so: what reads the log for it would wait for ever.
   if (c.req.method === "HEAD") return c.body(null, 200, { ...headers });
   const source = pieces[Symbol.asyncIterator]();
@@ -45,13 +46,15 @@ export function streamArray(
   log: AppDeps["log"],
   { head, members, tail }: { readonly head: string; readonly members: AsyncIterable<string>; readonly tail: string },
 ): Response {
+  const warnings = c.get("warnings");
+  const end = warnings ? `${tail.slice(0, -1)},"warnings":${JSON.stringify(warnings)}}` : tail;
   const pieces = async function* () {
     let separator = head;
     for await (const member of members) {
       yield separator + member;
       separator = ",";
     }
-    yield separator === head ? head + tail : tail;
+    yield separator === head ? head + end : end;
   };
   return streamText(c, log, pieces(), { "Content-Type": "application/json" });
 }

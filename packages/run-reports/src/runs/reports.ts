@@ -7,8 +7,8 @@ export type RunRow = RunList["runs"][number];
 
 /** One row per run, newest first. Throws ReportError `invalid_query`. */
 export async function listRuns(store: RunStore, query: RunQuery) {
-  const runs = await selectRuns(store, query);
-  return { total_runs: runs.length, runs: runs.map(({ tokens: _, ...row }) => row) };
+  const { runs, next } = await selectRuns(store, query);
+  return { next, total_runs: runs.length, runs: runs.map(({ tokens: _, ...row }) => row) };
 }
 
 export type CostRollup = Awaited<ReturnType<typeof costRollup>>;
@@ -16,7 +16,7 @@ export type CostRow = CostRollup["by_run"][number];
 
 /** What the runs cost: in all, by model and run by run, newest first. Throws ReportError `invalid_query`. */
 export async function costRollup(store: RunStore, query: RunQuery) {
-  const runs = await selectRuns(store, query);
+  const { runs } = await selectRuns(store, query);
   const totals = totalsOf(runs);
   return {
     total_runs: totals.runs,
@@ -33,7 +33,7 @@ export type Stats = Awaited<ReturnType<typeof stats>>;
 
 /** Usage in figures, keys in alphabetical order. Throws ReportError `invalid_query`. */
 export async function stats(store: RunStore, query: RunQuery) {
-  const runs = await selectRuns(store, query);
+  const { runs } = await selectRuns(store, query);
   const totals = totalsOf(runs);
   return {
     avg_cost_usd: totals.avg_cost_usd,

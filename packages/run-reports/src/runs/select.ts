@@ -1,5 +1,5 @@
 import { readSummary, type Summary } from "@chimera/acp-schema/summary";
-import { type ListedSession, type ListFilter, sessionPrefix } from "@chimera/event-store";
+import { formatPlace, type ListedSession, type ListFilter, sessionPrefix, sessionTime } from "@chimera/event-store";
 import { parseInstant, parseSince } from "./query.js";
 
 /** The programs whose sessions are reported together. */
@@ -22,12 +22,20 @@ export interface RunQuery {
   readonly model?: string | null;
   /** At most so many runs, newest first, after the other filters. Absent, zero or negative: all. */
   readonly limit?: number | null;
+  /** The `next` of the page before. */
+  readonly after?: string;
   /** @defaultValue mink, otter and ferret */
   readonly prefixes?: readonly string[];
 }
 
+export interface SelectedRuns {
+  readonly runs: Run[];
+  /** Where the next page begins; null on the last one. */
+  readonly next: string | null;
+}
+
 /** The runs a query asks for, newest first. Throws ReportError `invalid_query`. */
-export async function selectRuns(store: RunStore, query: RunQuery): Promise<Run[]> {
+export async function selectRuns(store: RunStore, query: RunQuery): Promise<SelectedRuns> {
   const since = parseSince(query.since, query.now);
   const model = modelFilter(query.model)?.toLowerCase() ?? null;
   const limit = query.limit != null && query.limit > 0 ? query.limit : Number.POSITIVE_INFINITY;
@@ -36,12 +44,18 @@ export async function selectRuns(store: RunStore, query: RunQuery): Promise<Run[
   const { sessions } = await store.list({
     prefixes: query.prefixes ?? RUN_PREFIXES,
     prompted: true,
-    ...(Number.isFinite(limit) && !isFiltered && { limit }),
+    ...(Number.isFinite(limit) && !isFiltered && { limit: limit + 1 }),
+    ...(query.after !== undefined && { after: query.after }),
   });
-  return sessions
-    .map(({ id, summary }) => runOf(readSummary(id, summary)))
-    .filter((run) => startedSince(run, since) && (model === null || run.model.toLowerCase().includes(model)))
-    .slice(0, limit);
+  const found = sessions
+    .map(({ id, summary, touched }) => ({ id, touched, run: runOf(readSummary(id, summary)) }))
+    .filter(({ run }) => startedSince(run, since) && (model === null || run.model.toLowerCase().includes(model)));
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  return {
+    runs: found.slice(0, limit).map(({ run }) => run),
+    // The order of the list: by the time in the id, else by the last write.
+    next: last ? formatPlace([sessionTime(last.id) || last.touched, last.id]) : null,
+  };
 }
 
 /** The model filter as reports echo it: null when it filters nothing. */

@@ -1,0 +1,44 @@
+/** The models that a person may choose here, with what is known of each. Loaded when somebody asks: the facts are a long list. */
+import type { ModelsReply } from "@chimera/acp-schema/http";
+import { factsOf } from "@chimera/agent/facts";
+import { type Chain, type ProviderPackages, packagedModel, routeOf, suggestModels } from "@chimera/agent/providers";
+
+export function describeModels(program: {
+  readonly env: NodeJS.ProcessEnv;
+  readonly chain: Chain;
+  readonly packages: ProviderPackages["rows"];
+  /** What new sessions get. */
+  readonly active: string;
+}): ModelsReply["models"] {
+  const { env, chain, packages, active } = program;
+  return [...new Set([active, ...suggestModels(env, chain)])].map((id) => {
+    const packaged = packagedModel(id, packages);
+    const route = packaged ? null : routeOrNull(id, env, chain);
+    const known = route && factsOf(route.provider, route.served);
+    const price = known?.price;
+    return {
+      id,
+      name: id,
+      provider: packaged?.provider ?? route?.provider ?? null,
+      active: id === active,
+      context_window: known?.contextWindow ?? null,
+      max_output: known?.maxOutput ?? null,
+      images: known ? known.sees : null,
+      thinking: known ? known.thinking !== "none" : null,
+      price: price
+        ? { input: price.input, output: price.output, cache_read: price.cacheRead, cache_write: price.cacheWrite }
+        : null,
+    };
+  });
+}
+
+// --- internal ---
+
+/** Null for a model whose key is missing. */
+function routeOrNull(model: string, env: NodeJS.ProcessEnv, chain: Chain) {
+  try {
+    return routeOf(model, env, chain);
+  } catch {
+    return null;
+  }
+}

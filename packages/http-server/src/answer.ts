@@ -1,0 +1,36 @@
+/** The last step of every answer: it names what the request said in vain, and is compressed where the caller asks for that. */
+import { promisify } from "node:util";
+import type { Context } from "hono";
+import type { AppEnv } from "./deps.js";
+import { LIMITS } from "./limits.js";
+
+/** @param response what the route answered: whole, or a stream that the context marks as such. */
+export async function finishAnswer(c: Context<AppEnv>, response: Response): Promise<Response> {
+  const streamed = c.get("streamed") === true;
+  const type = response.headers.get("content-type") ?? "";
+  const warnings = c.get("warnings");
+  if (warnings && !streamed && type.startsWith("application/json")) {
+    const body = (await response.json()) as object;
+    return new Response(JSON.stringify({ ...body, warnings }), response);
+  }
+  // Only what is read: an answer to a POST may hold a token, and a compressed one tells its length.
+  if (c.req.method !== "GET" || !COMPRESSIBLE.test(type) || !/\bgzip\b/.test(c.req.header("accept-encoding") ?? "")) {
+    return response;
+  }
+  if (streamed) return compressed(response, response.body?.pipeThrough(new CompressionStream("gzip")) ?? null);
+  const text = await response.text();
+  if (text.length < LIMITS.compressedFrom) return new Response(text, response);
+  const { gzip } = await import("node:zlib");
+  return compressed(response, await promisify(gzip)(text));
+}
+
+// --- internal ---
+
+const COMPRESSIBLE = /^(application\/json|text\/(html|markdown|plain))/;
+
+function compressed(response: Response, body: ReadableStream<Uint8Array> | Buffer | null): Response {
+  const headers = new Headers(response.headers);
+  headers.set("Content-Encoding", "gzip");
+  headers.append("Vary", "Accept-Encoding");
+  return new Response(body, { status: response.status, headers });
+}

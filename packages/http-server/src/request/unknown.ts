@@ -1,0 +1,54 @@
+/** What a request names that its route does not know: a warning, or with `Prefer: handling=strict` a refusal. */
+import { routes } from "@chimera/acp-schema/http";
+import type { Context } from "hono";
+import type { RouteName } from "../auth/access.js";
+import type { AppEnv } from "../deps.js";
+import { HttpError } from "../http-error.js";
+
+type Part = "query" | "body";
+
+/** Notes each name that the schema of the route does not have. Values are never repeated: one may be a secret in the wrong place. */
+export function noteUnknown(c: Context<AppEnv>, route: RouteName, part: Part, names: readonly string[]): void {
+  const known = knownNames(route, part);
+  const unknown = names.filter((name) => !known.has(name)).map(shown);
+  if (unknown.length === 0) return;
+  const notes = unknown.map((name) => `${part}: ${route} knows no ${name}; it was ignored`);
+  if (prefers(c, "handling=strict")) {
+    const list = known.size > 0 ? `; it knows ${[...known].join(", ")}` : "";
+    throw new HttpError(400, "unknown_field", `${part}: ${route} knows no ${unknown.join(", ")}${list}`, {
+      fields: { detail: unknown },
+    });
+  }
+  const all = [...(c.get("warnings") ?? []), ...notes];
+  c.set("warnings", all);
+  // Where the answer is not JSON, the header is all there is.
+  const header = all.join(", ");
+  if (c.env?.outgoing) c.env.outgoing.setHeader("X-Warnings", header);
+  else c.header("X-Warnings", header);
+}
+
+/** Whether the request asks for it in a `Prefer` header. */
+export function prefers(c: Context<AppEnv>, preference: string): boolean {
+  const given = c.req.header("prefer")?.split(/[,;]/) ?? [];
+  return given.some((one) => one.trim().toLowerCase() === preference);
+}
+
+// --- internal ---
+
+const NAMES = new Map<string, ReadonlySet<string>>();
+
+function knownNames(route: RouteName, part: Part): ReadonlySet<string> {
+  const key = `${part} ${route}`;
+  const found = NAMES.get(key);
+  if (found) return found;
+  const row = routes[route] as { readonly [P in Part]?: { readonly entries?: object } };
+  const { entries = {} } = row[part] ?? {};
+  const names = new Set(Object.keys(entries));
+  NAMES.set(key, names);
+  return names;
+}
+
+/** A name of any content as one that a header can carry. */
+function shown(name: string): string {
+  return encodeURIComponent(name.slice(0, 64).replace(/[\ud800-\udfff]/g, "?"));
+}

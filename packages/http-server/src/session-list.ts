@@ -1,0 +1,107 @@
+/** The rows of `GET /sessions`: what is loaded and what is stored, in one order, a page at a time. */
+import type { SessionRow } from "@chimera/acp-schema/http";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { formatPlace, parsePlace, sessionTime } from "@chimera/event-store";
+import type { Session, Sessions } from "@chimera/session";
+import { LIMITS } from "./limits.js";
+
+export interface ListQuery {
+  readonly state: "live" | "persisted" | "all";
+  /** Rows of a page; null: all of them. Undefined: some; on the first page, every live one besides. */
+  readonly limit: number | null | undefined;
+  readonly after: string | undefined;
+  /** Epoch milliseconds. */
+  readonly since: number | null;
+  readonly model: string | undefined;
+}
+
+/** Newest touched first. A page ends at a place in that order, so rows that come or go meanwhile hide no others. */
+export async function pageOfSessions(
+  sessions: Sessions,
+  { state, limit, after, since, model }: ListQuery,
+): Promise<{ sessions: SessionRow[]; next: string | null }> {
+  const start = after === undefined ? null : parsePlace(after);
+  const live = state === "persisted" ? [] : sessions.live();
+  const found = live
+    .filter((session) => isAsked(session, { since, model }))
+    .map(liveRow)
+    .filter(({ place }) => start === null || inOrder(start, place) < 0);
+  const cap = limit === undefined ? LIMITS.listedSessions : limit;
+  let [isMore, last]: [boolean, Placed | undefined] = [false, undefined];
+  if (state !== "live") {
+    const present = new Set(live.map(({ id }) => id));
+    const page = await sessions.list({
+      ...(cap !== null && { limit: cap + present.size + 1 }),
+      ...(after !== undefined && { after }),
+      ...(since !== null && { since }),
+      ...(model !== undefined && { model }),
+    });
+    const stored = page.sessions.filter(({ id }) => !present.has(id));
+    isMore = cap !== null && stored.length > cap;
+    const rows = stored.slice(0, cap ?? undefined).map(storedRow);
+    last = rows.at(-1);
+    found.push(...rows);
+  }
+  found.sort((a, b) => inOrder(a.place, b.place));
+  // Without a limit the first page leaves no live session out: the next one begins after its last stored one.
+  const isWhole = limit === undefined && after === undefined;
+  const shown = isWhole ? found : found.slice(0, cap ?? undefined);
+  if (!isWhole) last = shown.at(-1);
+  isMore ||= shown.length < found.length;
+  return { sessions: shown.map(({ row }) => row), next: isMore && last ? formatPlace(last.place) : null };
+}
+
+export function rowOf(summary: Summary, touched: number, session: Session | null): SessionRow {
+  const started = summary.started_at ?? timeInId(summary.session_id);
+  const created = session ? session.createdAt : started === null ? null : Date.parse(started);
+  return {
+    session_id: summary.session_id,
+    state: session ? "live" : "persisted",
+    status: summary.state,
+    permissions: [...(session?.openPermissions.values() ?? [])],
+    working_dir: summary.cwd || null,
+    created_at: created === null ? null : created / 1000,
+    last_touched: touched / 1000,
+    created: created === null ? null : new Date(created).toISOString(),
+    updated: new Date(touched).toISOString(),
+    event_count: session?.lastSeq ?? null,
+    started_at: started,
+    ended_at: summary.ended_at,
+    model: summary.model || null,
+    prompt: summary.prompt,
+    title: summary.title,
+    success: summary.ended_at === null ? null : summary.success,
+    cost_usd: summary.cost_usd,
+    steps: summary.steps,
+    tool_calls: summary.tool_calls_total,
+  };
+}
+
+// --- internal ---
+
+type Place = readonly [touched: number, id: string];
+interface Placed {
+  readonly place: Place;
+  readonly row: SessionRow;
+}
+
+function inOrder(a: Place, b: Place): number {
+  return b[0] - a[0] || (a[1] < b[1] ? 1 : a[1] > b[1] ? -1 : 0);
+}
+
+function liveRow(session: Session): Placed {
+  return { place: [session.touchedAt, session.id], row: rowOf(session.summary(), session.touchedAt, session) };
+}
+
+function storedRow({ id, summary, touched }: { id: string; summary: Summary; touched: number }): Placed {
+  return { place: [touched, id], row: rowOf(summary, touched, null) };
+}
+
+function isAsked(session: Session, { since, model }: Pick<ListQuery, "since" | "model">): boolean {
+  return (model === undefined || session.summary().model === model) && (since === null || session.createdAt >= since);
+}
+
+function timeInId(id: string): string | null {
+  const time = sessionTime(id);
+  return Number.isNaN(time) ? null : `${new Date(time).toISOString().slice(0, 19)}Z`;
+}

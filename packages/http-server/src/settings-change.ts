@@ -1,0 +1,84 @@
+/** The settings that a body names, checked before anything is changed: a session gets all of them or none. */
+import { FLAG_OPTIONS, isFlagOption, MODE_FLAGS } from "@chimera/acp-schema/conversation";
+import type { SettingsBody, SettingsReply } from "@chimera/acp-schema/http";
+import type { Session, Settings } from "@chimera/session";
+import type { AppDeps } from "./deps.js";
+import { HttpError } from "./http-error.js";
+
+type Named = Pick<SettingsBody, "model" | "mode" | "agent" | "options">;
+
+export interface SettingsChange {
+  /** What a new session is made with. */
+  readonly made: Partial<Settings>;
+  /** Applies what no settings of a new session can say. Resolves when it is durable. */
+  finish(session: Session): Promise<void>;
+  /** Applies all of it. */
+  apply(session: Session): Promise<void>;
+}
+
+/** Throws `invalid_setting` for a name or a value that this program does not have. */
+export async function settingsChange(deps: AppDeps, cwd: string, named: Named): Promise<SettingsChange> {
+  const { model, mode, agent, options = {} } = named;
+  if (agent !== undefined) await requireAgent(deps, cwd, agent);
+  const choices = Object.entries(options).map(([id, value]) => optionChange(deps, id, value));
+  const finish = async (session: Session) => {
+    for (const choose of choices) await choose(session);
+  };
+  return {
+    made: {
+      ...(model !== undefined && { model }),
+      ...(agent !== undefined && { agent }),
+      ...(mode !== undefined && MODE_FLAGS[mode]),
+    },
+    finish,
+    async apply(session) {
+      if (model !== undefined) await session.set({ model });
+      if (agent !== undefined) await session.set({ agent });
+      if (mode !== undefined) await session.set({ mode });
+      await finish(session);
+    },
+  };
+}
+
+export function settingsOf({ id, title, mode, settings }: Session): SettingsReply {
+  const { model, agent, maxSteps, maxCostUsd, allowedTools, options } = settings;
+  const flags = Object.entries(FLAG_OPTIONS).map(([name, flag]) => [name, settings[flag]] as const);
+  return {
+    session_id: id,
+    title,
+    model,
+    mode,
+    agent,
+    max_steps: maxSteps,
+    max_cost_usd: maxCostUsd,
+    allowed_tools: allowedTools && [...allowedTools],
+    options: { ...options, ...Object.fromEntries(flags) },
+  };
+}
+
+// --- internal ---
+
+async function requireAgent(deps: AppDeps, cwd: string, name: string): Promise<void> {
+  const agents = await deps.agents?.(cwd);
+  if (!agents || agents.some(({ id }) => id === name)) return;
+  throw invalid(`there is no agent ${JSON.stringify(name)}; one of ${agents.map(({ id }) => id).join(", ")}`);
+}
+
+function optionChange(deps: AppDeps, id: string, value: string | boolean): (session: Session) => Promise<void> {
+  if (isFlagOption(id)) {
+    if (typeof value !== "boolean") throw invalid(`${id} is either true or false`);
+    return (session) => session.set({ option: id, value });
+  }
+  const option = deps.options?.find((one) => one.id === id);
+  const known = [...(deps.options ?? []).map((one) => one.id), ...Object.keys(FLAG_OPTIONS)];
+  if (!option) throw invalid(`there is no option ${JSON.stringify(id)}; one of ${known.join(", ")}`);
+  if (!option.set) throw invalid(`${id} cannot be changed while the program runs`);
+  if (!option.choices.some((choice) => choice.id === value)) {
+    throw invalid(`${id} is one of ${option.choices.map((choice) => choice.id).join(", ")}`);
+  }
+  return async (session) => option.set?.(session, String(value));
+}
+
+function invalid(message: string): HttpError {
+  return new HttpError(400, "invalid_setting", message);
+}

@@ -1,0 +1,444 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { LIMITS } from "../src/index.js";
+import { eventually, MASTER, newSession, openStream, runTurn, scratch, sendRaw, serve } from "./fixture.js";
+import { expectError, expectReply } from "./shape.js";
+
+describe("every answer", () => {
+  test("names the request, by the caller's own id where it has one", async () => {
+    const served = await serve();
+    const named = await served.call("GET", "/sessions/nobody", { headers: { "x-request-id": "mine.1" } });
+    expectError(named, 404, "session_not_found");
+    expect([named.body.request_id, named.headers.get("x-request-id")]).toEqual(["mine.1", "mine.1"]);
+    const hostile = await served.call("GET", "/nowhere", { headers: { "x-request-id": "a b" } });
+    expectError(hostile, 404, "not_found");
+    expect(hostile.body).toMatchObject({ path: "/nowhere", request_id: expect.stringMatching(/^[0-9a-f]{8}$/) });
+    expect(hostile.headers.get("x-request-id")).toBe(hostile.body.request_id);
+  });
+
+  test("says which methods a path takes, to whoever may know that it exists", async () => {
+    const served = await serve();
+    const answer = await served.call("PUT", "/sessions/x");
+    expectError(answer, 405, "method_not_allowed");
+    expect(answer.headers.get("allow")).toBe("GET, HEAD, PATCH, DELETE");
+    expect((await served.call("PUT", "/sessions/x", { token: null })).status).toBe(401);
+  });
+
+  test("is compressed when it is long and the caller asks for that", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    await runTurn(served, id, "burst 50 100");
+    const raw = async (path: string, encoding: string) =>
+      fetch(served.url + path, { headers: { authorization: `Bearer ${MASTER}`, "accept-encoding": encoding } });
+    for (const path of [`/sessions/${id}`, "/openapi.json", `/sessions/${id}/transcript?format=md`]) {
+      const zipped = await raw(path, "gzip");
+      expect([path, zipped.headers.get("content-encoding")]).toEqual([path, "gzip"]);
+      const plain = await raw(path, "identity");
+      expect(plain.headers.get("content-encoding")).toBeNull();
+      expect(await zipped.text()).toBe(await plain.text());
+    }
+    expect((await raw("/session", "gzip")).headers.get("content-encoding")).toBeNull();
+    const stream = await openStream(served, `/sessions/${id}/events`, { "accept-encoding": "gzip" });
+    await stream.ended;
+    expect(stream.response.headers.get("content-encoding")).toBeNull();
+    // On the wire, and not only in a header.
+    const bytes = await sendRaw(
+      served.port,
+      `GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${MASTER}\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`,
+    );
+    const body = Buffer.from(bytes.text.slice(bytes.text.indexOf("\r\n\r\n") + 4), "latin1");
+    expect(gunzipSync(body).toString()).toContain("openapi");
+  });
+});
+
+describe("what a request names in vain", () => {
+  const body = { prompt: "say hi", mod: "auto", "wörd\n": 1 };
+
+  test("is a warning of the answer, and the request is served", async () => {
+    const served = await serve();
+    const created = await served.call("POST", "/sessions?secret=s3cr3t", { body });
+    expect(created.status).toBe(201);
+    expect(created.body.warnings).toEqual([
+      "query: POST /sessions knows no secret; it was ignored",
+      "body: POST /sessions knows no mod; it was ignored",
+      "body: POST /sessions knows no w%C3%B6rd%0A; it was ignored",
+    ]);
+    expect(created.text).not.toContain("s3cr3t");
+    const read = await served.call("GET", `/sessions/${created.body.session_id}?full=1`);
+    expect(read.body).toMatchObject({ events: expect.any(Array), warnings: [expect.stringContaining("full")] });
+    const cancelled = await served.call("POST", `/sessions/${created.body.session_id}/cancel?now=1`);
+    expect([cancelled.status, cancelled.headers.get("x-warnings")]).toEqual([204, expect.stringContaining("now")]);
+    expect((await served.call("GET", "/sessions")).body.warnings).toBeUndefined();
+  });
+
+  test("is refused where the caller prefers that, and nothing is done", async () => {
+    const served = await serve();
+    const headers = { prefer: "handling=strict" };
+    const refused = await served.call("POST", "/sessions", { body, headers });
+    expectError(refused, 400, "unknown_field");
+    expect(refused.body).toMatchObject({ detail: ["mod", "w%C3%B6rd%0A"], message: expect.stringContaining("mode") });
+    expectError(await served.call("GET", "/sessions?lim=1", { headers }), 400, "unknown_field");
+    expect(served.sessions.live()).toEqual([]);
+    expectReply("GET /sessions", await served.call("GET", "/sessions?limit=1", { headers }));
+  });
+
+  test("a token in the query opens nothing", async () => {
+    const served = await serve();
+    expectError(await served.call("GET", `/sessions?token=${MASTER}`, { token: null }), 401, "unauthorized");
+  });
+});
+
+test("pages lead through every session once, live and stored alike", async () => {
+  const root = scratch();
+  const before = await serve({ root });
+  for (let i = 0; i < 5; i++) {
+    const { body } = await before.call("POST", "/sessions", { body: { prompt: `say ${i}` } });
+    await before.sessions.find(body.session_id)!.idle();
+  }
+  await before.stop();
+  const served = await serve({ root });
+  for (let i = 0; i < 3; i++) await newSession(served);
+  await served.call("POST", "/sessions", { body: { prompt: "say hush", persist: false } });
+  const all = (await served.call("GET", "/sessions?limit=100")).body.sessions.map(idOf);
+  expect(all).toHaveLength(9);
+  for (const limit of [1, 2, 4, 9]) {
+    const seen: string[] = [];
+    for (let after: string | null = ""; after !== null; ) {
+      const answer = await served.call("GET", `/sessions?limit=${limit}&after=${after}`);
+      expectReply("GET /sessions", answer);
+      expect(answer.body.sessions.length).toBeLessThanOrEqual(limit);
+      seen.push(...answer.body.sessions.map(idOf));
+      after = answer.body.next;
+    }
+    expect(seen).toEqual(all);
+  }
+  expectError(await served.call("GET", "/sessions?after=x"), 400, "invalid_query");
+  const runs = await served.call("GET", "/runs?limit=2&model=TEST");
+  const rest = await served.call("GET", `/runs?model=TEST&after=${runs.body.next}`);
+  expectReply("GET /runs", rest);
+  expect([runs.body.runs.length, rest.body.runs.length, rest.body.next]).toEqual([2, 3, null]);
+  expect(new Set([...runs.body.runs, ...rest.body.runs].map((run) => run.run_id)).size).toBe(5);
+});
+
+test("a row says what its session does and what it waits for, in both forms of time", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  const row = async () => (await served.call("GET", "/sessions")).body.sessions[0];
+  expect(await row()).toMatchObject({ state: "live", status: "idle", permissions: [] });
+  await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "ask" } });
+  await eventually(async () => (await row()).status === "waiting");
+  const { permissions, created, created_at, updated, last_touched } = await row();
+  expect(permissions).toMatchObject([{ tool: "Bash", args: { command: "make" }, options: expect.any(Array) }]);
+  expect([Date.parse(created), Date.parse(updated)]).toEqual([created_at * 1000, Math.floor(last_touched * 1000)]);
+  await served.call("POST", `/sessions/${id}/permissions/${permissions[0].permission_id}`, {
+    body: { decision: "allow" },
+  });
+  await eventually(async () => (await row()).status === "idle");
+});
+
+describe("settings", () => {
+  const agents = async () => [{ id: "build" }, { id: "plan" }];
+  const options = [
+    {
+      id: "effort",
+      choices: [{ id: "low" }, { id: "high" }],
+      set: async (session: { set(change: object): Promise<void> }, value: string) =>
+        session.set({ option: "effort", value }),
+    },
+  ];
+
+  test("are fields of a new session in both families, and change all or not at all", async () => {
+    const served = await serve({ agents, options });
+    const asked = { model: "m-2", mode: "auto", agent: "plan", options: { effort: "high", read_only: false } };
+    const made = await served.call("POST", "/session", { body: asked });
+    const { session_id: id, session_token: token } = made.body;
+    const settings = await served.call("GET", `/sessions/${id}/settings`, { token });
+    expectReply("GET /sessions/{id}/settings", settings);
+    expect(settings.body).toMatchObject({ model: "m-2", mode: "auto", agent: "plan", options: { effort: "high" } });
+    const plural = await served.call("POST", "/sessions", { body: { prompt: "say hi", ...asked } });
+    const same = await served.call("GET", `/sessions/${plural.body.session_id}/settings`);
+    expect(same.body).toMatchObject({ model: "m-2", mode: "auto", agent: "plan", options: { effort: "high" } });
+
+    const patch = (body: object) => served.call("PATCH", `/sessions/${id}`, { body, token });
+    const changed = await patch({ title: "Named", mode: "read-only", options: { effort: "low" } });
+    expectReply("PATCH /sessions/{id}", changed);
+    expect(changed.body).toMatchObject({ title: "Named", mode: "read-only", model: "m-2", options: { effort: "low" } });
+    for (const wrong of [
+      { model: "m-3", agent: "nobody" },
+      { model: "m-3", options: { effort: "none" } },
+      { model: "m-3", options: { colour: "red" } },
+      { model: "m-3", options: { read_only: "yes" } },
+    ]) {
+      expectError(await patch(wrong), 400, "invalid_setting");
+    }
+    expectError(await patch({ mode: "wild" }), 400, "invalid_body");
+    expect((await patch({})).body).toMatchObject({ model: "m-2", mode: "read-only" });
+    expectError(await served.call("PATCH", "/sessions/nobody", { body: {} }), 404, "session_not_found");
+  });
+
+  test("models are listed", async () => {
+    const price = { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 };
+    const known = { context_window: 200_000, max_output: 8192, images: true, thinking: false, price };
+    const models = () => [{ id: "m", name: "m", provider: "p", active: true, ...known }];
+    const answer = await (await serve({ models })).call("GET", "/models");
+    expectReply("GET /models", answer);
+    expect(answer.body.models).toEqual(models());
+  });
+});
+
+test("a prompt carries pictures and files, and they are in the log", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  const content = [
+    { type: "image", data: "aGk=", mimeType: "image/png" },
+    { type: "resource", resource: { uri: "file:///a.txt", text: "inside" } },
+  ];
+  const answer = await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "look", content } });
+  expectReply("POST /sessions/{id}/turns", answer);
+  const { body } = await served.call("GET", `/sessions/${id}`);
+  const message = body.events.find((event: { type: string }) => event.type === "user_message");
+  expect(message.metadata.content).toMatchObject([{ type: "text", text: "look" }, ...content]);
+  expect(message.metadata.text).toContain("inside");
+  const wrong = { prompt: "look", content: [{ type: "image" }] };
+  expectError(await served.call("POST", `/sessions/${id}/turns`, { body: wrong }), 400, "invalid_body");
+});
+
+describe("an Idempotency-Key", () => {
+  const post = (served: Awaited<ReturnType<typeof serve>>, path: string, prompt: string, key: string) =>
+    served.call("POST", path, { body: { prompt }, headers: { "idempotency-key": key } });
+
+  test("makes a prompt one turn, however often it is sent, also after a restart", async () => {
+    const root = scratch();
+    const before = await serve({ root });
+    const { id } = await newSession(before);
+    const path = `/sessions/${id}/turns`;
+    const [first, second] = [await post(before, path, "say a", "k1"), await post(before, path, "say a", "k1")];
+    expect([first.status, second.status, second.body.message_id]).toEqual([202, 202, first.body.message_id]);
+    expectError(await post(before, path, "say b", "k1"), 422, "key_reused");
+    expect((await post(before, path, "say a", "k2")).body.message_id).toBe("msg-1");
+    await before.sessions.find(id)!.idle();
+    await before.stop();
+    const after = await serve({ root });
+    expect((await post(after, path, "say a", "k1")).body.message_id).toBe("msg-0");
+    expect((await after.call("GET", `/sessions/${id}`)).body.summary.turns).toBe(2);
+    for (const key of ["x".repeat(256), "a b"]) expectError(await post(after, path, "say a", key), 400, "invalid_key");
+  });
+
+  test("makes one session, at once, later, and after a restart", async () => {
+    const root = scratch();
+    const before = await serve({ root });
+    const answers = await Promise.all([1, 2, 3].map(() => post(before, "/sessions", "say a", "k1")));
+    const ids = new Set(answers.map(({ body }) => body.session_id));
+    expect([answers.map(({ status }) => status), ids.size]).toEqual([[201, 201, 201], 1]);
+    const [id] = ids;
+    expectError(await post(before, "/sessions", "say b", "k1"), 422, "key_reused");
+    await before.sessions.find(id)!.idle();
+    await before.stop();
+    const after = await serve({ root });
+    const again = await post(after, "/sessions", "say a", "k1");
+    expect(again.body.session_id).toBe(id);
+    const own = await after.call("GET", `/sessions/${id}`, { token: again.body.session_token });
+    expect([own.status, own.body.summary.turns]).toEqual([200, 1]);
+  });
+});
+
+describe("event streams", () => {
+  test("until=turn ends with the turn, and until=never goes on", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    const forever = await openStream(served, `/sessions/${id}/events?until=never`);
+    await runTurn(served, id, "say one");
+    await runTurn(served, id, "say two");
+    const first = await openStream(served, `/sessions/${id}/events?until=turn`);
+    await first.ended;
+    expect(first.frames.at(-1)?.event).toBe("end");
+    expect(first.frames.filter(({ event }) => event === "agent_result")).toHaveLength(1);
+    const cursor = String(first.frames.at(-2)?.id);
+    const second = await openStream(served, `/sessions/${id}/events?until=turn`, { "last-event-id": cursor });
+    await second.ended;
+    expect(second.frames[0]?.id).toBe(Number(cursor) + 1);
+    await forever.until((frames) => frames.filter(({ event }) => event === "agent_result").length === 2);
+    expect(forever.frames.some(({ event }) => event === "end")).toBe(false);
+    expectError(await served.call("GET", `/sessions/${id}/events?until=noon`), 400, "invalid_query");
+  });
+
+  test("one stream follows many sessions, and resumes each where it was", async () => {
+    const served = await serve();
+    const a = (await newSession(served)).id;
+    const b = (await newSession(served)).id;
+    await runTurn(served, a, "say early");
+    const lastOfA = served.sessions.find(a)!.lastSeq;
+    const stream = await openStream(served, `/events?session=${a}:${lastOfA - 1}&session=${b}`);
+    await runTurn(served, b, "say late");
+    const of = (frames: typeof stream.frames, id: string) =>
+      frames.filter(({ data }) => data.session_id === id).map(({ data }) => data.record.seq);
+    const ends = served.sessions.find(b)!.lastSeq;
+    await stream.until((frames) => of(frames, b).includes(ends));
+    expect(of(stream.frames, a)).toEqual([lastOfA]);
+    expect(of(stream.frames, b)).toEqual(Array.from({ length: ends }, (_, at) => at + 1));
+    const composite = /^id: (.*)$/gm;
+    const ids = [...stream.raw().matchAll(composite)].map(([, id]) => id!);
+    expect(ids.at(-1)).toBe(`${a}:${lastOfA},${b}:${ends}`);
+    stream.leave();
+    await runTurn(served, a, "say more");
+    const again = await openStream(served, `/events?session=${a}&session=${b}`, { "last-event-id": ids.at(-1)! });
+    await again.until((frames) => of(frames, a).includes(served.sessions.find(a)!.lastSeq));
+    expect(of(again.frames, a)[0]).toBe(lastOfA + 1);
+    expect(of(again.frames, b)).toEqual([]);
+    const many = Array.from({ length: LIMITS.streamedSessions + 1 }, (_, at) => `session=s-${at}`).join("&");
+    expectError(await served.call("GET", `/events?${many}`), 400, "invalid_query");
+    expectError(await served.call("GET", "/events?session=nobody"), 404, "session_not_found");
+  });
+
+  test("changes of the list are a stream: made, running, waiting, named, unloaded, deleted", async () => {
+    const served = await serve();
+    const stream = await openStream(served, "/events?list=true");
+    const { id } = await newSession(served);
+    await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "ask" } });
+    const states = () => stream.frames.map(({ data }) => data.row && `${data.row.state} ${data.row.status}`);
+    await stream.until(() => states().includes("live waiting"));
+    const waiting = stream.frames.find(({ data }) => data.row.status === "waiting")!.data.row;
+    expect(waiting.permissions).toMatchObject([{ tool: "Bash" }]);
+    await served.call("POST", `/sessions/${id}/cancel`);
+    await served.sessions.find(id)!.idle();
+    await served.sessions.close(id);
+    await stream.until(() => states().includes("persisted idle"));
+    await served.call("DELETE", `/sessions/${id}`);
+    await stream.until(() => states().at(-1) === null);
+    expect(states()).toContain("live running");
+  });
+});
+
+describe("a look into a session", () => {
+  test("files and directories below its own, bounded, and nothing else", async () => {
+    const outside = scratch();
+    writeFileSync(join(outside, "secret"), "canary");
+    const served = await serve();
+    const { id, token } = await newSession(served);
+    mkdirSync(join(served.cwd, "src"));
+    writeFileSync(join(served.cwd, "src", "a.txt"), "grüße");
+    writeFileSync(join(served.cwd, "binary"), Buffer.from([0, 255]));
+    writeFileSync(join(served.cwd, "large"), "ü".repeat(LIMITS.fileBytes));
+    symlinkSync(outside, join(served.cwd, "way-out"));
+    symlinkSync("src/a.txt", join(served.cwd, "inner"));
+    const look = (path: string) =>
+      served.call("GET", `/sessions/${id}/files?path=${encodeURIComponent(path)}`, { token });
+    const root = await served.call("GET", `/sessions/${id}/files`, { token });
+    expectReply("GET /sessions/{id}/files", root);
+    expect(root.body.entries.map(({ name, type }: { name: string; type: string }) => `${name} ${type}`)).toEqual([
+      "binary file",
+      "inner link",
+      "large file",
+      "src directory",
+      "way-out link",
+    ]);
+    const file = await look("src/a.txt");
+    expectReply("GET /sessions/{id}/files", file);
+    expect(file.body).toMatchObject({ path: "src/a.txt", encoding: "utf-8", content: "grüße", truncated: false });
+    expect((await look("inner")).body.content).toBe("grüße");
+    expect((await look("binary")).body).toMatchObject({ encoding: "base64", content: "AP8=" });
+    const large = await look("large");
+    expect(large.body).toMatchObject({ truncated: true, encoding: "utf-8", size: 2 * LIMITS.fileBytes });
+    expect(large.body.content).toHaveLength(LIMITS.fileBytes / 2);
+    for (const path of ["..", "../..", "/etc/passwd", "way-out", "way-out/secret", "src/../../x", "a\0b"]) {
+      const answer = await look(path);
+      expect([path, [400, 404].includes(answer.status)]).toEqual([path, true]);
+      expect(answer.text).not.toContain("canary");
+    }
+    expectError(await look("absent"), 404, "file_not_found");
+  });
+
+  test("what each turn changed, and with its diff", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    await runTurn(served, id, "write a.txt one");
+    await runTurn(served, id, "write a.txt two");
+    const all = await served.call("GET", `/sessions/${id}/changes`);
+    expectReply("GET /sessions/{id}/changes", all);
+    expect(all.body.turns).toMatchObject([
+      { turn: 0, files: [{ path: join(served.cwd, "a.txt"), change: "add" }] },
+      { turn: 1, files: [{ change: "update" }] },
+    ]);
+    const one = await served.call("GET", `/sessions/${id}/changes?turn=1&diff=true`);
+    expectReply("GET /sessions/{id}/changes", one);
+    expect(one.body.turns).toMatchObject([{ turn: 1, files: [{ diff: expect.stringContaining("+two") }] }]);
+    await served.call("POST", `/sessions/${id}/undo`);
+    expect((await served.call("GET", `/sessions/${id}/changes`)).body.turns).toHaveLength(1);
+  });
+
+  test("who is attached", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    const clients = async () => (await served.call("GET", `/sessions/${id}/clients`)).body.clients;
+    expect(await clients()).toEqual([]);
+    const { detach } = served.sessions.attach(id, { transport: "acp", name: "Zed", approves: true });
+    const stream = await openStream(served, `/sessions/${id}/events`, { "user-agent": "a page" });
+    await eventually(async () => (await clients()).length === 2);
+    const answer = await served.call("GET", `/sessions/${id}/clients`);
+    expectReply("GET /sessions/{id}/clients", answer);
+    expect(answer.body.clients).toMatchObject([
+      { transport: "acp", name: "Zed", approves: true },
+      { transport: "stream", name: "a page", approves: false },
+    ]);
+    detach();
+    stream.leave();
+    await eventually(async () => (await clients()).length === 0);
+  });
+
+  test("search finds a session by what was said, across deltas", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    await runTurn(served, id, "say The Quick brown fox");
+    await runTurn(served, (await newSession(served)).id, "say nothing");
+    const answer = await served.call("GET", "/search?q=quick%20BROWN&limit=5");
+    expectReply("GET /search", answer);
+    expect(answer.body).toMatchObject({ searched: 2, hits: [{ session_id: id, turn: 0 }] });
+    expectError(await served.call("GET", "/search"), 400, "invalid_query");
+  });
+
+  test("a deletion says what goes, before and when it is done", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    await runTurn(served, id, "write a.txt one");
+    const records = served.sessions.find(id)!.lastSeq;
+    const dry = await served.call("DELETE", `/sessions/${id}?dry_run=true`);
+    expectReply("DELETE /sessions/{id}", dry, 200);
+    expect(dry.body).toEqual({ session_id: id, deleted: false, records, turns: 1, snapshots: 1 });
+    expect((await served.call("GET", `/sessions/${id}`)).status).toBe(200);
+    const gone = await served.call("DELETE", `/sessions/${id}`, { headers: { prefer: "return=representation" } });
+    expect([gone.status, gone.body]).toEqual([200, { ...dry.body, deleted: true }]);
+    expectError(await served.call("GET", `/sessions/${id}`), 404, "session_not_found");
+  });
+});
+
+test("a server that drains ends what runs, begins nothing, and says so", async () => {
+  const served = await serve();
+  const { id } = await newSession(served);
+  expectReply("GET /readyz", await served.call("GET", "/readyz", { token: null }));
+  await served.call("POST", `/sessions/${id}/turns`, { body: { prompt: "ask" } });
+  served.app.drain();
+  const ready = await served.call("GET", "/readyz", { token: null });
+  expect([ready.status, ready.body]).toEqual([503, { status: "draining" }]);
+  expect((await served.call("GET", "/health", { token: null })).status).toBe(200);
+  for (const [path, body] of [
+    ["/sessions", { prompt: "say hi" }],
+    [`/sessions/${id}/turns`, { prompt: "say hi" }],
+    [`/session/${id}/message`, { text: "say hi" }],
+  ] as const) {
+    const refused = await served.call("POST", path, { body });
+    expectError(refused, 503, "draining");
+    expect(refused.headers.get("retry-after")).toBe("1");
+  }
+  await eventually(() => served.sessions.find(id)!.openPermissions.size === 1);
+  const [pid] = served.sessions.find(id)!.openPermissions.keys();
+  expect((await served.call("POST", `/sessions/${id}/permissions/${pid}`, { body: { decision: "deny" } })).status).toBe(
+    200,
+  );
+  await served.sessions.find(id)!.idle();
+});
+
+function idOf(row: { session_id: string }): string {
+  return row.session_id;
+}

@@ -1,0 +1,79 @@
+/** Which sessions spoke of something, and where first. */
+import { createJoin } from "@chimera/acp-schema/conversation";
+import { isLost, type SessionEvent, type SessionRecord } from "@chimera/acp-schema/events";
+import type { LogEntry } from "@chimera/event-store";
+
+export interface SearchHit {
+  readonly session_id: string;
+  readonly title: string;
+  readonly turn: number | null;
+  readonly type: string;
+  readonly excerpt: string;
+}
+
+/**
+ * Reads the sessions one by one, in the order given, and yields for each the first place that holds the text in any case; null for a session that
+ * does not.
+ */
+export async function* searchSessions(
+  logs: { read(id: string): AsyncIterable<LogEntry<SessionEvent>> },
+  sessions: readonly { readonly id: string; readonly summary: { readonly title?: string | null } }[],
+  text: string,
+): AsyncGenerator<SearchHit | null> {
+  const needle = text.trim().toLowerCase();
+  for (const { id, summary } of sessions) {
+    const found = await findIn(logs.read(id), needle);
+    yield found && { session_id: id, title: summary.title ?? "", ...found };
+  }
+}
+
+// --- internal ---
+
+/** Characters shown before and after what was found. */
+const AROUND = 50;
+
+type Found = Pick<SearchHit, "turn" | "type" | "excerpt">;
+
+/** The first place; words that arrived in several deltas are found as the text they make up. */
+async function findIn(entries: AsyncIterable<LogEntry<SessionEvent>>, needle: string): Promise<Found | null> {
+  const join = createJoin();
+  const look = (joined: ReturnType<typeof join.push>): Found | null => {
+    for (const record of joined) {
+      if (isLost(record)) continue;
+      const { turn, type } = record;
+      const excerpt = excerptOf(wordsOf(record), needle);
+      if (excerpt !== null) return { turn, type, excerpt };
+    }
+    return null;
+  };
+  for await (const entry of entries) {
+    const found = look(join.push(isLost(entry) ? entry : entry.event));
+    if (found) return found;
+  }
+  return look(join.end());
+}
+
+/** What a person would remember: what was asked, done and shown, not how it was accounted for. */
+function wordsOf(record: SessionRecord): string {
+  switch (record.type) {
+    case "user_message":
+    case "text_delta":
+      return record.metadata.text;
+    case "tool_call":
+    case "title_changed":
+      return record.metadata.title;
+    case "tool_result":
+      return record.metadata.output;
+    default:
+      return "";
+  }
+}
+
+function excerptOf(text: string, needle: string): string | null {
+  const at = text.toLowerCase().indexOf(needle);
+  if (at < 0) return null;
+  const from = Math.max(0, at - AROUND);
+  const to = at + needle.length + AROUND;
+  const excerpt = text.slice(from, to).replace(/\s+/g, " ");
+  return `${from > 0 ? "…" : ""}${excerpt}${to < text.length ? "…" : ""}`;
+}
