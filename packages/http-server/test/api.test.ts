@@ -161,7 +161,10 @@ describe("settings", () => {
     const same = await served.call("GET", `/sessions/${plural.body.session_id}/settings`);
     expect(same.body).toMatchObject({ model: "m-2", mode: "auto", agent: "plan", options: { effort: "high" } });
 
-    const patch = (body: object) => served.call("PATCH", `/sessions/${id}`, { body, token });
+    const patch = (body: object) => served.call("PATCH", `/sessions/${id}`, { body });
+    const guest = (body: object) => served.call("PATCH", `/sessions/${id}`, { body, token });
+    expectError(await guest({ mode: "auto" }), 403, "admin_only");
+    expect((await guest({ title: "Mine" })).body.title).toBe("Mine");
     const changed = await patch({ title: "Named", mode: "read-only", options: { effort: "low" } });
     expectReply("PATCH /sessions/{id}", changed);
     expect(changed.body).toMatchObject({ title: "Named", mode: "read-only", model: "m-2", options: { effort: "low" } });
@@ -323,9 +326,9 @@ describe("a look into a session", () => {
     writeFileSync(join(served.cwd, "large"), "ü".repeat(LIMITS.fileBytes));
     symlinkSync(outside, join(served.cwd, "way-out"));
     symlinkSync("src/a.txt", join(served.cwd, "inner"));
-    const look = (path: string) =>
-      served.call("GET", `/sessions/${id}/files?path=${encodeURIComponent(path)}`, { token });
-    const root = await served.call("GET", `/sessions/${id}/files`, { token });
+    const look = (path: string) => served.call("GET", `/sessions/${id}/files?path=${encodeURIComponent(path)}`);
+    const root = await served.call("GET", `/sessions/${id}/files`);
+    expectError(await served.call("GET", `/sessions/${id}/files`, { token }), 403, "admin_only");
     expectReply("GET /sessions/{id}/files", root);
     expect(root.body.entries.map(({ name, type }: { name: string; type: string }) => `${name} ${type}`)).toEqual([
       "binary file",

@@ -57,7 +57,7 @@ export const routes = {
   },
   "GET /sessions/{id}/settings": { tier: "session", status: 200, reply: SettingsReply },
   "GET /sessions/{id}/clients": { tier: "session", status: 200, reply: inspect.ClientsReply },
-  "GET /sessions/{id}/files": { tier: "session", status: 200, query: inspect.FilesQuery, reply: inspect.FilesReply },
+  "GET /sessions/{id}/files": { tier: "admin", status: 200, query: inspect.FilesQuery, reply: inspect.FilesReply },
   "GET /sessions/{id}/changes": {
     tier: "session",
     status: 200,

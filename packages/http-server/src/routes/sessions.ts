@@ -18,7 +18,7 @@ import { settingsChange, settingsOf } from "../settings-change.js";
 import { lineOf } from "../stream/projection.js";
 import { streamArray } from "../stream/text-body.js";
 import { withReports } from "../with-reports.js";
-import { type Handler, type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handler, type Handlers, isGuest, type Parts, pathPart } from "./route.js";
 
 export function sessionRoutes({ deps, openSession, createSession, creations, tokens, streams, clock }: Parts) {
   const { sessions } = deps;
@@ -76,6 +76,10 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
 
     "PATCH /sessions/{id}": async (c) => {
       const { title, ...named } = await readBody(c, "PATCH /sessions/{id}");
+      // What a session may do is for the operator to say.
+      if (isGuest(c) && Object.keys(named).length > 0) {
+        throw new HttpError(403, "admin_only", "with this session's token only its title can be changed");
+      }
       const session = await openSession(pathPart(c, "id"));
       const change = await settingsChange(deps, session.cwd, named);
       if (title !== undefined) await session.setTitle(title);
