@@ -202,7 +202,9 @@ describe("secrets", () => {
       return (await fetch(`http://127.0.0.1:${port}/sessions?token=${token}`, { headers })).status;
     });
     expect(await Promise.all(statuses)).toEqual([401, 200]);
-    await server.until('"message":"request","request":"r2","method":"GET","path":"/sessions"');
+    await server.until('"method":"GET","path":"/sessions","status":200');
+    // By the id that the caller was given.
+    expect(server.said().stderr).toMatch(/"message":"request","request":"[0-9a-f]{8}","method":"GET"/);
     expect(server.said().stderr).not.toContain("from-the-file");
   });
 });
