@@ -1,6 +1,7 @@
 /** One person's day in a fresh home: every command once, what it prints compared. */
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { lutimes, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createPerson, type Person, type Typed } from "./person.js";
 
@@ -128,6 +129,47 @@ test("sessions: list, show, cost, rename, search, gc", async () => {
   const whole = JSON.parse(ok(await person.type(["sessions", "show", id, "--json"])));
   expect(Object.keys(whole).join()).toBe("session_id,path,summary,events");
   expect(await person.type(["sessions", "list", "--model", "other"])).toMatchObject({ code: 0 });
+});
+
+test("sessions gc removes only what the program wrote, wherever its directories point", async () => {
+  const person = await createPerson();
+  const [root, home] = [join(person.home, "pictures"), join(person.home, ".chimera")];
+  const sha = "a".repeat(64);
+  const [mine, mixed] = ["otter-20200101T000000-aaaaaaaa", "otter-20200101T000000-bbbbbbbb"];
+  const theirs = [
+    join(root, "summer/beach.jpg"),
+    join(root, "archive/blobs/notes.txt"),
+    join(root, "thesis/history.ndjson/chapter"),
+    join(root, mixed, "history.ndjson"),
+    join(root, mixed, "notes.txt"),
+    join(root, ".baselines/thesis/draft.txt"),
+    join(person.home, "elsewhere/history.ndjson"),
+    join(home, "outputs/reports/june.txt"),
+    join(home, "outputs", mixed, "june.pdf"),
+    join(home, "eventlog/.new-letters/dear.txt"),
+    join(home, "eventlog/letters/dear.txt"),
+    join(home, "run/beat-tape.wav"),
+  ];
+  const own = [
+    join(root, mine, "history.ndjson"),
+    join(root, mine, "blobs", sha),
+    join(root, mine, "snaps/snap-1-1794900183526/manifest.json"),
+    join(root, ".baselines", sha.slice(32), "facts.ndjson"),
+    join(home, "outputs", mine, "call-1.txt"),
+    join(home, `eventlog/.deleted-${mine}-0123abcd`, "summary.json"),
+  ];
+  for (const path of [...theirs, ...own]) {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, "kept");
+  }
+  await symlink(join(person.home, "elsewhere"), join(root, "linked"));
+  const past = new Date("2020-01-01");
+  for (const path of (await readdir(person.home, { recursive: true })).sort().reverse())
+    await lutimes(join(person.home, path), past, past);
+  const { code, stdout } = await person.type(["sessions", "gc"], { env: { CHIMERA_SNAPSHOT_ROOT: root } });
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(" 3 leftovers and ") });
+  expect(own.filter((path) => existsSync(path))).toEqual([]);
+  expect([...theirs, join(root, "linked")].filter((path) => !existsSync(path))).toEqual([]);
 });
 
 test("stats, share, export and import", async () => {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { appendFile, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -431,6 +431,23 @@ describe("time stamps and lists", () => {
     expect(await ids()).toHaveLength(2);
     await there.delete(ID);
     expect(await ids()).toEqual(["otter-20260425T120301-bbbb2222"]);
+  });
+
+  it("are removed or replaced only when all in their directory is the store's", async () => {
+    const store = openStore();
+    await (await store.create(ID, {})).close();
+    const letters = join(root, "eventlog", "letters");
+    mkdirSync(letters);
+    for (const directory of [letters, join(root, "eventlog", ID)]) writeFileSync(join(directory, "dear.txt"), "kept");
+    for (const id of ["letters", ID]) {
+      const refused = { code: "io", message: expect.stringContaining("dear.txt") };
+      await expect(store.delete(id)).rejects.toMatchObject(refused);
+      await expect(store.importLog(id, { summary: {}, events: [], replace: true })).rejects.toMatchObject(refused);
+    }
+    expect(readdirSync(letters)).toEqual(["dear.txt"]);
+    rmSync(join(root, "eventlog", ID, "dear.txt"));
+    await store.delete(ID);
+    expect(await store.has(ID)).toBe(false);
   });
 
   it("show a session that was made while an earlier list was still being put together", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, statSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createLog, createLogFile, type LogLevel } from "../src/index.js";
@@ -119,6 +119,17 @@ describe("a log file", () => {
     expect(readFileSync(`${path}.1`, "utf8")).toMatch(/^a+\n$/);
     one.close();
     two.close();
+  });
+
+  it("is not begun where something else is, or would be moved away", async () => {
+    for (const name of ["notes.txt", "notes.txt.2"]) {
+      const home = await makeHome();
+      writeFileSync(join(home, name), "dear diary\n");
+      expect(() => createLogFile(join(home, "notes.txt"))).toThrow(/notes.* holds something else than a log/);
+    }
+    const path = join(await makeHome(), "otter.log");
+    writeFileSync(path, '{"ts":"2026-11-17T00:00:00.000Z"}\n');
+    createLogFile(path).close();
   });
 
   it("that cannot be written costs lines, not the program", async () => {

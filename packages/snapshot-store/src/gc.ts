@@ -1,7 +1,8 @@
 /** Keeps the whole store bounded: what nobody touched for long goes first, then the oldest until the rest fits. */
-import { lstatSync, rmSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import type { Baseline } from "./baseline/baseline.js";
 import { namesIn } from "./content/names-in.js";
+import { isOwnDirectory, removeOwnDirectory } from "./content/own-files.js";
 import type { SnapshotLimits } from "./limits.js";
 import { createPacer, paced, type Steps } from "./pacer.js";
 import type { GcReport } from "./types.js";
@@ -46,7 +47,7 @@ export async function collectGarbage(input: GcInput): Promise<GcReport> {
     const idle = now - each.touchedMs;
     const inUse = each.kind === "session" ? input.keep.has(each.name) : input.baselines.has(each.directory);
     if (inUse || idle < BUSY_MS || (idle < limits.idleMs && total <= limits.totalBytes)) continue;
-    rmSync(each.directory, { recursive: true, force: true });
+    if (!removeOwnDirectory(each.directory)) continue;
     total -= each.bytes;
     bytesFreed += each.bytes;
     if (each.kind === "session") sessionsRemoved.push(each.name);
@@ -71,6 +72,7 @@ async function candidates(input: GcInput): Promise<Candidate[]> {
   const pacer = createPacer(input.signal);
   for (const place of places) {
     input.signal?.throwIfAborted();
+    if (!isOwnDirectory(place.directory)) continue;
     const { bytes, touchedMs } = await paced(measuring(place.directory), pacer);
     found.push({ ...place, bytes, touchedMs });
     await pacer.pause();

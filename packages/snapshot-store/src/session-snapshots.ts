@@ -1,9 +1,9 @@
 /** What is kept for the undo of one session: its calls run one after another, and nothing is lost when the process dies. */
-import { existsSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Baseline } from "./baseline/baseline.js";
 import type { Run } from "./baseline/run.js";
 import { createBlobs } from "./content/blobs.js";
+import { removeOwnDirectory } from "./content/own-files.js";
 import { editsOf } from "./diff/edits.js";
 import { SnapshotError, toSnapshotError } from "./errors.js";
 import type { SnapshotLimits } from "./limits.js";
@@ -226,7 +226,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
         begun = null;
         for (const runs of commands.values()) abandon(runs);
         commands.clear();
-        if (existsSync(directory)) rmSync(directory, { recursive: true, force: true });
+        removeOwnDirectory(directory);
         manifests.reset();
       });
     },

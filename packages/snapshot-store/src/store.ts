@@ -1,7 +1,8 @@
 /** A directory of sessions, each with the snapshots of its turns, and the workspaces they share. */
-import { mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Baseline, baselineDirectory, createBaseline } from "./baseline/baseline.js";
+import { removeOwnDirectory } from "./content/own-files.js";
 import { errnoOf, SnapshotError, toSnapshotError } from "./errors.js";
 import { collectGarbage } from "./gc.js";
 import { DEFAULT_LIMITS } from "./limits.js";
@@ -55,7 +56,7 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
       open.delete(sessionId);
       try {
         if (session !== undefined) await session.drop();
-        else rmSync(directory, { recursive: true, force: true });
+        else removeOwnDirectory(directory);
       } catch (error) {
         throw toSnapshotError(error, `forgetting ${sessionId}`);
       }

@@ -11,7 +11,7 @@ export interface SnapshotStore {
   unfinished(): readonly UnfinishedRestore[];
   /** Stops using a session; what is on disk stays. */
   release(sessionId: string): void;
-  /** Forgets everything kept for one session; files in the workspace stay as they are. */
+  /** Forgets everything kept for one session. A directory with anything that the store did not write stays. */
   clear(sessionId: string): Promise<void>;
   /** Brings the whole store within its limits. Sessions open in this process and those in `keep` are never removed. */
   gc(options?: { readonly keep?: readonly string[]; readonly signal?: AbortSignal }): Promise<GcReport>;

@@ -261,10 +261,11 @@ test("gc removes what is idle or too much, never what is open or kept", async ()
   const f = fixture({ limits: { idleMs: 24 * 3600_000, totalBytes: 10_000 } });
   const old = (Date.now() - 48 * 3600_000) / 1000;
   const recent = (Date.now() - 3 * 3600_000) / 1000;
-  const make = (id: string, bytes: number, when: number) => {
+  // Only a blob's name makes a file the store's: what somebody else keeps there is neither counted nor removed.
+  const make = (id: string, bytes: number, when: number, blob = "0a".repeat(32)) => {
     mkdirSync(join(f.root, id, "blobs"), { recursive: true });
-    for (const path of [join(f.root, id, "blobs/x"), join(f.root, id, "blobs"), join(f.root, id)]) {
-      if (path.endsWith("x")) writeFileSync(path, "x".repeat(bytes));
+    for (const path of [join(f.root, id, "blobs", blob), join(f.root, id, "blobs"), join(f.root, id)]) {
+      if (path.endsWith(blob)) writeFileSync(path, "x".repeat(bytes));
       utimesSync(path, when, when);
     }
   };
@@ -272,12 +273,13 @@ test("gc removes what is idle or too much, never what is open or kept", async ()
   make("kept", 10, old);
   make("big", 9_000, recent);
   make("small", 10, recent + 60);
+  make("theirs", 20_000, old, "summer.jpg");
   await f.toolTurn(0, { a: "x".repeat(2000) });
   const report = await createSnapshotStore({ root: f.root, limits: { idleMs: 24 * 3600_000, totalBytes: 10_000 } }).gc({
     keep: ["kept"],
   });
   expect(report.sessionsRemoved).toEqual(["idle", "big"]);
-  expect(readdirSync(f.root).sort()).toEqual(expect.arrayContaining(["kept", "otter-1", "small"]));
+  expect(readdirSync(f.root).sort()).toEqual(expect.arrayContaining(["kept", "otter-1", "small", "theirs"]));
   expect(report.bytesFreed).toBe(9_010);
 });
 

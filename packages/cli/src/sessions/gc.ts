@@ -1,12 +1,14 @@
 /** `sessions gc`: removes what nobody can miss: sessions never prompted, and what is kept for sessions that are gone. */
-import { readdir, rm, stat } from "node:fs/promises";
+import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isStoreError } from "@chimera/event-store";
+import { isSessionId, isStoreError } from "@chimera/event-store";
 import type { Invocation, Paths } from "@chimera/host";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { createProgress, type Progress, printReport } from "../output.js";
 import { openStore, type SessionStore } from "../store.js";
 
+/** What the store calls a session's directory while it is made or removed. */
+const LEFTOVER = /^\.(new|deleted)-.+-[0-9a-f]{8}$/;
 /** Younger sessions may still be in use. */
 const YOUNG_MS = 24 * 3600_000;
 
@@ -19,6 +21,7 @@ export async function collectGarbage(invocation: Invocation): Promise<number> {
   const snapshots = createSnapshotStore({ root: paths.snapshots });
   const orphans = await orphansIn(store, paths.snapshots, now);
   for (const id of orphans) await snapshots.clear(id);
+  const left = await orphansIn(store, paths.snapshots, now);
   // A server may have these open, and somebody may be about to undo.
   const { sessions } = await store.list();
   const recent = sessions.filter(({ touched }) => now - touched < YOUNG_MS).map(({ id }) => id);
@@ -27,7 +30,7 @@ export async function collectGarbage(invocation: Invocation): Promise<number> {
   progress.end();
   const result = {
     sessions_removed: empty,
-    leftovers_removed: leftovers + orphans.length,
+    leftovers_removed: leftovers + orphans.length - left.length,
     snapshot_blobs_removed: report.blobsRemoved,
     bytes_freed: report.bytesFreed,
   };
@@ -75,8 +78,12 @@ async function saysNothing(store: SessionStore, id: string): Promise<boolean> {
 
 /** Directories whose making or removal a crash interrupted, and long outputs of sessions that are gone. */
 async function removeLeftovers(store: SessionStore, paths: Paths, now: number): Promise<number> {
-  const doomed = await oldNames(paths.eventlog, now, async (name) => /^\.(new|deleted)-/.test(name));
-  const outputs = await orphansIn(store, paths.outputs, now);
+  const doomed = await oldNames(paths.eventlog, now, async (name) => LEFTOVER.test(name));
+  const outputs: string[] = [];
+  for (const id of await orphansIn(store, paths.outputs, now)) {
+    const names = await readdir(join(paths.outputs, id));
+    if (isSessionId(id) && names.every((name) => name.endsWith(".txt"))) outputs.push(id);
+  }
   const all = [...doomed.map((name) => join(paths.eventlog, name)), ...outputs.map((id) => join(paths.outputs, id))];
   for (const path of all) await rm(path, { recursive: true, force: true });
   return all.length;
@@ -91,11 +98,11 @@ function orphansIn(store: SessionStore, directory: string, now: number): Promise
 async function oldNames(directory: string, now: number, wanted: (name: string) => Promise<boolean>): Promise<string[]> {
   const found: string[] = [];
   for (const name of await readdir(directory).catch(() => [])) {
-    const age = await stat(join(directory, name)).then(
-      ({ mtimeMs }) => now - mtimeMs,
+    // Links and files are somebody else's, like a name that no session can have.
+    const age = await lstat(join(directory, name)).then(
+      (stats) => (stats.isDirectory() ? now - stats.mtimeMs : 0),
       () => 0,
     );
-    // A name that can be no session's is none of ours.
     if (age >= YOUNG_MS && (await wanted(name).catch(() => false))) found.push(name);
   }
   return found;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, openSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../limits.js";
 import { describeSelf, type Holder } from "./identity.js";
@@ -124,7 +124,10 @@ function sweep(directory: string): void {
     if (!name.startsWith("beat-")) continue;
     const path = join(directory, name);
     try {
-      if (Date.now() - statSync(path).mtimeMs > STALE_FILE_MS) rmSync(path, { force: true });
+      const stats = lstatSync(path);
+      // They are empty.
+      if (stats.isFile() && stats.size === 0 && Date.now() - stats.mtimeMs > STALE_FILE_MS)
+        rmSync(path, { force: true });
     } catch {
       // Another process swept it.
     }

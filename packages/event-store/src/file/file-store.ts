@@ -11,7 +11,12 @@ import { LIMITS } from "../limits.js";
 import type { EventBody, EventStore, ListedSession, SummaryForm } from "../types.js";
 import { createDiskSync, type DiskSync } from "./disk.js";
 import { createFollowing } from "./follow.js";
-import { isSessionDirectory, removeSessionDirectory, restoreReplaced } from "./index/session-directory.js";
+import {
+  isSessionDirectory,
+  refuseForeign,
+  removeSessionDirectory,
+  restoreReplaced,
+} from "./index/session-directory.js";
 import { createSessionIndex, type ListWork } from "./index/session-index.js";
 import { createSummaries } from "./index/summaries.js";
 import { createOpenFiles, type OpenFiles } from "./open-files.js";
@@ -114,7 +119,9 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     async importLog(id, log) {
       const directory = directoryOf(id);
       // Held until it is replaced, so that nobody writes to a log that goes.
-      const replaced = log.onReplace !== null && isSessionDirectory(directory) ? take(directory) : null;
+      const replaces = log.onReplace !== null && isSessionDirectory(directory);
+      if (replaces) refuseForeign(directory);
+      const replaced = replaces ? take(directory) : null;
       try {
         await makers.importLog(directory, log);
       } catch (error) {
@@ -168,6 +175,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       const directory = directoryOf(id);
       const held = holds.get(id);
       if (!isSessionDirectory(directory)) return held?.forget();
+      refuseForeign(directory);
       const own = held ?? take(directory);
       await summaries.settled(directory);
       try {

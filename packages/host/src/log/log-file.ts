@@ -1,11 +1,14 @@
 /** The log of a process: stderr, and the file that was asked for. */
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Invocation } from "../command/command.js";
 import { UsageError } from "../command/usage-error.js";
 import type { ConfigValues } from "../config/keys.js";
 import { envName } from "../profile.js";
 import { createLog, type Log, type LogSink } from "./log.js";
+
+/** How each line of a log file begins. */
+const LINE_START = '{"ts":"';
 
 export interface LogFile extends LogSink {
   close(): void;
@@ -21,6 +24,7 @@ export interface LogFileOptions {
 /** A log file of at most 10 MiB, with five older ones. Throws when it cannot be opened; later failures cost lines. */
 export function createLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep = 5 }: LogFileOptions = {}): LogFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  for (const name of [path, ...Array.from({ length: keep }, (_, age) => `${path}.${age + 1}`)]) refuseForeign(name);
   let fd: number | null = openSync(path, "a", 0o600);
 
   const close = () => {
@@ -79,6 +83,20 @@ export function openLog(
 }
 
 // --- internal ---
+
+/** What is no log is neither added to nor, when the log has grown, moved on and removed at last. */
+function refuseForeign(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats?.isFile() || stats.size === 0) return;
+  const file = openSync(path, "r");
+  try {
+    const start = Buffer.alloc(LINE_START.length);
+    readSync(file, start);
+    if (start.toString() !== LINE_START) throw new Error(`${path} holds something else than a log; name another file`);
+  } finally {
+    closeSync(file);
+  }
+}
 
 function isStill(path: string, fd: number | null): boolean {
   try {

@@ -16,7 +16,7 @@ import {
   replaceHistory,
   withEnded,
 } from "./history-file.js";
-import { buildingManifest, type Manifest, readManifest, shasOf, writingManifest } from "./manifest.js";
+import { buildingManifest, isSnapId, type Manifest, readManifest, shasOf, writingManifest } from "./manifest.js";
 import { type OpenTurn, openTurn, reopenTurn } from "./open-turn.js";
 
 /** A longer file is replaced by one without rows. */
@@ -63,7 +63,7 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
     save({ ...current(), kept });
     const names = new Set(kept.map(({ snap }) => snap));
     for (const name of namesIn(snaps)) {
-      if (names.has(name)) continue;
+      if (names.has(name) || !isSnapId(name)) continue;
       cache.delete(name);
       rmSync(`${snaps}/${name}`, { recursive: true, force: true });
     }

@@ -88,9 +88,19 @@ export async function removeSessionDirectory(directory: string): Promise<void> {
   await rm(doomed, { recursive: true, force: true });
 }
 
+/** A home may be anybody's directory: a session's is removed only when everything in it is what this store writes. Throws `io`. */
+export function refuseForeign(directory: string): void {
+  const foreign = readdirSync(directory).find((name) => !OWN_NAME.test(name));
+  if (foreign === undefined) return;
+  const what = `it holds ${foreign}, which is not part of a session`;
+  throw new StoreError("io", `${directory} is not removed: ${what}; move that away first`);
+}
+
 // --- internal ---
 
 const SETTLED_MS = 60_000;
+const OWN_NAME =
+  /^(?:event-\d+-[0-9a-f]{8}\.(?:nd)?json|(?:summary\.json|claim)(?:\.tmp-[0-9a-f]+)?|claim\.\d+|\.DS_Store|\.nfs\w+)$/;
 
 /** What has this name; nothing has one below a file. */
 function entryAt(path: string): Stats | undefined {
