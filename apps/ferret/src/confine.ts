@@ -59,6 +59,15 @@ const classifyCommand: Classify = (command, { cwd, workspace, rules }) => {
   return { decision, risk, why: reason };
 };
 
+/** Mode -> the one that is like it, with the network; null where there is none. */
+const NETWORKED: Readonly<Record<SandboxMode, SandboxMode | null>> = {
+  "read-only": null,
+  "workspace-write": "workspace-write-network",
+  "workspace-write-network": "workspace-write-network",
+  off: "off",
+};
+const NEEDS_NETWORK = "an engine's model is there; choose --sandbox workspace-write or the built-in engine";
+
 /** Workspaces whose sandbox is kept. */
 const MAX_KEPT = 32;
 
@@ -86,8 +95,11 @@ function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
     return (path: string) => access(realPath(path), "write") !== null;
   };
 
-  return async ({ command, cwd, workspace, env }) => {
-    const mode = modeIn(workspace.cwd);
+  return async ({ command, cwd, workspace, env, network = false }) => {
+    const wanted = modeIn(workspace.cwd);
+    const mode = network ? NETWORKED[wanted] : wanted;
+    if (mode === null)
+      return { refused: `blocked by sandbox mode ${wanted}, which has no network: ${NEEDS_NETWORK}`, mode: wanted };
     try {
       const quiet = /git/.test(command) && classify(command, { workspace, cwd }).decision === "allow" ? QUIET_GIT : {};
       const confined = await sandboxFor(mode, workspace).confine(command, { cwd, env: { ...env, ...quiet } });

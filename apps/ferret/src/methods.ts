@@ -1,15 +1,11 @@
 /** The methods of ferret's dialect, loaded when the first of them is called: their schemas are heavy. */
-import { agentMethods, type BridgeStatusResponse } from "@chimera/acp-schema/ferret";
+import { agentMethods, type BridgeStatusResponse, type SetApprovalResponse } from "@chimera/acp-schema/ferret";
 import { type ConnectionContext, rowsOf } from "@chimera/acp-server";
 import type { Methods } from "@chimera/ndjson-rpc";
 import type { Session } from "@chimera/session";
 import type { ApprovalPreset, ProjectBounds } from "./settings.js";
 
-type SwitchApproval = (
-  session: Session,
-  preset: ApprovalPreset,
-  origin?: string,
-) => Promise<Record<"old" | "new", ApprovalPreset>>;
+type SwitchApproval = (session: Session, preset: ApprovalPreset, origin?: string) => Promise<SetApprovalResponse>;
 
 /** Switches the preset; every client of the session sees it. */
 export function setApproval(context: ConnectionContext, switchTo: SwitchApproval): Methods {

@@ -1,6 +1,6 @@
 /** `@chimera/acp-schema/agent`, the agent port: whatever takes a turn and yields agent events is an agent. */
 import type { Message } from "./events/message.js";
-import type { Decision, Json, PromptBlock, ResolvedBy, Risk } from "./events/metadata.js";
+import type { Decision, Json, PermissionChoice, PromptBlock, ResolvedBy, Risk, ToolKind } from "./events/metadata.js";
 import type { Flags } from "./events/modes.js";
 import type { AgentEvent } from "./events/record.js";
 
@@ -87,7 +87,15 @@ export type Ask = (request: {
   readonly args: Record<string, unknown>;
   readonly risk: Risk;
   readonly options?: readonly Decision[];
-}) => Promise<{ readonly decision: Decision; readonly by: ResolvedBy }>;
+  /** Described by these, a call is held to the session's rules, and people are asked where the rules leave it to them. */
+  readonly kind?: ToolKind;
+  readonly paths?: readonly string[];
+  readonly command?: string;
+  /** It has run already, without a question: it is only written down, and nobody is asked. */
+  readonly unasked?: boolean;
+  /** Answers in the engine's own words, one of which the answer may name. */
+  readonly choices?: readonly PermissionChoice[];
+}) => Promise<{ readonly decision: Decision; readonly by: ResolvedBy; readonly choice?: string }>;
 
 /** The files and shell of a session. Editors' buffers and terminals can take the disk's place; undo hears of each write. */
 export interface Workspace {
@@ -98,11 +106,17 @@ export interface Workspace {
   writeText(path: string, text: string): Promise<void>;
   /** Called before the first write of a path in a turn: captures what was there. */
   willWrite(path: string): Promise<void>;
-  /** Called before a command that may write; the returned function is called after it, and finds what changed. */
-  willRun(command: string): Promise<() => Promise<void>>;
+  /**
+   * Called before a command that may write; the returned function is called after it, and finds what changed. Where people may work in
+   * the same directory meanwhile, `mine` tells the command's changes from theirs; the function then resolves to the paths left to them.
+   */
+  willRun(command: string, options?: { readonly mine?: IsMine }): Promise<() => Promise<readonly string[]>>;
   /** A terminal the client owns, when it offered one. */
   readonly terminal?: ClientTerminal;
 }
+
+/** Whether a command made a change; `changedAt` is null for what is gone. */
+export type IsMine = (path: string, changedAt: number | null) => boolean;
 
 export interface ClientTerminal {
   run(request: {

@@ -3,6 +3,7 @@ export { type Conversation, foldConversation, type Mark } from "./events/convers
 export type { ChangedSettings, Facts, TurnResult, TurnUsage, TurnView, Usage } from "./events/fold.js";
 export { createJoin, type Join } from "./events/join.js";
 export {
+  ENGINE_OPTION,
   FLAG_OPTIONS,
   type FlagOption,
   type Flags,

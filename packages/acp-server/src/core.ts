@@ -5,7 +5,7 @@ import type { Session, Sessions, SlashPalette } from "@chimera/session";
 export interface Choice {
   readonly id: string;
   readonly name: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
 }
 
 /** A setting of sessions that a client picks from choices. */

@@ -93,16 +93,6 @@ const rows: [string, AgentEvent, object[]][] = [
     [{ sessionUpdate: "plan", entries: [{ content: "x", priority: "high", status: "pending" }] }],
   ],
   [
-    "commands",
-    { type: "commands_changed", metadata: { commands: [{ name: "x", description: "y", hint: "z" }] } },
-    [
-      {
-        sessionUpdate: "available_commands_update",
-        availableCommands: [{ name: "x", description: "y", input: { hint: "z" } }],
-      },
-    ],
-  ],
-  [
     "notice",
     { type: "notice", metadata: { level: "warning", text: "careful" } },
     [{ sessionUpdate: "notice", severity: "warning", title: "careful" }],
@@ -147,15 +137,28 @@ async function shown(event: AgentEvent, capabilities: object) {
 }
 
 describe("an update", () => {
-  test.each(rows)("of %s, live and on replay", async (name, event, updates) => {
+  test.each(rows)("of %s, live and on replay", async (_name, event, updates) => {
     const { live, replayed, problems } = await shown(event, everything);
-    const own = name === "commands" ? () => true : fromAgent;
-    expect(live.filter(own)).toMatchObject(updates);
-    expect(replayed.filter((update) => own(update) && update.sessionUpdate !== "user_message_chunk")).toMatchObject(
-      updates,
+    expect(live.filter(fromAgent)).toMatchObject(updates);
+    expect(replayed.filter(fromAgent)).toMatchObject(updates);
+    expect(live.filter(fromAgent).map((update) => Object.keys(update))).toEqual(
+      updates.map((update) => Object.keys(update)),
     );
-    expect(live.filter(own).map((update) => Object.keys(update))).toEqual(updates.map((update) => Object.keys(update)));
     expect(problems).toEqual([]);
+  });
+
+  test("lists an engine's commands after ours, and never in place of one", async () => {
+    const commands = [
+      { name: "review", description: "Reviews", hint: "what" },
+      { name: "undo", description: "Something else" },
+    ];
+    const client = await standardClient(makeEngine(yielding({ type: "commands_changed", metadata: { commands } })));
+    await client.prompt("go");
+    const listed = client.updates("available_commands_update").at(-1)!["availableCommands"] as { name: string }[];
+    expect(listed.at(-1)).toEqual({ name: "review", description: "Reviews", input: { hint: "what" } });
+    expect(listed.filter(({ name }) => name === "undo")).toMatchObject([
+      { description: expect.stringContaining("Rewind") },
+    ]);
   });
 
   test("of a warning is among the thoughts of clients that know no notices, because a person must see it", async () => {

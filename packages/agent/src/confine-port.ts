@@ -10,6 +10,8 @@ export interface ConfineRequest {
   readonly workspace: Pick<Workspace, "cwd" | "directories">;
   /** Variables it needs besides those that every command gets. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether it cannot do without the network: an engine, whose model is there. */
+  readonly network?: boolean;
 }
 
 /** What to spawn in place of a plain shell, or why not to. */

@@ -13,6 +13,6 @@ export function localWorkspace(cwd: string, directories: readonly string[] = [])
     readText: (path) => readCanonicalText(path, MAX_TEXT_BYTES),
     writeText: writeCanonical,
     willWrite: async () => {},
-    willRun: async () => async () => {},
+    willRun: async () => async () => [],
   };
 }

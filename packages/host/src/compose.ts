@@ -31,6 +31,7 @@ import {
 import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import type { Config } from "./config/read-config.js";
 import { createEffort } from "./effort.js";
+import { chosenEngine, createEngines, type Engines } from "./engines.js";
 import { lazily } from "./lazily.js";
 import type { Log } from "./log/log.js";
 import type { AgentParts, Profile, StartedExtension } from "./profile.js";
@@ -56,6 +57,7 @@ export interface RunningCore extends Core {
   offered(): Promise<readonly Tool[]>;
   /** What the files of a directory ask for and do not get, while the person was not asked whether they trust it. */
   untrusted(cwd: string): Promise<readonly string[]>;
+  readonly engines: Engines;
   /** What `GET /providers` says. */
   providers(): {
     active: { provider: string; model: string };
@@ -89,6 +91,14 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     () => Promise.all([loadAgent(), snapshots.load()]),
     () => openCodingAgent(options, (cwd) => palette.clashes(cwd)),
   );
+  const engines = createEngines({
+    values,
+    env,
+    home: paths.home,
+    profile,
+    log,
+    confine: async () => (await joinAgentParts(extensions)).confine,
+  });
   const agentsIn = createAgentList(paths.home, config.trust.isTrusted);
   // Without a key there is no model to ask that the table lists.
   const facts = hasListedModels(env) ? await import("@chimera/agent/facts") : null;
@@ -116,7 +126,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     log.warn(said, { session, result, message });
   };
   const sessions = createSessions({
-    agent: turns.agent,
+    agent: engines.route(turns.agent),
     async admit(asked) {
       const wanted = asked.settings?.allowedTools;
       if (wanted) requireTools(wanted, await permitted(), sessions.defaults.allowedTools);
@@ -136,7 +146,10 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
       maxSteps: values.max_steps,
       maxCostUsd: values.max_cost,
       allowedTools: values.allowed_tools,
-      options: Object.assign({ effort: values.effort }, ...extensions.map(({ options }) => options)),
+      options: Object.assign(
+        { effort: values.effort, engine: chosenEngine(values) },
+        ...extensions.map(({ options }) => options),
+      ),
     },
     flags: projects.flags,
     directories: extensions.flatMap(({ directories }) => directories ?? []),
@@ -150,9 +163,16 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
       for (const extension of extensions) extension.onLoad?.(session, { acp, attach });
     },
     onUnload: async (id) => {
-      await Promise.all([turns.closeSession(id), ...extensions.map((extension) => extension.onUnload?.(id))]);
+      await Promise.all([
+        turns.closeSession(id),
+        engines.closeSession(id),
+        ...extensions.map((extension) => extension.onUnload?.(id)),
+      ]);
     },
-    onSetting: ({ type, metadata }, session) => log.debug(type.replaceAll("_", " "), { session, ...metadata }),
+    onSetting: ({ type, metadata }, session) => {
+      log.debug(type.replaceAll("_", " "), { session, ...metadata });
+      if (type === "config_changed") void engines.set(session, metadata.id, metadata.value);
+    },
     onRecovered,
     onError: (error, session) => log.error("session failed", { session, error: String(error) }),
   });
@@ -163,7 +183,8 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const core: RunningCore = {
     sessions,
     palette,
-    options: [effort.option],
+    options: [effort.option, engines.option],
+    engines,
     models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
     agents: async (cwd) =>
       (await agentsIn(cwd)).agents.map(({ name, description }) => ({
@@ -192,7 +213,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     async close() {
       await sessions.shutdown();
       try {
-        await turns.close();
+        await Promise.all([turns.close(), engines.close()]);
       } finally {
         await store.close();
         await ephemeral.close();

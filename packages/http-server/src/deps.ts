@@ -27,7 +27,9 @@ export interface AppDeps {
   /** What a Host header may name besides loopback, without a port. @defaultValue none */
   readonly hosts?: readonly string[];
   /** Agent definitions a run in this directory may ask for by name. */
-  readonly agents?: (cwd: string) => Promise<readonly { readonly id: string; readonly description?: string }[]>;
+  readonly agents?: (
+    cwd: string,
+  ) => Promise<readonly { readonly id: string; readonly description?: string | undefined }[]>;
   readonly tools?: () => ToolsReply["tools"] | Promise<ToolsReply["tools"]>;
   readonly providers?: () => ProvidersReply;
   readonly models?: () => ModelsReply["models"] | Promise<ModelsReply["models"]>;

@@ -127,9 +127,9 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
       journal.recorder.write(NEVER_RAN, { turn });
       return true;
     },
-    answer(permissionId, decision, origin) {
+    answer(permissionId, answer, origin) {
       activity.touch();
-      return permissions.answer(permissionId, decision, origin);
+      return permissions.answer(permissionId, answer, origin);
     },
     async set(setting, origin) {
       requireOpen();
@@ -197,8 +197,8 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
           await snapshots?.willWrite(path);
           writer.requireHeld();
         },
-        async willRun() {
-          const ended = (await snapshots?.willRun({ signal: signal() })) ?? (async () => {});
+        async willRun(_command, options) {
+          const ended = (await snapshots?.willRun({ ...options, signal: signal() })) ?? (async () => []);
           writer.requireHeld();
           return ended;
         },

@@ -9,6 +9,7 @@ import { namedError, SessionError } from "./errors.js";
 import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
 import { createLoaded, type Loaded } from "./loaded.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
+import { byMode } from "./policy.js";
 import { isRecorded, settleFiles } from "./recover.js";
 import type { OwnedSession } from "./session.js";
 import type { SessionBirth } from "./session-parts.js";
@@ -238,6 +239,7 @@ function createHouse(deps: SessionsDeps): House {
           agent: deps.agent,
           resolveCommand: async (one, prompt, rewind) => deps.commands?.resolve(house.sessions!, one, prompt, rewind),
           bound: deps.bound ?? ((settings) => settings),
+          policy: deps.policy ?? byMode,
           store,
           snapshots,
           attachments: loaded.attachments(id),

@@ -3,7 +3,7 @@
  * answer it is denied. Which requests are unresolved is in the conversation; here are only the promises that wait for them.
  */
 import type { Ask } from "@chimera/acp-schema/agent";
-import type { Decision, Metadata, ResolvedBy } from "@chimera/acp-schema/events";
+import type { Decision, Metadata, PermissionChoice, ResolvedBy } from "@chimera/acp-schema/events";
 import { startTimer, type Timer } from "@chimera/acp-schema/timer";
 import type { Attachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
@@ -13,9 +13,14 @@ export interface Permissions {
   /** @param signal of the turn: once it is aborted, there is nothing to ask for any more. */
   ask(request: Parameters<Ask>[0], place: Place, signal: AbortSignal): ReturnType<Ask>;
   /** Throws `permission_not_found` or `already_resolved`. Resolves when the answer is durable and the tool may run. */
-  answer(permissionId: string, decision: Decision, origin?: string): Promise<void>;
+  answer(permissionId: string, answer: Decision | Choice, origin?: string): Promise<void>;
   /** Denies every request without an answer. */
   release(by: Exclude<ResolvedBy, "client">): void;
+}
+
+/** One of the engine's own answers to a question, by its id. */
+export interface Choice {
+  readonly choice: string;
 }
 
 export function createPermissions(deps: {
@@ -30,15 +35,16 @@ export function createPermissions(deps: {
   /** Answered while the session is loaded: a late answer is told from one to a question that never was. */
   const answered = new Set<string>();
 
-  const resolve = async (id: string, decision: Decision, by: ResolvedBy, origin?: string): Promise<void> => {
-    const { place, settle, timer } = waiting.get(id)!;
+  const resolve = async (id: string, answer: Decision | Choice, by: ResolvedBy, origin?: string): Promise<void> => {
+    const { place, settle, timer, choices } = waiting.get(id)!;
+    const { decision, ...chosen } = typeof answer === "string" ? { decision: answer } : chosenOf(answer, choices);
     waiting.delete(id);
     answered.add(id);
     timer?.stop();
-    const resolved = { type: "permission_resolved", metadata: { permission_id: id, decision, by } } as const;
+    const resolved = { type: "permission_resolved", metadata: { permission_id: id, decision, by, ...chosen } } as const;
     try {
       await journal.accept(resolved, origin === undefined ? place : { ...place, origin });
-      settle({ decision, by });
+      settle({ decision, by, ...chosen });
     } catch (error) {
       // An answer that could not be recorded must not let a tool run.
       settle({ decision: "deny", by: "rule" });
@@ -70,11 +76,11 @@ export function createPermissions(deps: {
           return;
         }
         const timer = timeoutSeconds > 0 ? startTimer(timeoutSeconds * 1000, () => deny(id, "timeout")) : undefined;
-        waiting.set(id, { place, settle, timer });
+        waiting.set(id, { place, settle, timer, choices: request.choices ?? [] });
         if (attachments.approvers() === 0) deny(id, "rule");
       }),
-    async answer(id, decision, origin) {
-      if (waiting.has(id)) return resolve(id, decision, "client", origin);
+    async answer(id, answer, origin) {
+      if (waiting.has(id)) return resolve(id, answer, "client", origin);
       throw answered.has(id)
         ? new SessionError("already_resolved", `permission ${id} was answered already`)
         : new SessionError("permission_not_found", `there is no open permission ${id}`);
@@ -88,9 +94,24 @@ interface Waiting {
   readonly place: Place;
   readonly settle: (answer: Awaited<ReturnType<Ask>>) => void;
   readonly timer: Timer | undefined;
+  readonly choices: readonly PermissionChoice[];
+}
+
+const DECISION_OF: Readonly<Record<PermissionChoice["kind"], Decision>> = {
+  allow_once: "allow",
+  allow_always: "always",
+  reject_once: "deny",
+  reject_always: "never",
+};
+
+function chosenOf({ choice }: Choice, choices: readonly PermissionChoice[]): { decision: Decision; choice: string } {
+  const chosen = choices.find(({ id }) => id === choice);
+  if (!chosen) throw new SessionError("invalid_setting", `the question has no answer ${JSON.stringify(choice)}`);
+  return { decision: DECISION_OF[chosen.kind], choice };
 }
 
 function questionOf(id: string, request: Parameters<Ask>[0]): Metadata<"permission_request"> {
-  const { call_id, tool, args, risk, options = ["allow", "always", "deny", "never"] } = request;
-  return { permission_id: id, call_id, tool, args, risk, options: [...options] };
+  const { call_id, tool, args, risk, options = ["allow", "always", "deny", "never"], choices } = request;
+  const own = choices && { choices: [...choices] };
+  return { permission_id: id, call_id, tool, args, risk, options: [...options], ...own };
 }

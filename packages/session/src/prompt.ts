@@ -9,6 +9,7 @@ import { SessionError } from "./errors.js";
 import type { Journal, Place } from "./journal.js";
 import { limits } from "./limits.js";
 import type { Permissions } from "./permissions.js";
+import { type SessionPolicy, withPolicy } from "./policy.js";
 import type { Accepted, PromptInput, ResolvedCommand } from "./session.js";
 import type { Settings } from "./settings.js";
 import { titleFrom } from "./summary.js";
@@ -21,6 +22,7 @@ export interface PromptDeps {
   readonly journal: Journal;
   readonly queue: WorkQueue;
   readonly permissions: Permissions;
+  readonly policy: SessionPolicy;
   readonly snapshots: SessionSnapshots | null;
   readonly workspace: Workspace;
   readonly memory: EngineMemory;
@@ -95,12 +97,19 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
   const run = startTurn(deps, accepted, signal, answering === null);
   try {
     run.record({ type: "turn_start", metadata: { prompt: `msg-${run.number}` } });
-    const heard = await hear(run, answering ?? boundAgent(deps), turnOf(deps, accepted, command), {
+    const turn = turnOf(deps, accepted, command);
+    const placeOf = () => ({
+      sessionId: deps.sessionId,
+      turn: run.number,
+      settings: deps.bound({ ...turn.settings, ...deps.settings() }, deps.workspace.cwd),
+      workspace: deps.workspace,
+    });
+    const heard = await hear(run, answering ?? boundAgent(deps), turn, {
       workspace: deps.workspace,
       signal,
       session: deps.memory,
       flags: deps.settings,
-      ask: (request) => deps.permissions.ask(request, accepted.place, signal),
+      ask: withPolicy(deps.policy, placeOf, (request) => deps.permissions.ask(request, accepted.place, signal)),
     });
     await endTurn(run, heard);
   } catch (error) {

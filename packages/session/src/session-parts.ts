@@ -8,6 +8,7 @@ import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Attachments } from "./attachments.js";
 import { createJournal, type Journal } from "./journal.js";
 import { createPermissions, type Permissions } from "./permissions.js";
+import type { SessionPolicy } from "./policy.js";
 import { isRecorded } from "./recover.js";
 import { createRewind, type Rewind } from "./rewind.js";
 import type { PromptInput, ResolvedCommand, Session } from "./session.js";
@@ -28,6 +29,8 @@ export interface SessionDeps {
   readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
   readonly store: EventStore<SessionEvent, Summary>;
   readonly snapshots: SessionSnapshots | null;
+  /** The rules that engines' calls are held to. */
+  readonly policy: SessionPolicy;
   readonly attachments: Attachments;
   readonly disk: Files;
   readonly clock: () => number;

@@ -98,7 +98,7 @@ export interface Session extends ReadableSession {
   prompt(input: PromptInput): Accepted;
   /** Ends the running turn, or the one that is named, running or waiting. False when there is none, or it has ended. */
   cancel(turn?: number): boolean;
-  answer(permissionId: string, decision: Decision, origin?: string): Promise<void>;
+  answer(permissionId: string, answer: Decision | { readonly choice: string }, origin?: string): Promise<void>;
   /** Throws `invalid_setting`. */
   set(change: SettingChange, origin?: string): Promise<void>;
   /** One line; a blank one takes the title away. Throws `invalid_setting` for one that is too long. */

@@ -27,7 +27,7 @@ export interface ClientEffects {
 /** Told before files change. */
 export interface ChangeWatch {
   willWrite(path: string): Promise<void>;
-  willRun(command: string): Promise<() => Promise<void>>;
+  willRun: Workspace["willRun"];
 }
 
 export function composeWorkspace(parts: {

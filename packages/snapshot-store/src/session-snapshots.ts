@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import type { Baseline } from "./baseline/baseline.js";
 import type { Run } from "./baseline/run.js";
 import { createBlobs } from "./content/blobs.js";
+import { statIfAny } from "./content/file-state.js";
 import { removeOwnDirectory } from "./content/own-files.js";
 import { editsOf } from "./diff/edits.js";
 import { SnapshotError, toSnapshotError } from "./errors.js";
@@ -16,6 +17,7 @@ import { createManifests } from "./turn/manifests.js";
 import type { OpenTurn } from "./turn/open-turn.js";
 import type { Direction, FileOutcome, RecoveryReport, Restore, RestoreOptions, SessionSnapshots } from "./types.js";
 import { sweepDrafts } from "./workspace/drafts.js";
+import { fsPath } from "./workspace/path-bytes.js";
 import { pinBelow } from "./workspace/pinned-dir.js";
 import type { Roots } from "./workspace/roots.js";
 
@@ -37,7 +39,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
   const place: Workplace = { roots, blobs, fileBytes: limits.fileBytes, requireHeld };
   const context: CaptureContext = { roots, blobs, limits, baseline: deps.baseline };
   /** Commands in progress of this session: how to end each. */
-  const commands = new Map<() => Promise<void>, ReadonlyMap<Run, Baseline>>();
+  const commands = new Map<() => Promise<readonly string[]>, ReadonlyMap<Run, Baseline>>();
   /** The number of the turn that runs. */
   let begun: number | null = null;
   /** What it has found; null while it has touched nothing, as most turns never do. */
@@ -117,7 +119,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     for (const end of [...commands.keys()]) await end();
   }
 
-  async function startCommand(signal?: AbortSignal): Promise<() => Promise<void>> {
+  async function startCommand({ signal, mine }: RunOptions): Promise<() => Promise<readonly string[]>> {
     const open = running();
     const runs = new Map<Run, Baseline>();
     try {
@@ -132,16 +134,21 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
       throw error;
     }
     const end = async () => {
-      if (!commands.delete(end)) return;
+      const left: string[] = [];
+      if (!commands.delete(end)) return left;
       try {
         for (const [run, baseline] of runs) {
-          await baseline.finishRun(run, () => open.together(() => captureRun(open, run, baseline, blobs)));
+          await baseline.finishRun(run, () => {
+            if (mine) left.push(...leaveOthers(run, mine));
+            return open.together(() => captureRun(open, run, baseline, blobs));
+          });
         }
       } finally {
         // Those that were not reached.
         abandon(runs);
       }
       if (commands.size === 0) for (const root of roots.paths) open.commandEnded(root);
+      return left;
     };
     commands.set(end, runs);
     return () => enqueue("looking for what a command changed", end);
@@ -202,8 +209,8 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
         }
       });
     },
-    willRun({ signal } = {}) {
-      return enqueue("preparing for a command", () => startCommand(signal), signal);
+    willRun(options = {}) {
+      return enqueue("preparing for a command", () => startCommand(options), options.signal);
     },
     endTurn(reachable) {
       return enqueue("ending a turn", async () => {
@@ -234,6 +241,20 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
 }
 
 // --- internal ---
+
+type RunOptions = NonNullable<Parameters<SessionSnapshots["willRun"]>[0]>;
+
+/** Takes out of a run what somebody else changed while it was in progress. */
+function leaveOthers(run: Run, mine: NonNullable<RunOptions["mine"]>): string[] {
+  const isTheirs = (path: string) => {
+    const stat = statIfAny(fsPath(path));
+    return !mine(path, stat === null ? null : Math.max(stat.mtimeMs, stat.ctimeMs));
+  };
+  const theirs = [...run.files.keys()].filter(isTheirs);
+  for (const path of theirs) run.files.delete(path);
+  for (const path of [...run.dirs.keys()].filter(isTheirs)) run.dirs.delete(path);
+  return theirs;
+}
 
 function restoreOf(files: readonly FileOutcome[], ends: Pick<Restore, "keep" | "takeBack">): Restore {
   const conflicts = files.filter(({ outcome }) => outcome === "conflict").map(({ path }) => path);

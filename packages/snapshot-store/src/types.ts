@@ -49,8 +49,15 @@ export interface SessionSnapshots {
   beginTurn(turn: number): void;
   /** Captures what is at a path before the first write of it in this turn. */
   willWrite(path: string): Promise<void>;
-  /** Prepares the baseline for a command, long at first in a large root; the returned function finds what changed. */
-  willRun(options?: { readonly signal?: AbortSignal | undefined }): Promise<() => Promise<void>>;
+  /**
+   * Prepares the baseline for a command, long at first in a large root; the returned function finds what changed. Where people may work
+   * there meanwhile, `mine` tells the command's changes from theirs (`changedAt` is null for what is gone), and the function returns the
+   * paths that are left to them.
+   */
+  willRun(options?: {
+    readonly signal?: AbortSignal | undefined;
+    readonly mine?: ((path: string, changedAt: number | null) => boolean) | undefined;
+  }): Promise<() => Promise<readonly string[]>>;
   /** Captures what the turn left; null: nothing changed. Snapshots of turns not in `reachable` are removed. */
   endTurn(reachable?: ReadonlySet<number>): Promise<TurnSnapshot | null>;
   /** Restores the files of turns, given in the order they are taken: newest first for undo, oldest first for redo. */

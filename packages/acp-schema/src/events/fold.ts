@@ -1,7 +1,7 @@
 /** What each record type changes in the fold of a log. The state is one plain object; each handler is one rule. */
 
 import type { Message } from "./message.js";
-import type { Json, Metadata, RecordType, StopReason } from "./metadata.js";
+import type { EngineOption, Json, Metadata, RecordType, StopReason } from "./metadata.js";
 import { FLAG_OPTIONS, type Flags, isFlagOption, MODE_FLAGS, MODES } from "./modes.js";
 import { createParts, type Parts, summedUp, textOf } from "./parts.js";
 import type { SessionEvent } from "./record.js";
@@ -61,6 +61,9 @@ export interface Facts {
   firstPrompt: string | null;
   /** What the engine remembered last. */
   memory: Json | null;
+  /** The settings and slash commands that the engine offers as its own. */
+  engineOptions: readonly EngineOption[];
+  engineCommands: Metadata<"commands_changed">["commands"];
 }
 
 export interface Fold {
@@ -91,6 +94,8 @@ export function newFold(keepsMessages: boolean): Fold {
       lastResult: null,
       firstPrompt: null,
       memory: null,
+      engineOptions: [],
+      engineCommands: [],
     },
     settings: { options: {} },
     openCalls: new Map(),
@@ -176,6 +181,10 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
     fold.openCalls.set(metadata.call_id, metadata);
     addPart(fold, metadata as never, undefined, record);
   },
+  tool_update({ openCalls }, { call_id, content: _content, ...changed }) {
+    const call = openCalls.get(call_id);
+    if (call) openCalls.set(call_id, { ...call, ...changed } as typeof call);
+  },
   tool_result(fold, { call_id, output, error, success }, turn) {
     const call = fold.openCalls.get(call_id);
     fold.openCalls.delete(call_id);
@@ -214,6 +223,12 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   },
   agent_session({ facts }, { state }) {
     facts.memory = state;
+  },
+  options_changed({ facts }, { options }) {
+    facts.engineOptions = options;
+  },
+  commands_changed({ facts }, { commands }) {
+    facts.engineCommands = commands;
   },
   error(_fold, { name, message }, turn) {
     if (turn) turn.failure = { name, message };

@@ -3,11 +3,13 @@ export { describeLost, endsTurn, isLost, type Lost, lostCount, lostNotice } from
 export type { CallPart, Message, Part, ReasoningPart, TextPart } from "./message.js";
 export {
   Decision,
+  EngineOption,
   FileOutcome,
   type Json,
   Location,
   type Metadata,
   metadata,
+  PermissionChoice,
   PlanEntry,
   PromptBlock,
   type RecordType,

@@ -15,17 +15,18 @@ export type Risk = v.InferOutput<typeof Risk>;
 export const Location = v.object({ path: text, line: v.optional(count) });
 export type Location = v.InferOutput<typeof Location>;
 
-/** What a tool shows besides its text: a diff of a file, or a terminal that a client owns. */
+/** A block of content that is more than plain text, in ACP's shape. */
+export const PromptBlock = v.looseObject({ type: v.string() });
+export type PromptBlock = v.InferOutput<typeof PromptBlock>;
+
+/** What a tool shows besides its text: a diff of a file, a terminal that a client owns, or a block such as an image. */
 export const ToolContent = v.variant("type", [
   v.object({ type: v.literal("text"), text }),
+  v.object({ type: v.literal("block"), block: PromptBlock }),
   v.object({ type: v.literal("diff"), path: text, old_text: v.nullable(text), new_text: text }),
   v.object({ type: v.literal("terminal"), terminal_id: text }),
 ]);
 export type ToolContent = v.InferOutput<typeof ToolContent>;
-
-/** A block of a prompt that is more than plain text, in ACP's shape. */
-export const PromptBlock = v.looseObject({ type: v.string() });
-export type PromptBlock = v.InferOutput<typeof PromptBlock>;
 
 export const StopReason = v.picklist(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"]);
 export type StopReason = v.InferOutput<typeof StopReason>;
@@ -39,6 +40,25 @@ export type PlanEntry = v.InferOutput<typeof PlanEntry>;
 
 export const Decision = v.picklist(["allow", "deny", "always", "never"]);
 export type Decision = v.InferOutput<typeof Decision>;
+
+/** An answer that an engine offers in its own words; `kind` says which of our decisions it amounts to. */
+export const PermissionChoice = v.object({
+  id: text,
+  name: text,
+  kind: v.picklist(["allow_once", "allow_always", "reject_once", "reject_always"]),
+});
+export type PermissionChoice = v.InferOutput<typeof PermissionChoice>;
+
+/** A setting that an engine offers as its own: a picker over `choices`, or a switch where there are none. */
+export const EngineOption = v.object({
+  id: text,
+  name: text,
+  description: v.optional(text),
+  category: v.optional(text),
+  value: v.union([text, v.boolean()]),
+  choices: v.optional(v.array(v.object({ id: text, name: text, description: v.optional(text) }))),
+});
+export type EngineOption = v.InferOutput<typeof EngineOption>;
 
 /** Who settled a permission: a person at a client, a rule, or the absence of anybody. */
 export const ResolvedBy = v.picklist(["client", "rule", "timeout", "cancel", "eviction"]);
@@ -94,6 +114,15 @@ export const metadata = {
     title: text,
     locations: v.array(Location),
   }),
+  /** What changed of a call after it was announced; `content` and `locations` replace what was there. */
+  tool_update: v.object({
+    call_id: text,
+    title: v.optional(text),
+    kind: v.optional(ToolKind),
+    args: v.optional(json),
+    locations: v.optional(v.array(Location)),
+    content: v.optional(v.array(ToolContent)),
+  }),
   tool_progress: v.object({ call_id: text, stream: v.picklist(["stdout", "stderr"]), chunk: text }),
   tool_result: v.object({
     call_id: text,
@@ -102,6 +131,8 @@ export const metadata = {
     error: v.optional(v.nullable(text)),
     duration_ms: v.number(),
     content: v.optional(v.array(ToolContent)),
+    /** The engine ran a call that may write without asking anybody. */
+    unasked: v.optional(v.boolean()),
   }),
   permission_request: v.object({
     permission_id: text,
@@ -110,8 +141,15 @@ export const metadata = {
     args: json,
     risk: Risk,
     options: v.array(Decision),
+    /** The engine's own answers, where it has any: a client may answer with the id of one. */
+    choices: v.optional(v.array(PermissionChoice)),
   }),
-  permission_resolved: v.object({ permission_id: text, decision: Decision, by: ResolvedBy }),
+  permission_resolved: v.object({
+    permission_id: text,
+    decision: Decision,
+    by: ResolvedBy,
+    choice: v.optional(text),
+  }),
   plan: v.object({ entries: v.array(PlanEntry) }),
   usage: v.object({
     input: count,
@@ -140,6 +178,12 @@ export const metadata = {
   commands_changed: v.object({
     commands: v.array(v.object({ name: text, description: text, hint: v.optional(text) })),
   }),
+  /** The settings that the engine offers as its own, whole; clients know them as `engine:` and the id. */
+  options_changed: v.object({ options: v.array(EngineOption) }),
+  /** A piece of an answer or a thought that is not text: an image, a link to a file. */
+  content: v.object({ role: v.picklist(["agent", "thought"]), block: PromptBlock }),
+  /** What an engine sent that no other type has a place for. No client shows it. */
+  vendor: v.object({ name: text, data: v.unknown() as unknown as v.GenericSchema<unknown, Json> }),
   /** A client closed the session: flags and options are as it was made, model and agent stay. */
   settings_reset: v.object({}),
   title_changed: v.object({ title: text }),

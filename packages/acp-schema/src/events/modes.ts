@@ -29,6 +29,9 @@ export function isFlagOption(id: string): id is FlagOption {
   return Object.hasOwn(FLAG_OPTIONS, id);
 }
 
+/** Before the id of a setting that an engine offers as its own, among the options of a session. */
+export const ENGINE_OPTION = "engine:";
+
 /** The mode a set of flags amounts to: read-only wins, auto needs both approvals, everything else is review. */
 export function modeOf(flags: Flags): Mode {
   if (flags.readOnly) return "read-only";

@@ -98,6 +98,24 @@ const projectors: Projectors = {
       rawInput: cutArgs(metadata.args),
     },
   ],
+  tool_update: ({ metadata: { call_id, title, kind, args, locations, content } }) => [
+    {
+      sessionUpdate: "tool_call_update",
+      toolCallId: call_id,
+      status: "in_progress",
+      ...(title !== undefined && { title }),
+      ...(kind !== undefined && { kind }),
+      ...(args !== undefined && { rawInput: cutArgs(args) }),
+      ...(locations !== undefined && { locations }),
+      ...(content !== undefined && { content: content.map(shownContent) }),
+    },
+  ],
+  content: ({ metadata: { role, block } }) => [
+    {
+      sessionUpdate: role === "agent" ? "agent_message_chunk" : "agent_thought_chunk",
+      content: block,
+    } as SessionUpdate,
+  ],
   tool_progress: ({ metadata }) => [
     {
       sessionUpdate: "tool_call_update",
@@ -133,7 +151,6 @@ const projectors: Projectors = {
     },
   ],
   title_changed: ({ metadata, ts }) => [{ sessionUpdate: "session_info_update", title: metadata.title, updatedAt: ts }],
-  commands_changed: ({ metadata }) => [commandsUpdate(metadata.commands)],
   mode_changed: ({ metadata }) => [{ sessionUpdate: "current_mode_update", currentModeId: metadata.new }],
   notice: ({ metadata }, shows) =>
     shows.notices
@@ -192,5 +209,7 @@ function shownContent(item: ToolContent): ToolCallContent {
       return { type: "terminal", terminalId: item.terminal_id };
     case "text":
       return { type: "content", content: { type: "text", text: cutText(item.text) } };
+    case "block":
+      return { type: "content", content: item.block } as ToolCallContent;
   }
 }

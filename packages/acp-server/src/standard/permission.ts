@@ -27,26 +27,28 @@ export function createPermissionPrompts(
   const asked = new Map<string, AbortController>();
 
   const ask = async (permission: OpenPermission) => {
-    const { permission_id, options, risk } = permission;
+    const { permission_id, options, risk, choices } = permission;
     const abort = new AbortController();
     asked.set(permission_id, abort);
     const params = {
       sessionId: session.id,
       toolCall: toolCallOf(permission),
-      options: options.map((decision) => OPTIONS[decision]),
+      // An engine's own answers go by their own names: two may be of one kind.
+      options:
+        choices?.map(({ id, name, kind }) => ({ optionId: id, name, kind })) ?? options.map((one) => OPTIONS[one]),
       _meta: { "chimera.dev/risk": risk },
     };
-    const decision = await connection
+    const answer = await connection
       .request("session/request_permission", params, { signal: abort.signal })
-      .then((response) => decisionOf(response as RequestPermissionResponse, options))
+      .then((response) => answerOf(response as RequestPermissionResponse, permission))
       // A client that cannot answer means no; one that has gone leaves the question to the others.
       .catch((error) => (abort.signal.aborted || isGone(error) ? null : ("deny" as const)));
     asked.delete(permission_id);
     // Somebody may have answered in the meantime; the first answer counts.
-    if (decision)
+    if (answer)
       await session
         .find()
-        ?.answer(permission_id, decision, origin)
+        ?.answer(permission_id, answer, origin)
         .catch(() => {});
   };
 
@@ -76,8 +78,12 @@ function isGone(error: unknown): boolean {
   return isConnectionError(error) && error.code === "closed";
 }
 
-function decisionOf(response: RequestPermissionResponse, offered: readonly Decision[]): Decision {
-  const { outcome } = response;
+function answerOf(
+  { outcome }: RequestPermissionResponse,
+  { options, choices }: OpenPermission,
+): Decision | { readonly choice: string } {
   if (outcome.outcome !== "selected") return "deny";
-  return offered.find((decision) => OPTIONS[decision].optionId === outcome.optionId) ?? "deny";
+  const { optionId } = outcome;
+  if (choices?.some(({ id }) => id === optionId)) return { choice: optionId };
+  return options.find((decision) => OPTIONS[decision].optionId === optionId) ?? "deny";
 }

@@ -64,8 +64,11 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
   const own = sessionsOf(context);
   // The version was settled with the dialect, which may have been forced on a client that names none.
   const { clientCapabilities: capabilities } = v.parse(InitializeRequest, { ...hello, protocolVersion: 1 });
-  const shows = createShows(context, capabilities);
   const commands = createCommandList(context);
+  const shows = createShows(context, capabilities, (session) => {
+    // Once they were shown, or else with the first prompt.
+    if (commands.isShown(session.id)) void commands.show(session);
+  });
   const open = async (id: string): Promise<Session> => {
     const core = await context.core();
     const session = await core.sessions.load(id);
@@ -209,7 +212,11 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
 // --- internal ---
 
 /** How this connection's client sees settings, by session id: the choices change with the directory and over time. */
-function createShows(context: DialectContext, capabilities: ClientCapabilities) {
+function createShows(
+  context: DialectContext,
+  capabilities: ClientCapabilities,
+  onCommands: (session: Session) => void,
+) {
   const { connection, origin, extensions } = context;
   const booleans = capabilities.session?.configOptions?.boolean != null;
   const known = new Map<string, SettingsShown>();
@@ -229,7 +236,14 @@ function createShows(context: DialectContext, capabilities: ClientCapabilities) 
       configOptions: configOptions(session, known.get(session.id)!),
     }),
     view: ({ sessions }: Core, session: Session) =>
-      standardView(session, { connection, capabilities, sessions, shown: () => known.get(session.id)!, origin }),
+      standardView(session, {
+        connection,
+        capabilities,
+        sessions,
+        shown: () => known.get(session.id)!,
+        origin,
+        onCommands,
+      }),
     forget: (id: string) => void known.delete(id),
   };
 }
@@ -240,15 +254,18 @@ function createCommandList({ connection, core }: DialectContext) {
   /** Each text once: nearly every session is shown the same. */
   const texts = new Map<string, string>();
   return {
-    async show({ id: sessionId, cwd }: Session): Promise<void> {
+    async show({ id: sessionId, cwd, conversation }: Session): Promise<void> {
       const { palette } = await core();
       const custom = await palette.custom(cwd);
-      const key = JSON.stringify(custom);
+      const own = [...palette.commands, ...custom];
+      // A name that is ours stays ours: `/undo` is about our log.
+      const engine = conversation.facts.engineCommands.filter(({ name }) => !own.some((one) => one.name === name));
+      const key = JSON.stringify([custom, engine]);
       const known = texts.get(key) ?? key;
       texts.set(key, known);
       if (shown.get(sessionId) === known) return;
       shown.set(sessionId, known);
-      connection.notify("session/update", { sessionId, update: commandsUpdate([...palette.commands, ...custom]) });
+      connection.notify("session/update", { sessionId, update: commandsUpdate([...own, ...engine]) });
     },
     isShown: (sessionId: string) => shown.has(sessionId),
     forget: (sessionId: string) => void shown.delete(sessionId),

@@ -1,6 +1,13 @@
 /** A session's modes and config options as ACP shows them; always the complete list. */
 import type { SessionConfigOption, SessionModeState } from "@chimera/acp-schema";
-import { FLAG_OPTIONS, type FlagOption, isFlagOption, MODES, type Mode } from "@chimera/acp-schema/conversation";
+import {
+  ENGINE_OPTION,
+  FLAG_OPTIONS,
+  type FlagOption,
+  isFlagOption,
+  MODES,
+  type Mode,
+} from "@chimera/acp-schema/conversation";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import { parseMode, type Session, type SettingChange } from "@chimera/session";
 import type { Choice, SessionOption } from "../core.js";
@@ -43,6 +50,13 @@ export function configOptions(session: Session, shown: SettingsShown): SessionCo
     const head = { id, name, ...(description && { description }), ...(category && { category }) };
     options.push(select(head, option.current(session), option.choices));
   }
+  for (const option of session.conversation.facts.engineOptions) {
+    const { name, description, value, choices } = option;
+    // Its category is left to our own: an editor shows one picker for models, and one for modes.
+    const head = { id: `${ENGINE_OPTION}${option.id}`, name, ...(description && { description }) };
+    if (typeof value === "string") options.push(select(head, value, choices ?? []));
+    else if (shown.booleans) options.push({ type: "boolean", ...head, currentValue: value });
+  }
   if (!shown.booleans) return options;
   for (const [id, flag] of Object.entries(FLAG_OPTIONS) as [FlagOption, (typeof FLAG_OPTIONS)[FlagOption]][]) {
     options.push({ type: "boolean", id, ...FLAG_TEXT[id], currentValue: settings[flag] });
@@ -56,6 +70,13 @@ export async function setConfigOption(
   shown: SettingsShown,
   { id, value, origin }: { readonly id: string; readonly value: string | boolean; readonly origin: string | undefined },
 ): Promise<void> {
+  const engine = session.conversation.facts.engineOptions.find((one) => `${ENGINE_OPTION}${one.id}` === id);
+  if (engine) {
+    if (typeof value !== typeof engine.value)
+      throw invalid(`${id} takes ${typeof engine.value === "string" ? "one of its options" : "a boolean"}`);
+    if (typeof value === "string") requireChoice(id, value, engine.choices ?? []);
+    return session.set({ option: id, value }, origin);
+  }
   const own = shown.options.find((one) => one.id === id && isOffered(one, session));
   if (own && !own.set) throw invalid(`${id} cannot be changed while the program runs`);
   if (isFlagOption(id) && typeof value !== "boolean") throw invalid(`${id} takes a boolean`);

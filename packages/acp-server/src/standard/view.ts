@@ -10,7 +10,13 @@ import { createFrames } from "./frames.js";
 import { createPermissionPrompts } from "./permission.js";
 import { configOptions, type SettingsShown } from "./settings.js";
 
-const CONFIG_RECORDS = new Set(["mode_changed", "model_changed", "config_changed", "approval_changed"]);
+const CONFIG_RECORDS = new Set([
+  "mode_changed",
+  "model_changed",
+  "config_changed",
+  "approval_changed",
+  "options_changed",
+]);
 const PERMISSION_RECORDS = new Set(["permission_request", "permission_resolved"]);
 /** What v1 knows as an end of a turn; an error is not among them and becomes the reply's error. */
 const STOP_REASONS = new Set(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]);
@@ -22,6 +28,8 @@ export interface StandardViewDeps {
   /** What a client is shown of the settings, as of now. */
   readonly shown: () => SettingsShown;
   readonly origin: string | undefined;
+  /** Called when the engine offers other slash commands than before. */
+  readonly onCommands: (session: Session) => void;
 }
 
 export function standardView(session: Session, deps: StandardViewDeps): SessionView {
@@ -45,6 +53,10 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
       return frames.of(entry.event, updatesOf(entry));
     },
     after(entry) {
+      if (entry.type === "commands_changed") {
+        const now = loaded();
+        if (now) deps.onCommands(now);
+      }
       // Of every other record the event need not even be put together.
       if (!PERMISSION_RECORDS.has(entry.type)) return;
       const { type, metadata } = entry.event;

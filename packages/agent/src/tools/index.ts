@@ -8,6 +8,7 @@ export { defineTool, type ToolParts } from "./define.js";
 export { editTool, replaceInFileTool, writeTool } from "./edit.js";
 export { cleanEnvironment } from "./environment.js";
 export { listFilesTool } from "./list-files.js";
+export { type ProcessGroup, spawnGroup } from "./process-group.js";
 export { readTool } from "./read.js";
 export { createSearchTool, type SearchOptions } from "./search.js";
 export { thinkTool, todoTool } from "./think.js";

@@ -6,4 +6,4 @@
 export { type Claim, claim, claimHolder } from "./claim.js";
 export { createHeartbeat, type Heartbeat } from "./heartbeat.js";
 export type { Holder } from "./identity.js";
-export { findHolder, identify, isStillThere, type ProcessIdentity } from "./process.js";
+export { describeProcess, findHolder, identify, isStillThere, type ProcessIdentity } from "./process.js";

@@ -37,6 +37,13 @@ export function findHolder(holder: Holder): ProcessIdentity | "elsewhere" | null
   return holder.start === null || found?.start === holder.start ? found : null;
 }
 
+/** A process that runs here, described so that it can be found again; null when there is none. */
+export function describeProcess(pid: number): Holder | null {
+  const found = identify(pid);
+  if (found === null) return null;
+  return { instance: "", pid, start: found.start, boot: bootId(), pidns: pidNamespace(), host: hostname() };
+}
+
 // --- internal ---
 
 type Identify = (pid: number) => ProcessIdentity | null;

@@ -5,7 +5,20 @@ import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Durability } from "@chimera/event-store";
 import { EFFORT_LEVELS, type EffortLevel } from "../effort.js";
 import { LOG_LEVELS, type LogLevel } from "../log/log.js";
-import { choice, type Kind, list, number, packages, path, paths, text, toggle } from "./kind.js";
+import {
+  choice,
+  type EngineSetting,
+  engines,
+  type Kind,
+  list,
+  number,
+  packages,
+  path,
+  paths,
+  text,
+  toggle,
+  words,
+} from "./kind.js";
 
 export interface ConfigKey<T> {
   readonly kind: Kind<T>;
@@ -99,6 +112,25 @@ export const CONFIG_KEYS = complete({
     default: "default",
     value: "<level>",
     help: "How hard the model thinks: off, low, medium or high (default: as it does by itself)",
+  }),
+  engine: key({
+    kind: text,
+    default: "chimera",
+    value: "<name>",
+    help: "Program that runs turns: chimera, which is built in, or an ACP agent (the engines command lists them)",
+  }),
+  engine_command: key<readonly string[] | null>({
+    kind: words,
+    default: null,
+    value: "<command>",
+    help: "Command line of an ACP agent that runs turns",
+  }),
+  engines: key<Readonly<Record<string, EngineSetting>>>({
+    kind: engines,
+    default: {},
+    flag: null,
+    show: (rows) => Object.fromEntries(Object.entries(rows).map(([name, { command }]) => [name, command])),
+    help: "ACP agents that can run turns, by name",
   }),
   providers: key<Readonly<Record<string, ProviderPackage>>>({
     kind: packages,

@@ -77,7 +77,67 @@ export const packages: Kind<Readonly<Record<string, ProviderPackage>>> = {
   fromJson: toPackages,
 };
 
+/** An ACP agent in a config file; what is missing is as it is for a well-known agent of that name, or else empty. */
+export interface EngineSetting {
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly passEnv?: readonly string[];
+  readonly auth?: string;
+  readonly state?: string;
+}
+
+/** `{"codex": {"command": "codex-acp", "pass_env": ["OPENAI_API_KEY"]}}`. */
+export const engines: Kind<Readonly<Record<string, EngineSetting>>> = {
+  takes: 'agents by name, each {"command": …} with "args", "env", "pass_env", "auth" and "state" where wanted',
+  fromText: (value) => {
+    try {
+      return toEngines(JSON.parse(value));
+    } catch {
+      return undefined;
+    }
+  },
+  fromJson: toEngines,
+};
+
+/** The words of a plain command line; quotes hold words together. */
+export const words: Kind<readonly string[]> = {
+  takes: "a command with its arguments",
+  fromText: (value) => toWords(value),
+  fromJson: (value) => (typeof value === "string" ? toWords(value) : undefined),
+};
+
 // --- internal ---
+
+function toEngines(value: unknown): Readonly<Record<string, EngineSetting>> | undefined {
+  if (!isObject(value)) return undefined;
+  const rows = Object.entries(value).map(([name, row]) => [name, /^[\w.-]+$/.test(name) && toEngine(row)]);
+  return rows.every(([, row]) => row) ? Object.fromEntries(rows) : undefined;
+}
+
+function toEngine(row: unknown): EngineSetting | null {
+  if (!isObject(row)) return null;
+  const { command, args, env, pass_env: passEnv, auth, state, ...rest } = row;
+  const isText = (one: unknown) => typeof one === "string" && one !== "" && !one.includes("\0");
+  const isTexts = (one: unknown) => Array.isArray(one) && one.every((text) => typeof text === "string");
+  const isTextMap = isObject(env ?? {}) && Object.values(env ?? {}).every((text) => typeof text === "string");
+  const fits =
+    isText(command) &&
+    [args ?? [], passEnv ?? []].every(isTexts) &&
+    [auth, state].every((one) => one === undefined || isText(one)) &&
+    isTextMap &&
+    Object.keys(rest).length === 0;
+  if (!fits) return null;
+  const given = Object.entries({ args, env, passEnv, auth, state }).filter(([, one]) => one !== undefined);
+  return { command: command as string, ...Object.fromEntries(given) };
+}
+
+function toWords(line: string): readonly string[] | undefined {
+  const found = [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, bare]) => double ?? single ?? bare ?? "",
+  );
+  return found.length > 0 && found[0] !== "" ? found : undefined;
+}
 
 function toPackages(value: unknown): Readonly<Record<string, ProviderPackage>> | undefined {
   if (!isObject(value)) return undefined;

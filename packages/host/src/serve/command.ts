@@ -14,6 +14,8 @@ export const SESSION_FLAGS: Flags = {
   ...configFlags(
     "workspace_root",
     "model",
+    "engine",
+    "engine_command",
     "agent",
     "mode",
     "effort",

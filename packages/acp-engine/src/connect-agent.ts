@@ -1,0 +1,160 @@
+/** The client side of ACP: an agent at the other end of two streams, whose methods can be called. */
+import {
+  agentMethods,
+  type ClientCapabilities,
+  type Implementation,
+  type InitializeResponse,
+  PROTOCOL_VERSION,
+  RequestPermissionRequest,
+  type RequestPermissionResponse,
+} from "@chimera/acp-schema";
+import {
+  type CloseReason,
+  createConnection,
+  defineMethods,
+  type InputStream,
+  type Limits,
+  notification,
+  type OutputStream,
+  request,
+} from "@chimera/ndjson-rpc";
+import * as v from "valibot";
+import { EngineError } from "./errors.js";
+import { limits } from "./limits.js";
+
+/** Two ends of a byte stream, and what to do with what the agent says. */
+export interface AgentPeer {
+  readonly input: InputStream;
+  readonly output: OutputStream;
+  readonly client: Implementation;
+  /** @defaultValue no files and no terminal are offered; boolean options, notices and terminal output are understood */
+  readonly capabilities?: Partial<ClientCapabilities>;
+  /** Called with every `session/update`, in order. It is not validated: an agent may send kinds that this version does not know. */
+  onUpdate(sessionId: string, update: UnknownUpdate): void;
+  onPermission(asked: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>;
+  /** Called with what cannot be answered: a fault in a handler. */
+  onError?(error: unknown): void;
+  /** @defaultValue those of the connection: lines of at most 32 MiB */
+  readonly limits?: Partial<Limits>;
+}
+
+/** An update as it came: an object that names its kind, if the agent keeps to the protocol. */
+export type UnknownUpdate = Readonly<Record<string, unknown>>;
+
+type Rows = typeof agentMethods;
+type Answer<M extends keyof Rows> = Rows[M]["result"] extends v.GenericSchema
+  ? v.InferOutput<Rows[M]["result"]>
+  : undefined;
+
+export interface ConnectedAgent {
+  /** What the agent answered to `initialize`. */
+  readonly about: InitializeResponse;
+  /** Calls a method of the agent; a wrong answer, an error of the agent or a lost connection rejects. */
+  request<M extends keyof Rows & string>(
+    method: M,
+    params: v.InferInput<Rows[M]["params"]>,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<Answer<M>>;
+  /** Ends the running turn of a session; its prompt is then answered. */
+  cancel(sessionId: string): void;
+  readonly closed: Promise<CloseReason>;
+  close(): Promise<void>;
+}
+
+/**
+ * Says hello to an agent and returns it.
+ *
+ * @example
+ * const child = spawn("codex-acp", { stdio: ["pipe", "pipe", "inherit"] });
+ * const agent = await connectAgent({
+ *   input: child.stdout,
+ *   output: child.stdin,
+ *   client: { name: "my-program", version: "1.0.0" },
+ *   onUpdate: (_session, update) => console.log(update),
+ *   onPermission: async ({ options }) => ({ outcome: { outcome: "selected", optionId: options[0].optionId } }),
+ * });
+ * const { sessionId } = await agent.request("session/new", { cwd: process.cwd(), mcpServers: [] });
+ * await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "hello" }] });
+ */
+export async function connectAgent(peer: AgentPeer): Promise<ConnectedAgent> {
+  const connection = createConnection({
+    input: peer.input,
+    output: peer.output,
+    ...(peer.limits && { limits: peer.limits }),
+    onError: (error) => peer.onError?.(error),
+    methods: defineMethods({
+      "session/update": notification({
+        handle(params) {
+          const { sessionId, update } = params as { sessionId?: unknown; update?: unknown };
+          if (typeof sessionId === "string" && typeof update === "object" && update !== null)
+            peer.onUpdate(sessionId, update as UnknownUpdate);
+        },
+      }),
+      "session/request_permission": request({
+        params: RequestPermissionRequest,
+        handle: (asked, { signal }) => peer.onPermission(asked, signal),
+      }),
+    }),
+  });
+  const call = async (method: string, params: unknown, options?: { signal?: AbortSignal | undefined }) =>
+    readAnswer(method, await connection.request(method as never, params as never, options));
+  const about = (await within(
+    call("initialize", {
+      protocolVersion: PROTOCOL_VERSION,
+      clientCapabilities: { ...OFFERED, ...peer.capabilities },
+      clientInfo: peer.client,
+    }),
+    "initialize",
+  )) as InitializeResponse;
+  if (about.protocolVersion !== PROTOCOL_VERSION) {
+    await connection.close();
+    throw new EngineError(
+      "bad_answer",
+      `the agent speaks version ${about.protocolVersion} of ACP, not ${PROTOCOL_VERSION}`,
+    );
+  }
+  return {
+    about,
+    request: (method, params, options) => call(method, params, options) as never,
+    cancel: (sessionId) => connection.notify("session/cancel" as never, { sessionId } as never),
+    closed: connection.closed,
+    close: connection.close,
+  };
+}
+
+/** Rejects when an answer does not come in the time that opening may take. */
+export async function within<T>(answer: Promise<T>, what: string, ms: number = limits.openMs): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new EngineError("no_answer", `${what} was not answered within ${ms / 1000} s`)),
+      ms,
+    );
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// --- internal ---
+
+/** The answer of a method, with what its schema fills in, and with what the schema does not know: agents are often ahead of it. */
+function readAnswer(method: string, answer: unknown): unknown {
+  const schema = Object.hasOwn(agentMethods, method) ? agentMethods[method as keyof Rows].result : null;
+  if (!schema) return answer;
+  const read = v.safeParse(schema, answer);
+  if (read.success) return { ...(answer as object), ...(read.output as object) };
+  const [issue] = read.issues;
+  const place = v.getDotPath(issue) ?? "its answer";
+  throw new EngineError("bad_answer", `the agent answered ${method} with something else: ${place}: ${issue.message}`);
+}
+
+/** No `fs` and no `terminal`: ACP is about to drop both, and a workspace that is watched needs neither. */
+const OFFERED = {
+  fs: { readTextFile: false, writeTextFile: false },
+  terminal: false,
+  session: { configOptions: { boolean: {} }, notices: {} },
+  _meta: { terminal_output: true },
+};

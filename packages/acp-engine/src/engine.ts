@@ -1,0 +1,92 @@
+/** An ACP program as the engine of sessions: it fits the agent port, and whatever it says becomes records of our log. */
+import type { Implementation, InitializeResponse } from "@chimera/acp-schema";
+import type { Agent } from "@chimera/acp-schema/agent";
+import { within } from "./connect-agent.js";
+import { createGuest, type Guest } from "./guest.js";
+import { createPool } from "./pool.js";
+import { type ChildProgram, orEnded, type ProgramStart, startProgram } from "./program.js";
+import { startChild } from "./start-child.js";
+
+export interface AcpEngineOptions extends Omit<ProgramStart, "cwd" | "args" | "env"> {
+  /** As people choose it: `codex`. */
+  readonly name: string;
+  readonly args?: readonly string[];
+  /** The whole environment of the program. @defaultValue none */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The way to log in, out of those that the program names. */
+  readonly auth?: string;
+  /** Whether sessions of one workspace share a program. @defaultValue "workspace" */
+  readonly isolation?: "workspace" | "session";
+  /** How this program introduces itself. */
+  readonly client: Implementation;
+  /** Starts the program, confined or not. @defaultValue as a child in a process group of its own */
+  readonly start?: (program: ProgramStart) => ChildProgram | Promise<ChildProgram>;
+  /** Called with what it writes to stderr and with faults of its protocol. */
+  readonly onTrouble?: (text: string) => void;
+  readonly clock?: () => number;
+}
+
+export interface AcpEngine {
+  readonly agent: Agent;
+  /** Sets an option of the engine's own in a session, at once where it is open. */
+  set(sessionId: string, id: string, value: string | boolean): Promise<void>;
+  closeSession(sessionId: string): Promise<void>;
+  /** Starts the program for a moment to see what it can do. */
+  probe(cwd: string): Promise<{ readonly about: InitializeResponse; readonly opened: unknown }>;
+  close(): Promise<void>;
+}
+
+/**
+ * @example
+ * const codex = createAcpEngine({ name: "codex", command: "codex-acp", client: { name: "mine", version: "1.0.0" } });
+ * const sessions = createSessions({ agent: codex.agent, prefix: "mine", store, defaults: { model: "none" } });
+ */
+export function createAcpEngine(options: AcpEngineOptions): AcpEngine {
+  const { name, command, client, args = [], env = {}, clock = Date.now } = options;
+  const start = options.start ?? startChild;
+  const onTrouble = options.onTrouble ?? (() => {});
+  const directories = new Map<string, string>();
+  const pids = new Set<number | undefined>();
+  const launch = async (cwd: string) => {
+    const child = await start({ command, args, env, cwd });
+    pids.add(child.pid);
+    void child.gone.then(() => pids.delete(child.pid));
+    return startProgram(name, child, client, onTrouble);
+  };
+  const pool = createPool((key) => launch(directories.get(key) ?? key), clock);
+  const guests = new Map<string, Guest>();
+
+  const guestOf = (sessionId: string, cwd: string): Guest => {
+    const key = options.isolation === "session" ? sessionId : cwd;
+    directories.set(key, cwd);
+    const isOurs = (pid: number | undefined) => pids.has(pid);
+    const made = { engine: name, sessionId, key, pool, auth: options.auth, clock, isOurs };
+    const guest = guests.get(sessionId) ?? createGuest(made);
+    guests.set(sessionId, guest);
+    return guest;
+  };
+
+  return {
+    agent: (turn, context) => guestOf(turn.sessionId, context.workspace.cwd).run(turn, context),
+    set: async (sessionId, id, value) => guests.get(sessionId)?.set(id, value),
+    async closeSession(sessionId) {
+      const guest = guests.get(sessionId);
+      guests.delete(sessionId);
+      await guest?.close();
+    },
+    async probe(cwd) {
+      const program = await launch(cwd);
+      try {
+        const opening = within(program.agent.request("session/new", { cwd, mcpServers: [] }), "session/new");
+        const opened = await orEnded(opening, program.ended).catch((error: Error) => ({ error: error.message }));
+        return { about: program.agent.about, opened };
+      } finally {
+        await program.end();
+      }
+    },
+    async close() {
+      guests.clear();
+      await pool.close();
+    },
+  };
+}

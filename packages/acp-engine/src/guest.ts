@@ -1,0 +1,318 @@
+/** One of our sessions as the engine has it: opened or taken up again, prompted, cancelled, left. */
+import type { McpServer as AcpMcpServer } from "@chimera/acp-schema";
+import type { AgentContext, Turn } from "@chimera/acp-schema/agent";
+import { ENGINE_OPTION } from "@chimera/acp-schema/conversation";
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { isRpcError } from "@chimera/ndjson-rpc";
+import { createAttribution } from "./attribution.js";
+import { isUnasked } from "./call-state.js";
+import { type UnknownUpdate, within } from "./connect-agent.js";
+import { EngineError } from "./errors.js";
+import { limits } from "./limits.js";
+import { createMapper, type Mapper, type OpenAnswer } from "./map-update.js";
+import { endOrphan, type Memory, rangesOf, readMemory, writeMemory } from "./memory.js";
+import { CANCELLED, describe, settlePermission } from "./permission.js";
+import type { Pool } from "./pool.js";
+import { type EngineProgram, orEnded } from "./program.js";
+import { promptOf, serversFor, usageOf } from "./prompt.js";
+import { retell } from "./retell.js";
+import { createEventStream, type EventStream } from "./stream.js";
+
+export interface GuestDeps {
+  readonly engine: string;
+  readonly sessionId: string;
+  /** The key of its program in the pool. */
+  readonly key: string;
+  readonly pool: Pool;
+  /** The way to log in that the engine is asked to use; without, an engine that wants a login fails the turn. */
+  readonly auth: string | undefined;
+  readonly clock: () => number;
+  /** Whether this process started the program of that number. */
+  readonly isOurs: (pid: number | undefined) => boolean;
+}
+
+export interface Guest {
+  run(turn: Turn, context: AgentContext): AsyncIterable<AgentEvent>;
+  /** Sets an option of the engine's own, at once where its session is open. */
+  set(id: string, value: string | boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createGuest(deps: GuestDeps): Guest {
+  let opened: Opened | null = null;
+  /** The turn that runs; what comes without one goes into the log between turns. */
+  let running: RunningTurn | null = null;
+  /** Resolves when the engine has answered the last prompt: a turn that was left may still be at work. */
+  let free: Promise<unknown> = Promise.resolve();
+  let voice: AgentContext["session"] | null = null;
+
+  const take = (update: UnknownUpdate): void => {
+    if (!opened) return;
+    // What a session that is loaded says of its past is in our log already.
+    if (opened.isReplaying && !STATE_KINDS.has(String(update["sessionUpdate"]))) return;
+    const events = opened.mapper.of(update);
+    if (running) running.stream.push(events);
+    else for (const event of events) voice?.emit(event);
+  };
+
+  const listener = {
+    onUpdate: take,
+    async onPermission(asked: Parameters<typeof settlePermission>[1]) {
+      if (!running || !opened) return CANCELLED;
+      const { stream, context } = running;
+      const { callId, events } = opened.mapper.asked(asked.toolCall);
+      stream.push(events);
+      await stream.taken();
+      return settlePermission(opened.mapper.call(callId)!, asked, context.ask);
+    },
+  };
+
+  const leave = (): void => {
+    if (!opened) return;
+    opened.program.forget(opened.session);
+    opened = null;
+    deps.pool.release(deps.key);
+  };
+
+  /** Makes sure that the engine has a session that knows the visible conversation, and returns what it must still be told. */
+  const open = async (turn: Turn, context: AgentContext): Promise<string | null> => {
+    const memory = readMemory(context.session.recall(), deps.engine);
+    const isSamePast = memory?.owner === deps.sessionId && memory.turns === rangesOf(turn.seen);
+    if (opened && !opened.program.ended.aborted && isSamePast && opened.session === memory.session) return null;
+    leave();
+    if (memory && !deps.isOurs(memory.program?.pid)) endOrphan(memory);
+    const program = await deps.pool.take(deps.key);
+    try {
+      const base = {
+        cwd: context.workspace.cwd,
+        mcpServers: serversFor(turn.settings.mcpServers, program.agent.about.agentCapabilities),
+      };
+      const mapper = createMapper(deps.clock);
+      const prepare = (session: string, isReplaying: boolean) => {
+        opened = { program, session, mapper, isReplaying };
+        program.listen(session, listener);
+      };
+      const reasons = isSamePast ? await takeUp(program, memory, base, prepare) : [];
+      if (reasons !== null) {
+        const answer = await loggedIn(program, () => program.agent.request("session/new", base));
+        prepare(answer.sessionId, false);
+        running?.stream.push(mapper.opened(answer));
+        const past = retell(turn.history);
+        if (past !== null) running?.stream.push([notice(whyRetold(deps.engine, memory, isSamePast, reasons))]);
+        return past;
+      }
+      return null;
+    } catch (error) {
+      if (opened) leave();
+      else deps.pool.release(deps.key);
+      throw error;
+    }
+  };
+
+  /** Resumes or loads a session that is remembered. Null when it is there again, else why each way failed. */
+  const takeUp = async (
+    program: EngineProgram,
+    memory: Memory,
+    base: { cwd: string; mcpServers: AcpMcpServer[] },
+    prepare: (session: string, isReplaying: boolean) => void,
+  ): Promise<string[] | null> => {
+    const { agentCapabilities } = program.agent.about;
+    const ways = [
+      ["session/resume", agentCapabilities.sessionCapabilities.resume != null],
+      ["session/load", agentCapabilities.loadSession],
+    ] as const;
+    const reasons: string[] = [];
+    for (const [method, isOffered] of ways) {
+      if (!isOffered) continue;
+      try {
+        prepare(memory.session, method === "session/load");
+        const asked = { ...base, sessionId: memory.session };
+        const answer = await loggedIn(program, () => within(program.agent.request(method, asked), method));
+        opened!.isReplaying = false;
+        running?.stream.push(opened!.mapper.opened(answer as OpenAnswer));
+        return null;
+      } catch (error) {
+        program.forget(memory.session);
+        opened = null;
+        if (program.ended.aborted || (error as EngineError).code === "login_needed") throw error;
+        reasons.push(`${method}: ${(error as Error).message}`);
+      }
+    }
+    return reasons;
+  };
+
+  const loggedIn = async <T>(program: EngineProgram, call: () => Promise<T>): Promise<T> => {
+    const attempt = () => orEnded(within(call(), "opening a session"), program.ended);
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isRpcError(error) || error.code !== LOGIN_NEEDED) throw error;
+      const ways = program.agent.about.authMethods.map(({ id }) => id);
+      if (deps.auth === undefined || !ways.includes(deps.auth))
+        throw new EngineError("login_needed", `${deps.engine} wants a login (${ways.join(", ") || "no way named"})`, {
+          cause: error,
+        });
+      await orEnded(
+        within(program.agent.request("authenticate", { methodId: deps.auth }), "authenticate"),
+        program.ended,
+      );
+      return attempt();
+    }
+  };
+
+  const setOption = async (id: string, value: string | boolean): Promise<void> => {
+    if (!opened) return;
+    const { program, session: sessionId, mapper } = opened;
+    const option = mapper.options.find((one) => one.id === id);
+    if (!option || option.value === value) return;
+    const { agent, ended } = program;
+    const request = (method: string, params: object) =>
+      orEnded(within(agent.request(method as never, { sessionId, ...params } as never), method), ended);
+    const setter = mapper.setterOf(id);
+    if (setter) await request(setter, { [setter === "session/set_mode" ? "modeId" : "modelId"]: value });
+    else if (typeof value === "boolean")
+      await request("session/set_config_option", { configId: id, type: "boolean", value });
+    else await request("session/set_config_option", { configId: id, value });
+    const events = mapper.chose(id, value);
+    if (running) running.stream.push(events);
+    else for (const event of events) voice?.emit(event);
+  };
+
+  const setChosen = async ({ settings }: Turn): Promise<void> => {
+    for (const [id, value] of Object.entries(settings.options)) {
+      if (!id.startsWith(ENGINE_OPTION)) continue;
+      const own = id.slice(ENGINE_OPTION.length);
+      await setOption(own, value).catch((error: Error) =>
+        running?.stream.push([notice(`${deps.engine} did not take ${own} = ${value}: ${error.message}`)]),
+      );
+    }
+  };
+
+  const prompt = async (turn: Turn, context: AgentContext, past: string | null): Promise<AgentEvent[]> => {
+    const { program, session, mapper } = opened!;
+    const turns = [...turn.seen, turn.number];
+    const owned = { engine: deps.engine, owner: deps.sessionId, session };
+    await context.session.remember(writeMemory(owned, turns, program.pid));
+    mapper.beginTurn();
+    running!.stream.push([{ type: "step_start", metadata: { step: 1 } }]);
+    const spentBefore = mapper.spent.costUsd;
+    let kill: NodeJS.Timeout | undefined;
+    const onCancel = () => {
+      program.agent.cancel(session);
+      kill = setTimeout(() => void program.end(), limits.cancelMs);
+    };
+    if (context.signal.aborted) onCancel();
+    else context.signal.addEventListener("abort", onCancel, { once: true });
+    try {
+      const content = promptOf(turn, past, program.agent.about.agentCapabilities);
+      const asked = program.agent.request("session/prompt", { sessionId: session, prompt: content });
+      const answer = await orEnded(asked, program.ended);
+      return [
+        ...mapper.endOpen("the engine said nothing more of it"),
+        usageOf(mapper, turn.settings.spentUsd - spentBefore, (answer as { readonly usage?: unknown }).usage),
+        { type: "step_end", metadata: { step: 1 } },
+        { type: "turn_end", metadata: { stop_reason: answer.stopReason } },
+      ];
+    } finally {
+      clearTimeout(kill);
+      context.signal.removeEventListener("abort", onCancel);
+    }
+  };
+
+  const work = async (turn: Turn, context: AgentContext): Promise<void> => {
+    const { stream } = running!;
+    const isMine = createAttribution(context.workspace.cwd, () => opened?.mapper.turnCalls() ?? []);
+    // The first look at a large workspace takes seconds, and so does the start of most engines.
+    const watching = context.workspace.willRun(deps.engine, { mine: isMine });
+    watching.catch(() => {});
+    const past = await open(turn, context);
+    await setChosen(turn);
+    const ran = await watching;
+    const last = await prompt(turn, context, past);
+    for (const state of opened?.mapper.turnCalls() ?? [])
+      if (isUnasked(state)) await context.ask({ ...describe(state), unasked: true });
+    const left = await ran();
+    if (left.length > 0) stream.push([notice(leftAlone(left))]);
+    stream.push(last);
+  };
+
+  return {
+    set: setOption,
+    async *run(turn, context) {
+      voice = context.session;
+      await free;
+      const stream = createEventStream((isFull) => opened?.program.pause(isFull));
+      const mine: RunningTurn = { stream, context };
+      running = mine;
+      free = work(turn, context)
+        .then(
+          () => stream.end(),
+          (error) => stream.end(readable(error, deps.engine)),
+        )
+        .finally(() => {
+          if (running === mine) running = null;
+        });
+      yield* stream.read();
+    },
+    async close() {
+      const { program, session } = opened ?? {};
+      const canClose =
+        program?.agent.about.agentCapabilities.sessionCapabilities.close != null && !program.ended.aborted;
+      if (program && session !== undefined && canClose)
+        await within(program.agent.request("session/close", { sessionId: session }), "session/close", 1000).catch(
+          () => {},
+        );
+      leave();
+    },
+  };
+}
+
+// --- internal ---
+
+interface Opened {
+  readonly program: EngineProgram;
+  readonly session: string;
+  readonly mapper: Mapper;
+  isReplaying: boolean;
+}
+
+interface RunningTurn {
+  readonly stream: EventStream;
+  readonly context: AgentContext;
+}
+
+/** The code with which an agent asks for a login. */
+const LOGIN_NEEDED = -32000;
+/** Kinds of updates that say how things are, not what was said. */
+const STATE_KINDS: ReadonlySet<string> = new Set([
+  "available_commands_update",
+  "current_mode_update",
+  "config_option_update",
+  "usage_update",
+]);
+
+function notice(text: string): AgentEvent {
+  return { type: "notice", metadata: { level: "warning", text } };
+}
+
+function whyRetold(engine: string, memory: Memory | null, isSamePast: boolean, reasons: readonly string[]): string {
+  const why = !memory
+    ? `${engine} has not seen this conversation`
+    : !isSamePast
+      ? "the conversation was changed (undone, cleared, forked or continued elsewhere)"
+      : `${engine} could not take up its session${reasons.length > 0 ? ` (${reasons.join("; ")})` : ""}`;
+  return `${why}, so a new session of it was told what was said so far`;
+}
+
+function leftAlone(paths: readonly string[]): string {
+  const named = paths.slice(0, 5).join(", ");
+  const more = paths.length > 5 ? ` and ${paths.length - 5} more` : "";
+  return `changed while the engine worked, but not by it: ${named}${more}; undo leaves them alone`;
+}
+
+function readable(error: unknown, engine: string): Error {
+  if (!isRpcError(error)) return error as Error;
+  const details = (error.data as { details?: unknown; message?: unknown } | null | undefined) ?? {};
+  const more = [details.details, details.message].find((text) => typeof text === "string");
+  return new EngineError("refused", `${engine}: ${error.message}${more ? `: ${more}` : ""}`, { cause: error });
+}

@@ -1,0 +1,141 @@
+/** A running engine: the program, the connection to it, and the sessions that it has open for us. */
+import type { Implementation, RequestPermissionRequest, RequestPermissionResponse } from "@chimera/acp-schema";
+import { endOf } from "@chimera/acp-schema/text";
+import { type ConnectedAgent, connectAgent, type UnknownUpdate, within } from "./connect-agent.js";
+import { EngineError } from "./errors.js";
+import { limits } from "./limits.js";
+
+/** How an engine is started. */
+export interface ProgramStart {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+/** A child process as an engine needs it. Its streams deliver bytes. */
+export interface ChildProgram {
+  readonly pid: number | undefined;
+  readonly stdin: NodeJS.WritableStream;
+  readonly stdout: NodeJS.ReadableStream;
+  readonly stderr: NodeJS.ReadableStream;
+  /** Resolves when the process is gone, with a few words on how it ended. */
+  readonly gone: Promise<string>;
+  /** Ends it with everything it started. */
+  end(): Promise<void>;
+}
+
+/** What becomes of what an engine says about one of its sessions. */
+export interface SessionListener {
+  onUpdate(update: UnknownUpdate): void;
+  onPermission(asked: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>;
+}
+
+export interface EngineProgram {
+  readonly agent: ConnectedAgent;
+  readonly pid: number | undefined;
+  /** Aborted when the program is gone; the reason is an `EngineError` that quotes its last words. */
+  readonly ended: AbortSignal;
+  listen(sessionId: string, listener: SessionListener): void;
+  forget(sessionId: string): void;
+  /** Stops and goes on reading what the program says. */
+  pause(isFull: boolean): void;
+  end(): Promise<void>;
+}
+
+export async function startProgram(
+  name: string,
+  child: ChildProgram,
+  client: Implementation,
+  onTrouble: (text: string) => void,
+): Promise<EngineProgram> {
+  const listeners = new Map<string, SessionListener>();
+  /** Updates of a session whose `session/new` is not yet answered, or whose answer was not yet looked at. */
+  const early = new Map<string, UnknownUpdate[]>();
+  const lastWords = tailOf(child.stderr, onTrouble);
+  const ended = new AbortController();
+  const sayEnded = (how: string) => {
+    const words = lastWords();
+    ended.abort(new EngineError("ended", `${name} ended (${how})${words === "" ? "" : `: ${words}`}`));
+  };
+  void child.gone.then(sayEnded);
+  try {
+    const connecting = connectAgent({
+      input: child.stdout as never,
+      output: child.stdin as never,
+      client,
+      onError: (error) => onTrouble(`${name}: ${String(error)}`),
+      onUpdate(sessionId, update) {
+        const listener = listeners.get(sessionId);
+        if (listener) return listener.onUpdate(update);
+        const waiting = early.get(sessionId) ?? [];
+        if (early.size < limits.early && waiting.length < limits.early) early.set(sessionId, [...waiting, update]);
+      },
+      async onPermission(asked, signal) {
+        const listener = listeners.get(asked.sessionId);
+        return listener ? listener.onPermission(asked, signal) : { outcome: { outcome: "cancelled" } };
+      },
+    });
+    const agent = await orEnded(connecting, ended.signal);
+    return {
+      agent,
+      pid: child.pid,
+      ended: ended.signal,
+      listen(sessionId, listener) {
+        listeners.set(sessionId, listener);
+        for (const update of early.get(sessionId) ?? []) listener.onUpdate(update);
+        early.clear();
+      },
+      forget: (sessionId) => void listeners.delete(sessionId),
+      pause: (isFull) => void (isFull ? child.stdout.pause() : child.stdout.resume()),
+      end: async () => {
+        await within(agent.close(), "close", 1000).catch(() => {});
+        await child.end();
+      },
+    };
+  } catch (error) {
+    await child.end();
+    throw error instanceof EngineError
+      ? error
+      : new EngineError("start_failed", `${name} could not be started: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Rejects as soon as the program has ended. */
+export async function orEnded<T>(answer: Promise<T>, ended: AbortSignal): Promise<T> {
+  let onAbort = () => {};
+  const gone = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(ended.reason);
+    if (ended.aborted) onAbort();
+    else ended.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([answer, gone]);
+  } catch (error) {
+    // The end of a connection is seen a moment before the end of its process, which says more.
+    if ((error as { code?: unknown }).code === "closed") await Promise.race([gone, pause(200)]);
+    throw error;
+  } finally {
+    ended.removeEventListener("abort", onAbort);
+  }
+}
+
+// --- internal ---
+
+/** Logs each line that a program complains with, and keeps the last for errors. */
+function tailOf(stderr: NodeJS.ReadableStream, onLine: (text: string) => void): () => string {
+  let tail = "";
+  stderr.on("data", (chunk: Buffer) => {
+    const text = String(chunk);
+    onLine(endOf(text, limits.stderrBytes).trimEnd());
+    tail = endOf(tail + text, limits.stderrBytes);
+  });
+  stderr.on("error", () => {});
+  return () => tail.trim().split("\n").at(-1)?.trim() ?? "";
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,61 @@
+/** What goes to an engine with a prompt, and what its answer says was used. */
+import type { McpServer as AcpMcpServer, AgentCapabilities, ContentBlock } from "@chimera/acp-schema";
+import type { McpServer, Turn } from "@chimera/acp-schema/agent";
+import type { AgentEvent, Metadata } from "@chimera/acp-schema/events";
+import type { Mapper } from "./map-update.js";
+
+/** The prompt as the engine can take it, after what it must be told of the past. */
+export function promptOf(
+  turn: Turn,
+  past: string | null,
+  { promptCapabilities: can }: AgentCapabilities,
+): ContentBlock[] {
+  const { text, content } = turn.prompt;
+  const blocks = (content ?? [{ type: "text", text }]) as readonly ContentBlock[];
+  const sendable = blocks.map((block): ContentBlock => {
+    const isTaken =
+      (block.type !== "image" || can.image) &&
+      (block.type !== "audio" || can.audio) &&
+      (block.type !== "resource" || can.embeddedContext);
+    if (isTaken) return block;
+    const inner = (block as { resource?: { text?: unknown } }).resource?.text;
+    return { type: "text", text: typeof inner === "string" ? inner : `[${block.type} that this agent cannot take]` };
+  });
+  return past === null ? sendable : [{ type: "text", text: past }, ...sendable];
+}
+
+/** The MCP servers that the engine can connect to. */
+export function serversFor(servers: readonly McpServer[], { mcpCapabilities: can }: AgentCapabilities): AcpMcpServer[] {
+  const pairs = (record: Readonly<Record<string, string>>) =>
+    Object.entries(record).map(([name, value]) => ({ name, value }));
+  return servers.flatMap((server): AcpMcpServer[] => {
+    if (server.type === "stdio") {
+      const { name, command, args, env } = server;
+      return [{ name, command, args: [...args], env: pairs(env) } as AcpMcpServer];
+    }
+    const { type, name, url, headers } = server;
+    return can[type] ? [{ type, name, url, headers: pairs(headers) } as AcpMcpServer] : [];
+  });
+}
+
+/**
+ * What the turn used. An engine counts the cost of its own session, the log that of ours: `base` is what ours had cost when the turn began
+ * less what the engine's had.
+ */
+export function usageOf(mapper: Mapper, base: number, usage: unknown): AgentEvent {
+  const { costUsd, isPriced, used, size } = mapper.spent;
+  const counted = (usage ?? {}) as Readonly<Record<string, unknown>>;
+  const count = (name: string) =>
+    Number.isSafeInteger(counted[name]) && Number(counted[name]) >= 0 ? Number(counted[name]) : 0;
+  const metadata: Metadata<"usage"> = {
+    input: count("inputTokens"),
+    output: count("outputTokens"),
+    cache: count("cachedReadTokens"),
+    reasoning: count("thoughtTokens"),
+    total_usd: Math.max(0, base + costUsd),
+    priced: isPriced,
+    used,
+    size,
+  };
+  return { type: "usage", metadata };
+}

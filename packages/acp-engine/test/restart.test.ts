@@ -1,0 +1,157 @@
+import { spawn } from "node:child_process";
+import { describeProcess } from "@chimera/event-store/claim";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { AGENT, open, place, prompts, records, said, turn } from "./engine.js";
+
+test.each([
+  ["resume", "resume"],
+  ["load", "load"],
+  ["load, where it only says that it can resume", "resume-lies,load"],
+])("takes its session up again by %s, silently, and sends no prompt twice", async (_name, can) => {
+  const at = place();
+  const first = open(at, { can });
+  const session = await first.sessions.create({ cwd: at.cwd });
+  await turn(session, first.sessions, "say one");
+  await first.close();
+
+  const second = open(at, { can });
+  const again = await second.sessions.load(session.id);
+  const log = await turn(again, second.sessions, "recall");
+  expect(said(log)).toBe("say one");
+  expect(log.some(({ type }) => type === "notice")).toBe(false);
+  expect(prompts(at)).toEqual(["say one", "recall"]);
+  expect(JSON.stringify(await records(second.sessions, session.id))).not.toContain("replayed");
+});
+
+test.each([
+  ["neither is offered", "", "could not take up its session,"],
+  ["load fails", "load-fails", "session/load: the session file is gone"],
+  ["both fail", "resume-lies,load-fails", "session/resume: Method not found; session/load"],
+])("tells a new session what was said, once and with a notice, where %s", async (_name, can, why) => {
+  const at = place();
+  const first = open(at, { can });
+  const session = await first.sessions.create({ cwd: at.cwd });
+  await turn(session, first.sessions, "say one");
+  await first.close();
+
+  const second = open(at, { can });
+  const again = await second.sessions.load(session.id);
+  const log = await turn(again, second.sessions, "say two");
+  expect(log.find(({ type }) => type === "notice")?.metadata).toMatchObject({ text: expect.stringContaining(why) });
+  const told = prompts(at)[1]!;
+  expect(told).toContain("User: say one");
+  expect(told).toContain("Assistant: one");
+  expect(told.endsWith("say two")).toBe(true);
+});
+
+test("tells a new session the conversation without what was undone, and after a fork", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  await turn(session, sessions, "say one");
+  await turn(session, sessions, "say two");
+  await session.undo();
+  const log = await turn(session, sessions, "say three");
+  expect(log.find(({ type }) => type === "notice")?.metadata).toMatchObject({
+    text: expect.stringContaining("was changed"),
+  });
+  const told = prompts(at).at(-1)!;
+  expect(told).toContain("User: say one");
+  expect(told).not.toContain("say two");
+
+  const fork = await sessions.fork(session.id, { turn: 0 });
+  await turn(fork, sessions, "say four");
+  expect(prompts(at).at(-1)).toContain("User: say one");
+  expect(prompts(at).at(-1)).not.toContain("say three");
+});
+
+test("ends a turn at once when the program dies, with its last words, and the next turn resumes", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  await turn(session, sessions, "say one");
+  const log = await turn(session, sessions, "die out of memory");
+  expect(log.at(-1)).toMatchObject({
+    metadata: { success: false, error: expect.stringMatching(/exit code 3\): out of memory/) },
+  });
+  expect(said(await turn(session, sessions, "recall"))).toBe("say one");
+});
+
+test("waits longer before each start of a program that keeps dying", async () => {
+  const at = place();
+  const { sessions } = open(at, { can: "dies-at-start" });
+  const session = await sessions.create({ cwd: at.cwd });
+  const times: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const log = await turn(session, sessions, "say one");
+    times.push(Date.now());
+    expect(log.at(-1)).toMatchObject({ metadata: { error: expect.stringContaining("no such library") } });
+  }
+  expect(times[2]! - times[1]!).toBeGreaterThan(900);
+});
+
+test("says why a program that is not there cannot be started", async () => {
+  const at = place();
+  const { sessions } = open(at, { command: "/nonexistent/agent", args: [] });
+  const session = await sessions.create({ cwd: at.cwd });
+  const log = await turn(session, sessions, "say one");
+  expect(log.at(-1)).toMatchObject({ metadata: { success: false, error: expect.stringContaining("ENOENT") } });
+});
+
+test("logs in where the agent asks for it and a way is set, and says so where none is", async () => {
+  const at = place();
+  const without = open(at, { can: "login" });
+  const session = await without.sessions.create({ cwd: at.cwd });
+  const log = await turn(session, without.sessions, "say one");
+  expect(log.at(-1)).toMatchObject({ metadata: { error: "scripted wants a login (key)" } });
+  await without.close();
+  const { sessions } = open(at, { can: "login", auth: "key" });
+  expect(said(await turn(await sessions.load(session.id), sessions, "say two"))).toBe("two");
+});
+
+test("refuses an agent of another version", async () => {
+  const at = place();
+  const { sessions } = open(at, { env: { SCRIPTED_VERSION: "9" } });
+  const log = await turn(await sessions.create({ cwd: at.cwd }), sessions, "say one");
+  expect(log.at(-1)).toMatchObject({ metadata: { error: expect.stringContaining("version 9") } });
+});
+
+test("ends a program that outlived its host before anything is written", { tags: ["needs-linux"] }, async () => {
+  const at = place();
+  const first = open(at, { can: "resume" });
+  const session = await first.sessions.create({ cwd: at.cwd });
+  await turn(session, first.sessions, "say one");
+  // As if the host had been killed: the program that the log names still runs.
+  const orphan = spawn(process.execPath, [AGENT], { detached: true, stdio: ["pipe", "ignore", "ignore"], env: {} });
+  onTestFinished(() => void orphan.kill("SIGKILL"));
+  const gone = new Promise((resolve) => orphan.once("exit", (_code, signal) => resolve(signal)));
+  const memory = session.conversation.facts.memory as Record<string, unknown>;
+  await vi.waitFor(() => expect(describeProcess(orphan.pid!)).not.toBeNull());
+  await session.record({
+    type: "agent_session",
+    metadata: { state: { ...memory, program: describeProcess(orphan.pid!) } } as never,
+  });
+  await first.close();
+
+  const second = open(at, { can: "resume" });
+  const again = await second.sessions.load(session.id);
+  expect(said(await turn(again, second.sessions, "recall"))).toBe("say one");
+  expect(await gone).toBe("SIGKILL");
+});
+
+test("eight sessions of a workspace share a program; when it dies, all resume", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const eight = await Promise.all(Array.from({ length: 8 }, () => sessions.create({ cwd: at.cwd })));
+  await Promise.all(eight.map((session, i) => turn(session, sessions, `say ${i}`)));
+  const programs = new Set(
+    eight.map(({ conversation }) => (conversation.facts.memory as { program: { pid: number } }).program.pid),
+  );
+  expect(programs.size).toBe(1);
+  process.kill([...programs][0]!, "SIGKILL");
+  await vi.waitFor(() => expect(describeProcess([...programs][0]!)).toBeNull());
+  // Its end reaches this process a moment later than it happens.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const answers = await Promise.all(eight.map(async (session) => said(await turn(session, sessions, "recall"))));
+  expect(answers).toEqual(eight.map((_, i) => `say ${i}`));
+});

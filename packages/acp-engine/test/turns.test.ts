@@ -1,0 +1,215 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RecordOf } from "@chimera/acp-schema/events";
+import { expect, test, vi } from "vitest";
+import { open, place, prompts, records, said, turn } from "./engine.js";
+
+test("keeps every kind of update in the log, in the order it came", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  const orders = [
+    "say hello",
+    "think hm",
+    "image",
+    "plan",
+    "commands",
+    "mode plan",
+    "title A title",
+    "notice careful",
+    "unknown",
+  ];
+  const log = await turn(session, sessions, orders.join("\n"));
+  const types = log.map(({ type }) => type);
+  for (const type of [
+    "text_delta",
+    "thought_delta",
+    "content",
+    "plan",
+    "commands_changed",
+    "title_changed",
+    "notice",
+    "vendor",
+  ])
+    expect(types).toContain(type);
+  const { facts } = session.conversation;
+  expect(facts.engineCommands).toEqual([{ name: "review", description: "Reviews", hint: "what" }]);
+  expect(facts.engineOptions.map(({ id, value }) => [id, value])).toEqual([
+    ["mode", "plan"],
+    ["thinking", "low"],
+  ]);
+  expect(facts.title).toBe("A title");
+  expect(facts.usage).toMatchObject({ input: 7, output: 3 });
+  expect(log.find(({ type }) => type === "vendor")?.metadata).toEqual({
+    name: "hologram",
+    data: { sessionUpdate: "hologram", depth: 3 },
+  });
+  expect(log.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: true, output: "hello", steps: 1 } });
+});
+
+test("makes one call of an early announcement, its late input, growing text and what comes after its end", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  const log = (await turn(session, sessions, "late")).filter(({ type }) => type.startsWith("tool_"));
+  expect(log.map(({ type }) => type)).toEqual([
+    "tool_call",
+    "tool_update",
+    "tool_update",
+    "tool_progress",
+    "tool_progress",
+    "tool_result",
+  ]);
+  expect(log[1]!.metadata).toMatchObject({ args: { command: "ls" }, kind: "execute" });
+  expect(
+    log.filter(({ type }) => type === "tool_progress").map(({ metadata }) => (metadata as { chunk: string }).chunk),
+  ).toEqual(["a", "\nb"]);
+  expect(log.at(-1)!.metadata).toMatchObject({ success: true, output: "a\nb" });
+});
+
+test("gives a call id that an agent uses twice to two calls, and ends one that never ends", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  const log = await turn(session, sessions, "again\ndangling");
+  const calls = log.filter(({ type }) => type === "tool_call") as RecordOf<"tool_call">[];
+  expect(new Set(calls.map(({ metadata }) => metadata.call_id)).size).toBe(3);
+  const results = log.filter(({ type }) => type === "tool_result") as RecordOf<"tool_result">[];
+  expect(results.map(({ metadata }) => metadata.success)).toEqual([true, true, false]);
+});
+
+test("asks every client with the agent's own answers, and tells the agent which was chosen", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  sessions.attach(session.id, { approves: true });
+  session.prompt({ text: "permission a.txt" });
+  const asked = await vi.waitFor(() => {
+    const [one] = session.openPermissions.values();
+    if (!one) throw new Error("nothing was asked");
+    return one;
+  }, 10_000);
+  expect(asked.choices?.map(({ id }) => id)).toEqual(["once", "project", "user", "no"]);
+  await expect(session.answer(asked.permission_id, { choice: "nonsense" })).rejects.toThrow(/has no answer/);
+  await session.answer(asked.permission_id, { choice: "user" });
+  await session.idle();
+  const log = await records(sessions, session.id);
+  expect(said(log)).toBe('{"outcome":"selected","optionId":"user"}');
+  expect(log.find(({ type }) => type === "permission_resolved")?.metadata).toMatchObject({
+    decision: "always",
+    choice: "user",
+  });
+});
+
+test.each([
+  ["read-only", '{"outcome":"selected","optionId":"no"}'],
+  ["auto", '{"outcome":"selected","optionId":"once"}'],
+] as const)("answers for the person in mode %s", async (mode, outcome) => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  await session.set({ mode });
+  expect(said(await turn(session, sessions, "permission a.txt"))).toBe(outcome);
+});
+
+test("refuses as cancelled where the agent offers no way to refuse, and without anybody to ask", async () => {
+  const at = place();
+  const { sessions } = open(at, { env: { SCRIPTED_NO_REJECT: "1" } });
+  const session = await sessions.create({ cwd: at.cwd });
+  expect(said(await turn(session, sessions, "permission a.txt"))).toBe('{"outcome":"cancelled"}');
+});
+
+test("undoes the files that the agent wrote itself, and leaves a person's edit of the meantime alone", async () => {
+  const at = place();
+  writeFileSync(join(at.cwd, "notes.txt"), "mine");
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  session.prompt({ text: "write a.txt written by the agent\nsleep 2500\nsay done" });
+  await vi.waitFor(() => expect(existsSync(join(at.cwd, "a.txt"))).toBe(true), 10_000);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  writeFileSync(join(at.cwd, "notes.txt"), "mine, changed while it talked");
+  await session.idle();
+  const log = await records(sessions, session.id);
+  expect(log.find(({ type }) => type === "notice")?.metadata).toMatchObject({
+    text: expect.stringContaining("notes.txt"),
+  });
+  const { files } = await session.undo();
+  expect(files.map(({ path }) => path)).toEqual([join(at.cwd, "a.txt")]);
+  expect(existsSync(join(at.cwd, "a.txt"))).toBe(false);
+  expect(readFileSync(join(at.cwd, "notes.txt"), "utf8")).toBe("mine, changed while it talked");
+});
+
+test("records what the agent says between turns", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  await turn(session, sessions, "after 100");
+  await vi.waitFor(() => expect(session.title).toBe("Said afterwards"), 5000);
+  const log = await records(sessions, session.id);
+  expect(log.findLast(({ type }) => type === "title_changed")?.turn).toBeNull();
+});
+
+test("cancels, and the agent goes on with the next prompt", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  session.prompt({ text: "say one\nsleep 60000" });
+  await vi.waitFor(async () => expect(said(await records(sessions, session.id))).toBe("one"), 10_000);
+  expect(session.cancel()).toBe(true);
+  await session.idle();
+  expect((await records(sessions, session.id)).at(-1)).toMatchObject({ type: "cancelled" });
+  expect(said(await turn(session, sessions, "say two"))).toBe("two");
+  expect(prompts(at)).toHaveLength(2);
+});
+
+test("passes on why the agent stopped and what it refused", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  const stopped = await turn(session, sessions, "stop");
+  expect(stopped.find(({ type }) => type === "turn_end")?.metadata).toEqual({ stop_reason: "max_tokens" });
+  const refused = await turn(session, sessions, "refuse");
+  expect(refused.at(-1)).toMatchObject({ metadata: { success: false, error: "scripted: the model said no: quota" } });
+});
+
+test("counts the cost of each turn once, though the agent counts its whole session", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  await turn(session, sessions, "usage 0.25");
+  await turn(session, sessions, "usage 0.40");
+  expect(session.conversation.facts.usage).toMatchObject({ priced: true, used: 10, size: 100, input: 14 });
+  expect(session.conversation.facts.usage!.total_usd).toBeCloseTo(0.4);
+});
+
+test("sets an option of the agent's own, at once and again after a restart", async () => {
+  const at = place();
+  const first = open(at);
+  const session = await first.sessions.create({ cwd: at.cwd });
+  await turn(session, first.sessions, "say hello");
+  await session.set({ option: "engine:mode", value: "plan" });
+  await vi.waitFor(() => expect(session.conversation.facts.engineOptions[0]?.value).toBe("plan"), 5000);
+  expect(said(await turn(session, first.sessions, "recall"))).toBe("say hello|mode=plan");
+  await first.close();
+
+  const second = open(at);
+  const again = await second.sessions.load(session.id);
+  await again.set({ option: "engine:thinking", value: "high" });
+  expect(said(await turn(again, second.sessions, "recall"))).toBe("say hello|mode=plan|recall|mode=plan|thinking=high");
+});
+
+test("gives the agent the environment it was given and nothing else", async () => {
+  const at = place();
+  const { sessions } = open(at, { env: { OPENAI_API_KEY: "x" } });
+  const session = await sessions.create({ cwd: at.cwd });
+  const names = said(await turn(session, sessions, "env")).split(",");
+  expect(names).toEqual(["OPENAI_API_KEY", "PATH", "SCRIPTED_CAN", "SCRIPTED_STATE"]);
+});
+
+test("delivers 20,000 deltas whole and in order", async () => {
+  const at = place();
+  const { sessions } = open(at);
+  const session = await sessions.create({ cwd: at.cwd });
+  const text = said(await turn(session, sessions, "flood 20000"));
+  expect(text).toBe(Array.from({ length: 20_000 }, (_, i) => `${i} `).join(""));
+});

@@ -1,0 +1,241 @@
+/** The engines of a program: the built-in one, and every ACP agent that the person has configured or that is installed here. */
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { AcpEngine } from "@chimera/acp-engine";
+import type { Agent } from "@chimera/acp-schema/agent";
+import { ENGINE_OPTION } from "@chimera/acp-schema/conversation";
+import type { SessionOption } from "@chimera/acp-server";
+import type { Confine } from "@chimera/agent";
+import { opening } from "@chimera/agent/agents";
+import { UsageError } from "./command/usage-error.js";
+import type { ConfigValues } from "./config/keys.js";
+import type { Log } from "./log/log.js";
+import type { Profile } from "./profile.js";
+
+/** An ACP agent as a program to start. */
+export interface EngineRow {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Variables of ours that it gets besides those that every command gets: keys of its model. */
+  readonly passEnv: readonly string[];
+  /** The way to log in, of those that it names. */
+  readonly auth: string | null;
+  /** Where it keeps its own state, which a sandbox leaves to it. */
+  readonly state: string | null;
+}
+
+/** The name of the engine that is part of the program. */
+export const BUILT_IN = "chimera";
+/** The name of one that `--engine-command` gives. */
+const UNNAMED = "command";
+
+/** Well-known agents, as they are started where they are installed. */
+const PRESETS: Readonly<Record<string, Partial<EngineRow> & Pick<EngineRow, "command">>> = {
+  codex: { command: "codex-acp", passEnv: ["OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"], state: "~/.codex" },
+  claude: {
+    command: "claude-agent-acp",
+    passEnv: ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"],
+    state: "~/.claude",
+  },
+  gemini: {
+    command: "gemini",
+    args: ["--acp"],
+    passEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"],
+    state: "~/.gemini",
+  },
+  qwen: {
+    command: "qwen",
+    args: ["--acp"],
+    passEnv: ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
+    state: "~/.qwen",
+  },
+  opencode: {
+    command: "opencode",
+    args: ["acp"],
+    passEnv: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
+    state: "~/.local/share/opencode",
+  },
+};
+
+export interface EngineFacts extends EngineRow {
+  readonly name: string;
+  /** Whether its program can be found here. */
+  readonly installed: boolean;
+}
+
+export interface Engines {
+  /** Those that sessions can have besides the built-in one. */
+  readonly rows: readonly EngineFacts[];
+  /** The choice as clients see it: open until the first prompt. */
+  readonly option: SessionOption;
+  /** Sends each turn to the engine of its session. */
+  route(builtIn: Agent): Agent;
+  set(sessionId: string, id: string, value: string | boolean): Promise<void>;
+  /** Starts one for a moment and says what it can do. */
+  probe(name: string, cwd: string): Promise<unknown>;
+  closeSession(sessionId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createEngines(options: {
+  readonly values: Pick<ConfigValues, "engine" | "engine_command" | "engines">;
+  readonly env: NodeJS.ProcessEnv;
+  readonly home: string;
+  readonly profile: Profile;
+  readonly log: Log;
+  /** The bounds of a program's extensions, loaded with the first engine. */
+  readonly confine: () => Promise<Confine | undefined>;
+}): Engines {
+  const { values, env, home, profile, log } = options;
+  const rows = engineRows(values, env, home);
+  const opened = new Map<string, Promise<AcpEngine>>();
+
+  const open = (name: string): Promise<AcpEngine> => {
+    const row = rows.find((one) => one.name === name);
+    if (!row) throw new UsageError(`there is no engine ${JSON.stringify(name)}; ${namesOf(rows)}`);
+    const engine = opened.get(name) ?? openEngine(row, options);
+    opened.set(name, engine);
+    // What could not be loaded is tried again with the next turn.
+    engine.catch(() => opened.delete(name));
+    return engine;
+  };
+  const each = (act: (engine: AcpEngine) => Promise<unknown>) =>
+    Promise.all([...opened.values()].map(async (engine) => act(await engine)));
+  const choices = [
+    { id: BUILT_IN, name: BUILT_IN, description: `The engine that is part of ${profile.name}` },
+    ...rows
+      .filter(({ installed }) => installed)
+      .map(({ name, command }) => ({ id: name, name, description: `Runs ${command}` })),
+  ];
+
+  return {
+    rows,
+    option: {
+      id: "engine",
+      name: "Engine",
+      description: "The program that runs turns; it cannot be changed after the first prompt",
+      choices,
+      offered: () => choices.length > 1,
+      current: ({ settings }) => String(settings.options["engine"] ?? BUILT_IN),
+      async set(session, value, origin) {
+        if (session.conversation.turns.length > 0)
+          throw new UsageError("the engine of a session cannot be changed after its first prompt; open a new session");
+        await session.set({ option: "engine", value }, origin);
+      },
+    },
+    route: (builtIn) => (turn, context) => {
+      const name = turn.settings.options["engine"] ?? BUILT_IN;
+      if (name === BUILT_IN) return builtIn(turn, context);
+      return opening(async () => ({ first: [], rest: (await open(String(name))).agent(turn, context) }));
+    },
+    async set(sessionId, id, value) {
+      if (!id.startsWith(ENGINE_OPTION)) return;
+      await each((engine) => engine.set(sessionId, id.slice(ENGINE_OPTION.length), value)).catch((error) =>
+        log.warn("an engine did not take a setting", { session: sessionId, id, error: String(error) }),
+      );
+    },
+    probe: async (name, cwd) => (await open(name)).probe(cwd),
+    closeSession: async (sessionId) => void (await each((engine) => engine.closeSession(sessionId))),
+    close: async () => void (await each((engine) => engine.close())),
+  };
+}
+
+/** The engine that sessions start with: a command that was given is meant to be used. */
+export function chosenEngine({ engine, engine_command }: Pick<ConfigValues, "engine" | "engine_command">): string {
+  return engine === BUILT_IN && engine_command !== null ? UNNAMED : engine;
+}
+
+// --- internal ---
+
+function engineRows(
+  { engine_command, engines }: Pick<ConfigValues, "engine_command" | "engines">,
+  env: NodeJS.ProcessEnv,
+  home: string,
+): EngineFacts[] {
+  const named = new Map<string, Partial<EngineRow> & Pick<EngineRow, "command">>(Object.entries(PRESETS));
+  for (const [name, row] of Object.entries(engines)) named.set(name, row);
+  if (engine_command !== null) {
+    const [command = "", ...args] = engine_command;
+    named.set(UNNAMED, { command, args });
+  }
+  return [...named].map(([name, row]) => ({
+    name,
+    command: row.command,
+    args: row.args ?? [],
+    env: row.env ?? {},
+    passEnv: row.passEnv ?? [],
+    auth: row.auth ?? null,
+    state: row.state?.replace(/^~(?=\/)/, home) ?? null,
+    installed: isInstalled(row.command, env["PATH"] ?? ""),
+  }));
+}
+
+function namesOf(rows: readonly EngineFacts[]): string {
+  return `choose one of ${[BUILT_IN, ...rows.map(({ name }) => name)].join(", ")}`;
+}
+
+function isInstalled(command: string, path: string): boolean {
+  const places = command.includes("/") ? [command] : path.split(delimiter).map((directory) => join(directory, command));
+  return places.some((place) => {
+    try {
+      accessSync(place, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function openEngine(
+  row: EngineFacts,
+  { env, profile, log, confine }: Parameters<typeof createEngines>[0],
+): Promise<AcpEngine> {
+  const [{ createAcpEngine }, { cleanEnvironment, spawnGroup }, bounds] = await Promise.all([
+    import("@chimera/acp-engine"),
+    import("@chimera/agent/tools"),
+    confine(),
+  ]);
+  const passed = row.passEnv.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+  return createAcpEngine({
+    name: row.name,
+    command: row.command,
+    args: row.args,
+    env: { ...cleanEnvironment(env), ...Object.fromEntries(passed), ...row.env },
+    ...(row.auth !== null && { auth: row.auth }),
+    client: { name: profile.name, title: profile.title, version: profile.version },
+    onTrouble: (text) => log.info("an engine says", { engine: row.name, text }),
+    async start(program) {
+      const line = [program.command, ...program.args].map(quoted).join(" ");
+      const workspace = { cwd: program.cwd, directories: row.state === null ? [] : [row.state] };
+      const within = await bounds?.({
+        command: `exec ${line}`,
+        cwd: program.cwd,
+        workspace,
+        env: program.env,
+        network: true,
+      });
+      if (within && "refused" in within) throw new Error(within.refused);
+      const target = within ?? { file: program.command, args: program.args, env: program.env };
+      const group = spawnGroup(target.file, target.args, { cwd: program.cwd, ...target, input: true, lifeline: true });
+      const { child } = group;
+      const gone = new Promise<string>((resolve) => {
+        child.once("error", (error) => resolve(error.message));
+        child.once("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
+      }).finally(() => within?.release?.());
+      child.stdin?.on("error", () => {});
+      return {
+        pid: child.pid,
+        stdin: child.stdin!,
+        stdout: child.stdout!,
+        stderr: child.stderr!,
+        gone,
+        end: group.end,
+      };
+    },
+  });
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
