@@ -250,7 +250,7 @@ function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, row
 
 /** Its code alone. */
 function loadAgent() {
-  return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/providers")]);
+  return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/models")]);
 }
 
 async function openCodingAgent(

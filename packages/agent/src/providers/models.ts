@@ -7,7 +7,7 @@ import { effortIn, type Model } from "./model.js";
 import { type ProviderPackages, packagedModel } from "./packages.js";
 import { createPost, type Post } from "./post.js";
 import { readJson } from "./provider-error.js";
-import { type ModelAddress, resolveModel } from "./resolve.js";
+import type { ModelAddress, resolveModel } from "./resolve.js";
 import type { Env } from "./table.js";
 
 export interface ModelsOptions {
@@ -23,6 +23,7 @@ export interface ModelsOptions {
 /** The `resolveModel` of an agent, for the providers in the table. The models last opened are kept. */
 export function createModels({ env, chain, post, packages }: ModelsOptions): (name: string) => Promise<Model> {
   const opened = new Map<string, Promise<Model>>();
+  let resolve: typeof resolveModel | undefined;
   let shared = post;
   const sharedPost = (): Post => {
     shared ??= createPost({ env });
@@ -36,9 +37,11 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
     return { keep: address.wire !== "scripted", model };
   };
   return async (name) => {
+    // With the table of models, which a program may have loaded already.
+    if (!opened.has(name)) resolve ??= (await import("./resolve.js")).resolveModel;
     const known = opened.get(name);
     if (known) return known;
-    const { model, keep } = openPackaged(name, env, packages) ?? openListed(resolveModel(name, env, chain));
+    const { model, keep } = openPackaged(name, env, packages) ?? openListed(resolve!(name, env, chain));
     if (!keep) return model;
     // Names come from clients: a picker gone wild must not fill the memory.
     if (opened.size >= MOST_KEPT) opened.delete(opened.keys().next().value as string);
