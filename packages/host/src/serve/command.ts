@@ -5,7 +5,6 @@ import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
 import { serve } from "./serve.js";
 import { HTTP_FLAGS } from "./settings.js";
-import { status, stop } from "./stop.js";
 
 /** What every command that runs sessions takes. */
 export const SESSION_FLAGS: Flags = {
@@ -84,7 +83,10 @@ export function serveCommands(name: string): Command[] {
 
 // --- internal ---
 
-const ACTIONS: Readonly<Record<string, Run>> = { status, stop };
+const ACTIONS: Readonly<Record<string, Run>> = {
+  status: async (invocation) => (await import("./stop.js")).status(invocation),
+  stop: async (invocation) => (await import("./stop.js")).stop(invocation),
+};
 
 function actionOf({ operands, flags }: Invocation): Run {
   const [action] = operands;

@@ -2,31 +2,87 @@
 import type { Server } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Listening } from "@chimera/http-server/node";
-import { UsageError } from "../command/usage-error.js";
+import type { Invocation } from "../command/command.js";
+import { isUsageError, UsageError } from "../command/usage-error.js";
 import type { RunningCore } from "../compose.js";
+import { isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
-import type { Profile, StartedExtension } from "../profile.js";
+import { resolvePaths } from "../paths.js";
+import { envName, type Profile, type StartedExtension } from "../profile.js";
 import type { HttpAccess } from "./http-access.js";
 import type { ServeSettings } from "./settings.js";
 
-export interface HttpServing extends Listening {
+export { makeToken, readHttpAccess } from "./http-access.js";
+
+interface HttpServing extends Listening {
   readonly url: string;
   /** Begins no turn any more and resolves when those that run have ended, or after so many milliseconds. */
   drain(ms: number): Promise<void>;
 }
 
-/** Binds the port, then loads core and app. Throws a UsageError for a bad certificate, else what the socket threw. */
-export async function listenHttp(options: {
-  readonly profile: Profile;
+/** What is served, and how. */
+export interface HttpParts {
   readonly settings: ServeSettings;
   readonly access: HttpAccess;
   readonly core: () => Promise<RunningCore>;
   readonly extensions: readonly StartedExtension[];
   readonly log: Log;
-  readonly sharesDirectory: string;
-  /** Where shares are posted when a request names no address. */
-  readonly shareUrl: string | undefined;
-}): Promise<HttpServing> {
+}
+
+/** Says where it listens, or why it does not: then the exit code. */
+export async function startHttp(
+  { profile, calledAs, where, process }: Invocation,
+  parts: HttpParts,
+): Promise<(Pick<HttpServing, "ready" | "drain"> & { readonly close: () => Promise<unknown> }) | number> {
+  const { name } = profile;
+  const { settings, access, log } = parts;
+  const { host, port } = settings;
+  const { authToken, isTokenMade, tls } = access;
+  const scheme = tls ? "https" : "http";
+  const about = { prefix: name, host, port, scheme, keepsToken: isTokenMade, ...(authToken && { authToken }) } as const;
+  try {
+    const { refuseSecond, takePort } = await import("../pidfile.js");
+    // Checked again when the port is bound; here it saves the loading.
+    if (port !== 0) refuseSecond(about);
+    const sharesDirectory = resolvePaths(process.env).shares;
+    const shareUrl = process.env[envName(profile, "SHARE_URL")];
+    const bind = () => listenHttp({ ...parts, profile, sharesDirectory, shareUrl });
+    const { bound, pidfile } = await takePort(bind, about, log);
+    if (settings.logsRequests) logRequests(bound.server, log);
+    if (isTokenMade && pidfile) process.stderr.write(`[${name}] requests carry the token in ${pidfile.tokenPath}\n`);
+    process.stderr.write(
+      `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${calledAs} serve stop --port ${bound.port})\n`,
+    );
+    return {
+      ready: bound.ready,
+      drain: bound.drain,
+      close: async () => {
+        pidfile?.remove();
+        await bound.close();
+      },
+    };
+  } catch (error) {
+    if (isUsageError(error)) throw error;
+    process.stderr.write(`${whyNot(name, where, settings, error)}\n`);
+    return isHostError(error) ? 2 : 1;
+  }
+}
+
+/** An extension may want requests to carry a token where the user set none. */
+export function requireToken(
+  { profile, process }: Invocation,
+  access: HttpAccess,
+  extensions: readonly StartedExtension[],
+  made: string,
+): HttpAccess {
+  const why = access.authToken === undefined && extensions.map(({ needsToken }) => needsToken).find(Boolean);
+  if (!why) return access;
+  process.stderr.write(`[${profile.name}] ${why}\n`);
+  return { ...access, authToken: made, isTokenMade: true };
+}
+
+/** Binds the port, then loads core and app. Throws a UsageError for a bad certificate, else what the socket threw. */
+async function listenHttp(options: HttpOptions): Promise<HttpServing> {
   const { profile, settings, access } = options;
   const { host, port } = settings;
   const startedAt = Date.now();
@@ -55,7 +111,7 @@ export async function listenHttp(options: {
 }
 
 /** One line a request, where every detail was asked for. Targets are named without their query, which may hold anything. */
-export function logRequests(server: Server, log: Log): void {
+function logRequests(server: Server, log: Log): void {
   server.on("request", (request, response) => {
     const started = performance.now();
     response.once("close", () => {
@@ -104,4 +160,21 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
     ...(shareUrl && { shareUrl }),
     log: log.error,
   });
+}
+
+interface HttpOptions extends HttpParts {
+  readonly profile: Profile;
+  readonly sharesDirectory: string;
+  /** Where shares are posted when a request names no address. */
+  readonly shareUrl: string | undefined;
+}
+
+function whyNot(program: string, where: string, { host, port }: ServeSettings, error: unknown): string {
+  if (isHostError(error)) {
+    return `ERROR: ${program} serve ${error.message}. Stop it first or use a different --port.`;
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  const reason =
+    code === "EADDRINUSE" ? `another program has port ${port}; choose another with --port <port>` : message;
+  return `${where}: cannot listen on ${host}:${port}: ${reason}`;
 }
