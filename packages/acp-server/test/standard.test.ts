@@ -582,11 +582,14 @@ interface Page {
 }
 
 test("a disk that fails has a name and says what to do", () => {
+  const CONTEXT = { method: "session/prompt" };
   const io = new StoreError("io", "cannot write /a/path: EIO", { cause: { code: "EIO" } });
   const data = { code: "storage_failed", message: expect.stringMatching(/^the disk failed \(EIO\): try again/) };
-  expect(standardError(io)).toMatchObject({ code: -32603, data });
-  expect(nativeError(io)).toMatchObject({ code: -32000, message: data.message });
+  expect(standardError(io, CONTEXT)).toMatchObject({ code: -32603, data });
+  expect(nativeError(io, CONTEXT)).toMatchObject({ code: -32000, message: data.message });
   const holder = { program: "otter", pid: 7, host: "there", instance: "x", start: null, boot: null, pidns: null };
   const fenced = new StoreError("fenced", "taken over", { holder });
-  expect(standardError(fenced)).toMatchObject({ data: { code: "session_claimed", holder: { pid: 7, host: "there" } } });
+  expect(standardError(fenced, CONTEXT)).toMatchObject({
+    data: { code: "session_claimed", holder: { pid: 7, host: "there" } },
+  });
 });

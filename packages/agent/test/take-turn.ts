@@ -58,7 +58,7 @@ export function contextOf({ context, settings: changed }: TurnRequest): AgentCon
       readText: async () => "",
       writeText: async () => {},
       willWrite: async () => {},
-      willRun: async () => async () => {},
+      willRun: async () => async () => [],
     },
     signal: new AbortController().signal,
     flags: () => ({ ...settings, ...changed }),

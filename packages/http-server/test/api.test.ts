@@ -275,7 +275,7 @@ describe("event streams", () => {
     const lastOfA = served.sessions.find(a)!.lastSeq;
     const stream = await openStream(served, `/events?session=${a}:${lastOfA - 1}&session=${b}`);
     await runTurn(served, b, "say late");
-    const of = (frames: typeof stream.frames, id: string) =>
+    const of = (frames: readonly (typeof stream.frames)[number][], id: string) =>
       frames.filter(({ data }) => data.session_id === id).map(({ data }) => data.record.seq);
     const ends = served.sessions.find(b)!.lastSeq;
     await stream.until((frames) => of(frames, b).includes(ends));

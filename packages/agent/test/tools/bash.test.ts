@@ -160,7 +160,10 @@ describe("Bash", () => {
     const order: string[] = [];
     const willRun = async (command: string) => {
       order.push(`before ${command}`);
-      return async () => void order.push("after");
+      return async () => {
+        order.push("after");
+        return [];
+      };
     };
     await run(bashTool, { command: "true" }, { workspace: { ...workspace, willRun } });
     expect(order).toEqual(["before true", "after"]);
