@@ -21,7 +21,6 @@ export function resolvePaths(env: NodeJS.ProcessEnv) {
     permissions: resolve(env["CHIMERA_PERMISSIONS_FILE"] || join(root, "permissions.json")),
     /** The directories that the person trusts. */
     trusted: join(root, "trusted.json"),
-    /** The user's configuration. */
     config: join(root, "config.json"),
   };
 }

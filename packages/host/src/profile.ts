@@ -63,7 +63,6 @@ export interface StartedExtension {
   readonly orders?: OptionOrders;
   /** Directories that every session has besides its own. */
   readonly directories?: readonly string[];
-  /** Its part in the protocol. */
   readonly protocol?: Extension;
   readonly commands?: readonly SlashCommand[];
   /** Its part in the agent; what is heavy is loaded here, with the core. */

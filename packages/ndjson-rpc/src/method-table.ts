@@ -51,7 +51,6 @@ export interface NotificationRow<P extends Schema = Schema> {
 
 export type MethodRow = RequestRow | NotificationRow;
 
-/** Rows by method name. */
 export type Methods = Readonly<Record<string, MethodRow>>;
 
 /** Declares a request: params and result types of `handle` follow from the schemas. */

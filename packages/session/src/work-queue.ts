@@ -13,7 +13,6 @@ export interface QueuedTurn {
 export interface WorkQueue {
   /** The turn that runs; null between turns. */
   readonly current: { readonly turn: number; readonly signal: AbortSignal; readonly cancelled: boolean } | null;
-  /** The turns that wait. */
   readonly waiting: readonly number[];
   /** Work between turns, an undo, runs or waits. */
   readonly isAlone: boolean;

@@ -119,7 +119,6 @@ export interface FileEdit extends FileChange {
   readonly diff: string;
 }
 
-/** One interrupted restore. */
 export interface RecoveryReport {
   readonly sessionId: string;
   /** "kept": its record is in the log. "failed": it is still unfinished, and the next call tries again. */

@@ -37,7 +37,6 @@ import {
 } from "./terminal.js";
 import { SessionNotification } from "./update.js";
 
-/** What an agent answers. */
 export const agentMethods = methodsOf("agent", {
   initialize: [InitializeRequest, InitializeResponse],
   authenticate: [AuthenticateRequest, AuthenticateResponse, "authMethods"],
@@ -54,7 +53,6 @@ export const agentMethods = methodsOf("agent", {
   "session/cancel": [CancelNotification, null],
 });
 
-/** What a client answers. */
 export const clientMethods = methodsOf("client", {
   "session/update": [SessionNotification, null],
   "session/request_permission": [RequestPermissionRequest, RequestPermissionResponse],

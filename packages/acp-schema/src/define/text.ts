@@ -24,7 +24,6 @@ export interface GrowingText {
   take(): string;
 }
 
-/** An empty text that grows. */
 export function createGrowingText(): GrowingText {
   let blocks: string[] = [];
   let pieces: string[] = [];

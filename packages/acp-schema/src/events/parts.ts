@@ -4,7 +4,6 @@ import type { CallPart, Message, Part, ReasoningPart, TextPart } from "./message
 import type { Metadata } from "./metadata.js";
 import type { AgentEvent } from "./record.js";
 
-/** The events that parts are made of. */
 export type PartEvent = Extract<AgentEvent, { type: "text_delta" | "thought_delta" | "tool_call" | "part_end" }>;
 
 export interface Parts {

@@ -11,7 +11,6 @@ export type SessionEvent = AgentEvent & { turn: number | null; origin?: string }
 /** A session event as the log numbered it. `id` is `evt-` and the CRC-32 of its own line. */
 export type SessionRecord = SessionEvent & { seq: number; id: string; ts: string };
 
-/** The record of one type. */
 export type RecordOf<T extends RecordType> = Extract<SessionRecord, { type: T }>;
 
 /** The keys of a record of one type, for schemas that carry one among other keys. */

@@ -46,7 +46,6 @@ export type Notice = v.InferOutput<typeof Notice>;
 export const TurnEnd = plain(() => ({ id: text, stop_reason: StopReason }));
 export type TurnEnd = v.InferOutput<typeof TurnEnd>;
 
-/** Kind -> its payload. */
 export const kinds = {
   agent_message_chunk: AgentMessageChunk,
   tool_call_start: ToolCallStart,

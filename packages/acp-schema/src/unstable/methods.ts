@@ -35,7 +35,6 @@ import {
 } from "./session.js";
 import { SessionNotification } from "./update.js";
 
-/** What an agent answers. */
 export const agentMethods = {
   ...stable.agentMethods,
   ...methodsOf("agent", {
@@ -66,7 +65,6 @@ export const agentMethods = {
   }),
 };
 
-/** What a client answers. */
 export const clientMethods = {
   ...stable.clientMethods,
   ...methodsOf("client", {

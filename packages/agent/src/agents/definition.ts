@@ -88,7 +88,6 @@ export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
   },
 ];
 
-/** Which of the tools the agent has. */
 export function toolsOf({ tools }: AgentDefinition, offered: readonly Tool[]): Tool[] {
   if (tools === null) return [...offered];
   const wanted = tools.map((name) => compileGlob(name.toLowerCase(), "rule"));

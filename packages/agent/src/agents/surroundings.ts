@@ -36,7 +36,6 @@ export interface SurroundingsOptions {
   readonly trust?: TrustPort;
 }
 
-/** The surroundings of a directory. */
 export function createSurroundings(options: SurroundingsOptions): (cwd: string) => Promise<Surroundings> {
   const kept = whileUnchanged<Surroundings>();
   return (cwd) =>

@@ -16,7 +16,6 @@ export interface Rule {
   readonly argKey?: string;
   /** A glob over that argument. */
   readonly argPattern?: string;
-  /** Only tools of these kinds. */
   readonly kinds?: readonly ToolKind[];
   readonly description?: string;
   /** Where it stands, in words a person can find again: `permissions.json rule 3`. */

@@ -25,7 +25,6 @@ export async function showCost(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-/** What the runs of each model cost. */
 export const MODELS: readonly Column<[name: string, CostRollup["by_model"][string]]>[] = [
   { title: "MODEL", cell: ([name]) => name },
   { title: "RUNS", align: "right", cell: ([, of]) => String(of.runs) },

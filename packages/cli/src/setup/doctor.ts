@@ -43,7 +43,6 @@ function marksOf(style: Style): Readonly<Record<Finding["state"], string>> {
 interface Finding {
   readonly state: "ok" | "warn" | "fail";
   readonly found: string;
-  /** What to do about it. */
   readonly remedy?: string;
 }
 

@@ -3,14 +3,12 @@ import type { StoreErrorCode } from "../errors.js";
 import { isStoreError } from "../errors.js";
 import type { Entry, EventStore, LogEntry, Subscription } from "../types.js";
 
-/** The event the suite appends. */
 export interface SuiteEvent {
   readonly type: string;
   readonly turn?: number | null;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** The summary the suite writes. */
 export interface SuiteSummary {
   readonly title?: string;
   readonly cwd?: string;
@@ -19,13 +17,11 @@ export interface SuiteSummary {
 
 export type SuiteStore = EventStore<SuiteEvent, SuiteSummary>;
 
-/** One case of the contract. */
 export interface ConformanceCase {
   readonly name: string;
   readonly run: (subject: ConformanceSubject) => Promise<void>;
 }
 
-/** Cases by name. */
 export type Cases = Readonly<Record<string, ConformanceCase["run"]>>;
 
 /** A fresh, empty store, and a second handle on the same data where the backend offers that. */

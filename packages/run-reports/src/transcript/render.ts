@@ -38,7 +38,6 @@ export function oneOf<T extends string>(words: readonly [T, ...T[]], text: unkno
   throw new ReportError(`invalid_${what}`, `${what} must be one of ${words.join(", ")}`);
 }
 
-/** The Content-Type of a format. */
 export function contentType(format: TranscriptFormat): string {
   return CONTENT_TYPES[format];
 }

@@ -73,7 +73,6 @@ export function createFacts(path: string) {
   };
 }
 
-/** The fact that a path is gone. */
 export function goneFact(path: string): Fact {
   return { path, size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, binary: false, state: ABSENT };
 }

@@ -28,7 +28,6 @@ import {
 /** What the index could know of a file before it was listed; only one that is new to the disk can be undone. */
 export type Past = "absent" | "ignored_before" | "uncharted";
 
-/** Adds a file that was listed. */
 export async function addFile(context: ScanContext, directory: DirectoryNode, name: string, past: Past): Promise<void> {
   const { usage, facts, runs, found } = context;
   const node = createFileNode(pathIn(directory, name), usage.scans);

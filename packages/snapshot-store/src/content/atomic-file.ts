@@ -15,7 +15,6 @@ export function temporaryName(): string {
   return `.tmp-${process.pid}-${Date.now().toString(36)}-${counter}`;
 }
 
-/** Replaces a file. */
 export function replaceFile(path: string, text: string): void {
   atOnce(replacingFile(path, [text]));
 }

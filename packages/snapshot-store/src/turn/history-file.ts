@@ -10,20 +10,17 @@ import { ABSENT, type StoredState } from "../content/file-state.js";
 import { errnoOf, SnapshotError } from "../errors.js";
 import { isModeOrNull, isPlainPath, isSnapId } from "./manifest.js";
 
-/** A turn that ended. */
 export interface EndedTurn {
   readonly turn: number;
   /** Null when the turn changed no file. */
   readonly snap: string | null;
 }
 
-/** A turn that has a manifest. */
 export interface KeptTurn extends EndedTurn {
   readonly snap: string;
 }
 
 export interface Row {
-  /** A turn began. */
   readonly turn?: number;
   readonly path?: string;
   readonly state?: StoredState;
@@ -66,7 +63,6 @@ export function readHistory(directory: string): HistoryContent {
   return { ...content, open };
 }
 
-/** The history once a turn has ended. */
 export function withEnded(content: HistoryContent, { turn, snap }: EndedTurn): HistoryContent {
   if (snap === null) return { ...content, open: [] };
   return { ...content, counter: content.counter + 1, kept: [...content.kept, { turn, snap }], open: [] };

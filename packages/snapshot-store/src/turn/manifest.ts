@@ -37,7 +37,6 @@ export interface DirectoryChange {
   readonly after: number | null;
 }
 
-/** One file of a turn. */
 export interface FileStep {
   readonly before: StoredState;
   readonly after: StoredState;

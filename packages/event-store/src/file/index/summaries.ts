@@ -45,7 +45,6 @@ export function createSummaries<S extends object>(openFiles: OpenFiles, disk: Di
   };
 }
 
-/** The text of a summary. */
 export function formatSummary(summary: object): string {
   let text: string;
   try {
