@@ -24,6 +24,8 @@ export interface Surroundings {
   /** Workspace and data of another program, in place of fresh ones. */
   readonly cwd?: string;
   readonly home?: string;
+  /** The user it runs as, where that is not the one who tests. */
+  readonly uid?: number | undefined;
   /** When it is ended: with the test, unless the file has a scope of its own. */
   readonly atEnd?: AtEnd;
 }
@@ -52,6 +54,7 @@ export function startProgram(
   const child = spawn(process.execPath, [join(apps, name, "dist", "cli.js"), ...args], {
     cwd,
     env: { PATH: process.env["PATH"], HOME: cwd, CHIMERA_HOME: home, ...env },
+    ...(given.uid !== undefined && { uid: given.uid, gid: given.uid }),
   });
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text) => {

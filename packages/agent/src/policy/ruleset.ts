@@ -114,5 +114,7 @@ function parseRule(entry: unknown, source: string): Rule | string {
 }
 
 function unknownAction(action: unknown): string {
-  return `has the unknown action ${JSON.stringify(action) ?? "(none)"}: allow, deny or ask`;
+  // Only a word is shown: a list may be nested deeper than any stack.
+  const shown = typeof action === "string" ? JSON.stringify(action) : action === undefined ? "(none)" : "(not a word)";
+  return `has the unknown action ${shown}: allow, deny or ask`;
 }

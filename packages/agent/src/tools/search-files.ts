@@ -1,5 +1,5 @@
 /** Which lines of which files match: with ripgrep where `@vscode/ripgrep` is installed, else by a slower walk. */
-import { stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { AgentError } from "../errors.js";
@@ -30,6 +30,11 @@ export interface Match {
   readonly text: string;
 }
 
+/** Where ripgrep reads what it leaves out. */
+const IGNORE_FILES = [".gitignore", ".ignore", ".rgignore"];
+/** A pipe in the place of an ignore file would hold it for ever; the walk takes over then. */
+const RIPGREP_MS = 30_000;
+
 /** Where the binary is; null when it is not installed for this machine. */
 export async function ripgrepPath(): Promise<string | null> {
   try {
@@ -43,6 +48,11 @@ export async function ripgrepPath(): Promise<string | null> {
 export async function* searchWithRipgrep(binary: string, request: SearchRequest): AsyncGenerator<Match> {
   const { root, signal } = request;
   const isFile = (await stat(root)).isFile();
+  const ignoreFiles = await Promise.all(IGNORE_FILES.map((name) => lstat(join(root, name)).catch(() => null)));
+  if (ignoreFiles.some((found) => found && !found.isFile())) {
+    yield* searchByWalking(request);
+    return;
+  }
   const start = (args: string[]) =>
     spawnGroup(...withinMemory(binary, args), { cwd: isFile ? dirname(root) : root, env: cleanEnvironment() });
   const group = start(argumentsFor(request, isFile ? basename(root) : undefined));
@@ -62,6 +72,11 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
     group.sweep();
     names?.sweep();
   };
+  let isLate = false;
+  const late = setTimeout(() => {
+    isLate = true;
+    onAbort();
+  }, RIPGREP_MS);
   signal.addEventListener("abort", onAbort, { once: true });
   let found = 0;
   let given = 0;
@@ -77,12 +92,13 @@ export async function* searchWithRipgrep(binary: string, request: SearchRequest)
     }
     await counted;
   } finally {
+    clearTimeout(late);
     signal.removeEventListener("abort", onAbort);
     onAbort();
   }
   signal.throwIfAborted();
   await closed;
-  if (complaint.includes("memory allocation")) {
+  if (isLate || complaint.includes("memory allocation")) {
     // The walk reads no ignore file that is made to be too large. What was found is the beginning of what it finds.
     request.passedOver.files = 0;
     for await (const match of searchByWalking(request)) if (given-- <= 0) yield match;

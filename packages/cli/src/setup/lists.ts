@@ -4,6 +4,7 @@ import { suggestModels } from "@chimera/agent/providers";
 import { type Invocation, openCore, readConfig } from "@chimera/host";
 import { choiceFlag, isSet, textFlag } from "../flags.js";
 import { printJson, printLines, printList } from "../output.js";
+import { complain } from "../reported.js";
 
 /** The models worth choosing with the keys that are set, the default first. */
 export async function listModels(invocation: Invocation): Promise<number> {
@@ -48,6 +49,7 @@ export async function listCommands(invocation: Invocation): Promise<number> {
     const { palette } = core;
     for (const { name, description } of palette.commands)
       rows.set(name, { name, description, args: [], source: "built-in" });
+    for (const clash of await palette.clashes(cwd)) complain(invocation, clash);
     for (const { name, description, args, source } of await palette.custom(cwd))
       rows.set(name, { name, description, args, source });
   } finally {

@@ -17,7 +17,8 @@ export function readConfigFile(path: string): ConfigFile | null {
   try {
     values = JSON.parse(content.replace(/^\uFEFF/, ""));
   } catch (error) {
-    throw new UsageError(`${path}: not JSON: ${(error as Error).message.split("\n", 1)[0]}`);
+    // Not what it says there: a project's file may be a link to a secret.
+    throw new UsageError(`${path}: not JSON: ${(error as Error).message.split(/,? (?:\.{3})?"|\n/, 1)[0]}`);
   }
   if (typeof values !== "object" || values === null || Array.isArray(values)) {
     throw new UsageError(`${path}: takes an object of settings`);

@@ -143,8 +143,13 @@ function refusal(where: string, { kind, show }: ConfigKey<unknown>, given: unkno
   return new UsageError(`${where} takes ${kind.takes}${show ? "" : `, not ${shown(given)}`}`);
 }
 
+function kindOf(given: object): string {
+  return Array.isArray(given) ? "a list" : "an object";
+}
+
 function shown(given: unknown): string {
-  const text = JSON.stringify(given);
+  // A list or an object may be nested deeper than any stack.
+  const text = typeof given === "object" && given !== null ? kindOf(given) : JSON.stringify(given);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
