@@ -1,6 +1,15 @@
 /** `@chimera/acp-schema/agent`, the agent port: whatever takes a turn and yields agent events is an agent. */
 import type { Message } from "./events/message.js";
-import type { Decision, Json, PermissionChoice, PromptBlock, ResolvedBy, Risk, ToolKind } from "./events/metadata.js";
+import type {
+  Decision,
+  Json,
+  PermissionChoice,
+  PromptBlock,
+  ResolvedBy,
+  Risk,
+  ToolContent,
+  ToolKind,
+} from "./events/metadata.js";
 import type { Flags } from "./events/modes.js";
 import type { AgentEvent } from "./events/record.js";
 
@@ -87,6 +96,8 @@ export type Ask = (request: {
   readonly args: Record<string, unknown>;
   readonly risk: Risk;
   readonly options?: readonly Decision[];
+  /** What the call would change, where that can be said before it runs. */
+  readonly content?: readonly ToolContent[];
   /** Described by these, a call is held to the session's rules, and people are asked where the rules leave it to them. */
   readonly kind?: ToolKind;
   readonly paths?: readonly string[];

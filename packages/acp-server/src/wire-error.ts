@@ -10,6 +10,7 @@ const STANDARD: Partial<Record<SessionErrorCode, number>> = {
   forbidden_directory: ErrorCode.invalidParams,
   permission_not_found: ErrorCode.invalidParams,
   already_resolved: ErrorCode.invalidParams,
+  not_as_shown: ErrorCode.invalidParams,
   nothing_to_fork: ErrorCode.invalidParams,
 };
 

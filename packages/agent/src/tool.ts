@@ -42,6 +42,8 @@ export interface Tool<I = unknown> {
   /** False where the workspace lacks what the tool needs: it is then not offered. Absent: always there. */
   available?(workspace: Workspace): boolean;
   describe(input: I, workspace: Workspace): ToolDescription;
+  /** What a call would change, for people who are asked about it; nothing where its arguments say it all. Changes nothing. */
+  preview?(input: I, context: Pick<ToolContext, "workspace" | "signal">): Promise<readonly ToolContent[]>;
   run(input: I, context: ToolContext): Promise<ToolOutcome>;
 }
 

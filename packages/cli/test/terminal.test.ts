@@ -92,7 +92,7 @@ test("prompt, permission, diff, undo, completion, cancel, leave, history", onTer
   await terminal.until(/^>$/m);
   await terminal.type("write a note");
   await terminal.press("Enter");
-  await terminal.until(/\? Write note\.txt.*\n {2}\[y\]es \/ \[a\]lways \/ \[n\]o \/ never/);
+  await terminal.until(/│ \+hello\n\? Write note\.txt.*\n {2}\[y\]es \/ \[a\]lways \/ \[n\]o \/ never/);
   expect(existsSync(join(person.cwd, "note.txt"))).toBe(false);
   await terminal.type("what?");
   await terminal.press("Enter");

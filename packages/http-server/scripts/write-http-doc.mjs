@@ -135,7 +135,7 @@ that waits for a record which is lost ends as if it had come.
 | 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\`, \`forbidden_directory\` (see \`--workspace-root\`) |
 | 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\`, \`file_not_found\` |
 | 405 | \`method_not_allowed\`, with \`Allow\` |
-| 409 | \`session_claimed\` (another process has it: \`holder: {program, pid, host, since}\`), \`session_damaged\`, \`turn_running\`, \`already_resolved\`, \`nothing_to_fork\`, \`unsupported_format\`, \`workspace_moved\` |
+| 409 | \`session_claimed\` (another process has it: \`holder: {program, pid, host, since}\`), \`session_damaged\`, \`turn_running\`, \`already_resolved\`, \`not_as_shown\` (the answer is for something else than what is asked), \`nothing_to_fork\`, \`unsupported_format\`, \`workspace_moved\` |
 | 413 | \`body_too_large\`, \`too_large\` |
 | 415 | \`json_required\` |
 | 422 | \`key_reused\` (another prompt was sent with this \`Idempotency-Key\`) |

@@ -44,6 +44,7 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   key_reused: 422,
   permission_not_found: 404,
   already_resolved: 409,
+  not_as_shown: 409,
   invalid_setting: 400,
   too_large: 413,
   forbidden_directory: 403,

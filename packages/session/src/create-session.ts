@@ -127,9 +127,9 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
       journal.recorder.write(NEVER_RAN, { turn });
       return true;
     },
-    answer(permissionId, answer, origin) {
+    answer(permissionId, answer, origin, shown) {
       activity.touch();
-      return permissions.answer(permissionId, answer, origin);
+      return permissions.answer(permissionId, answer, origin, shown);
     },
     async set(setting, origin) {
       requireOpen();

@@ -12,6 +12,7 @@ export type SessionErrorCode =
   | "key_reused"
   | "permission_not_found"
   | "already_resolved"
+  | "not_as_shown"
   | "invalid_setting"
   | "too_large"
   | "forbidden_directory"

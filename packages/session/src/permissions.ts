@@ -8,12 +8,16 @@ import { startTimer, type Timer } from "@chimera/acp-schema/timer";
 import type { Attachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
 import type { Journal, Place } from "./journal.js";
+import { questionOf } from "./question.js";
 
 export interface Permissions {
   /** @param signal of the turn: once it is aborted, there is nothing to ask for any more. */
   ask(request: Parameters<Ask>[0], place: Place, signal: AbortSignal): ReturnType<Ask>;
-  /** Throws `permission_not_found` or `already_resolved`. Resolves when the answer is durable and the tool may run. */
-  answer(permissionId: string, answer: Decision | Choice, origin?: string): Promise<void>;
+  /**
+   * Throws `permission_not_found`, `already_resolved`, or `not_as_shown` where `shown` is given and is not the digest of the request.
+   * Resolves when the answer is durable and the tool may run.
+   */
+  answer(permissionId: string, answer: Decision | Choice, origin?: string, shown?: string): Promise<void>;
   /** Denies every request without an answer. */
   release(by: Exclude<ResolvedBy, "client">): void;
 }
@@ -68,19 +72,27 @@ export function createPermissions(deps: {
           return;
         }
         const id = deps.newId();
+        let question: Metadata<"permission_request">;
         try {
-          journal.recorder.write({ type: "permission_request", metadata: questionOf(id, request) }, place);
+          question = questionOf(id, request);
+          journal.recorder.write({ type: "permission_request", metadata: question }, place);
         } catch {
           // A question that nobody can see is answered with no; the turn stops with the log's own error.
           settle({ decision: "deny", by: "rule" });
           return;
         }
         const timer = timeoutSeconds > 0 ? startTimer(timeoutSeconds * 1000, () => deny(id, "timeout")) : undefined;
-        waiting.set(id, { place, settle, timer, choices: request.choices ?? [] });
+        waiting.set(id, { place, settle, timer, choices: request.choices ?? [], shown: question.shown });
         if (attachments.approvers() === 0) deny(id, "rule");
       }),
-    async answer(id, answer, origin) {
-      if (waiting.has(id)) return resolve(id, answer, "client", origin);
+    async answer(id, answer, origin, shown) {
+      const asked = waiting.get(id);
+      if (asked && shown !== undefined && shown !== asked.shown)
+        throw new SessionError(
+          "not_as_shown",
+          `permission ${id} asks for something else than was shown: read it again`,
+        );
+      if (asked) return resolve(id, answer, "client", origin);
       throw answered.has(id)
         ? new SessionError("already_resolved", `permission ${id} was answered already`)
         : new SessionError("permission_not_found", `there is no open permission ${id}`);
@@ -94,6 +106,7 @@ interface Waiting {
   readonly place: Place;
   readonly settle: (answer: Awaited<ReturnType<Ask>>) => void;
   readonly timer: Timer | undefined;
+  readonly shown: string | undefined;
   readonly choices: readonly PermissionChoice[];
 }
 
@@ -108,10 +121,4 @@ function chosenOf({ choice }: Choice, choices: readonly PermissionChoice[]): { d
   const chosen = choices.find(({ id }) => id === choice);
   if (!chosen) throw new SessionError("invalid_setting", `the question has no answer ${JSON.stringify(choice)}`);
   return { decision: DECISION_OF[chosen.kind], choice };
-}
-
-function questionOf(id: string, request: Parameters<Ask>[0]): Metadata<"permission_request"> {
-  const { call_id, tool, args, risk, options = ["allow", "always", "deny", "never"], choices } = request;
-  const own = choices && { choices: [...choices] };
-  return { permission_id: id, call_id, tool, args, risk, options: [...options], ...own };
 }

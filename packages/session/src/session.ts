@@ -98,7 +98,13 @@ export interface Session extends ReadableSession {
   prompt(input: PromptInput): Accepted;
   /** Ends the running turn, or the one that is named, running or waiting. False when there is none, or it has ended. */
   cancel(turn?: number): boolean;
-  answer(permissionId: string, answer: Decision | { readonly choice: string }, origin?: string): Promise<void>;
+  /** @param shown the digest of what the person saw. Throws `not_as_shown` for another than the request's, `permission_not_found`, `already_resolved`. */
+  answer(
+    permissionId: string,
+    answer: Decision | { readonly choice: string },
+    origin?: string,
+    shown?: string,
+  ): Promise<void>;
   /** Throws `invalid_setting`. */
   set(change: SettingChange, origin?: string): Promise<void>;
   /** One line; a blank one takes the title away. Throws `invalid_setting` for one that is too long. */

@@ -15,6 +15,14 @@ export function endOf(text: string, length: number): string {
   return text.slice(isHalf(text.charCodeAt(start), 0xdc00) ? start + 1 : start);
 }
 
+/** Characters that take no room, look like a space, or change how others are shown. */
+const UNSEEN = /[\p{C}\p{Z}\u115f\u1160\u3164\uffa0]|\p{Variation_Selector}/gu;
+
+/** A text whose every character can be seen: all of the above but spaces, tabs and line ends are written as `\u{202e}`. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (one) => (/[ \n\t]/.test(one) ? one : `\\u{${one.codePointAt(0)!.toString(16)}}`));
+}
+
 /** A text that grows by pieces, joined in blocks: thousands of single ones would cost every garbage collection. */
 export interface GrowingText {
   add(piece: string): void;

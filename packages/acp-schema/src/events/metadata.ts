@@ -141,6 +141,10 @@ export const metadata = {
     args: json,
     risk: Risk,
     options: v.array(Decision),
+    /** What every client shows of it: the diff of an edit, the whole command, all arguments; with a note where something is left out. */
+    content: v.optional(v.array(ToolContent)),
+    /** The SHA-256 of `content` as JSON, in hex. An answer may carry it, and counts only for what was shown. */
+    shown: v.optional(text),
     /** The engine's own answers, where it has any: a client may answer with the id of one. */
     choices: v.optional(v.array(PermissionChoice)),
   }),

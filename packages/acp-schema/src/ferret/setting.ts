@@ -51,7 +51,10 @@ export type BridgeStatusResponse = v.InferOutput<typeof BridgeStatusResponse>;
 
 /** The answer to a `permission_request`: ferret's form, which also remembers a no, beside otter's. */
 export const PermissionRespondRequest = v.union(
-  [plain(() => ({ sessionId: v.string(), id: v.string(), decision: Decision })), OtterPermissionRespondRequest],
+  [
+    plain(() => ({ sessionId: v.string(), id: v.string(), decision: Decision, shown: v.optional(v.string()) })),
+    OtterPermissionRespondRequest,
+  ],
   `sessionId, id and decision (${Decision.options.join(", ")}) or requestId and reply (allow, deny, always) are required`,
 );
 export type PermissionRespondRequest = v.InferOutput<typeof PermissionRespondRequest>;

@@ -19,7 +19,13 @@ export type ToolCallProgress = v.InferOutput<typeof ToolCallProgress>;
 export const ToolCallEnd = plain(() => ({ id: text, result: text, success: v.boolean(), duration_ms: v.number() }));
 export type ToolCallEnd = v.InferOutput<typeof ToolCallEnd>;
 
-export const PermissionRequest = plain(() => ({ id: text, tool: text, args: json(), risk: Risk }));
+export const PermissionRequest = plain(() => ({
+  id: text,
+  tool: text,
+  args: json(),
+  risk: Risk,
+  shown: v.optional(text),
+}));
 export type PermissionRequest = v.InferOutput<typeof PermissionRequest>;
 
 /** Totals of the session so far. */

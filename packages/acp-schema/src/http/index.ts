@@ -42,6 +42,7 @@ export {
   MessageReply,
   PermissionBody,
   PermissionReply,
+  PermissionsReply,
   RewindBody,
   RewindReply,
   RotateTokenReply,

@@ -67,6 +67,7 @@ export const routes = {
   "POST /sessions/{id}/turns": { tier: "session", status: 202, body: session.TurnBody, reply: session.TurnReply },
   "POST /sessions/{id}/cancel": { tier: "session", status: 204 },
   "GET /sessions/{id}/events": { tier: "session", status: 200, query: StreamQuery, stream: true },
+  "GET /sessions/{id}/permissions": { tier: "session", status: 200, reply: session.PermissionsReply },
   "POST /sessions/{id}/permissions/{pid}": {
     tier: "session",
     status: 200,

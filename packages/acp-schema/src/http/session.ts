@@ -168,17 +168,22 @@ export const RotateTokenReply = plain(() => ({ session_token: text }));
 export type RotateTokenReply = v.InferOutput<typeof RotateTokenReply>;
 
 /** `POST /sessions/{id}/permissions/{pid}`. */
-export const PermissionBody = plain(() => ({ decision: Decision }));
+export const PermissionBody = plain(() => ({ decision: Decision, shown: v.optional(v.string()) }));
 export type PermissionBody = v.InferOutput<typeof PermissionBody>;
 
 export const PermissionReply = plain(() => ({ resolved: v.literal(true), decision: Decision }));
 export type PermissionReply = v.InferOutput<typeof PermissionReply>;
+
+/** `GET /sessions/{id}/permissions`: the requests that wait for an answer, as their records have them. */
+export const PermissionsReply = plain(() => ({ permissions: v.array(metadata.permission_request) }));
+export type PermissionsReply = v.InferOutput<typeof PermissionsReply>;
 
 /** `POST /tool/approve`, the older form. */
 export const ToolApproveBody = plain(() => ({
   session_id: v.string(),
   permission_id: v.string(),
   approved: v.boolean(),
+  shown: v.optional(v.string()),
 }));
 export type ToolApproveBody = v.InferOutput<typeof ToolApproveBody>;
 

@@ -1,7 +1,7 @@
 /** The `data:` of server-sent events. `/sessions/{id}/events` carries log records (see `../events`) and one `end`. */
 import * as v from "valibot";
 import { json, plain } from "../define/shape.js";
-import { metadata, Risk } from "../events/metadata.js";
+import { metadata, Risk, ToolContent } from "../events/metadata.js";
 import { SessionRow } from "./session.js";
 
 const text = v.string();
@@ -65,6 +65,8 @@ export const sessionStream = {
     tool: text,
     args: json(),
     risk: Risk,
+    content: v.optional(v.array(ToolContent)),
+    shown: v.optional(text),
   })),
   error: plain(() => ({ message_id: v.nullable(text), error: text })),
   result: plain(() => ({

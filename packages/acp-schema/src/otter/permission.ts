@@ -5,7 +5,12 @@ import { plain } from "../define/shape.js";
 export const PermissionReply = v.picklist(["allow", "deny", "always"]);
 export type PermissionReply = v.InferOutput<typeof PermissionReply>;
 
-export const PermissionRespondRequest = plain(() => ({ requestId: v.string(), reply: PermissionReply }));
+export const PermissionRespondRequest = plain(() => ({
+  requestId: v.string(),
+  reply: PermissionReply,
+  /** The digest of what was shown; a wrong one is refused. */
+  shown: v.optional(v.string()),
+}));
 export type PermissionRespondRequest = v.InferOutput<typeof PermissionRespondRequest>;
 
 export const PermissionRespondResponse = plain(() => ({ ok: v.literal(true) }));

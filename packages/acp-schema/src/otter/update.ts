@@ -39,6 +39,8 @@ export const PermissionRequest = plain(() => ({
   tool: text,
   input: json(),
   options: v.array(PermissionReply),
+  /** The digest of what is asked for, as the record has it; the answer may carry it. */
+  shown: v.optional(text),
 }));
 export type PermissionRequest = v.InferOutput<typeof PermissionRequest>;
 

@@ -57,12 +57,16 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     throw new RpcError(ErrorCode.invalidParams, `there is no agent ${JSON.stringify(name.slice(0, 80))}`, { agents });
   };
   /** Native permission ids are answered without naming the session. */
-  const respond = async (permissionId: string, decision: Decision, sessionId?: string): Promise<{ ok: true }> => {
+  const respond = async (
+    permissionId: string,
+    decision: Decision,
+    { sessionId, shown }: { sessionId?: string; shown?: string | undefined },
+  ): Promise<{ ok: true }> => {
     const core = await context.core();
     const candidates = sessionId === undefined ? core.sessions.live() : [(await find(sessionId)).session];
     const session = candidates.find((candidate) => candidate.openPermissions.has(permissionId));
     if (!session) throw new RpcError(ErrorCode.invalidParams, `no open permission ${permissionId}`, { permissionId });
-    await session.answer(permissionId, decision, context.origin);
+    await session.answer(permissionId, decision, context.origin, shown);
     return { ok: true };
   };
 
@@ -151,12 +155,14 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     },
     "permission/respond": (answer) =>
       "requestId" in answer
-        ? respond(answer.requestId, answer.reply)
-        : respond(answer.id, answer.decision, answer.sessionId),
+        ? respond(answer.requestId, answer.reply, { shown: answer.shown })
+        : respond(answer.id, answer.decision, answer),
     "tool/approve": async (params) => {
       const permissionId = "permissionId" in params ? params.permissionId : params.permission_id;
       const decision = "decision" in params ? params.decision : params.reply;
-      await respond(permissionId, decision === "approve" || decision === "allow" ? "allow" : "deny", params.sessionId);
+      await respond(permissionId, decision === "approve" || decision === "allow" ? "allow" : "deny", {
+        sessionId: params.sessionId,
+      });
       return { sessionId: params.sessionId, permissionId, applied: true };
     },
   });

@@ -24,9 +24,9 @@ const projectors: Projectors = {
     kind: "tool_call_end",
     payload: { id: call_id, result: success ? output : output || (error ?? ""), success, duration_ms },
   }),
-  permission_request: ({ metadata: { permission_id, tool, args, risk } }) => ({
+  permission_request: ({ metadata: { permission_id, tool, args, risk, shown } }) => ({
     kind: "permission_request",
-    payload: { id: permission_id, tool, args, risk },
+    payload: { id: permission_id, tool, args, risk, ...(shown !== undefined && { shown }) },
   }),
   sandbox_violation: ({ metadata }) => ({ kind: "sandbox_violation", payload: metadata }),
   approval_changed: ({ metadata }) => ({ kind: "approval_changed", payload: metadata }),

@@ -43,6 +43,7 @@ const updates: { [T in Notifying]: (record: RecordOf<T>) => SessionUpdate } = {
     tool: metadata.tool,
     input: metadata.args,
     options: metadata.options.filter(isReply),
+    ...(metadata.shown !== undefined && { shown: metadata.shown }),
   }),
   cancelled: ({ metadata }) => ({
     sessionUpdate: "agent_message_chunk",

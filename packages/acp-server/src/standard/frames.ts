@@ -50,6 +50,22 @@ export function commandsUpdate(commands: RecordOf<"commands_changed">["metadata"
   return { sessionUpdate: "available_commands_update", availableCommands };
 }
 
+/** What a tool shows, or a question about it. */
+export function shownContent(item: ToolContent): ToolCallContent {
+  switch (item.type) {
+    case "diff":
+      return isLargeDiff(item.old_text, item.new_text)
+        ? { type: "content", content: { type: "text", text: `${item.path} changed; the change is too large to show` } }
+        : { type: "diff", path: item.path, oldText: item.old_text, newText: item.new_text };
+    case "terminal":
+      return { type: "terminal", terminalId: item.terminal_id };
+    case "text":
+      return { type: "content", content: { type: "text", text: cutText(item.text) } };
+    case "block":
+      return { type: "content", content: item.block } as ToolCallContent;
+  }
+}
+
 // --- internal ---
 
 function deltaHead(head: string, sessionUpdate: string): string {
@@ -197,19 +213,4 @@ function resultContent(metadata: RecordOf<"tool_result">["metadata"]): ToolCallC
   const text = metadata.success || !error || output.includes(error) ? output : `${output}\n${error}`.trimStart();
   if (shown.length === 0 && text) shown.push({ type: "content", content: { type: "text", text: cutText(text) } });
   return shown;
-}
-
-function shownContent(item: ToolContent): ToolCallContent {
-  switch (item.type) {
-    case "diff":
-      return isLargeDiff(item.old_text, item.new_text)
-        ? { type: "content", content: { type: "text", text: `${item.path} changed; the change is too large to show` } }
-        : { type: "diff", path: item.path, oldText: item.old_text, newText: item.new_text };
-    case "terminal":
-      return { type: "terminal", terminalId: item.terminal_id };
-    case "text":
-      return { type: "content", content: { type: "text", text: cutText(item.text) } };
-    case "block":
-      return { type: "content", content: item.block } as ToolCallContent;
-  }
 }

@@ -4,6 +4,7 @@ import type { Decision } from "@chimera/acp-schema/events";
 import { type Connection, isConnectionError } from "@chimera/ndjson-rpc";
 import type { OpenPermission, Session } from "@chimera/session";
 import { cutArgs } from "../project/bounds.js";
+import { shownContent } from "./frames.js";
 
 export interface PermissionPrompts {
   ask(permission: OpenPermission): void;
@@ -27,7 +28,7 @@ export function createPermissionPrompts(
   const asked = new Map<string, AbortController>();
 
   const ask = async (permission: OpenPermission) => {
-    const { permission_id, options, risk, choices } = permission;
+    const { permission_id, options, risk, choices, shown } = permission;
     const abort = new AbortController();
     asked.set(permission_id, abort);
     const params = {
@@ -36,7 +37,7 @@ export function createPermissionPrompts(
       // An engine's own answers go by their own names: two may be of one kind.
       options:
         choices?.map(({ id, name, kind }) => ({ optionId: id, name, kind })) ?? options.map((one) => OPTIONS[one]),
-      _meta: { "chimera.dev/risk": risk },
+      _meta: { "chimera.dev/risk": risk, ...(shown !== undefined && { [SHOWN]: shown }) },
     };
     const answer = await connection
       .request("session/request_permission", params, { signal: abort.signal })
@@ -53,10 +54,13 @@ export function createPermissionPrompts(
   };
 
   /** The call as it was announced, so that a client shows the question under the same words. */
-  function toolCallOf({ call_id, tool, args }: OpenPermission): object {
+  function toolCallOf({ call_id, tool, args, content = [] }: OpenPermission): object {
     const call = session.find()?.conversation.openCalls.get(call_id);
     const shown = call ? { title: call.title, kind: call.kind, locations: call.locations } : { title: tool };
-    return { toolCallId: call_id, ...shown, status: "pending", rawInput: cutArgs(args) };
+    const asked = content.map((item) =>
+      shownContent(item.type === "text" ? { ...item, text: fenced(item.text) } : item),
+    );
+    return { toolCallId: call_id, ...shown, status: "pending", rawInput: cutArgs(args), content: asked };
   }
 
   return {
@@ -78,11 +82,23 @@ function isGone(error: unknown): boolean {
   return isConnectionError(error) && error.code === "closed";
 }
 
+/** Carries the digest of what is asked for, and back that of what was shown. */
+const SHOWN = "chimera.dev/shown";
+
+/** Editors read text as Markdown, which would join lines and hide marks. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+}
+
+/** An answer to something else than what is asked for is a no. */
 function answerOf(
-  { outcome }: RequestPermissionResponse,
-  { options, choices }: OpenPermission,
+  { outcome, _meta }: RequestPermissionResponse,
+  { options, choices, shown }: OpenPermission,
 ): Decision | { readonly choice: string } {
-  if (outcome.outcome !== "selected") return "deny";
+  const seen = _meta?.[SHOWN];
+  if (outcome.outcome !== "selected" || (seen !== undefined && seen !== shown)) return "deny";
   const { optionId } = outcome;
   if (choices?.some(({ id }) => id === optionId)) return { choice: optionId };
   return options.find((decision) => OPTIONS[decision].optionId === optionId) ?? "deny";

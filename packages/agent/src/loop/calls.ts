@@ -1,15 +1,17 @@
 /** The tool calls of a step: announced together, each permitted, reads side by side and the rest in order; one result each. */
-import type { AgentEvent, Decision, Metadata, ResolvedBy } from "@chimera/acp-schema/events";
+import type { AgentEvent, Decision, Metadata, ResolvedBy, ToolContent } from "@chimera/acp-schema/events";
 import type { PartEvent } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
 import type { ModelMessage } from "../providers/model.js";
-import type { ToolOutcome } from "../tool.js";
+import type { Tool, ToolOutcome } from "../tool.js";
 import type { Call, Runnable } from "./call.js";
 import { abortable } from "./patience.js";
 import { createRepeats } from "./repeats.js";
 import type { Run } from "./run.js";
 
 const SIDE_BY_SIDE = 8;
+/** How long a question may wait for what it shows. */
+const PREVIEW_MS = 2_000;
 /** How long a cancelled tool may take to stop before it is left behind: a cancelled turn ends within two seconds. */
 const GRACE_MS = 1_500;
 /** More than any model wants to read; tools keep shorter limits of their own. */
@@ -41,7 +43,7 @@ interface Refusal {
 }
 
 /** The policy's word, or a person's where the policy says so; each decision is audited. null when the call may run. */
-async function refusalOf(run: Run, call: Call, { tool, touches }: Runnable): Promise<Refusal | null> {
+async function refusalOf(run: Run, call: Call, { tool, input, touches }: Runnable): Promise<Refusal | null> {
   const { policy, workspace, turn } = run;
   const subject = { tool, args: call.args, touches };
   const { autoApproveWrites, autoApproveExecute, readOnly } = run.flags();
@@ -53,7 +55,8 @@ async function refusalOf(run: Run, call: Call, { tool, touches }: Runnable): Pro
   let by: ResolvedBy = "rule";
   if (decision === "ask") {
     await run.taken();
-    const request = { call_id: call.id, tool: tool.name, args: call.args, risk };
+    const content = await previewOf(run, tool, input);
+    const request = { call_id: call.id, tool: tool.name, args: call.args, risk, content };
     const answer = await run.ask(request);
     allowed = answer.decision === "allow" || answer.decision === "always";
     by = answer.by;
@@ -76,6 +79,22 @@ async function refusalOf(run: Run, call: Call, { tool, touches }: Runnable): Pro
   if (!violation) return { why: REFUSALS[by](why), error: "permission_denied" };
   run.emit({ type: "sandbox_violation", metadata: { tool: tool.name, ...violation, reason: why } });
   return { why, error: "sandbox_violation" };
+}
+
+/** What the call would change, while that is found out soon; a person is asked in any case. */
+async function previewOf(
+  { workspace, signal: turn }: Run,
+  tool: Tool,
+  input: unknown,
+): Promise<readonly ToolContent[]> {
+  if (!tool.preview) return [];
+  const signal = AbortSignal.any([turn, AbortSignal.timeout(PREVIEW_MS)]);
+  try {
+    return await abortable(tool.preview(input, { workspace, signal }), signal, 0);
+  } catch (error) {
+    const why = signal.aborted ? `it takes longer than ${PREVIEW_MS / 1000} s to work out` : (error as Error).message;
+    return [{ type: "text", text: `[the change is not shown: ${why}]` }];
+  }
 }
 
 /** Neighbours that may run side by side form a group; everything else is a group of its own. */

@@ -1,7 +1,7 @@
 /** Bash: a command in a shell of its own, with a time limit, no input and no secrets. */
 import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
-import { startOf } from "@chimera/acp-schema/text";
+import { startOf, visible } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Bounds, BrokenBounds, Confine } from "../confine-port.js";
 import { resolvePath } from "../files/real-path.js";
@@ -51,10 +51,9 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
     parallel: false,
     describe: ({ command, cwd }, workspace) => {
       const reads = [resolvePath(cwd, workspace).path];
-      const firstLine = command.trim().split("\n", 1)[0] ?? "";
       const words = commandWords(command);
       const touches = { reads, writes: [], command, ...(words && { words }) };
-      return { title: startOf(firstLine, 120), locations: [], touches };
+      return { title: titleOf(command.trim()), locations: [], touches };
     },
     run: async ({ command, timeout, cwd }, context) => {
       if (command.includes("\0")) return failure("The command holds a NUL character.");
@@ -81,6 +80,13 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
 }
 
 // --- internal ---
+
+/** A command in one line. What it leaves out is counted, so that no tail of it goes unseen. */
+function titleOf(command: string): string {
+  const line = startOf(command.split("\n", 1)[0] ?? "", 120);
+  const left = command.length - line.length;
+  return left > 0 ? `${visible(line)} … (${left} more characters)` : visible(line);
+}
 
 function shell(): string {
   return ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "sh";

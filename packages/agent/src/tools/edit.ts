@@ -3,7 +3,7 @@ import type { Workspace } from "@chimera/acp-schema/agent";
 import type { ToolContent } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
-import type { RealPath } from "../files/real-path.js";
+import { type RealPath, resolvePath } from "../files/real-path.js";
 import type { ToolContext } from "../tool.js";
 import { defineTool, describeFile, failure, locate } from "./define.js";
 import { offThread, replaceEvery } from "./off-thread.js";
@@ -22,11 +22,10 @@ export const editTool = defineTool({
   kind: "edit",
   parallel: false,
   describe: (input, workspace) => describeFile("Edit", input.path, workspace, "writes"),
+  preview: previewing(editOf),
   run: async (input, context) => {
     const file = locate(input.path, context, "writes");
-    const before = await context.workspace.readText(file.path);
-    const { old_string: old, new_string: replacement } = input;
-    const after = await replaceOnce({ text: before, old, replacement, name: file.shown }, context.signal);
+    const { before, after } = await editOf(input, file, context);
     const content = await publishEdit(file, before, after, context);
     return { success: true, output: `Edited ${file.shown}.`, content };
   },
@@ -44,12 +43,12 @@ export const replaceInFileTool = defineTool({
   kind: "edit",
   parallel: false,
   describe: (input, workspace) => describeFile("Replace in", input.path, workspace, "writes"),
+  preview: previewing(replacementOf),
   run: async (input, context) => {
     const file = locate(input.path, context, "writes");
-    const before = await context.workspace.readText(file.path);
-    const { count, text } = await replaceEvery(before, input.pattern, input.flags, input.replacement, context.signal);
+    const { before, after, count } = await replacementOf(input, file, context);
     if (count === 0) return failure(`Nothing in ${file.shown} matches ${input.pattern}.`);
-    const content = await publishEdit(file, before, text, context);
+    const content = await publishEdit(file, before, after, context);
     return {
       success: true,
       output: `Replaced ${count} ${count === 1 ? "match" : "matches"} in ${file.shown}.`,
@@ -69,6 +68,10 @@ export const writeTool = defineTool({
   kind: "edit",
   parallel: false,
   describe: (input, workspace) => describeFile("Write", input.path, workspace, "writes"),
+  preview: previewing(async ({ content }, file, { workspace }) => ({
+    before: await currentText(file.path, workspace),
+    after: content,
+  })),
   run: async (input, context) => {
     const file = locate(input.path, context, "writes");
     const before = await currentText(file.path, context.workspace);
@@ -79,6 +82,49 @@ export const writeTool = defineTool({
 });
 
 // --- internal ---
+
+type Place = Pick<ToolContext, "workspace" | "signal">;
+
+interface Change {
+  readonly before: string | null;
+  readonly after: string;
+}
+
+/** The change as a diff. What lies outside of the workspace is not read before somebody allows it: then the arguments have to do. */
+function previewing<I extends { path: string }>(change: (input: I, file: RealPath, place: Place) => Promise<Change>) {
+  return async (input: I, place: Place): Promise<ToolContent[]> => {
+    const file = resolvePath(input.path, place.workspace);
+    return file.inside ? diffOf(file, await change(input, file, place)) : [];
+  };
+}
+
+function diffOf({ path }: RealPath, { before, after }: Change): ToolContent[] {
+  const isShown = (before?.length ?? 0) + after.length <= MAX_SHOWN;
+  return isShown ? [{ type: "diff", path, old_text: before, new_text: after }] : [];
+}
+
+type EditInput = { path: string; readonly old_string: string; readonly new_string: string };
+
+async function editOf(
+  { old_string: old, new_string: replacement }: EditInput,
+  file: RealPath,
+  { workspace, signal }: Place,
+) {
+  const before = await workspace.readText(file.path);
+  return { before, after: await replaceOnce({ text: before, old, replacement, name: file.shown }, signal) };
+}
+
+type PatternInput = { path: string; readonly pattern: string; readonly flags: string; readonly replacement: string };
+
+async function replacementOf(
+  { pattern, flags, replacement }: PatternInput,
+  file: RealPath,
+  { workspace, signal }: Place,
+) {
+  const before = await workspace.readText(file.path);
+  const { count, text } = await replaceEvery(before, pattern, flags, replacement, signal);
+  return { before, after: text, count };
+}
 
 /** Beyond this many characters a change is described, not shown. */
 const MAX_SHOWN = 256 * 1024;
@@ -95,7 +141,7 @@ async function publishEdit(
   const shown = (before?.length ?? 0) + after.length <= MAX_SHOWN;
   const diff = shown ? await unifiedDiff(file.shown, before ?? "", after) : header(file.shown);
   context.emit({ type: "file_edit", metadata: { path: file.path, diff, change: before === null ? "add" : "update" } });
-  return shown ? [{ type: "diff", path: file.path, old_text: before, new_text: after }] : [];
+  return diffOf(file, { before, after });
 }
 
 interface Replacement {
@@ -125,7 +171,7 @@ async function replaceOnce({ text, old, replacement, name }: Replacement, signal
   throw new AgentError("edit_no_match", `old_string does not occur in ${name}.${hint(near)}`);
 }
 
-async function placesOf(text: string, part: string, name: string, signal: AbortSignal): Promise<Place[]> {
+async function placesOf(text: string, part: string, name: string, signal: AbortSignal): Promise<Spot[]> {
   const args: [string, string, number] = [text, part, MAX_PLACES];
   if (text.length <= SHORT_TEXT) return findPlaces(...args);
   return offThread(findPlaces, args, { signal }).catch((cause: unknown) => {
@@ -135,13 +181,13 @@ async function placesOf(text: string, part: string, name: string, signal: AbortS
   });
 }
 
-interface Place {
+interface Spot {
   readonly at: number;
   /** Counted from 1. */
   readonly line: number;
 }
 
-function single(found: readonly Place[], name: string): number {
+function single(found: readonly Spot[], name: string): number {
   const [first] = found;
   if (first && found.length === 1) return first.at;
   const lines = found.slice(0, MAX_PLACES).map(({ line }) => line);
@@ -163,8 +209,8 @@ function hint(near: { readonly first: number; readonly last: number } | "nowhere
 }
 
 /** Where the passage stands, at most one place more than asked for. May run on another thread: it uses nothing from outside. */
-function findPlaces(text: string, part: string, most: number): Place[] {
-  const found: Place[] = [];
+function findPlaces(text: string, part: string, most: number): Spot[] {
+  const found: Spot[] = [];
   let line = 1;
   let newline = text.indexOf("\n");
   for (let at = text.indexOf(part); at !== -1 && found.length <= most; at = text.indexOf(part, at + 1)) {

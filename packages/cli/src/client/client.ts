@@ -19,8 +19,8 @@ export interface SessionClient {
   prompt(input: { readonly text: string; readonly content?: readonly PromptBlock[] }): Promise<number>;
   /** Ends the running turn; nothing when none runs. */
   cancel(): Promise<void>;
-  /** False when somebody else answered first. */
-  answer(permissionId: string, decision: Decision): Promise<boolean>;
+  /** False when somebody else answered first. @param shown the digest of what the person saw */
+  answer(permissionId: string, decision: Decision, shown?: string): Promise<boolean>;
   /** Slash commands this session knows. */
   commands(): Promise<readonly PaletteRow[]>;
   /** Forgets what undo would restore files from, unless somebody else may still be at work: a turn, a server's other clients. */

@@ -31,9 +31,9 @@ export function localClient(core: RunningCore, session: Session, approves: boole
     async cancel() {
       session.cancel();
     },
-    async answer(permissionId, decision) {
+    async answer(permissionId, decision, shown) {
       try {
-        await session.answer(permissionId, decision);
+        await session.answer(permissionId, decision, undefined, shown);
         return true;
       } catch (error) {
         if (isSessionError(error) && error.code === "already_resolved") return false;

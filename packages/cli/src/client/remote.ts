@@ -31,9 +31,12 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
     async cancel() {
       await post("cancel");
     },
-    async answer(permissionId, decision) {
+    async answer(permissionId, decision, shown) {
       try {
-        await post(`permissions/${encodeURIComponent(permissionId)}`, { decision });
+        await post(`permissions/${encodeURIComponent(permissionId)}`, {
+          decision,
+          ...(shown !== undefined && { shown }),
+        });
         return true;
       } catch (error) {
         if (isCliError(error) && error.code === "conflict") return false;

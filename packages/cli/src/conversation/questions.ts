@@ -1,5 +1,6 @@
 /** Permission requests that wait for an answer, one at a time; other clients may answer them too. */
-import type { Decision, Metadata, SessionRecord } from "@chimera/acp-schema/events";
+import type { Metadata, SessionRecord } from "@chimera/acp-schema/events";
+import type { SessionClient } from "../client/client.js";
 import { wrap } from "../terminal/markdown.js";
 import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
@@ -11,15 +12,24 @@ export interface QuestionsOptions {
   readonly width: () => number | undefined;
   /** False while the log is replayed: what was asked then may be answered by now. */
   readonly live: () => boolean;
-  readonly answer: (permissionId: string, decision: Decision) => Promise<boolean>;
+  readonly answer: SessionClient["answer"];
 }
 
 export function createQuestions({ style, print, width, live, answer }: QuestionsOptions) {
   const waiting: Metadata<"permission_request">[] = [];
 
+  /** The question that is on the screen: only what was shown can be answered. */
+  let shown: Metadata<"permission_request"> | null = null;
+
   const announce = () => {
     const [first] = waiting;
-    if (first) print(`${wrap(permissionQuestion(first, style), width(), 2)}\n`);
+    if (first) void show(first);
+  };
+  const show = async (question: Metadata<"permission_request">) => {
+    const text = await permissionQuestion(question, style);
+    if (waiting[0] !== question) return;
+    print(`${text.includes("\n") ? text : wrap(text, width(), 2)}\n`);
+    shown = question;
   };
   /** True when it was waiting. */
   const drop = (id: string): boolean => {
@@ -51,10 +61,11 @@ export function createQuestions({ style, print, width, live, answer }: Questions
     /** What was typed; what is no answer changes nothing. */
     async reply(text: string) {
       const [first] = waiting;
-      const decision = first && parseAnswer(text, first.options);
-      if (!decision) return;
+      const decision = first && first === shown ? parseAnswer(text, first.options) : undefined;
+      if (!first || !decision) return;
       drop(first.permission_id);
-      if (!(await answer(first.permission_id, decision))) print(`${style.yellow("somebody else answered first")}\n`);
+      if (!(await answer(first.permission_id, decision, first.shown)))
+        print(`${style.yellow("somebody else answered first")}\n`);
     },
   };
 }

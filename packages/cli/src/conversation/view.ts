@@ -2,6 +2,7 @@
 import type { RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import { createMarkdownStream } from "../terminal/markdown.js";
+import { paintOf } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 import { plain, plainLine } from "../terminal/text.js";
 
@@ -190,10 +191,4 @@ function renderDiff(diff: string, style: Style): string[] {
   const shown = lines.slice(0, MOST_LINES).map((line) => paintOf(line, style)(line));
   const hidden = lines.length - shown.length;
   return hidden > 0 ? [...shown, style.dim(`… ${hidden} more lines`)] : shown;
-}
-
-function paintOf(line: string, style: Style): (text: string) => string {
-  if (line.startsWith("+")) return style.green;
-  if (line.startsWith("-")) return style.red;
-  return line.startsWith("@@") ? style.cyan : style.dim;
 }

@@ -120,11 +120,11 @@ async function answerAt(
   try {
     let decision: ReturnType<typeof parseAnswer>;
     while (!decision) {
-      const question = `${permissionQuestion(request, style)}\n  ${permissionWords(request.options)} `;
+      const question = `${await permissionQuestion(request, style)}\n  ${permissionWords(request.options)} `;
       const answer = await terminal.question(question, { signal });
       decision = parseAnswer(answer, request.options);
     }
-    await client.answer(request.permission_id, decision);
+    await client.answer(request.permission_id, decision, request.shown);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {

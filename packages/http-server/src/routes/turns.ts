@@ -1,6 +1,13 @@
 /** Turns: prompts, ending them, and answers to what they ask. The first answer wins, whatever transport it comes from. */
 import type { Decision } from "@chimera/acp-schema/events";
-import type { MessageReply, PermissionReply, ToolApproveReply, TurnBody, TurnReply } from "@chimera/acp-schema/http";
+import type {
+  MessageReply,
+  PermissionReply,
+  PermissionsReply,
+  ToolApproveReply,
+  TurnBody,
+  TurnReply,
+} from "@chimera/acp-schema/http";
 import { type PromptInput, promptOf } from "@chimera/session";
 import type { Context } from "hono";
 import { keyOf } from "../creations.js";
@@ -16,13 +23,13 @@ export function turnRoutes({ deps, openSession }: Parts) {
     deps.sessions.find(id)?.cancel();
     return c.body(null, 204);
   };
-  const answer = async (id: string, permissionId: string, decision: Decision) => {
+  const answer = async (id: string, permissionId: string, decision: Decision, shown?: string) => {
     const session = await openSession(id);
     const options = session.openPermissions.get(permissionId)?.options;
     if (options && !options.includes(decision)) {
       throw new HttpError(400, "invalid_decision", `choose one of ${options.join(", ")}`);
     }
-    await session.answer(permissionId, decision);
+    await session.answer(permissionId, decision, undefined, shown);
   };
   return {
     "POST /sessions/{id}/turns": async (c) => {
@@ -41,19 +48,25 @@ export function turnRoutes({ deps, openSession }: Parts) {
     },
     "POST /sessions/{id}/cancel": cancel,
     "POST /session/{id}/cancel": cancel,
+    "GET /sessions/{id}/permissions": async (c) => {
+      const { openPermissions } = await openSession(pathPart(c, "id"));
+      return c.json({ permissions: [...openPermissions.values()] } satisfies PermissionsReply);
+    },
     "POST /sessions/{id}/permissions/{pid}": async (c) => {
-      const { decision } = await readBody(c, "POST /sessions/{id}/permissions/{pid}", { decision: "invalid_decision" });
+      const { decision, shown } = await readBody(c, "POST /sessions/{id}/permissions/{pid}", {
+        decision: "invalid_decision",
+      });
       // What is remembered counts in every session of the workspace.
       if (isGuest(c) && (decision === "always" || decision === "never"))
         throw new HttpError(403, "admin_only", `${decision} takes the master token: answer allow or deny`);
-      await answer(pathPart(c, "id"), pathPart(c, "pid"), decision);
+      await answer(pathPart(c, "id"), pathPart(c, "pid"), decision, shown);
       return c.json({ resolved: true, decision } satisfies PermissionReply);
     },
     "POST /tool/approve": async (c) => {
       const missing = "missing_session_id_or_permission_id";
       const codes = { session_id: missing, permission_id: missing, approved: "missing_approved" };
-      const { session_id, permission_id, approved } = await readBody(c, "POST /tool/approve", codes);
-      await answer(session_id, permission_id, approved ? "allow" : "deny");
+      const { session_id, permission_id, approved, shown } = await readBody(c, "POST /tool/approve", codes);
+      await answer(session_id, permission_id, approved ? "allow" : "deny", shown);
       return c.json({ resolved: true, approved } satisfies ToolApproveReply);
     },
   } satisfies Handlers;

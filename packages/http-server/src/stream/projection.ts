@@ -78,8 +78,8 @@ function envelopeOf(record: SessionRecord): Envelope {
     case "user_message":
       return ["user_message", { message_id: record.metadata.prompt, text: record.metadata.text }];
     case "permission_request": {
-      const { permission_id, tool, args, risk } = record.metadata;
-      return ["permission_request", { message_id, permission_id, tool, args, risk }];
+      const { call_id: _, options: __, ...question } = record.metadata;
+      return ["permission_request", { message_id, ...question }];
     }
     case "error":
       return ["error", { message_id, error: record.metadata.message }];
