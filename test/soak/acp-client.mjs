@@ -97,7 +97,7 @@ export async function connectEditor({ program, ledger, chance, counts, cursors }
   const close = (sessionId) => ask("session/close", { sessionId });
 
   await ask("initialize", { protocolVersion: 1, clientInfo: { name: "soak", version: "1" } });
-  return { open, turn, catchUp, undo, close };
+  return { ask, open, turn, catchUp, undo, close };
 }
 
 /** The program ended before it answered, which is what a kill is for. */

@@ -159,7 +159,7 @@ export function createHttpClient({ address, token, ledger, chance, counts }) {
 
 // --- internal ---
 
-async function* recordsOf(response) {
+export async function* recordsOf(response) {
   let rest = "";
   for await (const chunk of response.setEncoding("utf8")) {
     const blocks = (rest + chunk).split("\n\n");

@@ -11,7 +11,7 @@ export function createLedger() {
   };
   const fault = (id, text) => {
     faults.push(`${id}: ${text}`);
-    console.error(`soak: FAULT ${id}: ${text}`);
+    console.error(`FAULT ${id}: ${text}`);
   };
 
   return {

@@ -9,8 +9,8 @@ import { pause } from "./chance.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 const cli = join(here, "..", "..", "apps", "otter", "dist", "cli.js");
 
-/** Everything the soak starts is started here, in one home. `live` holds what has not ended. */
-export function createPrograms({ root, token }) {
+/** Everything a long run starts is started here, in one home. `live` holds what has not ended. `preload` is loaded before each program. */
+export function createPrograms({ root, token, preload = [], ttl = 5 }) {
   const live = new Set();
   const counts = { started: 0, killed: 0, ended: 0, exits: [] };
   const gaugeFile = join(root, "gauge.json");
@@ -23,8 +23,10 @@ export function createPrograms({ root, token }) {
   };
 
   function start(args, { gauge = false } = {}) {
-    const watch = gauge ? ["--expose-gc", "--import", pathToFileURL(join(here, "gauge.mjs")).href] : [];
-    const child = spawn(process.execPath, [...watch, cli, ...args, "--log-level", "warn", "--session-ttl", "5"], {
+    const loaded = gauge ? [...preload, join(here, "gauge.mjs")] : preload;
+    const flags = loaded.flatMap((path) => ["--import", pathToFileURL(path).href]);
+    const watch = gauge ? ["--expose-gc", ...flags] : flags;
+    const child = spawn(process.execPath, [...watch, cli, ...args, "--log-level", "warn", "--session-ttl", `${ttl}`], {
       cwd: root,
       env,
     });
@@ -56,6 +58,18 @@ export function createPrograms({ root, token }) {
     }
   }
 
+  /** One command of a person to its end: its exit code, and what it said. */
+  async function run(args, { cwd = root } = {}) {
+    const flags = preload.flatMap((path) => ["--import", pathToFileURL(path).href]);
+    const child = spawn(process.execPath, [...flags, cli, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (said += text));
+    live.add(child);
+    const [code] = await once(child, "close");
+    live.delete(child);
+    return { code, said };
+  }
+
   /** What a gauged program has left in memory after a collection. */
   async function gauge({ child }) {
     rmSync(gaugeFile, { force: true });
@@ -76,7 +90,7 @@ export function createPrograms({ root, token }) {
     execFileSync(process.execPath, [cli, "sessions", "gc"], { cwd: root, env });
   }
 
-  return { start, end, gauge, tidy, live, counts };
+  return { start, end, run, gauge, tidy, live, counts };
 }
 
 /** The address a server prints when it listens. */

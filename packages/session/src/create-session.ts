@@ -170,6 +170,18 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
 function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
   const { writer, journal, queue, birth, attachments, snapshots, rewind } = parts;
   const signal = () => queue.current?.signal;
+  const warn = (text: string): void => {
+    journal.recorder.write(
+      { type: "notice", metadata: { level: "warning", text } },
+      { turn: queue.current?.turn ?? null },
+    );
+  };
+  const uncovered = new Map<string, string>();
+  const onUncovered = (root: string, reason: keyof typeof UNCOVERED): void => {
+    if (uncovered.get(root) === reason) return;
+    uncovered.set(root, reason);
+    warn(`undo knows only a part of ${root}: ${UNCOVERED[reason]}. What commands change in the rest cannot be undone.`);
+  };
   return {
     ...parts,
     sessionId: writer.id,
@@ -185,12 +197,8 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
       disk: parts.disk,
       client: attachments.newestEffects,
       signal,
-      onClientLost() {
-        const text =
-          "the editor that answered for unsaved files is gone: files are read from and written to the disk now";
-        const place = { turn: queue.current?.turn ?? null };
-        journal.recorder.write({ type: "notice", metadata: { level: "warning", text } }, place);
-      },
+      onClientLost: () =>
+        warn("the editor that answered for unsaved files is gone: files are read from and written to the disk now"),
       watch: {
         // Last, because what comes before it takes time: a process that has lost its session touches nothing.
         async willWrite(path) {
@@ -198,7 +206,8 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
           writer.requireHeld();
         },
         async willRun(_command, options) {
-          const ended = (await snapshots?.willRun({ ...options, signal: signal() })) ?? (async () => []);
+          const asked = { ...options, signal: signal(), onUncovered };
+          const ended = (await snapshots?.willRun(asked)) ?? (async () => []);
           writer.requireHeld();
           return ended;
         },
@@ -206,6 +215,11 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
     }),
   };
 }
+
+const UNCOVERED = {
+  time_limit: "it takes too long to read at once, and the next commands go on with it",
+  quota: "it has more files, or larger ones, than are kept",
+} as const;
 
 function createMemory(journal: Journal, queue: WorkQueue): EngineMemory {
   return {

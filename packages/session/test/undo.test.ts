@@ -364,3 +364,27 @@ describe("a process that was frozen while another took its session over", () => 
     expect(typesOf(await recordsOf(heir, session.id)).filter((type) => type === "agent_result")).toHaveLength(1);
   });
 });
+
+test("a workspace that is too large for undo is said to be before its first command runs, once", async () => {
+  const cwd = mkdtempSync(join(tmpdir(), "session-large-"));
+  const root = mkdtempSync(join(tmpdir(), "session-undo-"));
+  onTestFinished(() => {
+    for (const path of [root, cwd]) rmSync(path, { recursive: true, force: true });
+  });
+  for (let file = 0; file < 4; file++) writeFileSync(join(cwd, `${file}`), "");
+  const running: Agent = async function* (_turn, { workspace }) {
+    const ended = await workspace.willRun("touch x");
+    yield { type: "text_delta", metadata: { text: "the command runs" } };
+    await ended();
+  };
+  const sessions = makeSessions(running, { snapshots: createSnapshotStore({ root, limits: { baselineFiles: 2 } }) });
+  const { id } = await sessions.create({ cwd });
+  const records = await runPrompt(sessions, id, "go");
+  const notice = records.findIndex(({ type }) => type === "notice");
+  expect(records[notice]?.metadata).toMatchObject({
+    level: "warning",
+    text: expect.stringContaining(realpathSync(cwd)),
+  });
+  expect(notice).toBeLessThan(records.findIndex(({ type }) => type === "text_delta"));
+  expect(typesOf(await runPrompt(sessions, id, "again"))).not.toContain("notice");
+});

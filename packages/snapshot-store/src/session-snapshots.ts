@@ -15,7 +15,15 @@ import { type CaptureContext, captureAfter, captureBefore, captureRun } from "./
 import { type Manifest, snapshotOf } from "./turn/manifest.js";
 import { createManifests } from "./turn/manifests.js";
 import type { OpenTurn } from "./turn/open-turn.js";
-import type { Direction, FileOutcome, RecoveryReport, Restore, RestoreOptions, SessionSnapshots } from "./types.js";
+import type {
+  Direction,
+  FileOutcome,
+  RecoveryReport,
+  Restore,
+  RestoreOptions,
+  RunOptions,
+  SessionSnapshots,
+} from "./types.js";
 import { sweepDrafts } from "./workspace/drafts.js";
 import { fsPath } from "./workspace/path-bytes.js";
 import { pinBelow } from "./workspace/pinned-dir.js";
@@ -119,7 +127,7 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
     for (const end of [...commands.keys()]) await end();
   }
 
-  async function startCommand({ signal, mine }: RunOptions): Promise<() => Promise<readonly string[]>> {
+  async function startCommand({ signal, mine, onUncovered }: RunOptions): Promise<() => Promise<readonly string[]>> {
     const open = running();
     const runs = new Map<Run, Baseline>();
     try {
@@ -128,6 +136,8 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
         const run = await baseline.startRun(signal);
         runs.set(run, baseline);
         open.commandStarted(root, run.startedAt);
+        const reason = run.skipped.get(root);
+        if (reason === "time_limit" || reason === "quota") onUncovered?.(root, reason);
       }
     } catch (error) {
       abandon(runs);
@@ -242,7 +252,6 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
 
 // --- internal ---
 
-type RunOptions = NonNullable<Parameters<SessionSnapshots["willRun"]>[0]>;
 
 /** Takes out of a run what somebody else changed while it was in progress. */
 function leaveOthers(run: Run, mine: NonNullable<RunOptions["mine"]>): string[] {

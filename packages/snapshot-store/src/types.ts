@@ -50,14 +50,10 @@ export interface SessionSnapshots {
   /** Captures what is at a path before the first write of it in this turn. */
   willWrite(path: string): Promise<void>;
   /**
-   * Prepares the baseline for a command, long at first in a large root; the returned function finds what changed. Where people may work
-   * there meanwhile, `mine` tells the command's changes from theirs (`changedAt` is null for what is gone), and the function returns the
-   * paths that are left to them.
+   * Prepares the baseline for a command, long at first in a large root; the returned function finds what changed, and returns the paths
+   * that are left to others.
    */
-  willRun(options?: {
-    readonly signal?: AbortSignal | undefined;
-    readonly mine?: ((path: string, changedAt: number | null) => boolean) | undefined;
-  }): Promise<() => Promise<readonly string[]>>;
+  willRun(options?: RunOptions): Promise<() => Promise<readonly string[]>>;
   /** Captures what the turn left; null: nothing changed. Snapshots of turns not in `reachable` are removed. */
   endTurn(reachable?: ReadonlySet<number>): Promise<TurnSnapshot | null>;
   /** Restores the files of turns, given in the order they are taken: newest first for undo, oldest first for redo. */
@@ -68,6 +64,14 @@ export interface SessionSnapshots {
   edits(snapId: string): Promise<readonly FileEdit[]>;
   /** Forgets everything kept for this session. */
   drop(): Promise<void>;
+}
+
+export interface RunOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Where people may work meanwhile: tells the command's changes from theirs. `changedAt` is null for what is gone. */
+  readonly mine?: ((path: string, changedAt: number | null) => boolean) | undefined;
+  /** Called for a root that is not known whole: what the command changes in the rest of it cannot be undone. */
+  readonly onUncovered?: (root: string, reason: "time_limit" | "quota") => void;
 }
 
 export type Direction = "undo" | "redo";

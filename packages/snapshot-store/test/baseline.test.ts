@@ -12,7 +12,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createSnapshotStore } from "../src/index.js";
 import { fixture, memory, rewindable } from "./workspace.js";
 
@@ -211,7 +211,14 @@ test("a workspace that takes too long to read is read bit by bit; until then und
   }
   mkdirSync(f.path("d9/empty"));
   const everything = "for f in d*/f*; do echo 1 > $f; done; echo 1 > fresh";
-  await f.shellTurn(0, everything);
+  const said: string[] = [];
+  f.session.beginTurn(0);
+  const done = await f.session.willRun({ onUncovered: (root, reason) => said.push(`${root}: ${reason}`) });
+  // Before the command.
+  expect(said).toEqual([`${f.ws}: time_limit`]);
+  execFileSync("sh", ["-c", everything], { cwd: f.ws });
+  await done();
+  await f.session.endTurn();
   const { files } = await f.session.undo();
   expect(files).toContainEqual({ path: f.ws, outcome: "skipped", reason: "time_limit" });
   expect(existsSync(f.path("d9/empty"))).toBe(true);
@@ -226,4 +233,33 @@ test("a workspace that takes too long to read is read bit by bit; until then und
   await f.shellTurn(999, everything.replaceAll("1", "2"));
   expect((await f.session.undo()).files.every(({ outcome }) => outcome !== "skipped")).toBe(true);
   expect(f.tree()).toEqual(before);
+});
+
+test.each([
+  ["an hour ahead", 3600_000],
+  ["an hour behind", -3600_000],
+  ["ten years ahead", 10 * 365 * 86_400_000],
+])("a clock that is %s of the files' costs no undo of what a command made", async (_, off) => {
+  const f = fixture({ clock: () => Date.now() + off });
+  f.write("old", "1");
+  const before = f.tree();
+  const past = "touch -d 2020-01-01 d/past; touch -d 2040-01-01 d/future";
+  await f.shellTurn(0, `echo 1 > new; echo 2 > old; mkdir d; echo 1 > d/new; ${past}`);
+  const { files } = await f.session.undo();
+  expect(files.filter(({ outcome }) => outcome === "skipped" || outcome === "conflict")).toEqual([]);
+  expect(f.tree()).toEqual(before);
+});
+
+test("a clock that is set while a command runs costs no undo of what it made", async () => {
+  const f = fixture();
+  f.session.beginTurn(0);
+  const done = await f.session.willRun();
+  execFileSync("sh", ["-c", "sleep 0.2; echo 1 > new"], { cwd: f.ws });
+  // Seen from a clock that nobody sets, those of the files lost an hour.
+  const now = performance.now;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now.call(performance) + 3600_000);
+  onTestFinished(() => void clock.mockRestore());
+  await done();
+  await f.session.endTurn();
+  expect((await f.session.undo()).files).toEqual([{ path: f.path("new"), outcome: "deleted" }]);
 });

@@ -59,6 +59,7 @@ export function createBaseline(options: BaselineOptions): Baseline {
   const facts = createFacts(`${directory}/facts.ndjson`);
   const watcher = createWatcher(root, `${directory}/bell`);
   const runs = new Set<Run>();
+  const startedBy = new WeakMap<Run, number>();
   const usage = { files: 0, bytes: 0, scans: 0 };
   /** What earlier processes learned and this one did not meet yet. */
   let unmet: Map<string, Fact> | null = null;
@@ -83,7 +84,8 @@ export function createBaseline(options: BaselineOptions): Baseline {
     unmet ??= await paced(facts.loading(), pacer);
     await watcher.catchUp();
     tree ??= createDirectoryNode(root, above, 0);
-    const shared = { root: tree, rulesAbove: above, ownData, blobs, limits, runs, facts: unmet, usage, watcher, clock };
+    const now = watcher.stampClock();
+    const shared = { root: tree, rulesAbove: above, ownData, blobs, limits, runs, facts: unmet, usage, watcher, now };
     const deadline = performance.now() + limits.baselineMs;
     const context: ScanContext = { ...shared, ...how, pacer, deadline, found };
     try {
@@ -140,7 +142,8 @@ export function createBaseline(options: BaselineOptions): Baseline {
     startRun(signal) {
       return exclusive(async () => {
         await prepareRun(signal);
-        const run = createRun(clock());
+        const run = createRun(watcher.stampClock()(), performance.now());
+        startedBy.set(run, clock());
         runs.add(run);
         if (truncated !== null) noteSkipped([run], root, truncated);
         return run;
@@ -149,7 +152,7 @@ export function createBaseline(options: BaselineOptions): Baseline {
     finishRun(run, keep) {
       return exclusive(async () => {
         try {
-          const took = clock() - run.startedAt;
+          const took = clock() - startedBy.get(run)!;
           const thorough = took > usage.files * LOOK_MS * WORTH_A_LOOK;
           await bringUpToDate({ thorough, explore: false, signal: undefined });
           for (const path of run.foreign) run.files.delete(path);
@@ -166,7 +169,7 @@ export function createBaseline(options: BaselineOptions): Baseline {
       return exclusive(async () => {
         if (tree !== null) return false;
         const movedOn = facts.savedAfter(startedAt);
-        const run = createRun(startedAt);
+        const run = createRun(startedAt, null);
         runs.add(run);
         try {
           await bringUpToDate({ thorough: true, explore: true, signal: undefined });

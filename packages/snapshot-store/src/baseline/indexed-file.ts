@@ -12,7 +12,7 @@ import { sameStamp } from "../content/stamp.js";
 import { paced } from "../pacer.js";
 import { fsPath } from "../workspace/path-bytes.js";
 import { type Fact, goneFact } from "./facts.js";
-import { noteDirectory, noteFile, noteSkipped } from "./run.js";
+import { noteDirectory, noteFile, noteSkipped, type Run } from "./run.js";
 import type { ScanContext } from "./scan-context.js";
 import {
   createFileNode,
@@ -110,23 +110,38 @@ const BINARY_PROBE_BYTES = 8000;
 
 /** Why a file that was not in the index may have existed all the same; null when it is new. */
 function untrackedOrigin(context: ScanContext, stat: Stats): SkipReason | null {
-  if (context.runs.size === 0) return null;
-  const started = Math.min(...[...context.runs].map((run) => run.startedAt));
-  const older = stat.birthtimeMs > 0 && stat.birthtimeMs < started - 50;
-  return older && !isKnownInode(context, stat.ino) ? "moved_from_untracked" : null;
+  const isOlder = [...context.runs].every((run) => isOlderThan(run, stat, context.now()));
+  return context.runs.size > 0 && isOlder && !isKnownInode(context, stat.ino) ? "moved_from_untracked" : null;
+}
+
+/** What stamps files, kernels and this process count time in steps; within this, two moments are the same. */
+const GRAIN_MS = 50;
+
+/**
+ * Whether a file was there before the run. A clock that was set meanwhile says nothing of that: then the file is older when more time lies
+ * between its birth and its last change, a move for instance, than the run has taken.
+ */
+function isOlderThan({ startedAt, began }: Run, { birthtimeMs, ctimeMs }: Stats, now: number): boolean {
+  if (birthtimeMs <= 0) return false;
+  const elapsed = began === null ? now - startedAt : performance.now() - began;
+  const isSet = Math.abs(now - startedAt - elapsed) > GRAIN_MS + elapsed / 1000;
+  return isSet ? ctimeMs - birthtimeMs > elapsed + GRAIN_MS : birthtimeMs < startedAt - GRAIN_MS;
 }
 
 /** A known inode tells a renamed or linked file from one that came from where nobody looked. */
 function isKnownInode({ root, usage, facts, found }: ScanContext, ino: number): boolean {
   if (found.departed.has(ino)) return true;
-  for (const node of filesOf(root)) if (node.ino === ino && node.scan !== usage.scans) return true;
-  for (const fact of facts.values()) if (fact.ino === ino) return true;
-  return false;
+  if (found.inodes === null) {
+    found.inodes = new Set();
+    for (const node of filesOf(root)) if (node.scan !== usage.scans) found.inodes.add(node.ino);
+    for (const fact of facts.values()) found.inodes.add(fact.ino);
+  }
+  return found.inodes.has(ino);
 }
 
 function takeFact(context: ScanContext, node: FileNode, fact: Fact, stat: Stats): boolean {
   const { state, size, mtimeMs, ctimeMs, ino, binary } = fact;
-  if (!sameStamp(fact, stat) || isRacy(stat.ctimeMs, context.clock())) return false;
+  if (!sameStamp(fact, stat) || isRacy(stat.ctimeMs, context.now())) return false;
   if ((state.kind !== "file" && state.kind !== "link") || context.blobs.size(state.sha) !== size) return false;
   const stored = state.kind === "file" ? size : 0;
   if (context.usage.bytes + stored > context.limits.baselineBytes) return false;
@@ -150,7 +165,7 @@ async function refresh(context: ScanContext, node: FileNode, quietly: boolean): 
     if (node.ino !== seen.stat.ino) found.departed.add(node.ino);
     const { size, mtimeMs, ctimeMs, ino, nlink } = seen.stat;
     Object.assign(node, { size, mtimeMs, ctimeMs, ino });
-    node.racy = isRacy(ctimeMs, context.clock());
+    node.racy = isRacy(ctimeMs, context.now());
     found.hardLink ||= nlink > 1 && !node.linked;
     node.linked = nlink > 1;
     node.binary = seen.bytes?.subarray(0, BINARY_PROBE_BYTES).includes(0) ?? true;

@@ -67,7 +67,7 @@ export async function listDirectory(
 /** Everything a listing brought is in the index. */
 export function settleListing(context: ScanContext, directory: DirectoryNode): void {
   directory.complete = true;
-  directory.racy = isRacy(directory.ctimeMs, context.clock());
+  directory.racy = isRacy(directory.ctimeMs, context.now());
 }
 
 // --- internal ---

@@ -2,8 +2,10 @@
 import type { FileState } from "../content/file-state.js";
 
 export interface Run {
-  /** Wall clock, to tell a new file from one that was moved in. */
+  /** By the clock that stamps files, to tell a new file from one that was moved in. */
   readonly startedAt: number;
+  /** The same moment by `performance.now`, which never jumps; null when an earlier process started it. */
+  readonly began: number | null;
   /** Path -> what was there when the command started. */
   readonly files: Map<string, FileState>;
   /** Directory -> its mode when the command started, null when it was not there. */
@@ -14,8 +16,8 @@ export interface Run {
   readonly foreign: Set<string>;
 }
 
-export function createRun(startedAt: number): Run {
-  return { startedAt, files: new Map(), dirs: new Map(), skipped: new Map(), foreign: new Set() };
+export function createRun(startedAt: number, began: number | null): Run {
+  return { startedAt, began, files: new Map(), dirs: new Map(), skipped: new Map(), foreign: new Set() };
 }
 
 /** The first thing seen about a path is what was there before. */

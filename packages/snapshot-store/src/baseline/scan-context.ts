@@ -20,7 +20,8 @@ export interface ScanContext {
   readonly facts: Map<string, Fact>;
   readonly usage: Usage;
   readonly watcher: Watcher;
-  readonly clock: () => number;
+  /** By the clock that stamps files. */
+  readonly now: () => number;
   /** Look at every file, whatever the watcher says. */
   readonly thorough: boolean;
   /** Read what no scan has reached yet; while a command waits for its result, only what it made is worth reading. */
@@ -45,6 +46,8 @@ export interface Findings {
   readonly learned: Fact[];
   /** Inodes known before that left their path: a file that has one was renamed. */
   readonly departed: Set<number>;
+  /** Inodes that were in the index when one was first asked for; null before. */
+  inodes: Set<number> | null;
   /** Why part of the workspace was not reached; null when all of it was. */
   truncated: SkipReason | null;
   /** A file was met that has a second name by now, and may have been changed through it unseen. */
@@ -52,5 +55,5 @@ export interface Findings {
 }
 
 export function createFindings(truncated: SkipReason | null): Findings {
-  return { learned: [], departed: new Set(), truncated, hardLink: false };
+  return { learned: [], departed: new Set(), inodes: null, truncated, hardLink: false };
 }

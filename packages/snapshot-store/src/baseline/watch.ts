@@ -8,6 +8,8 @@ import { replaceFile } from "../content/atomic-file.js";
 import { fsPath, textOfBytes } from "../workspace/path-bytes.js";
 
 export interface Watcher {
+  /** The clock that stamps files, read once: this process's own may be off, or be set while it is used. */
+  stampClock(): () => number;
   /** Once this resolves, everything that happened before the call is known. */
   catchUp(): Promise<void>;
   /** Watches one directory, not what is below it; null when its changes would not all be told. */
@@ -35,6 +37,12 @@ export function createWatcher(root: string, bell: string): Watcher {
   }, IDLE_MS).unref();
 
   return {
+    stampClock() {
+      // A file of its own: who rings the bell must not hear this.
+      const at = stampNow(`${bell}.time`);
+      const read = performance.now();
+      return () => at + performance.now() - read;
+    },
     async catchUp() {
       idle.refresh();
       if (open.size === 0) return;
@@ -125,6 +133,17 @@ function startWatch(path: string, listener: (type: string, name: Buffer | null) 
   } catch {
     // The kernel has no more to give, or what was to be watched went.
     return null;
+  }
+}
+
+/** The change time of a file is the system's to set, whatever time is asked for. */
+function stampNow(file: string): number {
+  try {
+    if (!existsSync(file)) replaceFile(file, "");
+    utimesSync(file, new Date(), new Date());
+    return statSync(file).ctimeMs;
+  } catch {
+    return Date.now();
   }
 }
 
