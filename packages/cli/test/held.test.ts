@@ -2,6 +2,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { followSession } from "../src/client/follow.js";
+import { createServer } from "../src/client/server.js";
 import { createPerson, type Person, serve, TOKEN } from "./person.js";
 
 /** One turn on the server has changed a file; the session stays open there. */
@@ -79,4 +81,17 @@ test("without the server's token one line says what to do", async () => {
   expect(refused.stderr).toMatch(
     new RegExp(`^otter undo: ${url} refuses the token: .*; set OTTER_SERVER_TOKEN to the server's\n$`),
   );
+});
+
+test("a follower with little patience ends with the reason when its server does not come back", async () => {
+  const said: string[] = [];
+  const following = followSession(createServer("http://127.0.0.1:9", undefined), "otter-20260425T120300-aaaa1111", {
+    from: 0,
+    signal: new AbortController().signal,
+    patienceMs: 300,
+    onRecord() {},
+    onNotice: (text) => said.push(text),
+  });
+  await expect(following).rejects.toMatchObject({ code: "unreachable", message: /cannot reach http:/ });
+  expect(said).toEqual([expect.stringMatching(/^connection lost/)]);
 });

@@ -12,7 +12,7 @@ async function makeLog(records, durability = "none") {
   const root = await mkdtemp(join(tmpdir(), "faults-damage-"));
   const store = createFileStore({ root, durability });
   for (const id of [ID, OTHER]) {
-    const writer = await store.create(id, { run_id: id });
+    const writer = await store.create(id, { run_id: id, turns: 1 });
     for (let i = 0; i < records; i++) {
       writer.append([{ type: i % 3 === 0 ? "tool_call" : "text_delta", turn: 0, metadata: { text: `n ${i} é "q"` } }]);
     }
@@ -181,9 +181,10 @@ export async function zeroedFiles() {
         if (!sessions.some((session) => session.id === OTHER)) failures.push(`${file}: the other session is hidden`);
         if (file === "summary.json" && marked.length !== 1) failures.push(`${file}: not marked`);
         const { seqs } = await readBack(store);
-        if (file !== log.path.split("/").at(-1) && seqs.length !== 20) failures.push(`${file}: ${seqs.length} records`);
+        // A log of which nothing is left reads as damage, not as an empty one.
+        if (seqs.length !== 20) failures.push(`${file}: ${seqs.length} records`);
       } catch (error) {
-        failures.push(`${file}: ${error.stack}`);
+        if (file !== log.path.split("/").at(-1) || error.code !== "damaged") failures.push(`${file}: ${error.stack}`);
       }
       await store.close();
       log.restore();

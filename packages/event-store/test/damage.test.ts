@@ -201,3 +201,36 @@ describe("a damaged record", () => {
     expect((await readBack()).seqs).toEqual(upTo(RECORDS));
   });
 });
+
+describe("a log that came to nothing", () => {
+  for (const [what, spoil] of [
+    ["is gone", (path: string) => rm(path)],
+    ["holds only zeros", (path: string) => writeFile(path, Buffer.alloc(sound.length))],
+  ] as const)
+    it(`is damage, and not a fresh session whose numbers begin again, when it ${what}`, async () => {
+      await store.writeSummary(ID, { turns: 3 });
+      await spoil(segment);
+      const refused = { code: "damaged", message: expect.stringMatching(/is damaged: .*backup, or delete it$/) };
+      await expect(store.open(ID)).rejects.toMatchObject(refused);
+      await expect(readBack()).rejects.toMatchObject(refused);
+      await expect(store.subscribe(ID, { from: 0 }, () => {}).ended).rejects.toMatchObject(refused);
+      await expect(store.copy(ID, ID.replace("aaaa", "bbbb"), { upTo: 1, summary: {} })).rejects.toMatchObject(refused);
+      expect((await store.list()).sessions.map(({ id }) => id)).toEqual([ID]);
+      await store.delete(ID);
+      expect(await store.has(ID)).toBe(false);
+    });
+
+  it("is damage when its summary holds only zeros too", async () => {
+    await writeFile(join(root, "eventlog", ID, "summary.json"), Buffer.alloc(100));
+    await writeFile(segment, Buffer.alloc(sound.length));
+    await expect(store.open(ID)).rejects.toMatchObject({ code: "damaged", message: /neither its summary nor its log/ });
+  });
+
+  it("is a fresh session when nothing was asked of it yet", async () => {
+    await store.writeSummary(ID, { turns: 0 });
+    await rm(segment);
+    const writer = await store.open(ID);
+    expect(writer.lastSeq).toBe(0);
+    await writer.close();
+  });
+});

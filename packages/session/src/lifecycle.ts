@@ -105,9 +105,14 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
     throw namedError(error, id);
   };
   const stored = await store.readSummary(id).catch(naming);
-  if (!stored || stored.closed) throw notFound(id);
-  const summary = readSummary(id, stored);
-  if (summary.cwd === "") throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
+  const isThere = stored !== null || (await store.has(id).catch(() => false));
+  if (!isThere || stored?.closed) throw notFound(id);
+  const summary = readSummary(id, stored ?? {});
+  if (summary.cwd === "") {
+    // A damaged log says so itself.
+    await store.open(id).then((one) => one.close(), naming);
+    throw new SessionError("invalid_setting", `session ${id} does not say where it worked`);
+  }
   deps.requirePlace?.([summary.cwd, ...(summary.directories ?? []).filter((one) => !deps.directories?.includes(one))]);
   const writer = await store.open(id).catch(naming);
   try {

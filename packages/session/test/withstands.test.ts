@@ -1,5 +1,5 @@
 /** What a session withstands: logs that fail at a bad moment, damaged summaries, claims that are lost, clients that stay for long. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -11,7 +11,7 @@ import { createSnapshotStore, type RecoveryReport } from "@chimera/snapshot-stor
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Agent } from "../src/index.js";
 import { sessionSummaries } from "../src/summary.js";
-import { makeSessions, recordsOf, speaking, until, untilHeard } from "./fixture.js";
+import { makeSessions, recordsOf, runPrompt, speaking, until, untilHeard } from "./fixture.js";
 
 type Store = EventStore<SessionEvent, Summary>;
 
@@ -272,4 +272,25 @@ test("an evicted session is not kept in memory by the clients that stay attached
     collect();
     return conversation.deref() === undefined;
   });
+});
+
+test("a session whose files hold only zeros is damaged, and says what to do", async () => {
+  const [root, cwd] = [scratch(), scratch()];
+  const store = createFileStore<SessionEvent, Summary>({ root, summaries: sessionSummaries });
+  const sessions = makeSessions(speaking("hello"), { store });
+  const { id } = await sessions.create({ cwd });
+  await runPrompt(sessions, id, "one");
+  await sessions.shutdown();
+  const directory = join(root, "eventlog", id);
+  for (const name of readdirSync(directory).filter((one) => /^(summary|event)/.test(one))) {
+    const zeros = Buffer.alloc(readFileSync(join(directory, name)).length);
+    writeFileSync(join(directory, name), zeros);
+  }
+  const refused = {
+    code: "session_damaged",
+    message: expect.stringMatching(/put its files back from a backup, or delete/),
+  };
+  await expect(sessions.load(id)).rejects.toMatchObject(refused);
+  await sessions.delete(id);
+  await expect(sessions.load(id)).rejects.toMatchObject({ code: "session_not_found" });
 });

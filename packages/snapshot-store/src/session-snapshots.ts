@@ -252,7 +252,6 @@ export function createSessionSnapshots(deps: SessionDeps): SessionSnapshots {
 
 // --- internal ---
 
-
 /** Takes out of a run what somebody else changed while it was in progress. */
 function leaveOthers(run: Run, mine: NonNullable<RunOptions["mine"]>): string[] {
   const isTheirs = (path: string) => {

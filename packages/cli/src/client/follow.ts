@@ -13,9 +13,10 @@ const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5000;
 
 export async function followSession(server: Server, id: string, options: FollowOptions): Promise<void> {
-  const { signal, onNotice } = options;
+  const { signal, onNotice, patienceMs = Number.POSITIVE_INFINITY } = options;
   let cursor = options.from;
   let failures = 0;
+  let lostAt = 0;
   const onOpen = () => {
     if (failures > 0) onNotice("connected again");
     failures = 0;
@@ -41,6 +42,8 @@ export async function followSession(server: Server, id: string, options: FollowO
     } catch (error) {
       if (signal.aborted) return;
       if (!isPassing(error)) throw error;
+      if (failures === 0) lostAt = performance.now();
+      if (performance.now() - lostAt > patienceMs) throw error;
       if (failures++ === 0) onNotice(`connection lost (${(error as Error).message}); trying again`);
       await pause(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 8)), signal);
     }

@@ -35,6 +35,9 @@ export async function print(invocation: Invocation): Promise<number> {
 
 // --- internal ---
 
+/** A server that is started again is back long before. */
+const LOST_MS = 30_000;
+
 type PromptOf = Parameters<SessionClient["prompt"]>[0];
 
 function exitCodeOf(outcome: Outcome): number {
@@ -89,7 +92,9 @@ async function ask(
   await client.follow({
     from: client.head,
     signal: done.signal,
-    onNotice: () => {},
+    // Nobody watches a script: it ends with the reason when the server that works for it does not come back.
+    patienceMs: LOST_MS,
+    onNotice: (text) => complain(invocation, text),
     onRecord: (record) => {
       // Somebody else may talk to the session too.
       if (record.turn !== null && record.turn !== turn) return;

@@ -45,7 +45,7 @@ export interface Import<E extends EventBody, S extends object> {
 export interface Held {
   /** The last number that was given out, lost records included; 0 for an empty log. */
   readonly lastSeq: number;
-  /** The last number that is known to survive the machine: `lastSeq`, but for a fresh copy. */
+  /** The last number that is known to survive the machine: `lastSeq`, but for a fresh copy; -1 when the session itself may not. */
   readonly durableSeq: number;
   /** The time stamp of the last record; empty when there is none. */
   readonly lastTs: string;

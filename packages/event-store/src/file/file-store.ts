@@ -20,8 +20,9 @@ import {
 import { createSessionIndex, type ListWork } from "./index/session-index.js";
 import { createSummaries } from "./index/summaries.js";
 import { createOpenFiles, type OpenFiles } from "./open-files.js";
+import type { Chain } from "./segment/chain.js";
 import { inspectLog, type LogEnd } from "./segment/log-end.js";
-import { createLogFiles } from "./segment/log-files.js";
+import { createLogFiles, type LogFiles } from "./segment/log-files.js";
 import { replayOf } from "./segment/replay-log.js";
 import type { SegmentFile, SegmentLog } from "./segment/segment-log.js";
 import { birthOf, createSessionMakers, startLog } from "./session-makers.js";
@@ -95,11 +96,29 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
     }
   };
 
+  /** The log of a session that had prompts does not come to nothing: its numbers would be given out once more. */
+  const requireLog = (id: string, { segments, files }: Chain): void => {
+    if (segments.length + files.length > 0) return;
+    const summary = shaped(id, summaries.read(directoryOf(id))) as { readonly turns?: unknown } | null;
+    if (summary !== null && !(Number(summary.turns) > 0)) return;
+    const why =
+      summary === null ? "neither its summary nor its log can be read" : "its log is gone, or holds only zeros";
+    const todo = "put its files back from a backup, or delete it";
+    throw new StoreError("damaged", `session ${id} is damaged: ${why}; ${todo}`);
+  };
+
+  const logFiles = (id: string): LogFiles => {
+    const files = filesOf(existing(id));
+    requireLog(id, files.chain());
+    return files;
+  };
+
   const openLog = (id: string): OpenLog => {
     const directory = existing(id);
     const held = take(directory);
     try {
       const end = openFiles.withRoom(() => inspectLog(directory, (where) => onTornTail?.(id, where)));
+      requireLog(id, end.chain);
       const birth = knownBirth(id, directory, end);
       const segments = startLog({ path: directory }, held.fence, end, birth, openFiles);
       // A holder that did not release may still write: a segment of this process makes that invisible.
@@ -115,7 +134,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
   return {
     create: async (id, summary) => hold(id, makers.create(directoryOf(id), summary)),
     claim: async (id) => hold(id, openLog(id)),
-    copy: async (from, to, copied) => hold(to, await makers.copy(filesOf(existing(from)), directoryOf(to), copied)),
+    copy: async (from, to, copied) => hold(to, await makers.copy(logFiles(from), directoryOf(to), copied)),
     async importLog(id, log) {
       const directory = directoryOf(id);
       // Held until it is replaced, so that nobody writes to a log that goes.
@@ -134,8 +153,18 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       const directory = existing(id);
       return openFiles.withRoom(() => inspectLog(directory)).lastSeq;
     },
-    read: async (id, range, taken) => replayOf<E>(filesOf(existing(id)))(range, taken),
-    watch: (id, watcher) => follow(existing(id), watcher),
+    async read(id, range, taken) {
+      let isEmpty = range.from === 0;
+      await replayOf<E>(filesOf(existing(id)))(range, (batch) => {
+        isEmpty = false;
+        return taken(batch);
+      });
+      if (isEmpty) logFiles(id);
+    },
+    watch(id, watcher) {
+      logFiles(id);
+      return follow(directoryOf(id), watcher);
+    },
     async readSummary(id) {
       const directory = directoryOf(id);
       if (!isSessionDirectory(directory)) return null;
@@ -285,7 +314,8 @@ function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
 
   return {
     lastSeq,
-    durableSeq: segments.durableSeq,
+    // Not even its creation survives the machine yet.
+    durableSeq: lastSeq === 0 && log.unsynced.length > 0 ? -1 : segments.durableSeq,
     lastTs,
     lost: lost.signal,
     isHeld,

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Import } from "../backend/backend.js";
 import { lastOf, withChecksum } from "../backend/line.js";
@@ -24,6 +24,7 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
   readonly form: SummaryForm<E, S> | undefined;
 }) {
   const { openFiles, disk, heartbeat, form } = deps;
+  let isFirst = true;
 
   const start = (draft: DraftDirectory, summary: S): SegmentLog => {
     const text = formatSummary(summary);
@@ -34,7 +35,9 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
   const publish = (draft: DraftDirectory, directory: string): { claim: Claim; unsynced: string[] } => {
     const claim = openFiles.withRoom(() => claimUnseen(join(draft.path, "claim"), join(directory, "claim"), heartbeat));
     draft.publish();
-    return { claim, unsynced: unsyncedOf(draft) };
+    const unsynced = [...new Set([...unsyncedOf(draft), ...(isFirst ? above(directory) : [])])];
+    isFirst = false;
+    return { claim, unsynced };
   };
 
   return {
@@ -132,4 +135,18 @@ function writeAll(segments: SegmentLog, lines: readonly Entry<EventBody>[]): voi
 /** The paths that a crash of the machine may still take back. */
 function unsyncedOf({ path, changed }: DraftDirectory): string[] {
   return [join(path, "summary.json"), path, ...changed];
+}
+
+/** The directories above a session's: another part of the process may have made them, and synced nothing. */
+function above(directory: string): string[] {
+  const root = dirname(dirname(directory));
+  return [root, dirname(root)].filter((path) => {
+    try {
+      accessSync(path, constants.R_OK);
+      return true;
+    } catch {
+      // What cannot be opened cannot be synced.
+      return false;
+    }
+  });
 }

@@ -21,6 +21,7 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
       const change = await settingsChange(deps, working_dir ?? deps.defaultCwd, named);
       const { session, sessionToken: session_token } = await createSession({ ...asked, settings: change.made });
       await change.finish(session);
+      await session.durable(session.lastSeq);
       const reply = { ...placeOf(session), session_token };
       return c.json(reply satisfies CreateSessionReply, 201);
     },
