@@ -5,7 +5,7 @@ import { errnoOf } from "../errors.js";
 /** Besides drafts, what systems leave in any directory. */
 const TEMPORARY = String.raw`(?:\.tmp-[\w-]+|\.DS_Store|\.nfs\w+)`;
 const OWN = new RegExp(
-  `^/(?:history\\.ndjson|restore\\.json|facts\\.ndjson|bell|${TEMPORARY}|blobs(?:/(?:[0-9a-f]{64}|${TEMPORARY}))?` +
+  `^/(?:history\\.ndjson|restore\\.json|facts\\.ndjson|bell(?:\\.time)?|${TEMPORARY}|blobs(?:/(?:[0-9a-f]{64}|${TEMPORARY}))?` +
     `|snaps(?:/(?:${TEMPORARY}|snap-\\d{1,12}-\\d{1,16}(?:/(?:manifest\\.json|${TEMPORARY}))?))?)$`,
 );
 /** An empty directory is known by its name: a session's id, or the hash of a workspace. */
