@@ -14,15 +14,16 @@ export async function createOwnUserCheck(server: Server): Promise<IsOwnUser | nu
   const bound = server.address();
   const uid = process.getuid?.();
   if (uid === undefined || process.platform !== "linux" || typeof bound !== "object" || !bound) return null;
-  const read = sharedRead();
+  // Most clients are in the first list; the second costs as much to read.
+  const lists = [sharedRead("tcp"), sharedRead("tcp6")];
   const { address, port } = bound;
   const anywhere = { address: address.includes(":") ? "::" : "0.0.0.0", port: 0 };
   // The list is trusted when it knows this server's own socket.
-  if (makerIn(await read(), rowsFor({ address, port }, anywhere)) !== uid) return null;
+  if ((await makerOf(rowsFor({ address, port }, anywhere), lists)) !== uid) return null;
 
   const known = new WeakMap<Socket, Promise<boolean>>();
   return (socket) => {
-    const found = known.get(socket) ?? look(socket, uid, read);
+    const found = known.get(socket) ?? look(socket, uid, lists);
     known.set(socket, found);
     return found;
   };
@@ -38,33 +39,29 @@ interface End {
 /** How often a row is looked for: the list is read in pieces while sockets come and go, so that one can be missed. */
 const ATTEMPTS = 3;
 
-async function look(socket: Socket, uid: number, read: () => Promise<string>): Promise<boolean> {
+type List = () => Promise<string>;
+
+async function look(socket: Socket, uid: number, lists: readonly List[]): Promise<boolean> {
   const { localAddress, localPort, remoteAddress, remotePort } = socket;
   if (!localAddress || !localPort || !remoteAddress || !remotePort) return false;
   // Only what reached a loopback address is surely of this machine. The programs are on no other address without a token.
   if (!/^(::ffff:)?127\.|^::1$/.test(localAddress)) return true;
   const rows = rowsFor({ address: remoteAddress, port: remotePort }, { address: localAddress, port: localPort });
   for (let attempt = 0; attempt < ATTEMPTS && !socket.destroyed; attempt++) {
-    const maker = makerIn(await read(), rows);
+    const maker = await makerOf(rows, lists);
     if (maker !== undefined) return maker === uid;
   }
   return false;
 }
 
-/** Whoever asks while the list is read gets the next reading, which begins after they asked: there are never two at once. */
-function sharedRead(): () => Promise<string> {
-  const readAll = async () => {
-    const lists = await Promise.all(
-      ["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "latin1").catch(() => "")),
-    );
-    return lists.join("");
-  };
+/** Who asks while the list is read gets the next reading, which begins after they asked: there are never two at once. */
+function sharedRead(name: string): () => Promise<string> {
   let current: Promise<unknown> = Promise.resolve();
   let next: Promise<string> | null = null;
   return () => {
     next ??= current.then(() => {
       next = null;
-      const reading = readAll();
+      const reading = readFile(`/proc/net/${name}`, "latin1").catch(() => "");
       current = reading;
       return reading;
     });
@@ -76,6 +73,14 @@ function sharedRead(): () => Promise<string> {
 function rowsFor(from: End, to: End): string[] {
   const others = writtenOf(to.address);
   return writtenOf(from.address).map((one, way) => ` ${one}:${hexPort(from)} ${others[way]}:${hexPort(to)} `);
+}
+
+async function makerOf(rows: readonly string[], lists: readonly List[]): Promise<number | undefined> {
+  for (const list of lists) {
+    const maker = makerIn(await list(), rows);
+    if (maker !== undefined) return maker;
+  }
+  return undefined;
 }
 
 /** The user who made the socket. One that nobody holds any more is listed as made by root, with inode 0: it counts as not found. */
