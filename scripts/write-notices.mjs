@@ -38,6 +38,9 @@ export function installedPackage(path) {
 
 const RULE = "-".repeat(80);
 
+/** Licences that give a work to the public and want no text passed on with it. */
+const ASK_FOR_NOTHING = new Set(["Unlicense"]);
+
 /** The packages that the files have something of, by name. */
 function bundledPackages(metafiles, from) {
   const inputs = metafiles
@@ -60,6 +63,7 @@ function sourceOfGenerated(path) {
 function readLicence({ home }) {
   const { name, version, license } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
   const files = readdirSync(home).filter((file) => /^(licen[cs]e|copying|notice)\b/i.test(file));
+  if (files.length === 0 && ASK_FOR_NOTHING.has(license)) return { name, version, license, texts: [] };
   if (files.length === 0) throw new Error(`${name} ${version} has no file with its licence, so it may not be bundled`);
   return { name, version, license, texts: files.map((file) => readFileSync(join(home, file), "utf8")) };
 }

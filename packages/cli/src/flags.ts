@@ -1,7 +1,9 @@
 /** Flags that several commands share, and their two spellings. */
-import { type Flag, type Flags, type FlagValues, UsageError } from "@chimera/host";
+import { configFlags, type Flag, type Flags, type FlagValues, UsageError } from "@chimera/host";
 
 export const JSON_FLAG: Flags = { json: { type: "boolean", help: "Print JSON" } };
+/** Of every command that reads stored sessions. */
+export const STORE_FLAG: Flags = configFlags("store");
 export const NO_COLOR_FLAG: Flags = { "no-color": { type: "boolean", help: "No colours (also NO_COLOR=1)" } };
 export const SINCE_FLAG: Flags = {
   since: { type: "string", value: "<when>", help: "Not older than 30m, 24h, 7d, or an ISO date" },

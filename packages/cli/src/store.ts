@@ -1,21 +1,21 @@
 /** The stored sessions, to be read: no core, no claim, nothing written. */
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
-import { createFileStore, type EventStore, isStoreError } from "@chimera/event-store";
-import { type Invocation, type Paths, resolvePaths } from "@chimera/host";
-import { sessionSummaries } from "@chimera/session";
+import { type EventStore, isStoreError } from "@chimera/event-store";
+import { type Invocation, type Paths, readConfig } from "@chimera/host";
+import { openStorage, type Storage } from "@chimera/host/storage";
 import { CliError } from "./errors.js";
 
 export type SessionStore = EventStore<SessionEvent, Summary>;
 
-export function openStore({ profile, process }: Invocation): { readonly store: SessionStore; readonly paths: Paths } {
-  const paths = resolvePaths(process.env);
-  const store = createFileStore<SessionEvent, Summary>({
-    root: paths.root,
-    program: profile.name,
-    summaries: sessionSummaries,
-  });
-  return { paths, store };
+/** From the setting, or from an address in its place. The caller closes the store. */
+export async function openStore(
+  invocation: Invocation,
+  address?: string,
+): Promise<Storage & { readonly paths: Paths }> {
+  const { paths, values } = readConfig(invocation);
+  const storage = await openStorage({ paths, values, program: invocation.profile.name, ...(address && { address }) });
+  return { paths, ...storage };
 }
 
 /** The summary of a session that must be there. */

@@ -6,6 +6,8 @@ export type StoreErrorCode =
   | "exists"
   | "fenced"
   | "claimed"
+  | "elsewhere"
+  | "outcome_unknown"
   | "closed"
   | "storage_full"
   | "read_only"

@@ -19,14 +19,14 @@ import {
   suggestModels,
 } from "@chimera/agent/providers";
 import { allowedTools, localWorkspace } from "@chimera/agent/tools";
-import { createFileStore, createMemoryStore } from "@chimera/event-store";
+import { createMemoryStore } from "@chimera/event-store";
 import {
   type Agent,
   createSessions,
   createSlashPalette,
+  isSessionError,
   type OptionOrders,
   recoverRestores,
-  sessionSummaries,
 } from "@chimera/session";
 import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
 import type { Config } from "./config/read-config.js";
@@ -38,6 +38,7 @@ import type { AgentParts, Profile, StartedExtension } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
 import { requireTools } from "./require-names.js";
+import { openStorage, type Storage } from "./storage.js";
 import { HOW_TO_TRUST } from "./trust.js";
 
 export interface CoreOptions {
@@ -65,6 +66,9 @@ export interface RunningCore extends Core {
   };
   /** What `GET /models` says: the models that are suggested, with what is known of each. */
   knownModels(): Promise<ModelsReply["models"]>;
+  /** What the nodes of a database share; null with files. */
+  readonly shared: Storage["shared"];
+  readonly pathOf: Storage["pathOf"];
   close(): Promise<void>;
 }
 
@@ -73,13 +77,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const { chain } = profile;
   const { paths, values } = config;
   const projects = createProjectRules(config, log);
-  const store = createFileStore<SessionEvent, Summary>({
-    root: paths.root,
-    program: profile.name,
-    summaries: sessionSummaries,
-    durability: values.durability,
-    onTornTail: (session, where) => log.warn("the log ended in a torn record", { session, where }),
-  });
+  const { store, shared, pathOf } = await openStorage({ paths, values, program: profile.name, log });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createLazySnapshots(paths.snapshots, async () => {
     const { createSnapshotStore } = await import("@chimera/snapshot-store");
@@ -180,8 +178,11 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   if (existsSync(paths.snapshots)) setTimeout(() => void snapshots.load().catch(() => {}), REPAIR_MS).unref();
   /** What the person who started the program lets any session have: a session may ask for less of it. */
   const permitted = async () => allowedTools(await turns.tools(), sessions.defaults.allowedTools);
+  const stopSettling = shared?.onOrphan((id) => sessions.settle(id).catch(unlessQuicker));
   const core: RunningCore = {
     sessions,
+    shared,
+    pathOf,
     palette,
     options: [effort.option, engines.option],
     engines,
@@ -211,6 +212,8 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
       return describeModels({ env, chain, packages: values.providers, active: sessions.defaults.model });
     },
     async close() {
+      stopSettling?.();
+      await shared?.inbox.close();
       await sessions.shutdown();
       try {
         await Promise.all([turns.close(), engines.close()]);
@@ -224,6 +227,11 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
 }
 
 // --- internal ---
+
+/** Another node settled the session first. */
+function unlessQuicker(error: unknown): void {
+  if (!isSessionError(error) || error.code !== "session_claimed") throw error;
+}
 
 type Facts = typeof import("@chimera/agent/facts");
 

@@ -135,13 +135,13 @@ that waits for a record which is lost ends as if it had come.
 | 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\`, \`forbidden_directory\` (see \`--workspace-root\`) |
 | 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\`, \`file_not_found\` |
 | 405 | \`method_not_allowed\`, with \`Allow\` |
-| 409 | \`session_claimed\` (another process has it: \`holder: {program, pid, host, since}\`), \`session_damaged\`, \`turn_running\`, \`already_resolved\`, \`not_as_shown\` (the answer is for something else than what is asked), \`nothing_to_fork\`, \`unsupported_format\`, \`workspace_moved\` |
+| 409 | \`session_claimed\` (another process has it: \`holder: {program, pid, host, since}\`), \`session_elsewhere\` (no server runs where its files are), \`session_damaged\`, \`turn_running\`, \`already_resolved\`, \`not_as_shown\` (the answer is for something else than what is asked), \`nothing_to_fork\`, \`unsupported_format\`, \`workspace_moved\` |
 | 413 | \`body_too_large\`, \`too_large\` |
 | 415 | \`json_required\` |
 | 422 | \`key_reused\` (another prompt was sent with this \`Idempotency-Key\`) |
 | 429 | \`queue_full\`, \`too_many_refusals\` |
 | 500 | \`internal_error\`, \`command_invoke_failed\`, \`runs_list_failed\`, \`runs_cost_failed\`, \`write_failed\` |
-| 502 | \`upstream_failed\` |
+| 502 | \`upstream_failed\`, \`outcome_unknown\` (the node that had the session died while it did this: look at the session before asking again) |
 | 503 | \`session_closed\` (it was just leaving memory), \`draining\`, \`shutting_down\`, \`storage_failed\` (the disk failed), \`too_many_streams\` (event streams have a bound of their own, so that other requests find room); all with \`Retry-After\` |
 | 507 | \`storage_full\`, \`storage_read_only\` |
 `;

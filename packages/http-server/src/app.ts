@@ -11,6 +11,7 @@ import type { AppDeps, AppEnv } from "./deps.js";
 import { guard } from "./guard/guard.js";
 import { errorResponse, HttpError } from "./http-error.js";
 import { type CreateSession, createOpenSession } from "./open-session.js";
+import { answerAnywhere, createAnswerer } from "./peers.js";
 import { healthRoutes } from "./probes.js";
 import { refuseForeignBody } from "./request/body.js";
 import { existingDirectory } from "./request/query.js";
@@ -38,12 +39,12 @@ export interface App extends Hono<AppEnv> {
 
 export function createApp(deps: AppDeps): App {
   const { sessions } = deps;
-  const tokens = createSessionTokens();
-  const openSession = createOpenSession(sessions);
+  const tokens = createSessionTokens(deps.peers?.tokens);
+  const openSession = createOpenSession(sessions, deps.peers);
   const createSession: CreateSession = async ({ cwd, ...options } = {}) => {
     const where = cwd === undefined ? deps.defaultCwd : await existingDirectory(cwd, "cwd");
     const session = openSession.admit(await sessions.create({ ...options, cwd: where }));
-    return { session, sessionToken: tokens.issue(session) };
+    return { session, sessionToken: await tokens.issue(session) };
   };
   let isDraining = false;
   const clock = deps.clock ?? Date.now;
@@ -67,7 +68,7 @@ export function createApp(deps: AppDeps): App {
       if (isDraining && BEGINS_A_TURN.has(name)) throw new HttpError(503, "draining", "the server takes no new turns");
       if (method !== "GET") refuseForeignBody(c);
       noteUnknown(c, name, "query", [...new URL(c.req.url).searchParams.keys()]);
-      return finishAnswer(c, await handle(c));
+      return finishAnswer(c, await answerAnywhere(c, handle, deps.peers));
     });
   }
   // What no route answers is the master's to know: a stranger cannot tell a missing path from a forbidden one.
@@ -80,6 +81,8 @@ export function createApp(deps: AppDeps): App {
     throw new HttpError(405, "method_not_allowed", `${path} takes ${allowed.join(", ")}`);
   });
   app.onError((error, c) => errorResponse(error, c, deps.log));
+  const serving = deps.peers?.serve(createAnswerer((request, env) => app.fetch(request, env)));
+  serving?.catch((error: unknown) => deps.log?.("other nodes cannot ask this one", { error: String(error) }));
   return Object.assign(app, {
     createSession,
     drain() {
@@ -87,7 +90,7 @@ export function createApp(deps: AppDeps): App {
     },
     async rotateSessionToken(id: string): Promise<string | null> {
       try {
-        return tokens.issue(await openSession(id));
+        return await tokens.issue(await openSession(id));
       } catch (error) {
         if (isSessionError(error) && error.code === "session_not_found") return null;
         throw error;

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
 import type { Session, Sessions, SlashPalette } from "@chimera/session";
 import type { IsOwnUser } from "./auth/peer.js";
+import type { TokenHashes } from "./auth/token.js";
 
 export interface AppDeps {
   /** The program's name: otter, ferret. */
@@ -12,6 +13,8 @@ export interface AppDeps {
   readonly agentDescription?: string;
   /** The core; how long idle sessions stay loaded and where logs live is its business. */
   readonly sessions: Sessions;
+  /** The other nodes, where several share a store. @defaultValue none: a session that another process has is refused */
+  readonly peers?: Peers;
   /** Custom slash commands. @defaultValue none */
   readonly palette?: Pick<SlashPalette, "custom">;
   /** Where sessions run when a request names no directory. */
@@ -53,15 +56,34 @@ export interface OptionChoice {
   set?(session: Session, value: string): Promise<void>;
 }
 
+/** The other nodes of a store that several share. */
+export interface Peers {
+  /** Has the node that holds the session do this; null when this one may. */
+  ask(sessionId: string, request: string): Promise<string | null>;
+  serve(handle: (request: string) => Promise<string>): Promise<void>;
+  /** True while another node holds the session. */
+  isElsewhere(sessionId: string): Promise<boolean>;
+  /** The sessions that any node holds. */
+  held(): Promise<ReadonlySet<string>>;
+  readonly tokens: TokenHashes;
+}
+
 /** Who calls. A session's caller is good for as long as its token is. */
 export type Caller = { readonly kind: "master" } | { readonly kind: "session"; readonly life: AbortSignal };
 
 /** Under Node the request and the response themselves are at hand, and event streams are written straight to the latter. */
 export interface AppEnv {
-  Bindings: { readonly incoming?: IncomingMessage; readonly outgoing?: ServerResponse };
+  Bindings: {
+    readonly incoming?: IncomingMessage;
+    readonly outgoing?: ServerResponse;
+    /** Another node let this caller in, and asks in their place. */
+    readonly forwarded?: Caller["kind"];
+  };
   Variables: {
     caller: Caller;
     requestId: string;
+    /** What was read of the body. */
+    body?: string;
     /** What the request named in vain. */
     warnings?: readonly string[];
     /** The answer is made while it is sent. */

@@ -37,6 +37,8 @@ export function isHttpError(error: unknown): error is HttpError {
 const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> = {
   session_not_found: 404,
   session_claimed: 409,
+  session_elsewhere: 409,
+  outcome_unknown: 502,
   session_closed: 503,
   session_damaged: 409,
   turn_running: 409,

@@ -1,5 +1,7 @@
 /** Sessions as HTTP opens them: loaded when needed, and with somebody there to approve for as long as they live. */
+import { StoreError } from "@chimera/event-store";
 import { type CreateOptions, type OwnedSession, SessionError, type Sessions } from "@chimera/session";
+import type { Peers } from "./deps.js";
 
 export interface OpenSession {
   /** The live session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
@@ -8,6 +10,8 @@ export interface OpenSession {
   admit(session: OwnedSession): OwnedSession;
   /** Throws `session_not_found` unless there is a session, live or stored, that was not torn down. */
   require(id: string): Promise<void>;
+  /** Throws `session_claimed` when another node has the session; without other nodes nobody looks. */
+  requireHere(id: string): Promise<void>;
   /** The same, when a log is enough: that of a session torn down stays. */
   requireLog(id: string): Promise<void>;
 }
@@ -21,7 +25,7 @@ export interface CreatedSession {
 /** Makes a session as `POST /session` does. Throws `invalid_cwd`, and what `sessions.create` throws. */
 export type CreateSession = (options?: Partial<CreateOptions>) => Promise<CreatedSession>;
 
-export function createOpenSession(sessions: Sessions): OpenSession {
+export function createOpenSession(sessions: Sessions, peers?: Pick<Peers, "isElsewhere">): OpenSession {
   const attached = new WeakSet<OwnedSession>();
   const admit = (session: OwnedSession) => {
     if (attached.has(session)) return session;
@@ -36,6 +40,11 @@ export function createOpenSession(sessions: Sessions): OpenSession {
       if (sessions.find(id)) return;
       const summary = await sessions.logs.readSummary(id).catch(() => null);
       if (!summary || summary.closed) throw notFound(id);
+    },
+    async requireHere(id: string) {
+      if (sessions.find(id) || !(await peers?.isElsewhere(id))) return;
+      const cause = new StoreError("claimed", `session ${id} is open at another node`);
+      throw new SessionError("session_claimed", cause.message, { cause, sessionId: id });
     },
     async requireLog(id: string) {
       if (!sessions.find(id) && !(await sessions.logs.has(id))) throw notFound(id);

@@ -15,10 +15,15 @@ export interface ListQuery {
   readonly model: string | undefined;
 }
 
-/** Newest touched first. A page ends at a place in that order, so rows that come or go meanwhile hide no others. */
+/**
+ * Newest touched first. A page ends at a place in that order, so rows that come or go meanwhile hide no others.
+ *
+ * @param held the sessions that any node holds, where several share a store
+ */
 export async function pageOfSessions(
   sessions: Sessions,
   { state, limit, after, since, model }: ListQuery,
+  held?: ReadonlySet<string>,
 ): Promise<{ sessions: SessionRow[]; next: string | null }> {
   const start = after === undefined ? null : parsePlace(after);
   const live = state === "persisted" ? [] : sessions.live();
@@ -28,17 +33,18 @@ export async function pageOfSessions(
     .filter(({ place }) => start === null || inOrder(start, place) < 0);
   const cap = limit === undefined ? LIMITS.listedSessions : limit;
   let [isMore, last]: [boolean, Placed | undefined] = [false, undefined];
-  if (state !== "live") {
+  if (state !== "live" || held) {
     const present = new Set(live.map(({ id }) => id));
     const page = await sessions.list({
-      ...(cap !== null && { limit: cap + present.size + 1 }),
+      ...(cap !== null && state !== "live" && { limit: cap + present.size + 1 }),
       ...(after !== undefined && { after }),
       ...(since !== null && { since }),
       ...(model !== undefined && { model }),
     });
-    const stored = page.sessions.filter(({ id }) => !present.has(id));
+    const isHeld = (id: string) => state !== "persisted" && held?.has(id) === true;
+    const stored = page.sessions.filter(({ id }) => !present.has(id) && (state !== "live" || isHeld(id)));
     isMore = cap !== null && stored.length > cap;
-    const rows = stored.slice(0, cap ?? undefined).map(storedRow);
+    const rows = stored.slice(0, cap ?? undefined).map((one) => storedRow(one, isHeld(one.id)));
     last = rows.at(-1);
     found.push(...rows);
   }
@@ -93,8 +99,11 @@ function liveRow(session: Session): Placed {
   return { place: [session.touchedAt, session.id], row: rowOf(session.summary(), session.touchedAt, session) };
 }
 
-function storedRow({ id, summary, touched }: { id: string; summary: Summary; touched: number }): Placed {
-  return { place: [touched, id], row: rowOf(summary, touched, null) };
+function storedRow(
+  { id, summary, touched }: { id: string; summary: Summary; touched: number },
+  isHeld: boolean,
+): Placed {
+  return { place: [touched, id], row: { ...rowOf(summary, touched, null), ...(isHeld && { state: "live" }) } };
 }
 
 function isAsked(session: Session, { since, model }: Pick<ListQuery, "since" | "model">): boolean {

@@ -5,6 +5,8 @@ import type { SnapshotError, SnapshotErrorCode } from "@chimera/snapshot-store";
 export type SessionErrorCode =
   | "session_not_found"
   | "session_claimed"
+  | "session_elsewhere"
+  | "outcome_unknown"
   | "session_closed"
   | "session_damaged"
   | "turn_running"
@@ -100,6 +102,8 @@ const STORE: Partial<Record<StoreErrorCode, Row>> = {
   invalid_id: missing,
   claimed,
   fenced: claimed,
+  elsewhere: ["session_elsewhere"],
+  outcome_unknown: ["outcome_unknown"],
   closed: ["session_closed"],
   damaged: ["session_damaged"],
   storage_full: full,

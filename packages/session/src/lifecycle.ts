@@ -89,6 +89,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
       removed.add(listener);
       return () => void removed.delete(listener);
     },
+    settle: (id) =>
+      loaded.inLane(id, async () => {
+        if (loaded.find(id)) return;
+        await bring(house, id);
+        await loaded.unload(id, "shutdown");
+      }),
   };
   house.sessions = sessions;
   return sessions;

@@ -45,6 +45,8 @@ export interface Sessions {
   close(id: string): Promise<void>;
   /** Ends a session for good and forgets its snapshots; its log stays, as a record of what happened. `session_not_found`. */
   tearDown(id: string): Promise<void>;
+  /** Ends what a process that died left of a session, and lets go of it. For a session that another process may have: `session_claimed`. */
+  settle(id: string): Promise<void>;
   /** The log and the snapshots too. */
   delete(id: string): Promise<void>;
   /** Adds a client to a session, for as long as it stays, loaded or not. */

@@ -21,6 +21,7 @@ import {
 import { createAppender } from "./append.js";
 import { arrayOf, type Connections, type Sql } from "./connect.js";
 import type { Following } from "./follow.js";
+import { elsewhere } from "./inbox.js";
 import type { Lease } from "./lease.js";
 
 export interface BackendDeps<E extends EventBody, S extends object> {
@@ -29,8 +30,8 @@ export interface BackendDeps<E extends EventBody, S extends object> {
   readonly following: Following<E>;
   /** Where the files of this node's sessions are. */
   readonly host: string;
-  /** True for a session that is held to end its turns, although its files are elsewhere. */
-  readonly isAdopted: (sid: string) => boolean;
+  /** Sessions that are held to end their turns, although their files may be elsewhere. */
+  readonly adopted: ReadonlySet<string>;
   readonly form: SummaryForm<E, S> | undefined;
 }
 
@@ -98,10 +99,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
       SELECT s.host, n.node, n.pid, n.host AS node_host FROM chimera.session s
       LEFT JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp() WHERE s.sid = ${sid}`;
     if (row === undefined) return new StoreError("not_found", `no session ${sid}`);
-    if (row["node"] === null && row["host"] !== host) {
-      const text = `session ${sid} works on the files of ${row["host"]}, where no server runs now; its history can be read`;
-      return new StoreError("claimed", text);
-    }
+    if (row["node"] === null && row["host"] !== host) return elsewhere(sid, String(row["host"]));
     const [node, pid, there] = [String(row["node"]), Number(row["pid"]), String(row["node_host"])];
     const holder = { instance: node, pid, host: there, start: null, boot: null, pidns: null };
     return new StoreError("claimed", `session ${sid} is open in process ${pid} on ${there}`, { holder });
@@ -115,7 +113,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     },
     claim: (sid) =>
       alone(sid, async () => {
-        const where = deps.isAdopted(sid) ? null : host;
+        const where = deps.adopted.has(sid) ? null : host;
         const [row] = await connections.writes`
           UPDATE chimera.session s SET owner = ${lease.node}, fence = fence + 1
           WHERE sid = ${sid} AND (${where}::text IS NULL OR host = ${where}) AND (owner IS NULL OR owner = ${lease.node} OR NOT EXISTS (

@@ -5,10 +5,14 @@ import { createStore } from "@chimera/event-store/backend";
 import { createBackend } from "./backend.js";
 import { connect } from "./connect.js";
 import { createFollowing } from "./follow.js";
+import { createInbox, type Inbox } from "./inbox.js";
 import { createLease } from "./lease.js";
+import { createNodes, type Nodes } from "./nodes.js";
 import { inspectServer, migrate, refusalOf, type ServerReport } from "./schema.js";
 
-export { inspectServer, type ServerReport } from "./schema.js";
+export type { Inbox } from "./inbox.js";
+export type { Nodes, TokenHashes } from "./nodes.js";
+export type { ServerReport } from "./schema.js";
 
 export interface PostgresOptions<E extends EventBody, S extends object> {
   /** `postgres://user@host/database`, also with several hosts and `target_session_attrs=read-write`; `lease` is in seconds. */
@@ -22,8 +26,9 @@ export interface PostgresOptions<E extends EventBody, S extends object> {
   readonly clock?: () => number;
 }
 
-export interface PostgresStorage<E extends EventBody, S extends object> {
+export interface PostgresStorage<E extends EventBody, S extends object> extends Nodes {
   readonly store: EventStore<E, S>;
+  readonly inbox: Inbox;
   readonly server: ServerReport;
   /** This process, as other nodes see it. */
   readonly node: string;
@@ -58,19 +63,23 @@ export async function openPostgres<E extends EventBody, S extends object>(
   }
   const lease = createLease(connections, { host, leaseMs, onError });
   const following = createFollowing<E>(connections);
-  const backend = createBackend<E, S>({ connections, lease, following, host, isAdopted: () => false, form });
+  const adopted = new Set<string>();
+  const inbox = createInbox(connections, lease, host);
+  const backend = createBackend<E, S>({ connections, lease, following, host, adopted, form });
   const store = createStore<E, S>(
     {
       ...backend,
       async close() {
         following.close();
+        await inbox.close();
         await lease.end().catch(onError);
         await connections.close();
       },
     },
     clock ? { clock } : {},
   );
-  return { store, server, node: lease.node, close: () => store.close() };
+  const nodes = createNodes(connections, { lease, host, adopted, onError });
+  return { ...nodes, store, inbox, server, node: lease.node, close: () => store.close() };
 }
 
 // --- internal ---

@@ -9,7 +9,8 @@ import type { Sql } from "./connect.js";
 const VERSIONS: readonly string[] = [
   `
   CREATE TABLE chimera.node(
-    node text COLLATE "C" PRIMARY KEY, host text NOT NULL, pid int4 NOT NULL, lease_until timestamptz NOT NULL);
+    node text COLLATE "C" PRIMARY KEY, host text NOT NULL, pid int4 NOT NULL,
+    serves boolean NOT NULL DEFAULT false, lease_until timestamptz NOT NULL);
   CREATE TABLE chimera.session(
     sid text COLLATE "C" PRIMARY KEY, last_seq int8 NOT NULL DEFAULT 0, fence int8 NOT NULL DEFAULT 0,
     owner text COLLATE "C", host text NOT NULL, summary text NOT NULL,

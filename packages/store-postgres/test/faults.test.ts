@@ -173,7 +173,9 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
     const near = await open();
     await (await near.store.create(ID, {})).close();
     const far = await open(database.url, { workspaceHost: "elsewhere" });
-    await expect(far.store.open(ID)).rejects.toThrow(/works on the files of here, where no server runs now/);
+    await expect(far.store.open(ID)).rejects.toThrow(
+      /works on the files of here, where no server runs now: start one there/,
+    );
     expect(await textsOf(far.store)).toEqual([]);
     const same = await open(database.url, { workspaceHost: "here" });
     await (await same.store.open(ID)).close();

@@ -26,7 +26,7 @@ export async function print(invocation: Invocation): Promise<number> {
     const runId = client.persistent ? client.id : null;
     process.stdout.write(format.result(outcome, { model: client.model ?? "", runId }, turn));
     if (outcome.error && !outcome.cancelled) complain(invocation, outcome.error);
-    if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${config.paths.eventlog}/${runId}/\n`);
+    if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${core.pathOf(runId)}/\n`);
     return exitCodeOf(outcome);
   } finally {
     await core.close();

@@ -23,7 +23,7 @@ export async function exportSession(invocation: Invocation): Promise<number> {
   const layout = choiceFlag("layout", textFlag(flags, "layout"), ["bundle", "files"]);
   const format = choiceFlag("format", textFlag(flags, "format", "export") ?? operands[1], FORMATS);
   const output = textFlag(flags, "output", "export");
-  const { store } = openStore(invocation);
+  const { store } = await openStore(invocation);
   const readable = complainingOfLost(invocation, store);
   await requireSummary(store, id);
   if (layout === "files") {

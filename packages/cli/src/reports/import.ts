@@ -29,7 +29,7 @@ export async function importSession(invocation: Invocation): Promise<number> {
     state: undefined,
   });
   const summary = { ...given, turns, cwd: given.cwd || process.cwd() };
-  const { store } = openStore(invocation);
+  const { store } = await openStore(invocation);
   const progress = createProgress(process.stderr, "events imported:");
   const replace = isSet(flags, "overwrite") || isSet(flags, "import-overwrite");
   const onProgress = (done: number) => progress.update(done, events.length);

@@ -13,7 +13,7 @@ export async function shareSession(invocation: Invocation): Promise<number> {
   const id = requireOperand(invocation, "a session: share <id>");
   const sink = parseSink(textFlag(flags, "sink"));
   const format = parseFormat(textFlag(flags, "format"));
-  const { store, paths } = openStore(invocation);
+  const { store, paths } = await openStore(invocation);
   const shared = await share(await openTranscript(store, id), {
     sink,
     format,

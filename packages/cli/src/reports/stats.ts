@@ -10,7 +10,7 @@ export async function showStats(invocation: Invocation): Promise<number> {
   const { flags, profile } = invocation;
   const asked = textFlag(flags, "format", "stats") ?? textFlag(flags, "output-format");
   const format = isSet(flags, "json") ? "json" : choiceFlag("format", asked, ["text", "json"]);
-  const { store } = openStore(invocation);
+  const { store } = await openStore(invocation);
   const figures = await stats(store, {
     now: Date.now(),
     since: textFlag(flags, "since", "stats") ?? null,

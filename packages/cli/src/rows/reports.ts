@@ -1,7 +1,7 @@
 /** `stats`, `share`, `export`, `import`: what was run, for others. */
 import type { Command } from "@chimera/host";
 import { loaded } from "../actions.js";
-import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, SINCE_FLAG } from "../flags.js";
+import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, SINCE_FLAG, STORE_FLAG } from "../flags.js";
 
 export function reportCommands(name: string): Command[] {
   return [
@@ -20,6 +20,7 @@ export function reportCommands(name: string): Command[] {
         "sessions-model": { type: "string", value: "<part>", help: "The same as --model" },
         "output-format": { type: "string", value: "<format>", help: "The same as --format" },
         ...ALL_PROGRAMS_FLAG,
+        ...STORE_FLAG,
         ...JSON_FLAG,
       },
       example: `${name} stats --since 30d`,
@@ -38,6 +39,7 @@ export function reportCommands(name: string): Command[] {
           value: "<url>",
           help: `http: where to post it (default: $${name.toUpperCase()}_SHARE_URL)`,
         },
+        ...STORE_FLAG,
         ...JSON_FLAG,
       },
       example: `${name} share otter-20260425T120300-aaaa1111 --format md`,
@@ -61,6 +63,7 @@ export function reportCommands(name: string): Command[] {
           value: "<layout>",
           help: "bundle (default), or files: a directory, one file per event",
         },
+        ...STORE_FLAG,
         ...JSON_FLAG,
       },
       example: `${name} export otter-20260425T120300-aaaa1111 --output run.json`,
@@ -74,6 +77,7 @@ export function reportCommands(name: string): Command[] {
       flags: {
         overwrite: { type: "boolean", help: "Replace a session of that id" },
         "import-overwrite": { type: "boolean", help: "The same as --overwrite" },
+        ...STORE_FLAG,
         ...JSON_FLAG,
       },
       example: `${name} import run.json`,

@@ -1,7 +1,7 @@
 /** `sessions`, `undo` and `redo`: what was run, what it cost, and taking it back. */
 import type { Command, Flags } from "@chimera/host";
 import { type Action, loaded, loadedAction } from "../actions.js";
-import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, NO_COLOR_FLAG, SINCE_FLAG } from "../flags.js";
+import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, NO_COLOR_FLAG, SINCE_FLAG, STORE_FLAG } from "../flags.js";
 
 const TWICE: Flags = alsoSpelled(
   {
@@ -24,6 +24,7 @@ export function sessionsCommand(name: string): Command {
       format: { type: "string", value: "<format>", help: "cost: text (default), json or csv" },
       full: { type: "boolean", help: "show: every event, not the first thirty" },
       ...ALL_PROGRAMS_FLAG,
+      ...STORE_FLAG,
       ...NO_COLOR_FLAG,
     },
     example: `${name} sessions list --since 7d`,
@@ -36,6 +37,7 @@ const REWIND_FLAGS: Flags = {
   force: { type: "boolean", help: "Also overwrite files that somebody else has changed since" },
   "dry-run": { type: "boolean", help: "Tell what would happen; change nothing" },
   cwd: { type: "string", value: "<dir>", help: "Whose last session, when no id is given (default: this directory's)" },
+  ...STORE_FLAG,
   ...JSON_FLAG,
 };
 

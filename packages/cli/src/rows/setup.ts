@@ -58,7 +58,7 @@ export function setupCommands(name: string): Command[] {
     {
       name: "doctor",
       summary: "Check that everything is in place",
-      flags: { ...CWD, ...configFlags("model", "port", "host"), ...NO_COLOR_FLAG, ...JSON_FLAG },
+      flags: { ...CWD, ...configFlags("model", "port", "host", "store"), ...NO_COLOR_FLAG, ...JSON_FLAG },
       example: `${name} doctor`,
       load: loaded(async () => (await import("../setup/doctor.js")).examine),
     },

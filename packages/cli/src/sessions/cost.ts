@@ -9,7 +9,7 @@ export async function showCost(invocation: Invocation): Promise<number> {
   const { flags, profile } = invocation;
   const asked = isSet(flags, "json", "sessions") ? "json" : textFlag(flags, "format");
   const format = choiceFlag("format", asked, ["text", "json", "csv"]);
-  const { store } = openStore(invocation);
+  const { store } = await openStore(invocation);
   const rollup = await costRollup(store, {
     now: Date.now(),
     since: textFlag(flags, "since") ?? null,

@@ -13,7 +13,7 @@ const LEFTOVER = /^\.(new|deleted)-.+-[0-9a-f]{8}$/;
 const YOUNG_MS = 24 * 3600_000;
 
 export async function collectGarbage(invocation: Invocation): Promise<number> {
-  const { store, paths } = openStore(invocation);
+  const { store, paths } = await openStore(invocation);
   const progress = createProgress(invocation.process.stderr, "sessions checked:");
   const now = Date.now();
   const empty = await removeEmpty(store, now, progress);

@@ -1,5 +1,4 @@
 /** `sessions list`: one line per session, newest first. */
-import { join } from "node:path";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { type ListFilter, sessionPrefix } from "@chimera/event-store";
 import type { Invocation } from "@chimera/host";
@@ -14,13 +13,13 @@ export async function listSessions(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
   const model = textFlag(flags, "model", "sessions");
   const limit = limitFlag(textFlag(flags, "limit", "sessions"), DEFAULT_LIMIT);
-  const { store, paths } = openStore(invocation);
+  const { store, pathOf } = await openStore(invocation);
   const { sessions } = await store.list({
     ...askedSessions(invocation),
     ...(Number.isFinite(limit) && { limit }),
     ...(model !== undefined && { model }),
   });
-  const rows = sessions.map(({ id, summary }) => rowOf(summary, join(paths.eventlog, id)));
+  const rows = sessions.map(({ id, summary }) => rowOf(summary, pathOf(id)));
   if (isSet(flags, "json", "sessions")) printJson(invocation, rows);
   else {
     await printTable(invocation, columns(isSet(flags, "all-clis")), rows);

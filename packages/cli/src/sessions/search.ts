@@ -14,7 +14,7 @@ export async function searchSessions(invocation: Invocation): Promise<number> {
   const needle = operands.join(" ").trim();
   if (needle === "") throw new UsageError("name what to look for: sessions search <text>");
   const limit = limitFlag(textFlag(flags, "limit", "sessions"), DEFAULT_LIMIT);
-  const { store } = openStore(invocation);
+  const { store } = await openStore(invocation);
   const progress = createProgress(process.stderr, "sessions searched:");
   const hits: SearchHit[] = [];
   let searched = 0;

@@ -1,5 +1,4 @@
 /** `sessions show`: a session's summary and its events. */
-import { join } from "node:path";
 import { describeLost, isLost, lostNotice, type SessionRecord } from "@chimera/acp-schema/events";
 import { asShown } from "@chimera/acp-schema/parts";
 import type { Invocation } from "@chimera/host";
@@ -17,9 +16,9 @@ const FEW_EVENTS = 30;
 export async function showSession(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
   const id = requireOperand(invocation, "a session: sessions show <id>");
-  const { store, paths } = openStore(invocation);
+  const { store, pathOf } = await openStore(invocation);
   const summary = await requireSummary(store, id);
-  const path = join(paths.eventlog, id);
+  const path = pathOf(id);
   if (isSet(flags, "json", "sessions")) {
     const events: object[] = [];
     for await (const entry of store.read(id)) events.push(isLost(entry) ? lostNotice(entry) : asShown(entry.event));

@@ -180,6 +180,19 @@ export const CONFIG_KEYS = complete({
     value: "<level>",
     help: "turn (default), event or none",
   }),
+  store: key<string | null>({
+    kind: text,
+    default: null,
+    value: "<address>",
+    show: (address) => address?.replace(/:[^:@/]*@/, ":***@") ?? null,
+    help: "Where sessions are kept: file:<dir> (default: the data directory) or postgres://<user>@<host>/<database>",
+  }),
+  workspace_host: key<string | null>({
+    kind: text,
+    default: null,
+    value: "<name>",
+    help: "With a database: servers of one name share their files, and take over from each other (default: the host's)",
+  }),
   permission_timeout: key({
     kind: number({}),
     default: 0,

@@ -24,7 +24,7 @@ export const SESSION_FLAGS: Flags = {
     "mcp",
     "save",
   ),
-  ...configFlags("durability", "permission_timeout", "coalesce", "log_level", "log_file"),
+  ...configFlags("store", "workspace_host", "durability", "permission_timeout", "coalesce", "log_level", "log_file"),
 };
 
 const SERVER: Flags = { ...SESSION_FLAGS, ...configFlags("session_ttl", "acp_dialect", "acp_history") };

@@ -140,6 +140,7 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
     agentDescription: profile.tagline,
     startedAt,
     sessions: core.sessions,
+    ...(core.shared && { peers: { ...core.shared, ...core.shared.inbox } }),
     palette: core.palette,
     defaultCwd: settings.cwd,
     cors: access.cors,

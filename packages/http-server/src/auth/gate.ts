@@ -10,6 +10,8 @@ import { bearerToken, digest, type SessionTokens, sameDigest } from "./token.js"
 export type Gate = (c: Context<AppEnv>, tier: Tier) => Promise<void>;
 
 const MASTER: Caller = { kind: "master" };
+/** The life of a token that another node looks after. */
+const NEVER = new AbortController().signal;
 
 export function createGate(options: {
   readonly authToken: string | undefined;
@@ -32,6 +34,8 @@ export function createGate(options: {
   };
 
   return async (c, tier) => {
+    const forwarded = c.env?.forwarded;
+    if (forwarded) return c.set("caller", forwarded === "session" ? { kind: forwarded, life: NEVER } : MASTER);
     if (tier === "open") return c.set("caller", MASTER);
     if (master === null) {
       const socket = c.env?.incoming?.socket;
@@ -42,7 +46,7 @@ export function createGate(options: {
     const presented = token === null ? null : digest(token);
     if (presented && sameDigest(master, presented)) return c.set("caller", MASTER);
     const id = c.req.param("id");
-    const life = presented && id !== undefined && tier !== "master" ? tokens.check(id, presented) : null;
+    const life = presented && id !== undefined && tier !== "master" ? await tokens.check(id, presented) : null;
     if (life && tier === "session") return c.set("caller", { kind: "session", life });
     if (life) throw new HttpError(403, "admin_only", "this takes the master token");
     throw await refusal(c, "missing or invalid bearer token");

@@ -1,4 +1,7 @@
-/** Bearer tokens: read from one header, kept and compared as digests. Those of sessions are in memory only and go with their session. */
+/**
+ * Bearer tokens: read from one header, kept and compared as digests. Those of sessions are in memory and go
+ * with their session, unless nodes share them.
+ */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { OwnedSession } from "@chimera/session";
 
@@ -18,35 +21,55 @@ export function sameDigest(a: Buffer, b: Buffer): boolean {
 
 export interface SessionTokens {
   /** A new token for the session; the former one is void, and what was opened with it is cut. */
-  issue(session: Pick<OwnedSession, "id" | "ended">): string;
+  issue(session: Pick<OwnedSession, "id" | "ended" | "persistent">): Promise<string>;
   /** The life of the token, when `presented` is the digest of that session's token. */
-  check(id: string, presented: Buffer): AbortSignal | null;
-  revoke(id: string): void;
+  check(id: string, presented: Buffer): Promise<AbortSignal | null>;
+  revoke(id: string): Promise<void>;
+}
+
+/** Where several nodes share the digests of session tokens: every node knows them, and they outlive the process. */
+export interface TokenHashes {
+  read(id: string): Promise<Buffer | null>;
+  write(id: string, hash: Buffer | null): Promise<void>;
+  onChange(changed: (id: string) => void): void;
 }
 
 const BYTES = 32;
 
-export function createSessionTokens(): SessionTokens {
+export function createSessionTokens(hashes?: TokenHashes): SessionTokens {
   const issued = new Map<string, { readonly digest: Buffer; readonly life: AbortController }>();
-  const revoke = (id: string) => {
+  const forget = (id: string) => {
     issued.get(id)?.life.abort();
     issued.delete(id);
   };
+  const add = (id: string, hash: Buffer) => {
+    const entry = { digest: hash, life: new AbortController() };
+    issued.set(id, entry);
+    return entry;
+  };
+  hashes?.onChange(async (id) => {
+    const known = issued.get(id);
+    const now = known && (await hashes.read(id).catch(() => null));
+    if (known && issued.get(id) === known && !(now && sameDigest(now, known.digest))) forget(id);
+  });
   return {
-    revoke,
-    issue(session) {
-      revoke(session.id);
+    async revoke(id) {
+      forget(id);
+      await hashes?.write(id, null);
+    },
+    async issue({ id, ended, persistent }) {
+      forget(id);
       const token = randomBytes(BYTES).toString("base64url");
-      const entry = { digest: digest(token), life: new AbortController() };
-      issued.set(session.id, entry);
-      void session.ended.then(() => {
-        if (issued.get(session.id) === entry) revoke(session.id);
-      });
+      const entry = add(id, digest(token));
+      if (hashes && persistent) await hashes.write(id, entry.digest);
+      else void ended.then(() => issued.get(id) === entry && forget(id));
       return token;
     },
-    check(id, presented) {
+    async check(id, presented) {
       const entry = issued.get(id);
-      return entry && sameDigest(entry.digest, presented) ? entry.life.signal : null;
+      if (entry) return sameDigest(entry.digest, presented) ? entry.life.signal : null;
+      const stored = await hashes?.read(id).catch(() => null);
+      return stored && sameDigest(stored, presented) ? add(id, stored).life.signal : null;
     },
   };
 }

@@ -75,7 +75,9 @@ async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
 /** A body that breaks off is the peer's doing, and nobody is left to answer. */
 async function readText(c: Context<AppEnv>): Promise<string> {
   try {
-    return await readWhole(c);
+    const text = c.get("body") ?? (await readWhole(c));
+    c.set("body", text);
+    return text;
   } catch (cause) {
     if (isHttpError(cause) || !c.env?.incoming?.destroyed) throw cause;
     throw new HttpError(400, "body_cut_short", "the body broke off", { cause });

@@ -10,7 +10,7 @@ import { streamArray } from "../stream/text-body.js";
 import { requireManifest } from "./program.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
-export function agentRunRoutes({ deps, creations, streams }: Parts) {
+export function agentRunRoutes({ deps, openSession, creations, streams }: Parts) {
   const { sessions } = deps;
 
   const requireRun = async (id: string): Promise<void> => {
@@ -63,6 +63,7 @@ export function agentRunRoutes({ deps, creations, streams }: Parts) {
 
     "POST /runs/{run_id}/cancel": async (c) => {
       const id = pathPart(c, "run_id");
+      await openSession.requireHere(id);
       const session = sessions.find(id);
       if (session?.cancel()) await Promise.race([session.idle(), settled(LIMITS.farewellMs)]);
       return c.json(await readRun(id));

@@ -9,6 +9,9 @@ import { canonical, envelope, type Family } from "../stream/projection.js";
 import { openSink, STREAM_HEADERS } from "../stream/sink.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
+/** Any process may read a log, also while another one has the session or its files. */
+const READ_ANYWAY: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
+
 export function eventRoutes({ deps, openSession, streams }: Parts) {
   const { sessions } = deps;
 
@@ -66,9 +69,8 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
     },
     "GET /session/{id}/events": async (c) => {
       const id = pathPart(c, "id");
-      // Any process may read a log, also while another one holds the session.
       await openSession(id).catch(async (error) => {
-        if (!isSessionError(error) || error.code !== "session_claimed") throw error;
+        if (!isSessionError(error) || !READ_ANYWAY.has(error.code)) throw error;
       });
       return stream(c, envelope, "GET /session/{id}/events");
     },

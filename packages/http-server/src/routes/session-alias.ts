@@ -10,10 +10,11 @@ import { type Handlers, type Parts, pathPart } from "./route.js";
 export function sessionAliasRoutes({ deps, openSession, createSession, tokens, streams }: Parts) {
   const { sessions } = deps;
   return {
-    "GET /session": (c) => {
+    "GET /session": async (c) => {
       sessions.evictIdle();
-      const ids = sessions.live().toSorted((a, b) => a.createdAt - b.createdAt);
-      return c.json({ sessions: ids.map((session) => session.id) } satisfies LiveSessionsReply);
+      const here = sessions.live().toSorted((a, b) => a.createdAt - b.createdAt);
+      const ids = new Set([...here.map(({ id }) => id), ...((await deps.peers?.held()) ?? [])]);
+      return c.json({ sessions: [...ids] } satisfies LiveSessionsReply);
     },
     "POST /session": async (c) => {
       const { working_dir, ...named } = await readBody(c, "POST /session");
@@ -32,7 +33,8 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
     "DELETE /session/{id}": async (c) => {
       const id = pathPart(c, "id");
       await openSession.require(id);
-      tokens.revoke(id);
+      await openSession.requireHere(id);
+      await tokens.revoke(id);
       await sessions.tearDown(id);
       streams.cut(id);
       return c.body(null, 204);

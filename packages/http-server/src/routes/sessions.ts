@@ -24,7 +24,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
   const { sessions } = deps;
   const rotate: Handler = async (c) => {
     const session = await openSession(pathPart(c, "id"));
-    return c.json({ session_token: tokens.issue(session) } satisfies RotateTokenReply);
+    return c.json({ session_token: await tokens.issue(session) } satisfies RotateTokenReply);
   };
   const contentsOf = async (session_id: string, deleted: boolean): Promise<DeleteSessionReply> => {
     const session = await openSession(session_id).catch(() => null);
@@ -40,7 +40,13 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
         limit: limit === undefined ? undefined : parseLimit(limit),
         since: parseSince(since, clock()),
       }));
-      return c.json((await pageOfSessions(sessions, { state, after, model, ...asked })) satisfies ListSessionsReply);
+      return c.json(
+        (await pageOfSessions(
+          sessions,
+          { state, after, model, ...asked },
+          await deps.peers?.held(),
+        )) satisfies ListSessionsReply,
+      );
     },
 
     "POST /sessions": async (c) => {
@@ -70,7 +76,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
         throw new HttpError(422, "key_reused", "another session was made with this key");
       }
       // Who sends it again did not hear the first answer: its token is replaced.
-      const session_token = token ?? tokens.issue(session);
+      const session_token = token ?? (await tokens.issue(session));
       return c.json({ session_id: id, status: "running", session_token } satisfies CreateRunningSessionReply, 201);
     },
 
@@ -94,10 +100,11 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const session = sessions.find(id);
       session?.touch();
       // Asked before the log is: what is idle here has its last record in what follows.
-      const state = session?.state ?? "persisted";
+      const isElsewhere = !session && (await deps.peers?.isElsewhere(id)) === true;
       const { logs } = sessions;
       const summary = session?.summary() ?? (await logs.readSummary(id));
       if (!summary) throw new SessionError("session_not_found", `there is no session ${id}`);
+      const state = session?.state ?? (isElsewhere ? (summary.state === "idle" ? "idle" : "running") : "persisted");
       const event_count = await logs.lastSeq(id);
       const facts = {
         session_id: id,
@@ -126,17 +133,21 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const parent_id = pathPart(c, "id");
       const { turn } = await readBody(c, "POST /sessions/{id}/fork");
       const child = openSession.admit(await sessions.fork(parent_id, { turn }));
-      return c.json({ session_id: child.id, parent_id, session_token: tokens.issue(child) } satisfies ForkReply, 201);
+      return c.json(
+        { session_id: child.id, parent_id, session_token: await tokens.issue(child) } satisfies ForkReply,
+        201,
+      );
     },
 
     "DELETE /sessions/{id}": async (c) => {
       const id = pathPart(c, "id");
       const isDry = readQuery(c, "DELETE /sessions/{id}").dry_run === "true";
       await openSession.requireLog(id);
+      await openSession.requireHere(id);
       const isAsked = isDry || prefers(c, "return=representation");
       const report = isAsked ? await contentsOf(id, !isDry) : null;
       if (!isDry) {
-        tokens.revoke(id);
+        await tokens.revoke(id);
         await sessions.delete(id);
         streams.cut(id);
       }

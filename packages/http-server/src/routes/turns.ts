@@ -20,6 +20,7 @@ export function turnRoutes({ deps, openSession }: Parts) {
   const cancel: Handler = async (c) => {
     const id = pathPart(c, "id");
     await openSession.require(id);
+    await openSession.requireHere(id);
     deps.sessions.find(id)?.cancel();
     return c.body(null, 204);
   };

@@ -86,6 +86,8 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
       let leaving: NodeJS.Timeout | undefined;
       let memory: Buffer = NO_MEMORY;
       let outcome: ReturnType<typeof outcomeOf> = null;
+      /** Prompts that were seen and have not ended, of a session that is not loaded here: another process may run its turns. */
+      let unended = 0;
 
       const unregister = register(id, {
         session,
@@ -102,7 +104,7 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
         const atHead = live && cursor >= (sessions.find(id)?.lastSeq ?? 0);
         if (leaving && atHead) return cut();
         if (!outcome || until === "never") return;
-        if (until === "end" && (!atHead || isBusy(sessions, id))) return;
+        if (until === "end" && (!atHead || isBusy(sessions, id, unended))) return;
         void sink.write(Buffer.from(frame(null, "end", JSON.stringify({ session_id: id, ...outcome }))));
         cut();
       };
@@ -120,7 +122,9 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
         const batch = until === "turn" ? upToTurnEnd(records) : records;
         const last = batch[batch.length - 1]!;
         cursor = isLost(last) ? last.last : last.seq;
-        outcome = outcomeOf(batch, sessions.find(id)) ?? outcome;
+        const here = sessions.find(id);
+        outcome = outcomeOf(batch, here) ?? outcome;
+        if (until === "end" && !here) unended = countUnended(batch, unended);
         const behind = deliver(batch, live);
         if (!behind) return passed(live);
         busy = true;
@@ -153,6 +157,18 @@ function upToTurnEnd(batch: Batch): Batch {
   return end < 0 ? batch : batch.slice(0, end + 1);
 }
 
-function isBusy(sessions: Sessions, id: string): boolean {
-  return (sessions.find(id)?.state ?? "idle") !== "idle";
+function isBusy(sessions: Sessions, id: string, unended: number): boolean {
+  const session = sessions.find(id);
+  return session ? session.state !== "idle" : unended > 0;
+}
+
+function countUnended(batch: Batch, before: number): number {
+  let count = before;
+  for (const entry of batch) {
+    if (entry.type === "user_message") count += 1;
+    else if (endsTurn(entry.type)) count = Math.max(0, count - 1);
+    // What is lost may have been the end of any turn.
+    else if (isLost(entry)) count = 0;
+  }
+  return count;
 }

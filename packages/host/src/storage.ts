@@ -1,0 +1,65 @@
+/** The one place that opens storage, from one setting: a directory, or a database that several nodes share. */
+import { join, resolve } from "node:path";
+import type { SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
+import { createFileStore, type EventStore } from "@chimera/event-store";
+import { sessionSummaries } from "@chimera/session";
+import type { PostgresStorage } from "@chimera/store-postgres";
+import { UsageError } from "./command/usage-error.js";
+import type { Config } from "./config/read-config.js";
+import type { Log } from "./log/log.js";
+
+export interface Storage {
+  readonly store: EventStore<SessionEvent, Summary>;
+  /** What the nodes of a database share; null with files. */
+  readonly shared: PostgresStorage<SessionEvent, Summary> | null;
+  /** Where a session is kept, for people: the directory of its log, or a place in a database. */
+  pathOf(id: string): string;
+}
+
+export type StorageOptions = Pick<Config, "paths" | "values"> & {
+  readonly program: string;
+  /** In place of the setting. */
+  readonly address?: string;
+  readonly log?: Pick<Log, "warn">;
+};
+
+/** Files are opened at once; the driver of a database is loaded when one is named. */
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  const { paths, values, program, log } = options;
+  const address = options.address ?? values.store ?? `file:${paths.root}`;
+  if (/^postgres(ql)?:/.test(address)) return openDatabase(address, options);
+  const [, path] = /^file:(?:\/\/)?(.+)$/.exec(address) ?? [];
+  if (path === undefined)
+    throw new UsageError(
+      `--store takes file:<dir> or postgres://<user>@<host>/<database>, not ${JSON.stringify(address)}`,
+    );
+  const root = resolve(path.replace(/^~(?=\/|$)/, paths.home));
+  const store = createFileStore<SessionEvent, Summary>({
+    root,
+    program,
+    summaries: sessionSummaries,
+    durability: values.durability,
+    onTornTail: (session, where) => log?.warn("the log ended in a torn record", { session, where }),
+  });
+  return { store, shared: null, pathOf: (id) => join(root, "eventlog", id) };
+}
+
+// --- internal ---
+
+async function openDatabase(address: string, { values, log }: StorageOptions): Promise<Storage> {
+  const { openPostgres } = await import("@chimera/store-postgres");
+  const { host, pathname } = new URL(address.replace(/@([^/,]*),[^/]*/, "@$1"));
+  const place = `${host}${pathname}`;
+  const shared = await openPostgres<SessionEvent, Summary>({
+    url: address,
+    summaries: sessionSummaries,
+    ...(values.workspace_host !== null && { workspaceHost: values.workspace_host }),
+    onError: (error) => log?.warn("the database does not answer", { place, error: String(error) }),
+  }).catch((error: { code?: string; message?: string }) => {
+    throw new UsageError(`--store: ${place}: ${error.message || error.code}`);
+  });
+  if (!shared.server.hasSynchronousStandby)
+    log?.warn("the database has no synchronous standby: when its disk dies, acknowledged records are lost", { place });
+  return { store: shared.store, shared, pathOf: (id) => `${place}/${id}` };
+}

@@ -1,0 +1,87 @@
+/** Sessions that another node has: what is asked of one here is done there, once, and answered from here. */
+import { setTimeout as pause } from "node:timers/promises";
+import { isStoreError } from "@chimera/event-store";
+import { isSessionError } from "@chimera/session";
+import type { Context } from "hono";
+import type { AppEnv, Caller, Peers } from "./deps.js";
+import type { Handler } from "./routes/route.js";
+
+/** How often a session that changes hands is looked for again, and after how long. */
+const ATTEMPTS = 40;
+const AGAIN_MS = 50;
+
+/** The handler's own answer, or that of the node which holds the session. */
+export async function answerAnywhere(c: Context<AppEnv>, handle: Handler, peers: Peers | undefined): Promise<Response> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await handle(c);
+    } catch (error) {
+      const id = heldElsewhere(error);
+      if (peers === undefined || c.env?.forwarded || id === null || attempt > ATTEMPTS) throw error;
+      const reply = await peers.ask(id, await describe(c));
+      if (reply !== null) {
+        const { status, type, body } = JSON.parse(reply) as Answer;
+        // The other node did nothing when it found that it does not have the session any more.
+        if (status !== 409 || !MOVED.has(JSON.parse(body).error))
+          return new Response(body === "" ? null : body, {
+            status,
+            headers: type === null ? {} : { "Content-Type": type },
+          });
+      }
+      await pause(AGAIN_MS);
+    }
+  }
+}
+
+/** Does what another node asks: it has let the caller in. */
+export function createAnswerer(
+  fetch: (request: Request, env: AppEnv["Bindings"]) => Response | Promise<Response>,
+): (request: string) => Promise<string> {
+  return async (request) => {
+    const { method, target, headers: given, body, caller } = JSON.parse(request) as Asked;
+    const headers = { ...given, Host: "localhost", ...(body !== "" && { "Content-Type": "application/json" }) };
+    const asked = new Request(`http://localhost${target}`, { method, headers, ...(body !== "" && { body }) });
+    const response = await fetch(asked, { forwarded: caller });
+    const type = response.headers.get("Content-Type");
+    return JSON.stringify({ status: response.status, type, body: await response.text() } satisfies Answer);
+  };
+}
+
+// --- internal ---
+
+interface Asked {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly caller: Caller["kind"];
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type: string | null;
+  readonly body: string;
+}
+
+const MOVED: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
+/** What a route may read of a request besides its target and body. */
+const HEADERS = ["prefer", "idempotency-key", "x-request-id"];
+
+/** The session that was not opened because another node has it. An error of later, when something may have been done, is none of these. */
+function heldElsewhere(error: unknown): string | null {
+  if (!isSessionError(error) || !isStoreError(error.cause)) return null;
+  return error.cause.code === "claimed" || error.cause.code === "elsewhere" ? (error.sessionId ?? null) : null;
+}
+
+async function describe(c: Context<AppEnv>): Promise<string> {
+  const { pathname, search } = new URL(c.req.url);
+  const body = c.req.method === "GET" ? "" : (c.get("body") ?? "");
+  const headers = Object.fromEntries(
+    HEADERS.flatMap((name) => {
+      const value = c.req.header(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  const { kind: caller } = c.get("caller");
+  return JSON.stringify({ method: c.req.method, target: pathname + search, headers, body, caller } satisfies Asked);
+}

@@ -1,0 +1,101 @@
+/** What nodes share besides logs: whose sessions have no owner left, which are held, and the hashes of session tokens. */
+import type { Connections } from "./connect.js";
+import type { Lease } from "./lease.js";
+
+export interface Nodes {
+  /** Calls back with every session whose node died, one at a time, until the function it returns is called. */
+  onOrphan(settle: (sid: string) => Promise<unknown>): () => void;
+  /** The sessions that any node holds now. */
+  held(): Promise<ReadonlySet<string>>;
+  /** True while another node holds the session. */
+  isElsewhere(sid: string): Promise<boolean>;
+  readonly tokens: TokenHashes;
+}
+
+export interface TokenHashes {
+  read(sid: string): Promise<Buffer | null>;
+  /** Null takes it away. Streams that were opened with the former token are cut on every node. */
+  write(sid: string, hash: Buffer | null): Promise<void>;
+  /** Calls back with each session whose token changed, also on other nodes. */
+  onChange(changed: (sid: string) => void): void;
+}
+
+const CHANNEL = "chimera_token";
+const AT_ONCE = 8;
+
+export interface NodesDeps {
+  readonly lease: Lease;
+  readonly host: string;
+  /** Sessions that are claimed although their files are elsewhere: to end their turns. */
+  readonly adopted: Set<string>;
+  readonly onError: (error: unknown) => void;
+}
+
+export function createNodes({ reads, signs }: Connections, { lease, host, adopted, onError }: NodesDeps): Nodes {
+  const orphans = async (): Promise<string[]> => {
+    const rows = await reads`
+      SELECT s.sid FROM chimera.session s
+      WHERE s.owner IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp())
+        AND (s.host = ${host} OR NOT EXISTS (
+          SELECT 1 FROM chimera.node n WHERE n.host = s.host AND n.serves AND n.lease_until > clock_timestamp()))
+      ORDER BY random() LIMIT 200`;
+    return rows.map((row) => row["sid"] as string);
+  };
+  return {
+    onOrphan(settle) {
+      let isBusy = false;
+      let isOver = false;
+      const settleAll = async (): Promise<void> => {
+        const left = await orphans();
+        const work = async (): Promise<void> => {
+          for (let sid = left.pop(); sid !== undefined && !isOver; sid = left.pop()) {
+            adopted.add(sid);
+            // Another node may be quicker.
+            await settle(sid).catch(onError);
+            adopted.delete(sid);
+          }
+        };
+        await Promise.all(Array.from({ length: AT_ONCE }, work));
+      };
+      const timer = setInterval(
+        () => {
+          if (isBusy) return;
+          isBusy = true;
+          void settleAll()
+            .catch(onError)
+            .finally(() => {
+              isBusy = false;
+            });
+        },
+        Math.min(lease.leaseMs / 5, 500),
+      ).unref();
+      return () => {
+        isOver = true;
+        clearInterval(timer);
+      };
+    },
+    async held() {
+      const rows = await reads`
+        SELECT s.sid FROM chimera.session s JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()`;
+      return new Set(rows.map((row) => row["sid"] as string));
+    },
+    async isElsewhere(sid) {
+      const rows = await reads`
+        SELECT 1 FROM chimera.session s JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()
+        WHERE s.sid = ${sid} AND s.owner <> ${lease.node}`;
+      return rows.length > 0;
+    },
+    tokens: {
+      async read(sid) {
+        const [row] = await reads`SELECT token FROM chimera.session WHERE sid = ${sid}`;
+        return (row?.["token"] as Buffer | null | undefined) ?? null;
+      },
+      async write(sid, hash) {
+        await signs`UPDATE chimera.session SET token = ${hash} WHERE sid = ${sid}`;
+        await signs`SELECT pg_notify(${CHANNEL}, ${sid})`;
+      },
+      onChange: (changed) => void reads.listen(CHANNEL, changed).catch(onError),
+    },
+  };
+}

@@ -1,0 +1,209 @@
+// Several servers on one database: any of them answers for any session, and one that dies leaves nothing undone.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startPostgres, type TestDatabase, type TestServer } from "@chimera/store-postgres/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fileScope } from "./program.js";
+import { repositoryRoot, scratchTree } from "./scratch.js";
+import { type Server, startServer, until } from "./server.js";
+
+const LEASE_MS = 3000;
+const atEnd = fileScope();
+let postgres: TestServer;
+let database: TestDatabase;
+let store: string;
+let cwd: string;
+let script: string;
+
+/** A node of this file's cluster; nodes of one host have the same files. */
+const startNode = (host = "one", env: Record<string, string> = {}): Promise<Server> =>
+  startServer(
+    ["--store", store, "--workspace-host", host, "--model", `scripted:${script}`, "--session-ttl", "60"],
+    env,
+    { cwd, atEnd, ...(env["OTTER_SERVER_TOKEN"] && { token: env["OTTER_SERVER_TOKEN"] }) },
+  );
+const cli = (...args: string[]): string =>
+  execFileSync(process.execPath, [join(repositoryRoot, "apps/otter/dist/cli.js"), ...args, "--store", store], {
+    cwd,
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], HOME: cwd, CHIMERA_HOME: join(cwd, "..", "cli-home") },
+  });
+const create = async (node: Server, prompt: string): Promise<string> =>
+  (await node.ask("POST /sessions", { body: { prompt } })).body.session_id;
+const ends = ({ event }: { event: string }) => event === "agent_result" || event === "cancelled";
+const seqs = (frames: readonly { id?: number }[]) => frames.flatMap(({ id }) => (id === undefined ? [] : [id]));
+
+describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
+  beforeAll(async () => {
+    postgres = await startPostgres(process.env);
+    database = await postgres.database();
+    store = `${database.url}?lease=${LEASE_MS / 1000}`;
+    cwd = scratchTree({ "README.md": "# A workspace\n" }, atEnd);
+    script = join(cwd, "script.json");
+    const write = { call: "write_file", args: { path: "made.txt", content: "made\n" } };
+    const slow = [{ text: "slowly ".repeat(40), chunks: 40, delayMs: 200 }];
+    const steps = (...replies: object[]) => ({ steps: replies.map((reply) => ({ reply })) });
+    writeFileSync(
+      script,
+      JSON.stringify({
+        repeat: true,
+        turns: [steps([{ text: "quick" }]), steps([write], [{ text: "done" }]), steps(slow)],
+      }),
+    );
+  }, 60_000);
+  afterAll(async () => {
+    await database?.drop();
+    await postgres?.stop();
+  });
+
+  test("any node answers for a session that another one has", async () => {
+    const [one, other] = await Promise.all([startNode(), startNode()]);
+    const id = await create(one, "hello");
+    await one.all(`/sessions/${id}/events`);
+    // A prompt goes to the owner and is answered from here; its permission is answered from here, too.
+    const asked = await other.ask(`POST /sessions/${id}/turns`, { body: { prompt: "write a file" } });
+    expect([asked.status, asked.body.session_id]).toEqual([202, id]);
+    const stream = other.frames(`/sessions/${id}/events`);
+    const seen = await until(stream, ({ event }) => event === "permission_request");
+    const { permission_id } = seen.at(-1)?.data.metadata ?? {};
+    const allowed = await other.ask(`POST /sessions/${id}/permissions/${permission_id}`, {
+      body: { decision: "allow" },
+    });
+    expect(allowed.body).toEqual({ resolved: true, decision: "allow" });
+    await other.all(`/sessions/${id}/events`);
+    const titled = await other.ask(`POST /sessions/${id}/title`, { body: { title: "made elsewhere" } });
+    expect(titled.body.title).toBe("made elsewhere");
+    expect((await other.ask(`GET /sessions/${id}/snapshots`)).body.snapshots).toHaveLength(1);
+    const undone = await other.ask(`POST /sessions/${id}/undo`, { body: {} });
+    expect(undone.body.files).toHaveLength(1);
+    // One that runs is cancelled, and both nodes list it as live.
+    expect((await other.ask("GET /session")).body.sessions).toContain(id);
+    const rows = (await other.ask("GET /sessions?state=live")).body.sessions;
+    expect(rows.map((row: { session_id: string }) => row.session_id)).toContain(id);
+    await other.ask(`POST /sessions/${id}/turns`, { body: { prompt: "take your time" } });
+    expect((await other.ask(`POST /sessions/${id}/cancel`)).status).toBe(204);
+    const [here, there] = await Promise.all([one, other].map((node) => node.all(`/sessions/${id}/events`)));
+    expect(there).toEqual(here);
+    expect(here.findLast(ends)?.event).toBe("cancelled");
+    expect(here.filter(({ event }) => event === "user_message")).toHaveLength(3);
+    // Deleted from another node, it is gone everywhere.
+    expect((await other.ask(`DELETE /sessions/${id}`)).status).toBe(204);
+    expect((await one.ask(`GET /sessions/${id}`)).status).toBe(404);
+    expect((await other.ask(`POST /sessions/${id}/turns`, { body: { prompt: "x" } })).status).toBe(404);
+  });
+
+  test("a session's token is good on every node, and void on every node when it is rotated", async () => {
+    const env = { OTTER_SERVER_TOKEN: "master-token-of-the-cluster" };
+    const [one, other] = await Promise.all([startNode("one", env), startNode("one", env)]);
+    const { body } = await one.ask("POST /sessions", { body: { prompt: "hello" } });
+    const { session_id: id, session_token: token } = body;
+    expect((await other.ask(`GET /session/${id}`, { token })).status).toBe(200);
+    const reading = other.all(`/session/${id}/events`, { token }).catch(() => "cut");
+    const rotated = await other.ask(`POST /sessions/${id}/rotate-token`, { body: {} });
+    await reading;
+    expect((await one.ask(`GET /session/${id}`, { token })).status).toBe(401);
+    expect((await other.ask(`GET /session/${id}`, { token })).status).toBe(401);
+    expect((await one.ask(`GET /session/${id}`, { token: rotated.body.session_token })).status).toBe(200);
+  });
+
+  test("a node that is killed leaves its turn to another, whose readers go on without a gap", async () => {
+    const [dying, heir] = await Promise.all([startNode(), startNode()]);
+    const id = await create(dying, "hello");
+    await dying.all(`/sessions/${id}/events`);
+    await dying.ask(`POST /sessions/${id}/turns`, { body: { prompt: "write" } });
+    const asked = await until(heir.frames(`/sessions/${id}/events`), ({ event }) => event === "permission_request");
+    dying.program.child.kill("SIGKILL");
+    const killedAt = performance.now();
+    const after = { headers: { "last-event-id": String(asked.at(-1)?.id) } };
+    const rest = await until(heir.frames(`/sessions/${id}/events`, after), ends);
+    expect(performance.now() - killedAt).toBeLessThan(LEASE_MS + 1000);
+    expect(rest.at(-1)?.data.metadata).toMatchObject({ success: false });
+    const numbers = seqs([...asked, ...rest]);
+    expect(numbers).toEqual(numbers.map((_, i) => i + 1));
+    // It goes on there.
+    const next = await heir.ask(`POST /sessions/${id}/turns`, { body: { prompt: "again" } });
+    expect(next.status).toBe(202);
+  });
+
+  test("a prompt for a node that just died waits for the heir and is taken once", async () => {
+    const [dying, heir] = await Promise.all([startNode(), startNode()]);
+    const id = await create(dying, "hello");
+    await dying.all(`/sessions/${id}/events`);
+    dying.program.child.kill("SIGKILL");
+    const { status } = await heir.ask(`POST /sessions/${id}/turns`, { body: { prompt: "to whoever is left" } });
+    expect(status).toBe(202);
+    const { events } = (await heir.ask(`GET /sessions/${id}`)).body;
+    expect(events.filter(({ type }: { type: string }) => type === "user_message")).toHaveLength(2);
+  });
+
+  test("a node that is asked to end hands its sessions over at once", async () => {
+    const [leaving, heir] = await Promise.all([startNode(), startNode()]);
+    const id = await create(leaving, "hello");
+    await leaving.all(`/sessions/${id}/events`);
+    leaving.program.child.kill("SIGTERM");
+    await leaving.program.exited;
+    const goneAt = performance.now();
+    expect((await heir.ask(`POST /sessions/${id}/turns`, { body: { prompt: "go on" } })).status).toBe(202);
+    expect(performance.now() - goneAt).toBeLessThan(LEASE_MS / 2);
+  });
+
+  test("a session whose host is gone is read everywhere, and says why it cannot run", async () => {
+    const [home, away] = await Promise.all([startNode("home"), startNode("away")]);
+    const id = await create(home, "hello");
+    const frames = await home.all(`/sessions/${id}/events`);
+    expect((await away.ask(`POST /sessions/${id}/turns`, { body: { prompt: "from away" } })).status).toBe(202);
+    home.program.child.kill("SIGKILL");
+    const rest = await until(
+      away.frames(`/sessions/${id}/events`, { headers: { "last-event-id": String(frames.at(-2)?.id) } }),
+      ends,
+    );
+    expect(rest.at(-1)?.data.metadata).toMatchObject({ success: false });
+    const refused = await away.ask(`POST /sessions/${id}/turns`, { body: { prompt: "more" } });
+    expect([refused.status, refused.body.error]).toEqual([409, "session_elsewhere"]);
+    expect(refused.body.message).toMatch(/works on the files of home, where no server runs now/);
+    expect((await away.ask(`GET /sessions/${id}`)).body.events.length).toBeGreaterThan(frames.length);
+    const back = await startNode("home");
+    const ask = () => away.ask(`POST /sessions/${id}/turns`, { body: { prompt: "back" } });
+    await expect.poll(async () => (await ask()).status, { timeout: 10_000 }).toBe(202);
+    back.program.child.kill("SIGTERM");
+  });
+
+  test("commands read the same sessions", async () => {
+    const node = await startNode();
+    const { id } = await node.run("hello");
+    expect(cli("sessions", "list", "--json")).toContain(id);
+    expect(cli("sessions", "show", id)).toContain("quick");
+    expect(JSON.parse(cli("export", id)).events.length).toBeGreaterThan(3);
+    expect(cli("stats")).toMatch(/runs/);
+  });
+});
+
+test("a program that keeps its sessions in files loads no byte of the database's driver", async () => {
+  const tree = scratchTree({}, atEnd);
+  const trace = join(tree, "notes.json");
+  const env = { PATH: process.env["PATH"], HOME: tree, CHIMERA_HOME: join(tree, "home"), TRACE_START: trace };
+  const loaded = (...args: string[]): string => {
+    const hook = join(repositoryRoot, "scripts/trace-start.cjs");
+    execFileSync(process.execPath, ["--require", hook, join(repositoryRoot, "apps/otter/dist/cli.js"), ...args], {
+      cwd: tree,
+      env,
+    });
+    return readFileSync(trace, "utf8");
+  };
+  for (const args of [["--version"], ["-p", "hello"], ["sessions", "list"]]) {
+    const notes = loaded(...args);
+    expect(notes).toContain("otter/dist/cli.js");
+    expect(notes).not.toContain("store-postgres");
+  }
+  const server = await startServer([], {
+    NODE_OPTIONS: `--require ${join(repositoryRoot, "scripts/trace-start.cjs")}`,
+    TRACE_START: trace,
+  });
+  await server.run("hello");
+  server.program.child.kill("SIGTERM");
+  await server.program.exited;
+  const notes = readFileSync(trace, "utf8");
+  expect(notes).toContain("otter/dist/app.js");
+  expect(notes).not.toContain("store-postgres");
+});
