@@ -1,7 +1,8 @@
 /** An ACP program as the engine of sessions: it fits the agent port, and whatever it says becomes records of our log. */
-import type { Implementation, InitializeResponse } from "@chimera/acp-schema";
+import type { AuthMethodTerminal, Implementation, InitializeResponse } from "@chimera/acp-schema";
 import type { Agent } from "@chimera/acp-schema/agent";
 import { within } from "./connect-agent.js";
+import { EngineError } from "./errors.js";
 import { createGuest, type Guest } from "./guest.js";
 import { createPool } from "./pool.js";
 import { type ChildProgram, orEnded, type ProgramStart, startProgram } from "./program.js";
@@ -33,6 +34,11 @@ export interface AcpEngine {
   closeSession(sessionId: string): Promise<void>;
   /** Starts the program for a moment to see what it can do. */
   probe(cwd: string): Promise<{ readonly about: InitializeResponse; readonly opened: unknown }>;
+  /**
+   * Logs in by a way that the program names, or by the first. One that wants a terminal is not started here: what to run in it is
+   * returned.
+   */
+  login(cwd: string, way?: string): Promise<{ readonly way: string; readonly terminal?: Omit<ProgramStart, "cwd"> }>;
   close(): Promise<void>;
 }
 
@@ -80,6 +86,28 @@ export function createAcpEngine(options: AcpEngineOptions): AcpEngine {
         const opening = within(program.agent.request("session/new", { cwd, mcpServers: [] }), "session/new");
         const opened = await orEnded(opening, program.ended).catch((error: Error) => ({ error: error.message }));
         return { about: program.agent.about, opened };
+      } finally {
+        await program.end();
+      }
+    },
+    async login(cwd, way) {
+      const program = await launch(cwd);
+      try {
+        const { authMethods } = program.agent.about;
+        const method = way === undefined ? authMethods[0] : authMethods.find(({ id }) => id === way);
+        if (!method) {
+          const ways = authMethods.map(({ id }) => id).join(", ");
+          throw new EngineError(
+            "refused",
+            `${name} names ${ways === "" ? "no way to log in" : `these ways to log in: ${ways}`}`,
+          );
+        }
+        const { type, args: more, env: extra } = method as Partial<AuthMethodTerminal> & { readonly type?: unknown };
+        if (type === "terminal")
+          return { way: method.id, terminal: { command, args: [...args, ...(more ?? [])], env: { ...env, ...extra } } };
+        // A person may have to do something in a browser first, so this waits for as long as it takes.
+        await orEnded(program.agent.request("authenticate", { methodId: method.id }), program.ended);
+        return { way: method.id };
       } finally {
         await program.end();
       }

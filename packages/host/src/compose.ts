@@ -81,7 +81,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createLazySnapshots(paths.snapshots, async () => {
     const { createSnapshotStore } = await import("@chimera/snapshot-store");
-    const opened = createSnapshotStore({ root: paths.snapshots });
+    const opened = createSnapshotStore({ root: paths.snapshots, exclude: [paths.root] });
     await recoverRestores(store, opened, onRecovered);
     return opened;
   });

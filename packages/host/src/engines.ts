@@ -4,6 +4,7 @@ import { delimiter, join } from "node:path";
 import type { AcpEngine } from "@chimera/acp-engine";
 import type { Agent } from "@chimera/acp-schema/agent";
 import { ENGINE_OPTION } from "@chimera/acp-schema/conversation";
+import type { EnginesReply } from "@chimera/acp-schema/http";
 import type { SessionOption } from "@chimera/acp-server";
 import type { Confine } from "@chimera/agent";
 import { opening } from "@chimera/agent/agents";
@@ -30,27 +31,39 @@ export const BUILT_IN = "chimera";
 /** The name of one that `--engine-command` gives. */
 const UNNAMED = "command";
 
+/** A row, and the package of npm that brings its command. */
+type Preset = Partial<EngineRow> & Pick<EngineRow, "command"> & { readonly package?: string };
+
 /** Well-known agents, as they are started where they are installed. */
-const PRESETS: Readonly<Record<string, Partial<EngineRow> & Pick<EngineRow, "command">>> = {
-  codex: { command: "codex-acp", passEnv: ["OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"], state: "~/.codex" },
+const PRESETS: Readonly<Record<string, Preset>> = {
+  codex: {
+    package: "@zed-industries/codex-acp",
+    command: "codex-acp",
+    passEnv: ["OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"],
+    state: "~/.codex",
+  },
   claude: {
+    package: "@zed-industries/claude-agent-acp",
     command: "claude-agent-acp",
     passEnv: ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"],
     state: "~/.claude",
   },
   gemini: {
+    package: "@google/gemini-cli",
     command: "gemini",
     args: ["--acp"],
     passEnv: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"],
     state: "~/.gemini",
   },
   qwen: {
+    package: "@qwen-code/qwen-code",
     command: "qwen",
     args: ["--acp"],
     passEnv: ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
     state: "~/.qwen",
   },
   opencode: {
+    package: "opencode-ai",
     command: "opencode",
     args: ["acp"],
     passEnv: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
@@ -65,15 +78,15 @@ export interface EngineFacts extends EngineRow {
 }
 
 export interface Engines {
-  /** Those that sessions can have besides the built-in one. */
-  readonly rows: readonly EngineFacts[];
+  /** What clients and people are shown: the built-in engine first. */
+  list(): EnginesReply["engines"];
   /** The choice as clients see it: open until the first prompt. */
   readonly option: SessionOption;
   /** Sends each turn to the engine of its session. */
   route(builtIn: Agent): Agent;
   set(sessionId: string, id: string, value: string | boolean): Promise<void>;
-  /** Starts one for a moment and says what it can do. */
-  probe(name: string, cwd: string): Promise<unknown>;
+  /** The engine of that name. Throws a UsageError with the names there are. */
+  open(name: string): Promise<AcpEngine>;
   closeSession(sessionId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -91,7 +104,7 @@ export function createEngines(options: {
   const rows = engineRows(values, env, home);
   const opened = new Map<string, Promise<AcpEngine>>();
 
-  const open = (name: string): Promise<AcpEngine> => {
+  const open = async (name: string): Promise<AcpEngine> => {
     const row = rows.find((one) => one.name === name);
     if (!row) throw new UsageError(`there is no engine ${JSON.stringify(name)}; ${namesOf(rows)}`);
     const engine = opened.get(name) ?? openEngine(row, options);
@@ -110,7 +123,15 @@ export function createEngines(options: {
   ];
 
   return {
-    rows,
+    list: () => [
+      { name: BUILT_IN, description: choices[0]!.description, kind: "own", installed: true },
+      ...rows.map(({ name, command, installed }) => ({
+        name,
+        description: `Runs ${command}`,
+        kind: "acp" as const,
+        installed,
+      })),
+    ],
     option: {
       id: "engine",
       name: "Engine",
@@ -135,7 +156,7 @@ export function createEngines(options: {
         log.warn("an engine did not take a setting", { session: sessionId, id, error: String(error) }),
       );
     },
-    probe: async (name, cwd) => (await open(name)).probe(cwd),
+    open,
     closeSession: async (sessionId) => void (await each((engine) => engine.closeSession(sessionId))),
     close: async () => void (await each((engine) => engine.close())),
   };
@@ -146,6 +167,12 @@ export function chosenEngine({ engine, engine_command }: Pick<ConfigValues, "eng
   return engine === BUILT_IN && engine_command !== null ? UNNAMED : engine;
 }
 
+/** The names that a person may choose from. */
+export function engineNames({ engines, engine_command }: Pick<ConfigValues, "engines" | "engine_command">): string[] {
+  const named = [BUILT_IN, ...Object.keys(PRESETS), ...Object.keys(engines)];
+  return [...new Set([...named, ...(engine_command === null ? [] : [UNNAMED])])];
+}
+
 // --- internal ---
 
 function engineRows(
@@ -153,7 +180,7 @@ function engineRows(
   env: NodeJS.ProcessEnv,
   home: string,
 ): EngineFacts[] {
-  const named = new Map<string, Partial<EngineRow> & Pick<EngineRow, "command">>(Object.entries(PRESETS));
+  const named = new Map<string, Preset>(Object.entries(PRESETS));
   for (const [name, row] of Object.entries(engines)) named.set(name, row);
   if (engine_command !== null) {
     const [command = "", ...args] = engine_command;
@@ -191,6 +218,7 @@ async function openEngine(
   row: EngineFacts,
   { env, profile, log, confine }: Parameters<typeof createEngines>[0],
 ): Promise<AcpEngine> {
+  if (!row.installed) throw new UsageError(whyMissing(row));
   const [{ createAcpEngine }, { cleanEnvironment, spawnGroup }, bounds] = await Promise.all([
     import("@chimera/acp-engine"),
     import("@chimera/agent/tools"),
@@ -234,6 +262,13 @@ async function openEngine(
       };
     },
   });
+}
+
+function whyMissing({ name, command }: EngineFacts): string {
+  const { package: wanted } = PRESETS[name] ?? {};
+  const how =
+    wanted === undefined ? "install it, or name another command in the configuration" : `npm install -g ${wanted}`;
+  return `the engine ${name} runs ${command}, which is not installed: ${how}`;
 }
 
 function quoted(word: string): string {

@@ -52,11 +52,12 @@ export async function startExtensions(
 
 /** What was typed or configured by name must be there: a mistake is reported before anything starts. */
 export async function requireNamed(config: Config): Promise<void> {
-  const { agent, allowed_tools, mcp, workspace_root } = config.values;
+  const { agent, allowed_tools, mcp, workspace_root, engine } = config.values;
   const missing = workspace_root.find((root) => !statSync(root, { throwIfNoEntry: false })?.isDirectory());
   if (missing !== undefined) throw new UsageError(`--workspace-root: there is no directory ${missing}`);
   if (mcp !== null) requireJson(settingOf(config, "mcp")?.from ?? "mcp", mcp);
-  if (agent === CONFIG_KEYS.agent.default && allowed_tools === null) return;
+  const isDefault = agent === CONFIG_KEYS.agent.default && engine === CONFIG_KEYS.engine.default;
+  if (isDefault && allowed_tools === null) return;
   const { requireNames } = await import("./require-names.js");
   await requireNames(config);
 }

@@ -1,4 +1,4 @@
-/** Agents and tools that somebody named must be there. Loaded with the agent's code, which knows them. */
+/** Agents, engines and tools that somebody named must be there. Loaded with the agent's code, which knows them. */
 import type { Tool } from "@chimera/agent";
 import { loadAgents } from "@chimera/agent/agents";
 import { resolveTools } from "@chimera/agent/tools";
@@ -7,12 +7,16 @@ import { UsageError } from "./command/usage-error.js";
 import type { ConfigName } from "./config/keys.js";
 import type { Config } from "./config/read-config.js";
 import { settingOf } from "./config/resolve.js";
+import { engineNames } from "./engines.js";
 
 /** What a program is started with. Throws a UsageError that says where the name stands. */
 export async function requireNames({ settings, values, cwd, paths: { home } }: Config): Promise<void> {
   const refuse = (name: ConfigName, why: string): never => {
     throw new UsageError(`${settingOf({ settings }, name)?.from || name}: ${why}`);
   };
+  const engines = engineNames(values);
+  if (!engines.includes(values.engine))
+    refuse("engine", `there is no engine ${JSON.stringify(values.engine)}; one of ${engines.join(", ")}`);
   const { agents } = await loadAgents({ home, cwd, trusted: false });
   if (!agents.some(({ name }) => name === values.agent)) {
     const known = agents.filter(({ hidden }) => !hidden).map(({ name }) => name);

@@ -1,6 +1,6 @@
 /** What an app is made of: plain functions and data, so that it can be mounted in any program. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
+import type { EnginesReply, ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
 import type { Session, Sessions, SlashPalette } from "@chimera/session";
 import type { IsOwnUser } from "./auth/peer.js";
 import type { TokenHashes } from "./auth/token.js";
@@ -36,6 +36,8 @@ export interface AppDeps {
   readonly tools?: () => ToolsReply["tools"] | Promise<ToolsReply["tools"]>;
   readonly providers?: () => ProvidersReply;
   readonly models?: () => ModelsReply["models"] | Promise<ModelsReply["models"]>;
+  /** The programs that can run a session's turns. @defaultValue none is named */
+  readonly engines?: () => EnginesReply["engines"];
   /** Settings of sessions besides those that all have, by which a request may name them in `options`. @defaultValue none */
   readonly options?: readonly OptionChoice[];
   /** Where shares to a file are kept; nothing is written outside it. Without it there are none. */

@@ -1,11 +1,11 @@
 /** The settings that a body names, checked before anything is changed: a session gets all of them or none. */
-import { FLAG_OPTIONS, isFlagOption, MODE_FLAGS } from "@chimera/acp-schema/conversation";
+import { ENGINE_OPTION, FLAG_OPTIONS, isFlagOption, MODE_FLAGS } from "@chimera/acp-schema/conversation";
 import type { SettingsBody, SettingsReply } from "@chimera/acp-schema/http";
 import type { Session, Settings } from "@chimera/session";
 import type { AppDeps } from "./deps.js";
 import { HttpError } from "./http-error.js";
 
-type Named = Pick<SettingsBody, "model" | "mode" | "agent" | "options">;
+type Named = Pick<SettingsBody, "model" | "mode" | "agent" | "engine" | "options">;
 
 export interface SettingsChange {
   /** What a new session is made with. */
@@ -18,7 +18,8 @@ export interface SettingsChange {
 
 /** Throws `invalid_setting` for a name or a value that this program does not have. */
 export async function settingsChange(deps: AppDeps, cwd: string, named: Named): Promise<SettingsChange> {
-  const { model, mode, agent, options = {} } = named;
+  const { model, mode, agent, engine } = named;
+  const options = { ...named.options, ...(engine !== undefined && { engine }) };
   if (agent !== undefined) await requireAgent(deps, cwd, agent);
   const choices = Object.entries(options).map(([id, value]) => optionChange(deps, id, value));
   const finish = async (session: Session) => {
@@ -40,7 +41,7 @@ export async function settingsChange(deps: AppDeps, cwd: string, named: Named): 
   };
 }
 
-export function settingsOf({ id, title, mode, settings }: Session): SettingsReply {
+export function settingsOf({ id, title, mode, settings, conversation }: Session): SettingsReply {
   const { model, agent, maxSteps, maxCostUsd, allowedTools, options } = settings;
   const flags = Object.entries(FLAG_OPTIONS).map(([name, flag]) => [name, settings[flag]] as const);
   return {
@@ -53,6 +54,7 @@ export function settingsOf({ id, title, mode, settings }: Session): SettingsRepl
     max_cost_usd: maxCostUsd,
     allowed_tools: allowedTools && [...allowedTools],
     options: { ...options, ...Object.fromEntries(flags) },
+    engine_options: [...conversation.facts.engineOptions],
   };
 }
 
@@ -69,6 +71,7 @@ function optionChange(deps: AppDeps, id: string, value: string | boolean): (sess
     if (typeof value !== "boolean") throw invalid(`${id} is either true or false`);
     return (session) => session.set({ option: id, value });
   }
+  if (id.startsWith(ENGINE_OPTION)) return (session) => setEngineOption(session, id, value);
   const option = deps.options?.find((one) => one.id === id);
   const known = [...(deps.options ?? []).map((one) => one.id), ...Object.keys(FLAG_OPTIONS)];
   if (!option) throw invalid(`there is no option ${JSON.stringify(id)}; one of ${known.join(", ")}`);
@@ -77,6 +80,16 @@ function optionChange(deps: AppDeps, id: string, value: string | boolean): (sess
     throw invalid(`${id} is one of ${option.choices.map((choice) => choice.id).join(", ")}`);
   }
   return async (session) => option.set?.(session, String(value));
+}
+
+/** What an engine offers is known only in its session. */
+async function setEngineOption(session: Session, id: string, value: string | boolean): Promise<void> {
+  const { engineOptions } = session.conversation.facts;
+  const option = engineOptions.find((one) => `${ENGINE_OPTION}${one.id}` === id);
+  if (!option) throw invalid(`the engine of this session has no option ${JSON.stringify(id)}`);
+  const isOffered = option.choices ? option.choices.some((one) => one.id === value) : typeof value === "boolean";
+  if (!isOffered) throw invalid(`${id} is one of ${option.choices?.map((one) => one.id).join(", ") ?? "true, false"}`);
+  await session.set({ option: id, value });
 }
 
 function invalid(message: string): HttpError {

@@ -19,7 +19,7 @@ export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStor
   const clock = options.clock ?? Date.now;
   const baselines = new Map<string, Baseline>();
   const open = new Map<string, SessionSnapshots>();
-  const ownData = realDirectory(root);
+  const ownData = [root, ...(options.exclude ?? [])].map(realDirectory);
 
   function baseline(path: string): Baseline {
     const known = baselines.get(path);

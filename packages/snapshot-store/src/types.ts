@@ -27,6 +27,8 @@ export interface UnfinishedRestore {
 export interface SnapshotStoreOptions {
   /** Absolute directory that holds one directory per session. */
   readonly root: string;
+  /** Further directories of the program that are never looked at: its logs, in a workspace that is the person's home. */
+  readonly exclude?: readonly string[];
   readonly limits?: Partial<SnapshotLimits>;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;

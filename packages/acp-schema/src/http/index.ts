@@ -25,7 +25,16 @@ export {
   RunMode,
   RunStatus,
 } from "./run.js";
-export { AliveReply, ErrorReply, HealthReply, InfoReply, ProvidersReply, ReadyReply, ToolsReply } from "./server.js";
+export {
+  AliveReply,
+  EnginesReply,
+  ErrorReply,
+  HealthReply,
+  InfoReply,
+  ProvidersReply,
+  ReadyReply,
+  ToolsReply,
+} from "./server.js";
 export {
   CreateRunningSessionBody,
   CreateRunningSessionReply,

@@ -4,7 +4,7 @@ import { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.
 import * as inspect from "./inspect.js";
 import { RunsCostReply, RunsQuery, RunsReply } from "./report.js";
 import { AgentManifest, AgentsReply, CreateRunBody, Run, RunEventsReply } from "./run.js";
-import { AliveReply, HealthReply, InfoReply, ProvidersReply, ReadyReply, ToolsReply } from "./server.js";
+import { AliveReply, EnginesReply, HealthReply, InfoReply, ProvidersReply, ReadyReply, ToolsReply } from "./server.js";
 import * as session from "./session.js";
 import { ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
 import { ManyQuery, StreamQuery } from "./stream.js";
@@ -35,6 +35,7 @@ export const routes = {
   "GET /info": { tier: "master", status: 200, reply: InfoReply },
   "GET /providers": { tier: "master", status: 200, reply: ProvidersReply },
   "GET /models": { tier: "master", status: 200, reply: ModelsReply },
+  "GET /engines": { tier: "master", status: 200, reply: EnginesReply },
   "GET /tools": { tier: "master", status: 200, reply: ToolsReply },
   "GET /openapi.json": { tier: "master", status: 200 },
   "GET /events": { tier: "master", status: 200, query: ManyQuery, stream: true },

@@ -33,6 +33,20 @@ export const ProvidersReply = plain(() => ({
 }));
 export type ProvidersReply = v.InferOutput<typeof ProvidersReply>;
 
+/** `GET /engines`: the programs that can run a session's turns. A body names one; which command it runs, only the person's configuration says. */
+export const EnginesReply = plain(() => ({
+  engines: v.array(
+    plain(() => ({
+      name: text,
+      description: text,
+      /** The one that is part of the program, or one that speaks ACP. */
+      kind: v.picklist(["own", "acp"]),
+      installed: v.boolean(),
+    })),
+  ),
+}));
+export type EnginesReply = v.InferOutput<typeof EnginesReply>;
+
 /** `GET /tools`. */
 export const ToolsReply = plain(() => ({
   tools: v.array(plain(() => ({ name: text, description: text, input_schema: json() }))),

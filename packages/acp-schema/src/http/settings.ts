@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { ContentBlock } from "../acp/content.js";
 import { plain, record } from "../define/shape.js";
+import { EngineOption } from "../events/metadata.js";
 import { MODES } from "../events/modes.js";
 
 const text = v.string();
@@ -17,6 +18,8 @@ export const settings = () => ({
   model: v.optional(text),
   mode: v.optional(v.picklist(MODES)),
   agent: v.optional(text),
+  /** The program that runs the turns, by its name in `GET /engines`. It can be chosen until the first prompt. */
+  engine: v.optional(text),
   options: v.optional(options),
 });
 
@@ -35,6 +38,8 @@ export const SettingsReply = plain(() => ({
   max_cost_usd: v.nullable(v.number()),
   allowed_tools: v.nullable(v.array(text)),
   options,
+  /** What the engine offers as its own; each is set in `options` as `engine:` and its id. */
+  engine_options: v.array(EngineOption),
 }));
 export type SettingsReply = v.InferOutput<typeof SettingsReply>;
 

@@ -35,6 +35,15 @@ export function setupCommands(name: string): Command[] {
       load: loadedAction(AGENTS, "list"),
     },
     {
+      name: "engines",
+      summary: "List the programs that can run turns, see what one can do, or log in to it",
+      operands: "[list | probe <name> | login <name> [way]]",
+      maxOperands: 3,
+      flags: { ...CWD, ...configFlags("engine_command"), ...JSON_FLAG },
+      example: `${name} engines probe codex`,
+      load: loadedAction(ENGINES, "list"),
+    },
+    {
       name: "commands",
       summary: "List the slash commands of a session here",
       flags: { ...CWD, ...JSON_FLAG },
@@ -84,6 +93,12 @@ export function setupCommands(name: string): Command[] {
 }
 
 // --- internal ---
+
+const ENGINES: Readonly<Record<string, Action>> = {
+  list: { load: async () => (await import("../setup/engines.js")).listEngines },
+  probe: { maxOperands: 1, load: async () => (await import("../setup/engines.js")).probeEngine },
+  login: { maxOperands: 2, load: async () => (await import("../setup/engines.js")).loginEngine },
+};
 
 const AGENTS: Readonly<Record<string, Action>> = {
   list: { load: async () => (await import("../setup/agents.js")).listAgents },

@@ -156,6 +156,7 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
       })),
     providers: core.providers,
     models: core.knownModels,
+    engines: core.engines.list,
     options: [...(core.options ?? []), ...extensions.flatMap(({ protocol }) => protocol?.options ?? [])],
     sharesDirectory,
     ...(shareUrl && { shareUrl }),

@@ -2,6 +2,7 @@
 import type {
   AgentManifest,
   AgentsReply,
+  EnginesReply,
   InfoReply,
   ModelsReply,
   ProvidersReply,
@@ -25,6 +26,7 @@ export function programRoutes({ deps }: Parts) {
     },
     "GET /providers": (c) => c.json(providers()),
     "GET /models": async (c) => c.json({ models: (await deps.models?.()) ?? [] } satisfies ModelsReply),
+    "GET /engines": (c) => c.json({ engines: deps.engines?.() ?? [] } satisfies EnginesReply),
     "GET /tools": async (c) => c.json({ tools: await tools() } satisfies ToolsReply),
     "GET /openapi.json": async (c) => c.json(await describeApi({ title: deps.name, version: deps.version })),
     "GET /agents": async (c) => c.json({ agents: await listManifests(deps) } satisfies AgentsReply),

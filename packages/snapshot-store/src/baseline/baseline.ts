@@ -34,7 +34,7 @@ export interface Baseline {
 export interface BaselineOptions {
   readonly directory: string;
   readonly root: string;
-  readonly ownData: string;
+  readonly ownData: readonly string[];
   readonly limits: SnapshotLimits;
   readonly clock: () => number;
 }

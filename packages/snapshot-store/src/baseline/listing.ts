@@ -172,7 +172,7 @@ async function judge(
         continue;
       }
       const path = pathIn(directory, name);
-      if (isAlwaysIgnored(name) || path === ownData || rules.ignores(path, isDirectory)) continue;
+      if (isAlwaysIgnored(name) || ownData.includes(path) || rules.ignores(path, isDirectory)) continue;
     }
     (isDirectory ? dirs : files).add(name);
   }

@@ -12,7 +12,7 @@ import type { Watcher } from "./watch.js";
 export interface ScanContext {
   readonly root: DirectoryNode;
   readonly rulesAbove: IgnoreRules;
-  readonly ownData: string;
+  readonly ownData: readonly string[];
   readonly blobs: Blobs;
   readonly limits: SnapshotLimits;
   readonly runs: ReadonlySet<Run>;

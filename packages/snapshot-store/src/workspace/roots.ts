@@ -22,10 +22,10 @@ export interface Located {
   readonly parts: readonly string[];
 }
 
-export function createRoots(workspace: SnapshotWorkspace, ownData: string): Roots {
+export function createRoots(workspace: SnapshotWorkspace, ownData: readonly string[]): Roots {
   const cwd = realOr(resolve(workspace.cwd));
   const all = [cwd, ...workspace.directories.map((directory) => realOr(resolve(cwd, directory)))];
-  const isOwn = (path: string) => path === ownData || isInside(ownData, path);
+  const isOwn = (path: string) => ownData.some((own) => path === own || isInside(own, path));
   const paths = [...new Set(all)].filter(
     (path) => !isOwn(path) && !all.some((other) => other !== path && isInside(other, path)),
   );
