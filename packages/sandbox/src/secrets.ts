@@ -5,6 +5,7 @@
 import { homedir } from "node:os";
 import { sep } from "node:path";
 import { words } from "./classify/words.js";
+import { realPath } from "./confine/paths.js";
 
 /** Secret wherever they are, and in the home directory hidden from commands even while missing. Directories end in a slash. */
 export const SECRET_PLACES = words(`
@@ -49,7 +50,7 @@ export function isSecretName(path: string): boolean {
 }
 
 /** True for an absolute path that holds secrets by its name or by its place in the home directory. */
-export function isSecret(path: string, name = path, home = homedir()): boolean {
+export function isSecret(path: string, name = path, home = realHome()): boolean {
   if (isSecretName(name)) return true;
   if (!path.startsWith(home + sep)) return false;
   const below = path.slice(home.length + 1).replaceAll("\\", "/");
@@ -59,6 +60,14 @@ export function isSecret(path: string, name = path, home = homedir()): boolean {
 }
 
 // --- internal ---
+
+let known: string | undefined;
+
+/** Paths are compared with their links followed, and some systems keep homes behind one. */
+function realHome(): string {
+  known ??= realPath(homedir()) ?? homedir();
+  return known;
+}
 
 /** Any step of a path, in lower case. */
 const STEPS: readonly RegExp[] = [

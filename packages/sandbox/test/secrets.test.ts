@@ -1,4 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { isSecret, isSecretName } from "../src/secrets.js";
 import { ORDINARY, SECRET } from "./secret-names.js";
 
@@ -23,6 +27,21 @@ describe("in the home directory", () => {
 
   test("what programs keep there is secret", () => {
     expect(places.filter((name) => !isSecret(`/home/me/${name}`, name, "/home/me"))).toEqual([]);
+  });
+
+  test("a home behind a link is the same home", () => {
+    const base = realpathSync(mkdtempSync(join(tmpdir(), "secrets-")));
+    onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+    mkdirSync(join(base, "real"));
+    symlinkSync("real", join(base, "home"));
+    const script = `import { isSecret } from ${JSON.stringify(new URL("../dist/secrets.js", import.meta.url).href)};
+      console.log(isSecret(process.argv[1] + "/real/.gemini/x"), isSecret(process.argv[1] + "/real/x"));`;
+    const env = { ...process.env, HOME: join(base, "home") };
+    const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script, base], {
+      env,
+      encoding: "utf8",
+    });
+    expect(stdout).toBe("true false\n");
   });
 
   test("the same names in a project are not, nor is the rest of the home", () => {

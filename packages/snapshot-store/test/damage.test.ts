@@ -298,6 +298,17 @@ test("a session that was let go of keeps its history, and is no longer open for 
   expect((await store.gc()).sessionsRemoved).toEqual(["otter-1"]);
 });
 
+test("gc knows every file of a session and of a workspace as the store's own", async () => {
+  const f = fixture();
+  f.write("a", "x");
+  await f.toolTurn(0, { a: "y" });
+  await f.shellTurn(1, "echo z > a; echo new > b");
+  const later = Date.now() + 90 * 24 * 3600_000;
+  const report = await createSnapshotStore({ root: f.root, clock: () => later }).gc();
+  expect(report).toMatchObject({ sessionsRemoved: ["otter-1"], baselinesRemoved: 1, bytesKept: 0 });
+  expect(readdirSync(join(f.root, ".baselines"))).toEqual([]);
+});
+
 test("diffs of one turn", async () => {
   const f = fixture();
   f.write("a.txt", "one\ntwo\n");
