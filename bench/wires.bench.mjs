@@ -39,7 +39,7 @@ const WIRES = {
   responses: {
     model: "azure/gpt-5",
     env: (url) => ({ AZURE_OPENAI_API_KEY: "x", AZURE_OPENAI_ENDPOINT: url }),
-    // Numbered, so that no event repeats another.
+    // Numbered: the counter is known to the wire, and passed over.
     delta: (delta, n) =>
       event({ type: "response.output_text.delta", sequence_number: n, item_id: "m", output_index: 0, delta }),
     last: () => event({ type: "response.completed", response: {} }),

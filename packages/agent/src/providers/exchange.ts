@@ -154,26 +154,43 @@ export function createReply(): ReplyQueue {
 
 /**
  * Two events in a row that differ in one place, and led to the texts that stand there, show where the text of the next one is. Any
- * other event between them begins the search anew, so that a reader never misses what would change its mind.
+ * other event between them begins the search anew, so that a reader never misses what would change its mind. `counter` is the key of a
+ * number that does nothing but count events: it may differ too, where it comes before the text.
  */
-export function createRepeats(): Repeats {
+export function createRepeats(counter?: string): Repeats {
+  const mark = counter === undefined ? null : `"${counter}":`;
   let first: TextEvent | null = null;
-  let shown = false;
-  let head = "";
+  /** What the next events look like, once two have shown it: one match costs a sixth of what comparing the pieces does. */
+  let shown: RegExp | null = null;
+  /** What comes before the number, or before the text where there is none. */
+  let lead = "";
+  /** What stands between the number and the text; null without a number. */
+  let link: string | null = null;
   let tail = "";
   let attempts = 0;
 
   const between = (data: string): string | null => {
-    const isAlike = data.length >= head.length + tail.length && data.startsWith(head) && data.endsWith(tail);
-    return isAlike ? data.slice(head.length, data.length - tail.length) : null;
+    if (!data.startsWith(lead)) return null;
+    let from = lead.length;
+    if (link !== null) {
+      while (isDigit(data.charCodeAt(from))) from++;
+      if (from === lead.length || !data.startsWith(link, from)) return null;
+      from += link.length;
+    }
+    const to = data.length - tail.length;
+    return to >= from && data.endsWith(tail) ? data.slice(from, to) : null;
   };
   const begin = (data: string, led: TextEvent | null): void => {
-    const at = led && PLAIN.test(led.text) ? data.indexOf(`"${led.text}"`) : -1;
+    const isUsable = led && data.length <= LONGEST_REPEAT && PLAIN.test(led.text);
+    const at = isUsable ? data.indexOf(`"${led.text}"`) : -1;
     first = at < 0 ? null : led;
-    shown = false;
+    shown = null;
     if (!first) return;
     attempts++;
-    head = data.slice(0, at + 1);
+    const head = data.slice(0, at + 1);
+    const number = mark === null ? -1 : head.indexOf(mark);
+    lead = mark === null || number < 0 ? head : head.slice(0, number + mark.length);
+    link = lead === head ? null : head.slice(lead.length).replace(/^\d+/, "");
     tail = data.slice(at + 1 + first.text.length);
   };
 
@@ -182,15 +199,17 @@ export function createRepeats(): Repeats {
       return attempts <= MOST_ATTEMPTS;
     },
     find(data) {
-      const text = shown ? between(data) : null;
-      return first && text !== null && PLAIN.test(text) ? { type: first.type, text } : null;
+      const text = shown?.exec(data)?.[1];
+      return first && text !== undefined ? { type: first.type, text } : null;
     },
     learn(data, led) {
       const text = first && led?.type === first.type ? between(data) : null;
       if (text === null || decoded(text) !== led?.text) begin(data, led);
       // The same text again would show nothing: it may stand in two places.
       else if (led.text !== first?.text) {
-        shown = true;
+        shown ??= new RegExp(
+          `^${literal(lead)}${link === null ? "" : `\\d+${literal(link)}`}(${PLAIN_TEXT})${literal(tail)}$`,
+        );
         attempts = 0;
       }
     },
@@ -277,10 +296,21 @@ interface Repeats {
 
 /** Streams that number their events, or pad them, repeat nothing: they are left alone after so many. */
 const MOST_ATTEMPTS = 16;
+/** Characters of an event that is worth a pattern. */
+const LONGEST_REPEAT = 8 * 1024;
 
 /** A text that JSON writes as it is. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what JSON does not write as they are.
-const PLAIN = /^[^"\\\u0000-\u001f]+$/;
+const PLAIN_TEXT = '[^"\\\\\\u0000-\\u001f]+';
+const PLAIN = new RegExp(`^${PLAIN_TEXT}$`);
+
+/** The source of a pattern that matches a text and nothing else. */
+function literal(text: string): string {
+  return text.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&");
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
 
 function decoded(text: string): string | null {
   try {

@@ -24,6 +24,8 @@ export interface Endpoint extends Pick<Model, "provider" | "contextWindow" | "ma
 export interface Wire<S> {
   readonly headers: Readonly<Record<string, string>>;
   readonly framing: Framing;
+  /** The key of a number in events that does nothing but count them. */
+  readonly counter?: string;
   /** What continues a conversation, and a reader of what comes back. */
   request(conversation: ModelRequest, settings: S): Exchange;
   /** How the vendor says that it does not take a seal back: the conversation then goes on without any. */
@@ -77,7 +79,7 @@ export function createWireModel<S extends object>(wire: Wire<S>, options: S & En
         asked = { settings, bare: unsealed.has(request.session ?? "") };
         const exchange = wire.request(asked.bare ? withoutSeals(request) : request, settings);
         const body = wellFormed(JSON.stringify(exchange.body));
-        return readReply(post, { url, headers, body, signal: request.signal }, wire.framing, exchange);
+        return readReply(post, { url, headers, body, signal: request.signal }, wire, exchange);
       };
       // A refusal comes in place of a reply, so that nothing is said twice.
       return beginAgain(ask, (error) => canRecover(error, asked, request));
@@ -165,11 +167,11 @@ const MOST_UNSEALED = 256;
 async function* readReply(
   post: Post,
   request: PostRequest,
-  framing: Framing,
+  { framing, counter }: Pick<Wire<never>, "framing" | "counter">,
   exchange: Exchange,
 ): AsyncGenerator<readonly ModelEvent[]> {
   const reply = createReply();
-  const repeats = createRepeats();
+  const repeats = createRepeats(counter);
   const take = (data: string): void => {
     if (reply.closed) return;
     const again = repeats.find(data);

@@ -5,8 +5,12 @@ const delta = (text: string, more: object = {}) =>
   JSON.stringify({ id: "x", choices: [{ delta: { content: text }, ...more }] });
 
 /** What a stream says when every event is parsed, and how many were, when repeats are cut out. */
-function hear(stream: readonly string[], read = (data: string) => JSON.parse(data).choices[0].delta.content as string) {
-  const repeats = createRepeats();
+function hear(
+  stream: readonly string[],
+  read = (data: string) => JSON.parse(data).choices[0].delta.content as string,
+  counter?: string,
+) {
+  const repeats = createRepeats(counter);
   let parsed = 0;
   const texts = stream.map((data) => {
     const again = repeats.find(data);
@@ -57,6 +61,22 @@ describe("events that repeat", () => {
     // What ends one text and begins another field is not text.
     const sly = `{"id":"x","choices":[{"delta":{"content":"a","role":"b"}}]}`;
     expect(hear([...stream, sly]).texts.at(-1)).toBe("a");
+  });
+
+  it("may be counted, by the one number that does nothing else", () => {
+    const numbered = (n: unknown, delta: string, more: object = {}) =>
+      JSON.stringify({ type: "t", n, item: 0, delta, ...more });
+    const read = (data: string) => (JSON.parse(data) as { delta: string }).delta;
+    const words = ["a", "b", "c", "d", "e"];
+    const stream = words.map((word, at) => numbered(at + 8, word));
+    expect(hear(stream, read, "n")).toEqual({ texts: words, parsed: 2 });
+    expect(hear(stream, read).parsed).toBe(words.length);
+    // Another number, none, and one after the text.
+    const other = [...stream, numbered(13, "f", { item: 1 }), numbered(null, "g"), numbered("", "h")];
+    expect(hear(other, read, "n")).toEqual({ texts: [...words, "f", "g", "h"], parsed: 2 + 3 });
+    const behind = words.map((delta, n) => JSON.stringify({ delta, n }));
+    expect(hear(behind, read, "n")).toEqual({ texts: words, parsed: words.length });
+    expect(() => hear([...stream, '{"type":"t","n":,"item":0,"delta":"f"}'], read, "n")).toThrow();
   });
 
   it("are read as they would be parsed, in random streams of few shapes and words", () => {

@@ -34,6 +34,7 @@ export type ResponsesBody = ReturnType<typeof bodyOf>;
 const responses: Wire<ResponsesSettings> = {
   headers: {},
   framing: "events",
+  counter: "sequence_number",
   request: (conversation, settings) => ({ body: bodyOf(conversation, settings), ...createReader() }),
   refusesSeal:
     /encrypted.content.*(verif|decrypt|pars)|required following item|required 'reasoning' item|not persisted/i,
