@@ -1,7 +1,7 @@
 /** Files that steer an agent, read from a project that may be hostile, never through a link that leaves it. */
 import { existsSync, readdirSync, type Stats, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { readCanonicalText } from "./canonical-file.js";
 import { resolvePath } from "./real-path.js";
 
@@ -44,10 +44,10 @@ export function whileUnchanged<T>(
   const kept = new Map<string, Kept<T>>();
   return (key, pathsOf, load) => {
     const known = kept.get(key);
-    const paths = known?.paths ?? pathsOf();
-    const look = paths.map(lookAt).join("\n");
+    const places = known?.places ?? placesOf(pathsOf());
+    const look = lookAtAll(places);
     kept.delete(key);
-    const entry = known?.look === look ? known : { paths, look, value: load() };
+    const entry = known?.look === look ? known : { places, look, value: load() };
     kept.set(key, entry);
     entry.value.catch(() => kept.delete(key));
     for (const oldest of kept.keys()) {
@@ -64,9 +64,32 @@ export function whileUnchanged<T>(
 const MAX_ENTRIES = 1000;
 
 interface Kept<T> {
-  readonly paths: readonly string[];
+  readonly places: readonly Place[];
   readonly look: string;
   readonly value: Promise<T>;
+}
+
+interface Place {
+  readonly path: string;
+  /** The directory it is in, where others of the places are in it too. */
+  readonly shared: string | null;
+}
+
+function placesOf(paths: readonly string[]): Place[] {
+  const parents = paths.map((path) => dirname(path));
+  const isShared = (parent: string) => parents.indexOf(parent) !== parents.lastIndexOf(parent);
+  return paths.map((path, at) => ({ path, shared: isShared(parents[at] as string) ? (parents[at] as string) : null }));
+}
+
+/** What lies in a directory that is not there need not be looked at, and most projects have none of those that hold several. */
+function lookAtAll(places: readonly Place[]): string {
+  const isMissing = new Map<string, boolean>();
+  let looks = "";
+  for (const { path, shared } of places) {
+    if (shared !== null && !isMissing.has(shared)) isMissing.set(shared, lookAtEntry(shared) === marks(undefined));
+    looks += `${shared !== null && isMissing.get(shared) ? marks(undefined) : lookAt(path)}\n`;
+  }
+  return looks;
 }
 
 /** What cannot be looked at (a link to itself, a directory that is a file) is as good as not there. */

@@ -161,20 +161,27 @@ function wellFormed(history: readonly Message[], model: ModelName): ModelMessage
       messages.push(message.role === "summary" ? { ...message, text: framed(message.text) } : message);
       continue;
     }
+    const begun = beginningOf(messages.at(-1));
+    // Most replies are a text. The message itself where it can be: what is known of its length is known by it.
+    if (!begun && isPlainReply(message)) {
+      messages.push(message);
+      continue;
+    }
     const parts = message.parts.filter((part) => part.type !== "call" || !questions.has(part.name));
     const calls: readonly CallPart[] = callsOf({ parts });
     if (calls.length === 0 && textOf({ parts }) === "") continue;
-    const begun = beginningOf(messages.at(-1));
     if (begun) messages.pop();
-    const own = parts.map((part) => withOwnSeal(part, model));
-    const isAsLogged = !begun && own.length === message.parts.length && own.every((part, at) => part === parts[at]);
-    // The message itself where it can be: what is known of its length is known by it.
-    messages.push(isAsLogged ? message : { role: "assistant", parts: [...(begun ?? []), ...own] });
+    messages.push({ role: "assistant", parts: [...(begun ?? []), ...parts.map((part) => withOwnSeal(part, model))] });
     for (const { id, name } of calls) {
       messages.push(results.get(id) ?? { role: "tool", id, name, output: "(interrupted: no result)", success: false });
     }
   }
   return messages;
+}
+
+function isPlainReply({ parts }: { readonly parts: readonly Part[] }): boolean {
+  const [only] = parts;
+  return parts.length === 1 && only?.type === "text" && only.text !== "" && !only.seal;
 }
 
 /** Of a reply that broke off and was gone on with, what was said: its reasoning goes back only with what came of it. */
