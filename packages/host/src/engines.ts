@@ -1,6 +1,6 @@
 /** The engines of a program: the built-in one, and every ACP agent that the person has configured or that is installed here. */
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { accessSync, constants, existsSync } from "node:fs";
+import { delimiter } from "node:path";
 import type { AcpEngine } from "@chimera/acp-engine";
 import type { Agent } from "@chimera/acp-schema/agent";
 import { ENGINE_OPTION } from "@chimera/acp-schema/conversation";
@@ -203,8 +203,11 @@ function namesOf(rows: readonly EngineFacts[]): string {
 }
 
 function isInstalled(command: string, path: string): boolean {
-  const places = command.includes("/") ? [command] : path.split(delimiter).map((directory) => join(directory, command));
-  return places.some((place) => {
+  // Asked when a session is made, of every engine and every directory: nothing is thrown, or tidied, for what is not there.
+  const places = command.includes("/")
+    ? [command]
+    : path.split(delimiter).map((directory) => `${directory}/${command}`);
+  return places.filter(existsSync).some((place) => {
     try {
       accessSync(place, constants.X_OK);
       return true;

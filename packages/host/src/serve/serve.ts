@@ -92,8 +92,6 @@ async function ended({ process }: Invocation, close: Close, code: number, log: L
   }
 }
 
-type LazyCore = ReturnType<typeof lazyCore>;
-
 function lazyCore(
   { profile, process }: Invocation,
   config: Config,
