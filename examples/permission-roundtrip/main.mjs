@@ -1,10 +1,10 @@
 // An agent asks before it runs a command; a client sees the question in the event stream and answers it.
 import assert from "node:assert/strict";
+import { createClient } from "@chimera/client";
 import { createMemoryStore } from "@chimera/event-store";
 import { createApp } from "@chimera/http-server";
 import { listen } from "@chimera/http-server/node";
 import { createSessions } from "@chimera/session";
-import { EventSourceParserStream } from "eventsource-parser/stream";
 
 /** Asks for every word of the prompt, and says what it was told. */
 async function* cautious({ prompt }, { ask }) {
@@ -29,28 +29,18 @@ const app = createApp({ name: "example", version: "1.0.0", sessions, defaultCwd:
 const server = await listen(app, { host: "127.0.0.1", port: 0 });
 const base = `http://127.0.0.1:${server.port}`;
 
-async function post(path, body) {
-  const headers = { "content-type": "application/json" };
-  const response = await fetch(base + path, { method: "POST", headers, body: JSON.stringify(body) });
-  return response.json();
-}
-
-const { session_id } = await post("/sessions", { prompt: "ls rm" });
-const response = await fetch(`${base}/sessions/${session_id}/events`);
-const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+const client = createClient({ url: base });
+const session = await client.sessions.start("ls rm");
 
 let output = "";
-for await (const { event, data } of events) {
-  if (event === "end") break;
-  const { metadata } = JSON.parse(data);
-  if (event === "permission_request") {
+for await (const { type, metadata } of session.follow()) {
+  if (type === "permission_request") {
     // Here a person would decide.
-    const decision = metadata.risk === "low" ? "allow" : "deny";
-    const path = `/sessions/${session_id}/permissions/${metadata.permission_id}`;
-    assert.deepEqual(await post(path, { decision }), { resolved: true, decision });
-    assert.equal((await post(path, { decision: "allow" })).error, "already_resolved");
+    await session.answer(metadata.permission_id, metadata.risk === "low" ? "allow" : "deny");
+    const second = session.answer(metadata.permission_id, "allow");
+    await assert.rejects(second, { code: "already_resolved", status: 409 });
   }
-  if (event === "agent_result") output = metadata.output;
+  if (type === "agent_result") output = metadata.output;
 }
 
 assert.equal(output, "ls: allow\nrm: deny\n");

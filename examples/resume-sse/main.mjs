@@ -1,32 +1,10 @@
 // A client of a session's event stream that loses its connection again and again, and misses nothing.
 import assert from "node:assert/strict";
+import { createClient } from "@chimera/client";
 import { createMemoryStore } from "@chimera/event-store";
 import { createApp } from "@chimera/http-server";
 import { listen } from "@chimera/http-server/node";
 import { createSessions } from "@chimera/session";
-import { EventSourceParserStream } from "eventsource-parser/stream";
-
-/**
- * Follows a stream to its end. `onEvent` is called once per record, in order, whatever happens to the connection.
- */
-async function follow(url, { token, onEvent, lastEventId = "" }) {
-  for (;;) {
-    try {
-      const headers = { authorization: `Bearer ${token}`, ...(lastEventId && { "last-event-id": lastEventId }) };
-      const response = await fetch(url, { headers });
-      if (!response.ok) throw new Error(`the server answered ${response.status}`);
-      const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
-      for await (const event of events) {
-        if (event.event === "end") return JSON.parse(event.data);
-        lastEventId = event.id;
-        onEvent(event);
-      }
-    } catch (error) {
-      console.log(`lost the connection after event ${lastEventId}: ${error.message}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 // --- a server to try it on ---
 
@@ -47,27 +25,24 @@ const app = createApp({ name: "example", version: "1.0.0", sessions, defaultCwd:
 const server = await listen(app, { host: "127.0.0.1", port: 0 });
 const base = `http://127.0.0.1:${server.port}`;
 
-const created = await fetch(`${base}/sessions`, {
-  method: "POST",
-  headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-  body: JSON.stringify({ prompt: "count" }),
+const client = createClient({
+  url: base,
+  token,
+  onRetry: ({ error }) => console.log(`trying again: ${error.message}`),
 });
-const { session_id, session_token } = await created.json();
+const session = await client.sessions.start("count");
 
 const vandal = setInterval(() => server.server.closeAllConnections(), 60);
 const seen = [];
-const end = await follow(`${base}/sessions/${session_id}/events`, {
-  token: session_token,
-  onEvent: (event) => seen.push(event),
-});
+for await (const record of session.follow()) seen.push(record);
 clearInterval(vandal);
 
-assert.deepEqual(end, { session_id, success: true });
+assert.equal(seen.at(-1).type, "agent_result");
 assert.deepEqual(
-  seen.map((event) => Number(event.id)),
+  seen.map(({ seq }) => seq),
   seen.map((_, index) => index + 1),
 );
-const text = seen.filter((event) => event.event === "text_delta").map((event) => JSON.parse(event.data).metadata.text);
+const text = seen.filter(({ type }) => type === "text_delta").map(({ metadata }) => metadata.text);
 assert.equal(text.join("").trim().split(" ").length, 100);
-console.log(`${seen.length} events, none missed and none twice`);
+console.log(`${seen.length} records, none missed and none twice`);
 await Promise.all([server.close(), sessions.shutdown()]);

@@ -103,6 +103,6 @@ async function join(
     const said = `the session is open at ${server.url} and keeps its ${name}${SWITCHES[name]}`;
     process.stderr.write(`[${profile.name}] ${said}\n`);
   }
-  if (title?.trim()) await server.request("POST", `/sessions/${encodeURIComponent(id)}/title`, { title });
+  if (title?.trim()) await server.ask((client) => client.sessions.open(id).change({ title }));
   return remoteClient(server, id);
 }

@@ -2,6 +2,7 @@
 
 export { strict } from "../define/mode.js";
 export { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.js";
+export type { ErrorCode } from "./errors.js";
 export {
   ChangesQuery,
   ChangesReply,

@@ -1,14 +1,15 @@
 /** Where a session is open: in this process, or in a server of this machine, which then is asked in its place. */
+import type { Session as RemoteSession } from "@chimera/client";
 import { isStoreError } from "@chimera/event-store";
 import { type Invocation, type RunningCore, readClientToken, readConfig, resolvePaths } from "@chimera/host";
 import { listPidfiles, type PidfileEntry } from "@chimera/host/pidfile";
 import { isSessionError, type Session } from "@chimera/session";
 import { createServer, type Server } from "./server.js";
 
-/** What a command does with a session, wherever that is open; `path` is below the session's own. */
+/** What a command does with a session, wherever that is open. */
 export interface Doing<T> {
   here(session: Session): T | Promise<T>;
-  there(post: (path: string, body: object) => Promise<unknown>): Promise<T>;
+  there(session: RemoteSession): Promise<T>;
 }
 
 export async function whereOpen<T>(
@@ -23,7 +24,7 @@ export async function whereOpen<T>(
     return server;
   });
   if (!("url" in found)) return doing.here(found);
-  return doing.there((path, body) => found.request("POST", `/sessions/${encodeURIComponent(id)}/${path}`, body));
+  return found.ask((client) => doing.there(client.sessions.open(id)));
 }
 
 /** @param error what opening the session threw. Null when no server of this program on this machine is the reason. */

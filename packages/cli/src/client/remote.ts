@@ -1,18 +1,15 @@
 /** A session of a running server. */
 import type { PromptBlock } from "@chimera/acp-schema/events";
+import type { Client } from "@chimera/client";
 import { createSlashPalette } from "@chimera/session";
 import { CliError, isCliError } from "../errors.js";
-import type { PaletteRow, SessionClient } from "./client.js";
-import { followSession } from "./follow.js";
+import type { FollowOptions, PaletteRow, SessionClient } from "./client.js";
 import type { Server } from "./server.js";
 
 /** Opens the session on the server, so that it is live and can be talked to. */
 export async function remoteClient(server: Server, id: string): Promise<SessionClient> {
-  const snapshot = await server.request("GET", `/session/${encodeURIComponent(id)}`);
-  const { working_dir, event_count } = snapshot ?? {};
+  const { working_dir, event_count } = await server.ask((client) => client.call("GET /session/{id}", { id }));
   if (typeof event_count !== "number") throw new CliError("failed", `${server.url} is no server of this kind`);
-  const post = (path: string, body: object = {}) =>
-    server.request("POST", `/sessions/${encodeURIComponent(id)}/${path}`, body);
   return {
     id,
     cwd: typeof working_dir === "string" ? working_dir : null,
@@ -20,23 +17,21 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
     server: server.url,
     persistent: true,
     head: event_count,
-    follow: (options) => followSession(server, id, options),
+    follow: (options) => follow(server, id, options),
     async prompt({ text, content }) {
-      const prompt = content === undefined ? text : textOf(content);
-      const turn = /^msg-(\d+)$/.exec(String((await post("turns", { prompt }))?.["message_id"]))?.[1];
+      const body = { prompt: content === undefined ? text : textOf(content) };
+      const reply = await server.ask((client) => client.call("POST /sessions/{id}/turns", { id, body }));
+      const turn = /^msg-(\d+)$/.exec(reply.message_id)?.[1];
       if (turn === undefined)
         throw new CliError("failed", `${server.url} took the prompt without saying as which turn`);
       return Number(turn);
     },
-    async cancel() {
-      await post("cancel");
-    },
+    cancel: () => server.ask((client) => client.sessions.open(id).cancel()),
     async answer(permissionId, decision, shown) {
       try {
-        await post(`permissions/${encodeURIComponent(permissionId)}`, {
-          decision,
-          ...(shown !== undefined && { shown }),
-        });
+        await server.ask((client) =>
+          client.sessions.open(id).answer(permissionId, decision, { ...(shown !== undefined && { shown }) }),
+        );
         return true;
       } catch (error) {
         if (isCliError(error) && error.code === "conflict") return false;
@@ -51,33 +46,55 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
 
 /** The session somebody worked on last, or a new one. */
 export async function newestOrNew(server: Server): Promise<string> {
-  const reply = await server.request("GET", "/sessions?state=live");
-  const rows = Array.isArray(reply?.["sessions"]) ? (reply["sessions"] as { session_id?: unknown }[]) : [];
-  const newest = rows[0]?.session_id;
-  return typeof newest === "string" ? newest : createSession(server);
+  const query = { state: "live", limit: "1" } as const;
+  const { sessions } = await server.ask((client) => client.call("GET /sessions", { query }));
+  return sessions[0]?.session_id ?? createSession(server);
 }
 
 export async function createSession(server: Server): Promise<string> {
-  const reply = await server.request("POST", "/session", {});
-  const id = reply?.["session_id"];
-  if (typeof id === "string") return id;
-  throw new CliError("failed", `${server.url} made no session`);
+  return (await server.ask((client) => client.sessions.create())).id;
 }
 
 // --- internal ---
 
-/** What goes over HTTP is text. */
+/** Says once that the connection is lost, and once that it is there again. */
+async function follow(server: Server, id: string, options: FollowOptions): Promise<void> {
+  const { from, signal, onRecord, onNotice, patienceMs = Number.POSITIVE_INFINITY } = options;
+  let isLost = false;
+  let lostAt = 0;
+  const onRetry = ({ error }: { error: Error }) => {
+    if (error.message === "the stream ended") return;
+    if (!isLost) onNotice(`connection lost (${error.message}); trying again`);
+    if (!isLost) lostAt = performance.now();
+    isLost = true;
+    if (performance.now() - lostAt > patienceMs) throw error;
+  };
+  const read = async (client: Client) => {
+    const onLoss = ({ metadata }: { metadata: { text: string } }) => onNotice(metadata.text);
+    for await (const record of client.sessions.open(id).follow({ from, until: "never", signal, onLoss })) {
+      if (isLost) onNotice("connected again");
+      isLost = false;
+      onRecord(record);
+    }
+  };
+  await server.ask(read, { onRetry }).catch((error) => {
+    if (!signal.aborted) throw error;
+  });
+}
+
+/** Files that are given with a prompt are blocks of text before it. */
 function textOf(content: readonly PromptBlock[]): string {
-  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n\n");
+  return content.flatMap((block) => (block.type === "text" ? [block["text"]] : [])).join("\n\n");
 }
 
 function rowOf({ name, description }: PaletteRow): PaletteRow {
   return { name, description };
 }
 
-/** For completion only: a session's own token may not list them, and that is no error. */
+/** For completion only: a session's own token may not list them, and that is not an error. */
 async function customCommands(server: Server): Promise<PaletteRow[]> {
-  const reply = await server.request("GET", "/commands").catch(() => null);
-  const rows = Array.isArray(reply?.["commands"]) ? (reply["commands"] as Partial<PaletteRow>[]) : [];
-  return rows.map(({ name, description }) => ({ name: String(name), description: String(description ?? "") }));
+  const { commands } = await server
+    .ask((client) => client.call("GET /commands", {}))
+    .catch(() => ({ commands: [] as PaletteRow[] }));
+  return commands.map(rowOf);
 }

@@ -16,7 +16,7 @@ export async function renameSession(invocation: Invocation): Promise<number> {
   try {
     await whereOpen(invocation, core, id, {
       here: (session) => session.setTitle(title),
-      there: async (post) => void (await post("title", { title })),
+      there: async (session) => void (await session.change({ title })),
     });
   } finally {
     await core.close();
@@ -36,7 +36,7 @@ export function rewind(direction: "undo" | "redo"): Run {
       const [force, dryRun] = [isSet(flags, "force"), isSet(flags, "dry-run")];
       const report = await whereOpen<RewindReport>(invocation, core, id, {
         here: (session) => session[direction]({ steps, force, dryRun }),
-        there: async (post) => (await post(direction, { steps, force, dry_run: dryRun })) as RewindReport,
+        there: (session) => session[direction]({ steps, force, dry_run: dryRun }),
       });
       const lines = [plainLine(report.message), ...describeFiles(report.files)];
       return printReport(invocation, { session_id: id, ...report }, lines);

@@ -1,0 +1,112 @@
+/** A server's client: any route by its name, and the usual ones as functions. */
+import type { RunRow, SessionRow } from "@chimera/acp-schema/http";
+import { type Call, type CallOptions, type ClientOptions, createSender } from "./send.js";
+import { createSession, type PromptOptions, type Session } from "./session.js";
+import { type Watched, type WatchOptions, watch } from "./stream.js";
+import type { Input, Output } from "./types.js";
+
+type Query<N extends "GET /sessions" | "GET /runs"> =
+  Input<N> extends { query?: infer Asked } ? NonNullable<Asked> : never;
+type StartOptions = Omit<Input<"POST /sessions">["body"], "prompt"> & PromptOptions;
+
+/** A list, page after page: `for await` walks all of it. */
+export interface Pages<T> extends AsyncIterable<T> {
+  /** The next page; null after the last one. */
+  page(): Promise<readonly T[] | null>;
+}
+
+export interface Client {
+  /** Calls any route of the table; the path's parameters, the query and the body are one typed object. */
+  readonly call: Call;
+  readonly sessions: {
+    /** Makes a session and prompts it; `session.turn(0)` is its first turn. */
+    start(prompt: string, options?: StartOptions): Promise<Session>;
+    /** Makes a session that waits for its first prompt. */
+    create(body?: Input<"POST /session">["body"], options?: CallOptions): Promise<Session>;
+    open(id: string, token?: string): Session;
+    list(query?: Query<"GET /sessions">, options?: CallOptions): Pages<SessionRow>;
+  };
+  readonly runs: {
+    list(query?: Query<"GET /runs">, options?: CallOptions): Pages<RunRow>;
+    cost(query?: Query<"GET /runs">, options?: CallOptions): Promise<Output<"GET /runs/cost">>;
+    start(body: Input<"POST /runs">["body"], options?: CallOptions): Promise<Output<"POST /runs">>;
+  };
+  /** Many sessions, and changes of the list, in one connection. */
+  watch(options: WatchOptions): AsyncGenerator<Watched, void>;
+  health(options?: CallOptions): Promise<Output<"GET /health">>;
+}
+
+/**
+ * A client of the server at `url`. Prompts and reads are repeated when an answer is lost, streams go on where they were, and every failure
+ * is a `ClientError`.
+ *
+ * @example
+ * const client = createClient({ url: "http://127.0.0.1:5173", token });
+ * const session = await client.sessions.start("list files and read README");
+ * for await (const text of session.turn(0).text()) process.stdout.write(text);
+ */
+export function createClient(options: ClientOptions): Client {
+  const sender = createSender(options);
+  const { call } = sender;
+  /** A session that was made with its own token goes on with the client's, which opens more. */
+  const own = (id: string, token: string | null, from?: number) =>
+    createSession(
+      token !== null && options.token === undefined ? createSender({ ...options, token }) : sender,
+      id,
+      token,
+      from,
+    );
+  return {
+    call,
+    sessions: {
+      async start(prompt, { signal, idempotencyKey, retries, timeoutMs, ...body } = {}) {
+        const given = { signal, idempotencyKey, retries, timeoutMs } as CallOptions;
+        const made = await call("POST /sessions", { body: { prompt, ...body } }, given);
+        return own(made.session_id, made.session_token, 0);
+      },
+      async create(body = {}, given) {
+        const made = await call("POST /session", { body }, given);
+        return own(made.session_id, made.session_token, 0);
+      },
+      open: (id, token) =>
+        createSession(token === undefined ? sender : createSender({ ...options, token }), id, token ?? null),
+      list: (query = {}, given) =>
+        pages(query, async (asked) => {
+          const { sessions, next } = await call("GET /sessions", { query: { limit: "50", ...asked } }, given);
+          return [sessions, next];
+        }),
+    },
+    runs: {
+      list: (query = {}, given) =>
+        pages(query, async (asked) => {
+          const { runs, next } = await call("GET /runs", { query: { limit: "50", ...asked } }, given);
+          return [runs, next];
+        }),
+      cost: (query = {}, given) => call("GET /runs/cost", { query }, given),
+      start: (body, given) => call("POST /runs", { body }, given),
+    },
+    watch: (given) => watch(sender, given),
+    health: (given) => call("GET /health", {}, given),
+  };
+}
+
+// --- internal ---
+
+function pages<T, Q extends { after?: string | undefined }>(
+  query: Q,
+  read: (query: Q) => Promise<readonly [readonly T[], string | null]>,
+): Pages<T> {
+  let after: string | null | undefined = query.after;
+  const page = async () => {
+    if (after === null) return null;
+    const [rows, next] = await read(after === undefined ? query : { ...query, after });
+    after = next;
+    return rows;
+  };
+  return {
+    page,
+    async *[Symbol.asyncIterator]() {
+      for (let rows = await page(); rows; rows = await page()) yield* rows;
+    },
+  };
+}

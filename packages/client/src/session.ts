@@ -1,0 +1,145 @@
+/** A session, and a turn of it, as a program holds them. */
+import type { Decision, Metadata, SessionRecord } from "@chimera/acp-schema/events";
+import type { Call, CallOptions, Sender } from "./send.js";
+import { type FollowOptions, follow } from "./stream.js";
+import type { Input, Output } from "./types.js";
+
+type Body<N extends Parameters<Call>[0]> = Input<N> extends { body?: infer B } ? NonNullable<B> : never;
+export type PromptOptions = Omit<Body<"POST /sessions/{id}/turns">, "prompt"> & CallOptions;
+
+/** How a turn ended. */
+export interface TurnResult {
+  readonly success: boolean;
+  readonly cancelled: boolean;
+  readonly output: string;
+  readonly error: string | null;
+  readonly cost: number;
+}
+
+export interface Session {
+  readonly id: string;
+  /** Its own token, which opens nothing else; null where it was not made here. */
+  readonly token: string | null;
+  /** Resolves when the prompt is accepted and durable; the turn is then read. */
+  prompt(text: string, options?: PromptOptions): Promise<Turn>;
+  /** A turn by its number, from 0. */
+  turn(number: number): Turn;
+  /** Every record once, in order, over lost connections and restarts of the server. */
+  follow(options?: FollowOptions): AsyncGenerator<SessionRecord, void>;
+  cancel(options?: CallOptions): Promise<void>;
+  /** `shown` is the digest of what the person saw, where the request has one. */
+  answer(permissionId: string, decision: Decision, options?: CallOptions & { shown?: string }): Promise<void>;
+  undo(body?: Body<"POST /sessions/{id}/undo">, options?: CallOptions): Promise<Output<"POST /sessions/{id}/undo">>;
+  redo(body?: Body<"POST /sessions/{id}/redo">, options?: CallOptions): Promise<Output<"POST /sessions/{id}/redo">>;
+  /** What each turn changed; `{ diff: "true" }` for the diffs too. */
+  changes(query?: { turn?: string; diff?: "true" | "false" }): Promise<Output<"GET /sessions/{id}/changes">>;
+  settings(): Promise<Output<"GET /sessions/{id}/settings">>;
+  change(settings: Body<"PATCH /sessions/{id}">): Promise<Output<"PATCH /sessions/{id}">>;
+  transcript(format: "md" | "html" | "json"): Promise<string>;
+  fork(turn?: number): Promise<Session>;
+  /** Deletes the session with its log, and says what went. */
+  delete(): Promise<Output<"DELETE /sessions/{id}">>;
+}
+
+/** One turn: its records, its text, its result. Reading it answers permissions where `onPermission` says how. */
+export interface Turn extends AsyncIterable<SessionRecord> {
+  readonly number: number;
+  /** The pieces of the answer as they come. */
+  text(): AsyncGenerator<string, void>;
+  /** Waits for the last record. */
+  result(): Promise<TurnResult>;
+  /** Decides what the turn asks for, while it is read. */
+  onPermission(decide: (asked: Metadata<"permission_request">) => Decision | Promise<Decision>): this;
+}
+
+/** @param from the number of a record before the first turn that is read through this session. */
+export function createSession(sender: Sender, id: string, token: string | null, from?: number): Session {
+  const { call } = sender;
+  let known = from;
+  const turnFrom = (number: number, start: number) =>
+    createTurn(number, (signal) => follow(sender, id, { from: start, until: "never", signal }), session.answer);
+  const session: Session = {
+    id,
+    token,
+    async prompt(prompt, { signal, idempotencyKey, retries, timeoutMs, ...body } = {}) {
+      const options = { signal, ...defined({ idempotencyKey, retries, timeoutMs }) };
+      known ??= (await call("GET /session/{id}", { id }, { signal })).event_count;
+      const reply = await call("POST /sessions/{id}/turns", { id, body: { prompt, ...body } }, options);
+      return turnFrom(Number(reply.message_id.slice(4)), known);
+    },
+    turn: (number) => turnFrom(number, 0),
+    follow: (options = {}) => follow(sender, id, options),
+    async cancel(options) {
+      await call("POST /sessions/{id}/cancel", { id }, options);
+    },
+    async answer(pid, decision, { shown, ...options } = {}) {
+      const body = { decision, ...(shown !== undefined && { shown }) };
+      await call("POST /sessions/{id}/permissions/{pid}", { id, pid, body }, options);
+    },
+    undo: (body = {}, options) => call("POST /sessions/{id}/undo", { id, body }, options),
+    redo: (body = {}, options) => call("POST /sessions/{id}/redo", { id, body }, options),
+    changes: (query = {}) => call("GET /sessions/{id}/changes", { id, query }),
+    settings: () => call("GET /sessions/{id}/settings", { id }),
+    change: (body) => call("PATCH /sessions/{id}", { id, body }),
+    async transcript(format) {
+      const text = await call("GET /sessions/{id}/transcript", { id, query: { format } });
+      return typeof text === "string" ? text : JSON.stringify(text);
+    },
+    async fork(turn) {
+      const made = await call("POST /sessions/{id}/fork", { id, body: turn === undefined ? {} : { turn } });
+      return createSession(sender, made.session_id, made.session_token);
+    },
+    delete: () => call("DELETE /sessions/{id}", { id }),
+  };
+  return session;
+}
+
+// --- internal ---
+
+function createTurn(
+  number: number,
+  records: (signal?: AbortSignal) => AsyncGenerator<SessionRecord, void>,
+  answer: Session["answer"],
+): Turn {
+  let decide: Parameters<Turn["onPermission"]>[0] | null = null;
+  const read = async function* (): AsyncGenerator<SessionRecord, void> {
+    const answered = new Set<string>();
+    for await (const record of records()) {
+      if (record.turn !== number) continue;
+      yield record;
+      if (record.type === "agent_result" || record.type === "cancelled") return;
+      if (record.type !== "permission_request" || !decide || answered.has(record.metadata.permission_id)) continue;
+      answered.add(record.metadata.permission_id);
+      const decision = await decide(record.metadata);
+      // Somebody else may have been first.
+      await answer(record.metadata.permission_id, decision).catch((error) => {
+        if (error?.status !== 409 && error?.status !== 404) throw error;
+      });
+    }
+  };
+  const turn: Turn = {
+    number,
+    [Symbol.asyncIterator]: read,
+    async *text() {
+      for await (const record of read()) if (record.type === "text_delta") yield record.metadata.text;
+    },
+    async result() {
+      for await (const { type, metadata } of read()) {
+        if (type === "agent_result") return { ...metadata, cancelled: false };
+        if (type !== "cancelled") continue;
+        const { output, cost = 0 } = metadata;
+        return { output, cost, success: false, cancelled: true, error: null };
+      }
+      throw new Error("the stream of a turn ends with its last record");
+    },
+    onPermission(how) {
+      decide = how;
+      return turn;
+    },
+  };
+  return turn;
+}
+
+function defined<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+}

@@ -1,0 +1,162 @@
+/** Event streams that go on over lost connections and restarts of the server: each record once, in order, or an error. */
+import type { SessionRecord } from "@chimera/acp-schema/events";
+import type { Loss, SessionRow } from "@chimera/acp-schema/http";
+import { ClientError } from "./error.js";
+import type { Sender } from "./send.js";
+
+export interface FollowOptions {
+  /** The last number you have; 0 for everything, `"live"` for what comes from now on. @defaultValue 0 */
+  readonly from?: number | "live";
+  /** When it ends: nothing runs any more, a turn has ended, or not by itself. @defaultValue "end" */
+  readonly until?: "end" | "turn" | "never";
+  readonly signal?: AbortSignal | undefined;
+  /** Called with what stands in the place of records that the server lost. @defaultValue they are passed over */
+  readonly onLoss?: (loss: Loss) => void;
+}
+
+export interface WatchOptions {
+  /** Session id -> the last number you have of it; up to 32. */
+  readonly sessions?: Readonly<Record<string, number>>;
+  /** Changes of the list too. */
+  readonly list?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onLoss?: (loss: Loss, sessionId: string) => void;
+}
+
+/** A record of one of the sessions, or a row of the list as it is now: null for a session that is gone. */
+export type Watched =
+  | { readonly type: "record"; readonly sessionId: string; readonly record: SessionRecord }
+  | { readonly type: "row"; readonly sessionId: string; readonly row: SessionRow | null };
+
+export async function* follow(sender: Sender, id: string, options: FollowOptions): AsyncGenerator<SessionRecord, void> {
+  const { until = "end", signal, onLoss } = options;
+  const path = `/sessions/${encodeURIComponent(id)}/events?until=${until}`;
+  const from = options.from === "live" ? await headOf(sender, id, signal) : (options.from ?? 0);
+  const cursor = createCursor(from, onLoss);
+  let hasEnded = false;
+  // A stream that broke off between the last record of a turn and its end is asked for that record again: at the head it would wait.
+  const lastId = () => String(cursor.seq - (hasEnded && cursor.seq > from ? 1 : 0));
+  for await (const { event, data } of connected(sender, () => [path, lastId()], signal)) {
+    if (event === "end") {
+      if (until !== "never") return;
+      continue;
+    }
+    const record = cursor.take(JSON.parse(data) as SessionRecord | Loss);
+    if (!record) continue;
+    hasEnded = record.type === "agent_result" || record.type === "cancelled";
+    yield record;
+    if (hasEnded && until === "turn") return;
+  }
+}
+
+export async function* watch(sender: Sender, options: WatchOptions): AsyncGenerator<Watched, void> {
+  const { sessions = {}, list = false, signal, onLoss } = options;
+  const cursors = new Map(
+    Object.entries(sessions).map(([id, seq]) => [id, createCursor(seq, (loss) => onLoss?.(loss, id))]),
+  );
+  const path = () => {
+    const asked = [...cursors].map(([id, { seq }]): [string, string] => ["session", `${id}:${seq}`]);
+    return `/events?${new URLSearchParams([...asked, ["list", String(list)]])}`;
+  };
+  for await (const { event, data } of connected(sender, () => [path(), ""], signal)) {
+    const { session_id: sessionId, record: entry, row } = JSON.parse(data);
+    const record = event === "record" ? cursors.get(sessionId)?.take(entry) : null;
+    if (event === "row") yield { type: "row", sessionId, row };
+    else if (record) yield { type: "record", sessionId, record };
+  }
+}
+
+// --- internal ---
+
+/** The server says something at least every 15 s; after this silence the connection is dead. */
+const SILENCE_MS = 45_000;
+
+/**
+ * The events of a stream that is opened again whenever it ends or breaks. It is read only as fast as the events are taken, and silence counts
+ * only while somebody waits. Leaving the loop ends the request.
+ */
+async function* connected(
+  sender: Sender,
+  place: () => readonly [path: string, lastId: string],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<StreamEvent, void> {
+  for (let attempt = 0; ; ) {
+    const control = new AbortController();
+    const leave = () => control.abort(signal?.reason);
+    // Under Node a body that is aborted while a chunk of it arrives does not always say so.
+    const left = new Promise<never>((_, reject) => {
+      control.signal.addEventListener("abort", () => reject(control.signal.reason));
+    });
+    left.catch(() => {});
+    signal?.addEventListener("abort", leave);
+    if (signal?.aborted) leave();
+    try {
+      const [path, lastId] = place();
+      const { body } = await sender.open(path, lastId ? { "last-event-id": lastId } : {}, control.signal);
+      const reader = (body as ReadableStream<Uint8Array>).getReader();
+      const parse = createParser();
+      for (;;) {
+        const silent = setTimeout(() => control.abort(new Error("the server fell silent")), SILENCE_MS);
+        const { done, value } = await Promise.race([reader.read(), left]).finally(() => clearTimeout(silent));
+        if (done) break;
+        attempt = 0;
+        yield* parse(value);
+      }
+      // One that ends at once, again and again, is asked for a little less often.
+      await sender.pause(attempt++, new ClientError("unreachable", "the stream ended"), control.signal);
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      const error =
+        cause instanceof ClientError ? cause : new ClientError("unreachable", (cause as Error).message, { cause });
+      if (!error.retryable) throw error;
+      await sender.pause(attempt++, error, signal);
+    } finally {
+      signal?.removeEventListener("abort", leave);
+      control.abort();
+    }
+  }
+}
+
+interface StreamEvent {
+  readonly event: string;
+  readonly data: string;
+}
+
+/** Server-sent events as our server writes them: lines end with one character, and `data` is one line. */
+function createParser(): (bytes: Uint8Array) => StreamEvent[] {
+  const decoder = new TextDecoder();
+  let rest = "";
+  return (bytes) => {
+    const blocks = (rest + decoder.decode(bytes, { stream: true })).split("\n\n");
+    rest = blocks.pop() ?? "";
+    return blocks.flatMap((block) => {
+      const [, event = ""] = /^event: (.*)$/m.exec(block) ?? [];
+      const data = /^data: (.*)$/m.exec(block)?.[1];
+      return data === undefined ? [] : [{ event, data }];
+    });
+  };
+}
+
+/** Lets each record pass once and in order. Throws `gap` where one is missing and the server does not say that it is lost. */
+function createCursor(from: number, onLoss: ((loss: Loss) => void) | undefined) {
+  let seq = from;
+  return {
+    get seq() {
+      return seq;
+    },
+    take(entry: SessionRecord | Loss): SessionRecord | null {
+      const isLoss = "missing" in entry;
+      const [first, last] = isLoss ? [entry.missing.first, entry.missing.last] : [entry.seq, entry.seq];
+      if (last <= seq) return null;
+      if (first > seq + 1) throw new ClientError("gap", `records ${seq + 1} to ${first - 1} did not come`);
+      seq = last;
+      if (!isLoss) return entry;
+      onLoss?.(entry);
+      return null;
+    },
+  };
+}
+
+async function headOf(sender: Sender, id: string, signal: AbortSignal | undefined): Promise<number> {
+  return (await sender.call("GET /session/{id}", { id }, { signal })).event_count;
+}

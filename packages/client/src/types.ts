@@ -1,0 +1,35 @@
+/** What a call takes and gives, derived from the table of routes: nothing is generated, and nothing of it is in the bundle. */
+import type { routes } from "@chimera/acp-schema/http";
+import type { GenericSchema, InferInput, InferOutput } from "valibot";
+
+type Routes = typeof routes;
+
+/** `METHOD /path`, as in the table of routes. */
+export type RouteName = keyof Routes & string;
+
+/** The routes that answer with server-sent events: `follow` and `watch` read those. */
+export type StreamName = { [N in RouteName]: Routes[N] extends { stream: true } ? N : never }[RouteName];
+
+type ParameterNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterNames<Rest>
+  : never;
+
+type Named<Key extends string, Schema extends GenericSchema> =
+  Record<never, never> extends InferInput<Schema>
+    ? { [K in Key]?: InferInput<Schema> }
+    : { [K in Key]: InferInput<Schema> };
+
+/** The path's parameters, `query` and `body` of a route in one object. */
+export type Input<N extends RouteName> = { [K in ParameterNames<N>]: string } & (Routes[N] extends {
+  query: infer Query extends GenericSchema;
+}
+  ? Named<"query", Query>
+  : unknown) &
+  (Routes[N] extends { body: infer Body extends GenericSchema } ? Named<"body", Body> : unknown);
+
+/** What a route answers: the body of its schema, nothing for 204, text or anything else where the table has no schema. */
+export type Output<N extends RouteName> = Routes[N] extends { reply: infer Reply extends GenericSchema }
+  ? InferOutput<Reply>
+  : Routes[N] extends { status: 204 }
+    ? undefined
+    : unknown;

@@ -1,0 +1,108 @@
+import { expect, expectTypeOf, test } from "vitest";
+import { ClientError, createClient, type Input, type Output, type RouteName } from "../src/index.js";
+
+const client = createClient({ url: "http://127.0.0.1:1", retries: 0 });
+
+/** Compiled, and never run. */
+async function wrong(): Promise<void> {
+  // @ts-expect-error no such route
+  await client.call("GET /nowhere", {});
+  // @ts-expect-error the path has a parameter
+  await client.call("GET /sessions/{id}", {});
+  // @ts-expect-error an id is a text
+  await client.call("GET /sessions/{id}", { id: 5 });
+  // @ts-expect-error a prompt is needed
+  await client.call("POST /sessions", { body: {} });
+  // @ts-expect-error a body is needed
+  await client.call("POST /sessions", {});
+  // @ts-expect-error no such field
+  await client.call("POST /sessions", { body: { prompt: "hi", modell: "m" } });
+  // @ts-expect-error no such mode
+  await client.call("PATCH /sessions/{id}", { id: "s", body: { mode: "wild" } });
+  // @ts-expect-error no such decision
+  await client.sessions.open("s").answer("p", "maybe");
+  // @ts-expect-error no such query
+  client.sessions.list({ limits: "5" });
+  // @ts-expect-error streams are followed, not called
+  await client.call("GET /events", {});
+  // @ts-expect-error no such code
+  if (new ClientError("gap", "").code === "gaps") return;
+  // @ts-expect-error a record of another shape
+  for await (const record of client.sessions.open("s").follow()) record.sequence;
+}
+
+test("what is called and what is answered is known by the route", () => {
+  expect(wrong).toBeTypeOf("function");
+  expectTypeOf<Input<"POST /sessions/{id}/permissions/{pid}">>().toEqualTypeOf<
+    { id: string; pid: string } & unknown & { body: { decision: "allow" | "deny" | "always" | "never" } }
+  >();
+  expectTypeOf<Output<"POST /sessions/{id}/cancel">>().toEqualTypeOf<undefined>();
+  expectTypeOf<Output<"GET /healthz">>().toEqualTypeOf<{ status: "ok" }>();
+  expectTypeOf<RouteName>().toExtend<string>();
+});
+
+test("nobody there is an error with a code, after the retries", async () => {
+  const retries: number[] = [];
+  const patient = createClient({
+    url: "http://127.0.0.1:1",
+    retries: 2,
+    onRetry: ({ attempt }) => retries.push(attempt),
+  });
+  const error = await patient.health().catch((failure: unknown) => failure);
+  expect(error).toBeInstanceOf(ClientError);
+  expect(error).toMatchObject({ code: "unreachable", status: 0, retryable: true });
+  expect(retries).toEqual([0, 1]);
+});
+
+test("an aborted call ends with the caller's own reason", async () => {
+  const reason = new Error("enough");
+  await expect(client.health({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  const stream = client.sessions.open("s").follow({ signal: AbortSignal.abort(reason) });
+  await expect(stream.next()).rejects.toBe(reason);
+});
+
+test("a consumer that is slow holds little: the body is read as it is taken", async () => {
+  let given = 0;
+  const record = (seq: number) =>
+    `id: ${seq}\ndata: ${JSON.stringify({ seq, type: "notice", pad: "x".repeat(1000) })}\n\n`;
+  let seq = 0;
+  const body = () =>
+    new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          const chunk = new TextEncoder().encode(Array.from({ length: 64 }, () => record(++seq)).join(""));
+          given += chunk.length;
+          controller.enqueue(chunk);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+  const slow = createClient({ url: "http://x", fetch: async () => new Response(body()) });
+  let taken = 0;
+  for await (const _ of slow.sessions.open("s").follow({ until: "never" })) {
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(given - ++taken * 1000).toBeLessThan(2 * 1024 * 1024);
+    if (taken === 2000) break;
+  }
+  expect(given).toBeLessThan(taken * 1100 + 2 * 1024 * 1024);
+});
+
+test("a hole is an error, and what the server lost is not a hole", async () => {
+  const frames = (...list: object[]) => list.map((data) => `event: x\ndata: ${JSON.stringify(data)}\n\n`).join("");
+  const of = (text: string) =>
+    createClient({ url: "http://x", fetch: async () => new Response(text) }).sessions.open("s");
+  const notice = {
+    type: "notice",
+    turn: null,
+    metadata: { level: "error", text: "lost" },
+    missing: { first: 2, last: 4 },
+  };
+  const seen: number[] = [];
+  const losses: unknown[] = [];
+  const whole = of(frames({ seq: 1 }, notice, { seq: 5 }, { seq: 5 }, { seq: 7 }));
+  const reading = (async () => {
+    for await (const { seq } of whole.follow({ onLoss: (loss) => losses.push(loss.missing) })) seen.push(seq);
+  })();
+  await expect(reading).rejects.toMatchObject({ code: "gap", message: "records 6 to 6 did not come" });
+  expect([seen, losses]).toEqual([[1, 5], [{ first: 2, last: 4 }]]);
+});

@@ -1,0 +1,246 @@
+// The typed client against built servers: every route, streams through kills and cuts, prompts that are sent again.
+import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import type { SessionRecord } from "@chimera/acp-schema/events";
+import { routes } from "@chimera/acp-schema/http";
+import { type Client, ClientError, createClient, type RouteName } from "@chimera/client";
+import { startServer } from "@chimera/client/node";
+import { validateAnswer } from "@chimera/client/validate";
+import { expect, onTestFinished, test } from "vitest";
+import { addressOf, startProgram } from "./program.js";
+import { repositoryRoot, scratchTree } from "./scratch.js";
+
+const KILLS = Number(process.env["CHIMERA_KILLS"] ?? 20);
+const CUTS = Number(process.env["CHIMERA_CUTS_OF_STREAMS"] ?? 1000);
+
+const script = (turns: object[]) =>
+  join(scratchTree({ "script.json": JSON.stringify({ repeat: true, turns }) }), "script.json");
+const speech = (chunks: number, delayMs: number) =>
+  `scripted:${script([{ steps: [{ reply: [{ text: "word ".repeat(chunks), chunks, delayMs }] }] }])}`;
+
+async function serve(args: string[] = []): Promise<Client> {
+  const url = await addressOf(startProgram("otter", ["serve", "--port", "0", ...args]));
+  return createClient({ url, validate: validateAnswer });
+}
+
+test("every route of the table is called through the client", async () => {
+  const client = await serve(["--model", speech(3, 0)]);
+  const called = new Set<RouteName>();
+  const call: Client["call"] = (route, ...rest) => {
+    called.add(route);
+    return client.call(route, ...rest);
+  };
+  for (const route of Object.keys(routes) as RouteName[]) {
+    if (/^GET [^{]*$/.test(route) && !("stream" in routes[route]) && route !== "GET /search")
+      await call(route as "GET /ping", {});
+  }
+  await call("GET /search", { query: { q: "word" } });
+  const { session_id: id } = await call("POST /sessions", { body: { prompt: "go", mode: "auto" } });
+  const session = client.sessions.open(id);
+  expect(await session.turn(0).result()).toMatchObject({ success: true, output: "word word word " });
+  await call("POST /sessions/{id}/turns", { id, body: { prompt: "write a.txt: hello" } });
+  for await (const _ of session.follow());
+  await call("GET /sessions/{id}", { id });
+  await call("PATCH /sessions/{id}", { id, body: { title: "Named" } });
+  await call("GET /sessions/{id}/settings", { id });
+  await call("GET /sessions/{id}/clients", { id });
+  await call("GET /sessions/{id}/files", { id, query: { path: "README.md" } });
+  await call("GET /sessions/{id}/changes", { id, query: { diff: "true" } });
+  await call("GET /sessions/{id}/snapshots", { id });
+  await call("GET /sessions/{id}/transcript", { id, query: { format: "md" } });
+  await call("POST /sessions/{id}/title", { id, body: { title: "x" } });
+  await call("POST /sessions/{id}/cancel", { id });
+  await call("POST /sessions/{id}/undo", { id, body: {} });
+  await call("POST /sessions/{id}/redo", { id, body: {} });
+  await call("POST /sessions/{id}/share", { id, body: { sink: "stdout", format: "md" } });
+  await call("POST /sessions/{id}/fork", { id });
+  await call("POST /sessions/{id}/rotate-token", { id });
+  const refused = async (promise: Promise<unknown>) =>
+    expect(await promise.catch((error) => error)).toBeInstanceOf(ClientError);
+  await refused(call("POST /sessions/{id}/permissions/{pid}", { id, pid: "none", body: { decision: "allow" } }));
+  await refused(call("GET /sessions/{id}/snapshots/{snap}/diff", { id, snap: "none" }));
+  const { session_id: older } = await call("POST /session", { body: {} });
+  await call("GET /session/{id}", { id: older });
+  await call("POST /session/{id}/message", { id: older, body: { text: "go" } });
+  await call("POST /session/{id}/cancel", { id: older });
+  await call("POST /session/{id}/rotate-token", { id: older });
+  await refused(call("POST /tool/approve", { body: { session_id: older, permission_id: "none", approved: true } }));
+  await refused(call("POST /commands/{name}/invoke", { name: "none", body: { session_id: older } }));
+  await call("DELETE /session/{id}", { id: older });
+  const run = await call("POST /runs", {
+    body: { agent_name: "otter", input: [{ role: "user", parts: [{ content: "go" }] }] },
+  });
+  await call("GET /runs/{run_id}", { run_id: run.run_id });
+  await call("GET /runs/{run_id}/events", { run_id: run.run_id });
+  await call("POST /runs/{run_id}/cancel", { run_id: run.run_id });
+  await call("GET /agents/{name}", { name: "otter" });
+  expect(await call("DELETE /sessions/{id}", { id })).toMatchObject({ deleted: true, session_id: id });
+  const streams = Object.keys(routes).filter((route) => "stream" in routes[route as RouteName]);
+  expect([...called, ...streams].sort()).toEqual(Object.keys(routes).sort());
+});
+
+test(`a follower has every record once, though the server is killed ${KILLS} times in mid turn`, {
+  timeout: 600_000,
+}, async () => {
+  const home = scratchTree({});
+  const cwd = scratchTree({});
+  const model = speech(400, 2);
+  const port = await freePort();
+  const start = async () => {
+    const program = startProgram("otter", ["serve", "--port", String(port), "--model", model], {}, { home, cwd });
+    await addressOf(program);
+    return program;
+  };
+  const client = createClient({ url: `http://127.0.0.1:${port}`, retries: 50 });
+  let program = await start();
+  const followed: { id: string; records: SessionRecord[] }[] = [];
+  for (let kill = 0; kill < KILLS; kill++) {
+    const session = await client.sessions.start("go");
+    const records: SessionRecord[] = [];
+    followed.push({ id: session.id, records });
+    let isUnderWay = () => {};
+    const underWay = new Promise<void>((resolve) => {
+      isUnderWay = resolve;
+    });
+    const atMost = 5 + Math.floor(Math.random() * 60);
+    const reading = (async () => {
+      for await (const record of session.follow()) if (records.push(record) > atMost) isUnderWay();
+    })();
+    await Promise.race([underWay, reading]);
+    program.child.kill("SIGKILL");
+    await program.exited;
+    program = await start();
+    await reading;
+    expect(records.at(-1)?.type).toMatch(/^(agent_result|cancelled)$/);
+  }
+  for (const { id, records } of followed) {
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, at) => at + 1));
+    const stored: SessionRecord[] = [];
+    for await (const record of client.sessions.open(id).follow()) stored.push(record);
+    expect(records).toEqual(stored);
+  }
+});
+
+test(`a follower has every record once through ${CUTS} random cuts`, { timeout: 300_000 }, async () => {
+  const url = await addressOf(startProgram("otter", ["serve", "--port", "0", "--model", speech(2000, 1)]));
+  let cuts = 0;
+  const proxy = createServer((client) => {
+    const server = connect(Number(new URL(url).port), "127.0.0.1");
+    let left = Math.floor(Math.random() ** 2 * 6000) + 1;
+    const end = () => {
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of [client, server] as Socket[]) socket.on("error", end).on("close", end);
+    client.pipe(server);
+    server.on("data", (chunk) => {
+      const isCut = cuts < CUTS && chunk.length >= left;
+      client.write(isCut ? chunk.subarray(0, left) : chunk);
+      left -= chunk.length;
+      if (!isCut) return;
+      cuts++;
+      // What was written still goes out, and then nothing more.
+      client.end();
+      server.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void proxy.close());
+  const { port } = proxy.address() as { port: number };
+  const session = await createClient({ url }).sessions.start("go");
+  const cutClient = createClient({ url: `http://127.0.0.1:${port}`, retries: 1000 });
+  const follower = async () => {
+    const records: SessionRecord[] = [];
+    while (cuts < CUTS || records.length === 0) {
+      records.length = 0;
+      for await (const record of cutClient.sessions.open(session.id).follow()) records.push(record);
+    }
+    return records;
+  };
+  const all = await Promise.all(Array.from({ length: 20 }, follower));
+  expect(cuts).toBe(CUTS);
+  const stored: SessionRecord[] = [];
+  for await (const record of createClient({ url }).sessions.open(session.id).follow()) stored.push(record);
+  for (const records of all) expect(records).toEqual(stored);
+});
+
+test("a prompt whose answer was lost is one turn, and one session", async () => {
+  const url = await addressOf(startProgram("otter", ["serve", "--port", "0", "--model", speech(3, 0)]));
+  let lost = 0;
+  const lossy: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (init?.method !== "POST" || lost++ % 2 === 1) return response;
+    await response.text();
+    throw new TypeError("the connection broke");
+  };
+  const client = createClient({ url, fetch: lossy });
+  const session = await client.sessions.start("go");
+  const turn = await session.prompt("once more");
+  expect(turn.number).toBe(1);
+  expect((await turn.result()).success).toBe(true);
+  const rows = [];
+  for await (const row of client.sessions.list({ limit: "1" })) rows.push(row.session_id);
+  expect(rows).toEqual([session.id]);
+  expect(lost).toBe(4);
+});
+
+test("a turn is read as text, answers what it asks, and is undone; many sessions are watched at once", async () => {
+  const model = `scripted:${script([
+    {
+      steps: [
+        { reply: [{ call: "Write", args: { path: "a.txt", content: "hi" } }] },
+        { reply: [{ text: "done", chunks: 2 }] },
+      ],
+    },
+  ])}`;
+  const client = await serve(["--model", model]);
+  const session = await client.sessions.create();
+  const watching = (async () => {
+    const seen = new Set<string>();
+    for await (const event of client.watch({ sessions: { [session.id]: 0 }, list: true })) {
+      seen.add(event.type === "row" ? `row ${event.row?.status}` : event.record.type);
+      if (event.type === "record" && event.record.type === "agent_result") return seen;
+    }
+    return seen;
+  })();
+  const turn = (await session.prompt("write")).onPermission(({ tool }) => (tool === "Write" ? "allow" : "deny"));
+  let text = "";
+  for await (const piece of turn.text()) text += piece;
+  expect(text).toBe("done");
+  const seen = await watching;
+  expect([...seen]).toEqual(expect.arrayContaining(["permission_request", "permission_resolved", "row waiting"]));
+  expect((await session.changes({ diff: "true" })).turns[0]?.files[0]?.diff).toContain("+hi");
+  expect((await session.undo()).turns).toBe(1);
+  await expect(session.undo()).resolves.toMatchObject({ turns: 0 });
+  await expect(client.sessions.open("nobody").settings()).rejects.toMatchObject({
+    code: "session_not_found",
+    status: 404,
+  });
+});
+
+test("startServer runs a server of one's own", async () => {
+  const cwd = scratchTree({ "README.md": "# Here\n" });
+  const home = scratchTree({});
+  const server = await startServer({
+    command: process.execPath,
+    script: [join(repositoryRoot, "apps/otter/dist/cli.js")],
+    cwd,
+    env: { PATH: process.env["PATH"], HOME: cwd, CHIMERA_HOME: home },
+  });
+  expect((await server.client.health()).status).toBe("ok");
+  await expect(createClient({ url: server.url, retries: 0 }).call("GET /info", {})).rejects.toMatchObject({
+    status: 401,
+  });
+  const session = await server.client.sessions.start("list files");
+  expect((await session.turn(0).result()).output).toContain("README.md");
+  await server.close();
+  await expect(createClient({ url: server.url, retries: 0 }).health()).rejects.toMatchObject({ code: "unreachable" });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
