@@ -34,7 +34,9 @@ async function wrong(): Promise<void> {
 test("what is called and what is answered is known by the route", () => {
   expect(wrong).toBeTypeOf("function");
   expectTypeOf<Input<"POST /sessions/{id}/permissions/{pid}">>().toEqualTypeOf<
-    { id: string; pid: string } & unknown & { body: { decision: "allow" | "deny" | "always" | "never" } }
+    { id: string; pid: string } & unknown & {
+        body: { decision: "allow" | "deny" | "always" | "never"; shown?: string | undefined };
+      }
   >();
   expectTypeOf<Output<"POST /sessions/{id}/cancel">>().toEqualTypeOf<undefined>();
   expectTypeOf<Output<"GET /healthz">>().toEqualTypeOf<{ status: "ok" }>();
