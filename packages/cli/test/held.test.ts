@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { followSession } from "../src/client/follow.js";
+import { followSession } from "../src/client/remote.js";
 import { createServer } from "../src/client/server.js";
 import { createPerson, type Person, serve, TOKEN } from "./person.js";
 

@@ -17,7 +17,7 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
     server: server.url,
     persistent: true,
     head: event_count,
-    follow: (options) => follow(server, id, options),
+    follow: (options) => followSession(server, id, options),
     async prompt({ text, content }) {
       const body = { prompt: content === undefined ? text : textOf(content) };
       const reply = await server.ask((client) => client.call("POST /sessions/{id}/turns", { id, body }));
@@ -55,10 +55,8 @@ export async function createSession(server: Server): Promise<string> {
   return (await server.ask((client) => client.sessions.create())).id;
 }
 
-// --- internal ---
-
 /** Says once that the connection is lost, and once that it is there again. */
-async function follow(server: Server, id: string, options: FollowOptions): Promise<void> {
+export async function followSession(server: Server, id: string, options: FollowOptions): Promise<void> {
   const { from, signal, onRecord, onNotice, patienceMs = Number.POSITIVE_INFINITY } = options;
   let isLost = false;
   let lostAt = 0;
@@ -81,6 +79,8 @@ async function follow(server: Server, id: string, options: FollowOptions): Promi
     if (!signal.aborted) throw error;
   });
 }
+
+// --- internal ---
 
 /** Files that are given with a prompt are blocks of text before it. */
 function textOf(content: readonly PromptBlock[]): string {
