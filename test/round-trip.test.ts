@@ -63,33 +63,38 @@ const turns = fc.array(
 );
 
 const RUNS = Number(process.env["CHIMERA_ROUND_TRIPS"]) || 6;
+const TIMEOUT_MS = Math.max(120_000, RUNS * 2_000);
 
 describe.each(vendors)("$name", ({ create, env = {} }) => {
-  test(`gets back what it sent, in ${RUNS} random conversations that are restarted after each turn`, async () => {
-    await fc.assert(
-      fc.asyncProperty(turns, async (script) => {
-        const vendor = create();
-        const session = await openModelSession({ vendor, env, replies: script.flat(), tools: [look] });
-        try {
-          for (const [turn] of script.entries()) {
-            const records = await session.prompt(`prompt ${turn}`);
-            expect(records.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: true } });
+  test(
+    `gets back what it sent, in ${RUNS} random conversations that are restarted after each turn`,
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(turns, async (script) => {
+          const vendor = create();
+          const session = await openModelSession({ vendor, env, replies: script.flat(), tools: [look] });
+          try {
+            for (const [turn] of script.entries()) {
+              const records = await session.prompt(`prompt ${turn}`);
+              expect(records.at(-1)).toMatchObject({ type: "agent_result", metadata: { success: true } });
+            }
+            const { running } = session;
+            // Each process finds out for itself where a model wants to be asked.
+            expect(running.refused.filter((words) => !/\/responses|think value/.test(words))).toEqual([]);
+            const last = running.answered.at(-1)?.body;
+            const back = vendor.repliesIn(last);
+            expect(back).toEqual(vendor.sent.slice(0, back.length));
+            expect(running.left()).toBe(0);
+            checkPrefixes(running.answered.map(({ body }) => vendor.repliesIn(body)));
+          } finally {
+            await session.close();
           }
-          const { running } = session;
-          // Each process finds out for itself where a model wants to be asked.
-          expect(running.refused.filter((words) => !/\/responses|think value/.test(words))).toEqual([]);
-          const last = running.answered.at(-1)?.body;
-          const back = vendor.repliesIn(last);
-          expect(back).toEqual(vendor.sent.slice(0, back.length));
-          expect(running.left()).toBe(0);
-          checkPrefixes(running.answered.map(({ body }) => vendor.repliesIn(body)));
-        } finally {
-          await session.close();
-        }
-      }),
-      { numRuns: RUNS, endOnFailure: true },
-    );
-  }, 120_000);
+        }),
+        { numRuns: RUNS, endOnFailure: true },
+      );
+    },
+    TIMEOUT_MS,
+  );
 });
 
 /** No request tells an earlier reply otherwise than the one before it did. */
