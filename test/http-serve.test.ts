@@ -1,5 +1,6 @@
 // What `serve` promises about who may reach it and how it ends, on the built program.
 import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { get } from "node:https";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -106,4 +107,19 @@ test("SIGTERM with --drain-timeout lets a turn end, refuses new ones, and then e
   expect([refused.status, refused.body.error]).toEqual([503, "draining"]);
   expect((await frames).map(({ event }) => event)).toContain("agent_result");
   expect(await server.program.exited).toBe(0);
+});
+
+test("many sessions sync at once: a server has threads for it, and what it starts does not see how many", {
+  tags: ["needs-linux"],
+}, async () => {
+  const threadsOf = async (env: Record<string, string>) => {
+    const { program, run } = await startServer([], env);
+    // By then the threads are used, and so there.
+    await run("list files");
+    return readdirSync(`/proc/${program.child.pid}/task`).length;
+  };
+  expect((await threadsOf({})) - (await threadsOf({ UV_THREADPOOL_SIZE: "4" }))).toBe(8);
+  const server = await startServer(["--mode", "auto"]);
+  const { frames } = await server.run("run `printenv UV_THREADPOOL_SIZE || echo unset`");
+  expect(frames.find(({ event }) => event === "tool_result")?.data.metadata.output).toContain("unset");
 });

@@ -7,6 +7,7 @@ import { sessionSummaries } from "@chimera/session";
 import type { PostgresStorage } from "@chimera/store-postgres";
 import { UsageError } from "./command/usage-error.js";
 import type { Config } from "./config/read-config.js";
+import { SYNCS_IN_FLIGHT } from "./file-threads.js";
 import type { Log } from "./log/log.js";
 
 export interface Storage {
@@ -38,6 +39,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const store = createFileStore<SessionEvent, Summary>({
     root,
     program,
+    syncsInFlight: SYNCS_IN_FLIGHT,
     summaries: sessionSummaries,
     durability: values.durability,
     onTornTail: (session, where) => log?.warn("the log ended in a torn record", { session, where }),

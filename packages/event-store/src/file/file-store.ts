@@ -30,6 +30,8 @@ import { birthOf, createSessionMakers, startLog } from "./session-makers.js";
 export interface FileStoreOptions<E extends EventBody = EventBody, S extends object = object> extends StoreOptions {
   /** The data directory; sessions go to its `eventlog`, heartbeats to its `run`. Created on first use. */
   readonly root: string;
+  /** @defaultValue 2: of the four threads that Node has for files, half are left to everybody else */
+  readonly syncsInFlight?: number;
   /** What claims call this process, so that others can say who has a session. */
   readonly program?: string;
   /** @defaultValue none: summaries are kept as they are given, and a lost one stays lost */
@@ -53,7 +55,7 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
   const eventlog = join(root, "eventlog");
   const heartbeat = createHeartbeat(join(root, "run"), options.program);
   const openFiles = createOpenFiles();
-  const disk = createDiskSync(openFiles);
+  const disk = createDiskSync(openFiles, options.syncsInFlight);
   const directoryOf = (id: string): string => join(eventlog, id);
   const filesOf = createLogFiles(openFiles);
   const index = createSessionIndex<E, S>({ directory: eventlog, filesOf, form });
