@@ -79,11 +79,12 @@ interface ConfineOptions extends Omit<SandboxOptions, "mode" | "workspace"> {
 function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
   const kept = new Map<string, Sandbox>();
   const findPlanted = createFindPlanted();
-  const sandboxFor = (mode: SandboxMode, { cwd, directories }: ConfineRequest["workspace"]): Sandbox => {
-    const key = JSON.stringify([mode, cwd, directories]);
+  const sandboxFor = (mode: SandboxMode, workspace: ConfineRequest["workspace"]): Sandbox => {
+    const { cwd, directories, own } = workspace;
+    const key = JSON.stringify([mode, cwd, directories, own]);
     const known = kept.get(key);
     if (known) return known;
-    const sandbox = createSandbox({ ...options, mode, workspace: { cwd, directories } });
+    const sandbox = createSandbox({ ...options, mode, workspace: { cwd, directories, ...(own && { own }) } });
     const oldest = kept.size < MAX_KEPT ? undefined : kept.keys().next().value;
     if (oldest !== undefined) kept.delete(oldest);
     kept.set(key, sandbox);

@@ -88,6 +88,13 @@ const ORDERS = {
       content: [{ type: "diff", path: whole, oldText, newText: words.join(" ") }],
     });
   },
+  read: async (session, path) => {
+    try {
+      say(session.id, readFileSync(resolve(session.cwd, path), "utf8"));
+    } catch ({ code }) {
+      say(session.id, code);
+    }
+  },
   late: async (session) => {
     update(session.id, { sessionUpdate: "tool_call", toolCallId: "late", title: "Preparing", rawInput: {} });
     update(session.id, {
@@ -303,4 +310,4 @@ createInterface({ input: process.stdin })
       send({ id: message.id, error: { code: error.code ?? -32603, message: error.message, data: error.data } });
     }
   })
-  .on("close", () => process.exit(0));
+  .on("close", () => can.has("stays") || process.exit(0));

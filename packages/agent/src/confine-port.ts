@@ -7,7 +7,8 @@ export interface ConfineRequest {
   /** A command line for a shell. */
   readonly command: string;
   readonly cwd: string;
-  readonly workspace: Pick<Workspace, "cwd" | "directories">;
+  /** `own` is where the program that is started keeps its state. */
+  readonly workspace: Pick<Workspace, "cwd" | "directories"> & { readonly own?: string };
   /** Variables it needs besides those that every command gets. */
   readonly env?: Readonly<Record<string, string>>;
   /** Whether it cannot do without the network: an engine, whose model is there. */

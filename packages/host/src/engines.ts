@@ -1,5 +1,5 @@
 /** The engines of a program: the built-in one, and every ACP agent that the person has configured or that is installed here. */
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { delimiter } from "node:path";
 import type { AcpEngine } from "@chimera/acp-engine";
 import type { Agent } from "@chimera/acp-schema/agent";
@@ -238,7 +238,9 @@ async function openEngine(
     onTrouble: (text) => log.info("an engine says", { engine: row.name, text }),
     async start(program) {
       const line = [program.command, ...program.args].map(quoted).join(" ");
-      const workspace = { cwd: program.cwd, directories: row.state === null ? [] : [row.state] };
+      // A sandbox can give it only a directory that is there.
+      if (bounds && row.state !== null) mkdirSync(row.state, { recursive: true, mode: 0o700 });
+      const workspace = { cwd: program.cwd, directories: [], ...(row.state !== null && { own: row.state }) };
       const within = await bounds?.({
         command: `exec ${line}`,
         cwd: program.cwd,

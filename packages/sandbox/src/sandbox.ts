@@ -16,6 +16,8 @@ export type OsSandbox = "auto" | "on" | "off";
 export interface Workspace {
   readonly cwd: string;
   readonly directories?: readonly string[];
+  /** Where the program that runs keeps its own state: writable, and neither hidden from it nor protected, its login included. */
+  readonly own?: string;
 }
 
 export interface SandboxOptions {
@@ -55,7 +57,11 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const roots = rules.confined ? workspaceRoots(options.workspace) : [];
   const walled = rules.confined && options.osSandbox !== "off";
   const inherited = cleanEnvironment(options.env, rules.network);
-  const hidden = secretPlaces(home, [options.stateDir, ...(options.secrets ?? [])]);
+  const own = rules.confined && options.workspace.own !== undefined ? realPath(options.workspace.own) : undefined;
+  const always = [options.stateDir, ...(options.secrets ?? [])];
+  const hidden = secretPlaces(home, always).filter(
+    ({ path }) => always.includes(path) || !(own && isInside(realPath(path) ?? path, own)),
+  );
   let found: Promise<Backend> | undefined;
   let warned = false;
 
@@ -91,6 +97,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       writes: rules.writes,
       network: rules.network,
       roots,
+      own,
       home,
       hidden,
       protectedPaths: options.protectedPaths ?? [],
@@ -105,7 +112,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 // --- internal ---
 
 function workspaceRoots(workspace: Workspace): string[] {
-  const roots = [workspace.cwd, ...(workspace.directories ?? [])].map((path) => {
+  const { cwd, directories = [], own = cwd } = workspace;
+  const roots = [cwd, ...directories, own].map((path) => {
     const real = realPath(path);
     if (!real) throw invalidWorkspace(path, "does not exist");
     if (real === "/") throw invalidWorkspace(path, "is the whole file system");

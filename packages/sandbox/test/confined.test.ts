@@ -68,6 +68,21 @@ for (const { name, path, tags } of confinements) {
   const test = place(path);
   // Placeholders linger for a second, which the tests can wait for together.
   describe.concurrent(`confined by ${name}`, { tags }, () => {
+    test("a program's own state is there for it, secret or not, and nobody else's", async ({ base, sandbox }) => {
+      const [own, other, state] = [".codex", ".gemini", ".codex/host"].map((name) => join(base, name));
+      for (const place of [own!, other!, state!]) {
+        mkdirSync(place);
+        writeFileSync(join(place, "key"), "a key");
+      }
+      const command = `cat ${own}/key; cat ${other}/key; cat ${state}/key; mkdir -p ${own}/.git && echo x > ${own}/.git/config && echo written`;
+      // The workspace is the home itself, in which these names are protected too.
+      const workspace = { cwd: base, own: own! };
+      const confined = await sandbox({ home: base, stateDir: state!, workspace }).confine(command);
+      expect(await run(confined)).toBe("a keywritten\n");
+      const plain = await sandbox({ home: base, stateDir: state!, workspace: { cwd: base } }).confine(command);
+      expect(await run(plain)).toBe("");
+    });
+
     test("protected paths that are links are refused where they cannot be sealed", async ({ base, ws, sandbox }) => {
       symlinkSync(base, join(ws, ".codex"));
       const error = await refusal(() => sandbox().confine("true"));

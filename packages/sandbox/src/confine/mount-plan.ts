@@ -25,6 +25,8 @@ export interface MountRequest {
   readonly network: boolean;
   /** Real paths of the workspace directories. */
   readonly roots: readonly string[];
+  /** Real path of the root that is the program's own. */
+  readonly own: string | undefined;
   readonly home: string;
   readonly hidden: readonly Place[];
   /** Directories, absolute or relative to each root. */
@@ -102,13 +104,13 @@ export function planMounts(request: MountRequest): MountPlan {
 type Add = (path: string, view: View, kind?: Place["kind"]) => void;
 type Cover = (place: Place, view: View) => void;
 
-function protectedBelow(root: string, { protectedPaths, home }: MountRequest): Place[] {
+function protectedBelow(root: string, { protectedPaths, home, own }: MountRequest): Place[] {
   const given = protectedPaths.map((path) => `${path}/`);
   const settings = hasWorktreeSettings(root) ? [".git/config.worktree"] : [];
   const startup = placesIn(realPath(home) ?? home, HOME_STARTUP_FILES);
   const redirection: Place = { ...REDIRECTION, path: join(root, REDIRECTION.path), kind: "file" };
-  return [...placesIn(root, [...PROTECTED, ...settings, ...given]), redirection, ...startup].filter(({ path }) =>
-    isBelow(path, root),
+  return [...placesIn(root, [...PROTECTED, ...settings, ...given]), redirection, ...startup].filter(
+    ({ path }) => isBelow(path, root) && !(own && isInside(path, own)),
   );
 }
 
