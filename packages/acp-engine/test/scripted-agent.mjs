@@ -195,7 +195,9 @@ const ORDERS = {
     await sleep(20);
     process.exit(3);
   },
-  after: async (session, ms) => void setTimeout(() => ORDERS.title(session, "Said afterwards"), Number(ms)),
+  after: async (session, ms) => {
+    session.after = Number(ms);
+  },
   env: async (session) => say(session.id, Object.keys(process.env).sort().join(",")),
   stop: async () => "max_tokens",
   refuse: async () => {
@@ -266,6 +268,8 @@ const METHODS = {
     }
     session.said.push(text.split("\n").at(-1));
     keep(session);
+    // From the answer on, not from the order: a slow reader must not take it for a part of the turn.
+    if (session.after) setTimeout(() => ORDERS.title(session, "Said afterwards"), session.after);
     return {
       stopReason: session.cancelled ? "cancelled" : stopReason,
       usage: { inputTokens: 7, outputTokens: 3, totalTokens: 10 },

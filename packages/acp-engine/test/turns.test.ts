@@ -143,8 +143,8 @@ test("records what the agent says between turns", async () => {
   const at = place();
   const { sessions } = open(at);
   const session = await sessions.create({ cwd: at.cwd });
-  await turn(session, sessions, "after 100");
-  await vi.waitFor(() => expect(session.title).toBe("Said afterwards"), 5000);
+  await turn(session, sessions, "after 2000");
+  await vi.waitFor(() => expect(session.title).toBe("Said afterwards"), 15_000);
   const log = await records(sessions, session.id);
   expect(log.findLast(({ type }) => type === "title_changed")?.turn).toBeNull();
 });

@@ -12,7 +12,7 @@ export interface Policy {
 }
 
 export interface PolicyCall {
-  readonly tool: Tool;
+  readonly tool: Pick<Tool, "name" | "aliases" | "kind">;
   readonly args: Readonly<Record<string, unknown>>;
   readonly touches: Touches;
 }
@@ -41,7 +41,8 @@ export interface AuditEntry {
   readonly decision: "allow" | "deny";
   /** What a person said, `always` and `never` included; null when nobody was asked. */
   readonly answer: Decision | null;
-  readonly by: ResolvedBy;
+  /** `unasked`: an engine ran it without a question. */
+  readonly by: ResolvedBy | "unasked";
   readonly rule: string | null;
   readonly why: string;
 }

@@ -28,11 +28,13 @@ import {
   type OptionOrders,
   recoverRestores,
 } from "@chimera/session";
-import type { RecoveryReport, SessionSnapshots, SnapshotStore } from "@chimera/snapshot-store";
+import type { RecoveryReport } from "@chimera/snapshot-store";
 import type { Config } from "./config/read-config.js";
 import { createEffort } from "./effort.js";
+import { createEnginePolicy } from "./engine-policy.js";
 import { chosenEngine, createEngines, type Engines } from "./engines.js";
 import { lazily } from "./lazily.js";
+import { createLazySnapshots } from "./lazy-snapshots.js";
 import type { Log } from "./log/log.js";
 import type { AgentParts, Profile, StartedExtension } from "./profile.js";
 import { programCommands } from "./program-commands.js";
@@ -132,6 +134,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     },
     requirePlace: projects.requirePlace,
     bound: projects.bound,
+    policy: createEnginePolicy(turns.policyFor),
     orders,
     store,
     ephemeral,
@@ -317,6 +320,8 @@ function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<Codin
     },
     /** The built-in tools and those of extensions. */
     tools: async () => (await coding.get()).tools,
+    /** The rules of a session, for the calls of another engine. */
+    policyFor: async (session: Parameters<CodingAgent["policyFor"]>[0]) => (await coding.get()).policyFor(session),
     untrusted: async (cwd: string) => (await coding.get()).untrusted(cwd),
     closeSession: async (id: string) => (await coding.opened())?.closeSession(id),
     close: async () => {
@@ -330,51 +335,3 @@ function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<Codin
 const QUIET_MS = 100;
 /** What a crash interrupted is not in the way of the first session. */
 const REPAIR_MS = 500;
-
-/** The snapshots of a program's sessions, loaded with the first turn, undo or load that needs their code. */
-interface LazySnapshots extends Omit<SnapshotStore, "gc" | "unfinished"> {
-  /** Loads the code and repairs what was interrupted. */
-  load(): Promise<unknown>;
-}
-
-/** @param open loads the code and repairs what a crash interrupted in the store at `root`. */
-function createLazySnapshots(root: string, open: () => Promise<SnapshotStore>): LazySnapshots {
-  const store = lazily(open);
-  const isKept = (id: string) => existsSync(join(root, id));
-  return {
-    load: store.get,
-    session: (id, workspace, requireHeld) =>
-      lazySession(
-        async () => (await store.get()).session(id, workspace, requireHeld),
-        () => isKept(id),
-      ),
-    release: (id) => void store.opened().then((opened) => opened?.release(id)),
-    async clear(id) {
-      if (isKept(id) || (await store.opened())) await (await store.get()).clear(id);
-    },
-  };
-}
-
-/** Calls keep their order, because each waits for the same promise. */
-function lazySession(open: () => Promise<SessionSnapshots>, isKept: () => boolean): SessionSnapshots {
-  const { get, opened } = lazily(open);
-  const isNeeded = async () => isKept() || (await opened()) !== undefined;
-  return {
-    settle: async (recorded) => ((await isNeeded()) ? (await get()).settle(recorded) : null),
-    // The next call says why the code could not be loaded.
-    beginTurn: (turn) =>
-      void get().then(
-        (snapshots) => snapshots.beginTurn(turn),
-        () => {},
-      ),
-    willWrite: async (path) => (await get()).willWrite(path),
-    willRun: async (options) => (await get()).willRun(options),
-    endTurn: async (reachable) => (await get()).endTurn(reachable),
-    restore: async (turns, direction, options) => (await get()).restore(turns, direction, options),
-    list: async () => ((await isNeeded()) ? (await get()).list() : []),
-    edits: async (snapId) => (await get()).edits(snapId),
-    drop: async () => {
-      if (await isNeeded()) await (await get()).drop();
-    },
-  };
-}

@@ -18,6 +18,7 @@ import { builtinTools } from "../tools/builtin-tools.js";
 import { cleanEnvironment } from "../tools/environment.js";
 import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
 import { folderRules } from "./instructions.js";
+import { opening } from "./opening.js";
 import { createSurroundings, type Surroundings, type TrustPort } from "./surroundings.js";
 import { type GitState, readGitState, systemPrompt } from "./system-prompt.js";
 
@@ -64,6 +65,8 @@ export interface CodingAgent {
   readonly tools: readonly Tool[];
   /** The agent definitions that a project in `cwd` can use. */
   agents(cwd: string): Promise<readonly AgentDefinition[]>;
+  /** The rules of a session, for calls that another engine makes. */
+  policyFor(session: { readonly sessionId: string; readonly agent: string; readonly cwd: string }): Promise<Policy>;
   /** What the files of a directory ask for and do not get, because it is not trusted. */
   untrusted(cwd: string): Promise<readonly string[]>;
   /** Ends what a session started. */
@@ -87,13 +90,15 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const known = createSessionFacts(env);
   const outputs = options.outputsDirectory === undefined ? null : createOutputs(options.outputsDirectory);
   const isInstructed = options.instructions !== false;
-  const outfitOf = ({ sessionId }: Turn, workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {
-    const { cwd } = workspace;
-    const { around, facts, definition, directories, model, allowed, mcp } = parts;
+  const policyIn = (
+    { sessionId, cwd }: { readonly sessionId: string; readonly cwd: string },
+    { projectRules }: Surroundings,
+    definition: AgentDefinition,
+  ): Policy => {
     const policy = createPolicy({
       // Rules may change while a turn runs, and count from then on.
       rules: async () => (await surroundings(cwd)).rules,
-      projectRules: () => around.projectRules,
+      projectRules: () => projectRules,
       agent: () => permissionOf(definition),
       remembered,
       audit,
@@ -101,12 +106,17 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       hidden: options.privateDirectories ?? [],
       ...(options.classify && { classify: options.classify }),
     });
+    return options.narrow?.(policy) ?? policy;
+  };
+  const outfitOf = ({ sessionId }: Turn, workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {
+    const { cwd } = workspace;
+    const { around, facts, definition, directories, model, allowed, mcp } = parts;
     const there = [...plainTools(), ...mcp.tools].filter((tool) => tool.available?.(workspace) ?? true);
     const permitted = allowedTools(toolsOf(definition, there), allowed);
     return {
       parts,
       tools: deferTools(permitted, (tool) => mcp.tools.includes(tool)),
-      policy: options.narrow?.(policy) ?? policy,
+      policy: policyIn({ sessionId, cwd }, around, definition),
       systemPrompt: systemPrompt({
         ...facts,
         agent: definition,
@@ -167,6 +177,10 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       opening(() => prepare(turn, context).catch((error: unknown) => failing(error, options, turn, context))),
     tools,
     agents: async (cwd) => (await surroundings(cwd)).agents,
+    async policyFor({ sessionId, agent, cwd }) {
+      const around = await surroundings(cwd);
+      return policyIn({ sessionId, cwd }, around, definitionOf(agent, around.agents, []));
+    },
     untrusted,
     closeSession: (sessionId) => {
       known.forget(sessionId);
@@ -175,36 +189,6 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     close: async () => {
       await pool.closeAll();
       await audit.close();
-    },
-  };
-}
-
-/** An iterable that needs time before it can start, without a cost for every item once it has. */
-export interface Opened<T> {
-  /** Comes before everything else. */
-  readonly first: readonly T[];
-  readonly rest: AsyncIterable<T>;
-}
-
-/** `open` runs with the first `next()`; afterwards the items of `rest` pass through untouched. */
-export function opening<T>(open: () => Promise<Opened<T>>): AsyncIterable<T> {
-  return {
-    [Symbol.asyncIterator]() {
-      const waiting: T[] = [];
-      let inner: AsyncIterator<T> | undefined;
-      const start = async (): Promise<IteratorResult<T>> => {
-        const { first, rest } = await open();
-        waiting.push(...first);
-        inner = rest[Symbol.asyncIterator]();
-        return next();
-      };
-      const next = (): Promise<IteratorResult<T>> => {
-        if (waiting.length > 0) return Promise.resolve({ value: waiting.shift() as T, done: false });
-        return inner ? inner.next() : start();
-      };
-      const leave = async (): Promise<IteratorResult<T>> =>
-        (await inner?.return?.()) ?? { value: undefined, done: true };
-      return { next, return: leave };
     },
   };
 }

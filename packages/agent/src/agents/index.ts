@@ -1,5 +1,5 @@
 /** `@chimera/agent/agents`: agent definitions, project instructions, and the whole coding agent put together. */
-export { type CodingAgent, type CodingAgentOptions, createCodingAgent, type Opened, opening } from "./coding-agent.js";
+export { type CodingAgent, type CodingAgentOptions, createCodingAgent } from "./coding-agent.js";
 export {
   type AgentDefinition,
   BUILTIN_AGENTS,
@@ -9,4 +9,5 @@ export {
   toolsOf,
 } from "./definition.js";
 export { loadInstructions } from "./instructions.js";
+export { type Opened, opening } from "./opening.js";
 export { type PromptFacts, systemPrompt } from "./system-prompt.js";
