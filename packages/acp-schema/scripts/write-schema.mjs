@@ -1,6 +1,6 @@
 // Writes schema/*.json: each protocol's schemas as JSON Schema, in their writing mode, for those who do not use TypeScript.
 // An entry that builds on another one exports only what is its own; its file here is whole.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { toJsonSchemaDefs } from "@valibot/to-json-schema";
 import * as events from "../dist/events/index.js";
 import * as ferret from "../dist/ferret/index.js";
@@ -8,6 +8,7 @@ import * as http from "../dist/http/index.js";
 import * as acp from "../dist/index.js";
 import * as otter from "../dist/otter/index.js";
 import * as unstable from "../dist/unstable/index.js";
+import { describeApi } from "./openapi.mjs";
 
 const folder = new URL("../schema/", import.meta.url);
 const entries = {
@@ -20,15 +21,17 @@ const entries = {
 };
 
 mkdirSync(folder, { recursive: true });
-for (const [name, exports] of Object.entries(entries)) {
-  writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(describe(name, exports), null, 2)}\n`);
+const written = Object.fromEntries(Object.entries(entries).map(([name, exports]) => [name, describe(name, exports)]));
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+for (const [name, schema] of Object.entries({ ...written, openapi: describeApi({ ...written, version }) })) {
+  writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(schema, null, 2)}\n`);
 }
 
 function describe(name, exports) {
   const schemas = {
     ...Object.fromEntries(Object.entries(exports).filter(([, value]) => value?.kind === "schema")),
     ...nested(exports.metadata),
-    ...nested(exports.sessionStream),
+    ...nested(exports.sessionStream, "stream."),
   };
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -52,8 +55,9 @@ function overrideSchema({ valibotSchema, jsonSchema }) {
   return jsonSchema;
 }
 
-function nested(table = {}) {
-  return Object.fromEntries(Object.entries(table).filter(([, value]) => value?.kind === "schema"));
+function nested(table = {}, prefix = "") {
+  const found = Object.entries(table).filter(([, value]) => value?.kind === "schema");
+  return Object.fromEntries(found.map(([name, schema]) => [`${prefix}${name}`, schema]));
 }
 
 function methods({ agentMethods, clientMethods, protocolMethods, proxyMethods }, schemas) {

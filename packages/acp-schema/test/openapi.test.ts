@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect, test } from "vitest";
+import { routes } from "../src/http/index.js";
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of many shapes, looked into freely.
+const api: any = JSON.parse(readFileSync(new URL("../schema/openapi.json", import.meta.url), "utf8"));
+const operations = Object.entries<object>(api.paths).flatMap(([path, methods]) =>
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  Object.entries<any>(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, operation })),
+);
+
+test("the OpenAPI document has every route, each with a name, a summary, a tag and its errors", () => {
+  expect(operations.map(({ route }) => route).sort()).toEqual(Object.keys(routes).sort());
+  const names = operations.map(({ operation }) => operation.operationId);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { route, operation } of operations) {
+    expect([route, operation.operationId]).toEqual([route, expect.stringMatching(/^[a-z][A-Za-z]+$/)]);
+    expect([route, operation.summary, operation.tags]).toEqual([
+      route,
+      expect.stringMatching(/^[A-Z]/),
+      [expect.any(String)],
+    ]);
+    expect(operation.responses.default).toBeDefined();
+    if (!operation.security)
+      expect([route, operation.responses["401"]?.["x-codes"]]).toEqual([route, ["unauthorized"]]);
+  }
+  expect(api.components.schemas.ErrorReply.properties.error.enum).toContain("session_not_found");
+});
+
+test("every reference leads somewhere, no schema is an orphan, and every example is valid", () => {
+  const text = JSON.stringify(api);
+  const referred = new Set([...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name));
+  expect([...referred].sort()).toEqual(Object.keys(api.components.schemas).sort());
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema(api, "api");
+  const parts = [...text.matchAll(/"example":/g)];
+  let checked = 0;
+  const look = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    const { schema, example } = node as { schema?: { $ref?: string }; example?: unknown };
+    if (schema?.$ref && example !== undefined) {
+      const validate = ajv.compile({ $ref: `api${schema.$ref}` });
+      expect([schema.$ref, validate(example), validate.errors]).toEqual([schema.$ref, true, null]);
+      checked++;
+    }
+    for (const value of Object.values(node)) look(value);
+  };
+  look(api);
+  expect([checked, checked > 50]).toEqual([parts.length, true]);
+});
