@@ -46,6 +46,7 @@ test("every route of the table is called through the client", async () => {
   await call("GET /sessions/{id}/clients", { id });
   await call("GET /sessions/{id}/files", { id, query: { path: "README.md" } });
   await call("GET /sessions/{id}/changes", { id, query: { diff: "true" } });
+  await call("GET /sessions/{id}/permissions", { id });
   await call("GET /sessions/{id}/snapshots", { id });
   await call("GET /sessions/{id}/transcript", { id, query: { format: "md" } });
   await call("POST /sessions/{id}/title", { id, body: { title: "x" } });
