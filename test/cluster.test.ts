@@ -1,8 +1,9 @@
 // Several servers on one database: any of them answers for any session, and one that dies leaves nothing undone.
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startPostgres, type TestDatabase, type TestServer } from "@chimera/store-postgres/testing";
+import { promisify } from "node:util";
+import { canStartPostgres, startPostgres, type TestDatabase, type TestServer } from "@chimera/store-postgres/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fileScope } from "./program.js";
 import { repositoryRoot, scratchTree } from "./scratch.js";
@@ -34,9 +35,13 @@ const create = async (node: Server, prompt: string): Promise<string> =>
 const ends = ({ event }: { event: string }) => event === "agent_result" || event === "cancelled";
 const seqs = (frames: readonly { id?: number }[]) => frames.flatMap(({ id }) => (id === undefined ? [] : [id]));
 
+beforeAll(async () => {
+  if (canStartPostgres(process.env)) postgres = await startPostgres(process.env);
+}, 60_000);
+afterAll(() => postgres?.stop());
+
 describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
   beforeAll(async () => {
-    postgres = await startPostgres(process.env);
     database = await postgres.database();
     store = `${database.url}?lease=${LEASE_MS / 1000}`;
     cwd = scratchTree({ "README.md": "# A workspace\n" }, atEnd);
@@ -54,7 +59,6 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
   }, 60_000);
   afterAll(async () => {
     await database?.drop();
-    await postgres?.stop();
   });
 
   test("any node answers for a session that another one has", async () => {
@@ -177,6 +181,50 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     expect(JSON.parse(cli("export", id)).events.length).toBeGreaterThan(3);
     expect(cli("stats")).toMatch(/runs/);
   });
+});
+
+test("a store is copied into another and back, as often as one likes", {
+  tags: ["needs-postgres"],
+  timeout: 60_000,
+}, async () => {
+  const [home, back] = [scratchTree({}, atEnd), scratchTree({}, atEnd)];
+  const fresh = await postgres.database();
+  const otter = (...args: string[]): string => {
+    const command = [join(repositoryRoot, "apps/otter/dist/cli.js"), ...args];
+    const env = { PATH: process.env["PATH"], HOME: home, CHIMERA_HOME: home };
+    return execFileSync(process.execPath, command, {
+      cwd: home,
+      encoding: "utf8",
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  };
+  for (const prompt of ["list files", "hello"]) otter("-p", prompt);
+  const [one] = JSON.parse(otter("sessions", "list", "--json"));
+  const copy = (from: string, to: string) => JSON.parse(otter("store", "copy", from, to, "--json"));
+  expect(copy(`file:${home}`, fresh.url)).toMatchObject({ copied: 2, unchanged: 0, left: 0 });
+  expect(copy(`file:${home}`, fresh.url)).toMatchObject({ copied: 0, unchanged: 2, left: 0 });
+  // One that grew is brought up to date.
+  otter("-p", "again", "--resume", one.session_id);
+  expect(copy(`file:${home}`, fresh.url)).toMatchObject({ copied: 1, unchanged: 1, left: 0 });
+  expect(copy(fresh.url, `file:${back}`)).toMatchObject({ copied: 2, left: 0 });
+  const shown = (store: string) =>
+    JSON.parse(otter("sessions", "show", one.session_id, "--json", "--store", store)).events;
+  expect(shown(`file:${back}`)).toEqual(shown(`file:${home}`));
+  expect(shown(fresh.url)).toEqual(shown(`file:${home}`));
+  expect(otter("doctor", "--store", fresh.url)).toMatch(/PostgreSQL \d+.*without a synchronous standby/);
+  await fresh.drop();
+});
+
+test("five rounds of what can go wrong lose, double and leave nothing", {
+  tags: ["needs-postgres"],
+  timeout: 180_000,
+}, async () => {
+  const program = join(repositoryRoot, "test/cluster/cluster.mjs");
+  const { stdout } = await promisify(execFile)(process.execPath, [program, "--rounds", "5", "--seed", "1"]).catch(
+    (error: { stdout: string }) => error,
+  );
+  expect(stdout).toContain("nothing was lost, doubled or left");
 });
 
 test("a program that keeps its sessions in files loads no byte of the database's driver", async () => {

@@ -2,7 +2,7 @@
 import type { Command } from "@chimera/host";
 import { attachCommand, chatCommand } from "./rows/conversation.js";
 import { reportCommands } from "./rows/reports.js";
-import { rewindCommands, sessionsCommand } from "./rows/sessions.js";
+import { rewindCommands, sessionsCommand, storeCommand } from "./rows/sessions.js";
 import { setupCommands } from "./rows/setup.js";
 
 export { conversationCommand } from "./rows/conversation.js";
@@ -13,6 +13,7 @@ export function cliCommands(name: string): Command[] {
     chatCommand(name),
     attachCommand(name),
     sessionsCommand(name),
+    storeCommand(name),
     ...reportCommands(name),
     ...rewindCommands(name),
     ...setupCommands(name),

@@ -134,8 +134,10 @@ export interface ListedSession<S> {
 
 export interface ImportedLog<E extends EventBody, S> {
   readonly summary: S;
-  /** In order. `at` is epoch milliseconds; null: the time of the event before it. */
-  readonly events: readonly { readonly event: E; readonly at: number | null }[];
+  /** In order. `at` is epoch milliseconds; null: the time of the event before it. @defaultValue none */
+  readonly events?: readonly { readonly event: E; readonly at: number | null }[];
+  /** In their place: the records of another log, with their numbers, ids and times. What is lost there stays a gap. */
+  readonly records?: AsyncIterable<LogEntry<E>>;
   readonly replace?: boolean;
   readonly onProgress?: (written: number) => void;
 }

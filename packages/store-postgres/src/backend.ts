@@ -226,15 +226,21 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     }
     await insert(tx, sid, summary, 0, null);
     let last = 0;
+    let lastTs = "";
     for await (const batch of given) {
       const lines = encodeLines(batch).toString("utf8").slice(0, -1);
       last = batch[batch.length - 1]!.seq;
+      lastTs = lineTs(batch[batch.length - 1]!.line);
       await tx`
         INSERT INTO chimera.event(sid, seq, line)
         SELECT ${sid}, x.seq, x.line FROM ROWS FROM (
           string_to_table(${lines}, E'\n'), unnest(${arrayOf(batch.map((entry) => entry.seq))}::int8[])) AS x(line, seq)`;
     }
-    await tx`UPDATE chimera.session SET last_seq = ${last} WHERE sid = ${sid}`;
+    // It was touched when its last record was written, not now.
+    const touched = Date.parse(lastTs);
+    await tx`
+      UPDATE chimera.session SET last_seq = ${last}, touched = coalesce(${Number.isNaN(touched) ? null : touched}, touched)
+      WHERE sid = ${sid}`;
     onReplace?.();
     return before !== undefined;
   }

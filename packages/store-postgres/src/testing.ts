@@ -12,6 +12,8 @@ import postgres from "postgres";
 
 export interface TestDatabase {
   readonly url: string;
+  /** The rows that a statement answers; `$1` and so on stand for the values. */
+  query(statement: string, values?: readonly (string | number)[]): Promise<readonly Record<string, unknown>[]>;
   /** Takes away everything in it. */
   clear(): Promise<void>;
   /** Also while others are connected to it. */
@@ -197,10 +199,15 @@ function databasesOf(url: string): Pick<TestServer, "url" | "database"> {
       await run(url, `CREATE DATABASE ${name}`);
       const address = new URL(url);
       address.pathname = `/${name}`;
+      const sql = postgres(address.href, { max: 2, onnotice: () => {}, idle_timeout: 5 });
       return {
         url: address.href,
+        query: async (statement, values = []) => [...(await sql.unsafe(statement, [...values]))],
         clear: () => run(address.href, "DROP SCHEMA IF EXISTS chimera CASCADE"),
-        drop: () => run(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+        async drop() {
+          await sql.end({ timeout: 1 });
+          await run(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+        },
       };
     },
   };

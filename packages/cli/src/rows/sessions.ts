@@ -1,4 +1,4 @@
-/** `sessions`, `undo` and `redo`: what was run, what it cost, and taking it back. */
+/** `sessions`, `store`, `undo` and `redo`: what was run, what it cost, where it is kept, and taking it back. */
 import type { Command, Flags } from "@chimera/host";
 import { type Action, loaded, loadedAction } from "../actions.js";
 import { ALL_PROGRAMS_FLAG, alsoSpelled, JSON_FLAG, NO_COLOR_FLAG, SINCE_FLAG, STORE_FLAG } from "../flags.js";
@@ -32,6 +32,21 @@ export function sessionsCommand(name: string): Command {
   };
 }
 
+export function storeCommand(name: string): Command {
+  return {
+    name: "store",
+    summary: "Copy every session into another store",
+    operands: "copy <from> <to>",
+    maxOperands: 3,
+    flags: {
+      overwrite: { type: "boolean", help: "Replace sessions that are different in both" },
+      ...JSON_FLAG,
+    },
+    example: `${name} store copy file:~/.chimera postgres://chimera@db.internal/chimera`,
+    load: loadedAction(STORE_ACTIONS, "copy"),
+  };
+}
+
 const REWIND_FLAGS: Flags = {
   steps: { type: "string", short: "n", value: "<n>", help: "How many turns (default 1)" },
   force: { type: "boolean", help: "Also overwrite files that somebody else has changed since" },
@@ -55,6 +70,10 @@ export function rewindCommands(name: string): Command[] {
 }
 
 // --- internal ---
+
+const STORE_ACTIONS: Readonly<Record<string, Action>> = {
+  copy: { maxOperands: 2, load: async () => (await import("../sessions/copy.js")).copyStore },
+};
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   list: { load: async () => (await import("../sessions/list.js")).listSessions },

@@ -11,6 +11,7 @@ import { type Invocation, readConfig, resolvePaths } from "@chimera/host";
 import { createSandbox } from "@chimera/sandbox";
 import { isSet } from "../flags.js";
 import { printJson, printLines, styleFor } from "../output.js";
+import { openStore } from "../store.js";
 import type { Style } from "../terminal/style.js";
 import { plain } from "../terminal/text.js";
 
@@ -64,6 +65,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   keys: checkKeys,
   providers: checkProviders,
   data: checkData,
+  store: checkStore,
   disk: checkDisk,
   port: checkPort,
   sandbox: checkSandbox,
@@ -141,6 +143,23 @@ async function checkData({ process }: Invocation): Promise<Finding> {
     return warn(`${root} has mode ${mode}: others can look into it`, `chmod 700 ${root}`);
   }
   return ok(root);
+}
+
+async function checkStore(invocation: Invocation): Promise<Finding> {
+  const { store, shared, pathOf } = await openStore(invocation);
+  const place = pathOf("").replace(/\/$/, "");
+  try {
+    if (shared === null) return { state: "ok", found: `files in ${place}` };
+    const started = performance.now();
+    await store.list({ limit: 1 });
+    const ms = Math.round(performance.now() - started);
+    const found = `PostgreSQL ${shared.server.version} at ${place}, answers in ${ms} ms`;
+    if (shared.server.hasSynchronousStandby) return { state: "ok", found: `${found}, with a synchronous standby` };
+    const remedy = "set synchronous_standby_names, or keep backups: when this disk dies, acknowledged records are lost";
+    return { state: "warn", found: `${found}, without a synchronous standby`, remedy };
+  } finally {
+    await store.close();
+  }
 }
 
 async function checkDisk({ process }: Invocation): Promise<Finding> {

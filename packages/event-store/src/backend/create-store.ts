@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError, storageError } from "../errors.js";
+import { LIMITS } from "../limits.js";
 import { assertStorableId } from "../session-id.js";
-import type { Durability, Entry, EventBody, EventStore, ImportedLog, LogWriter } from "../types.js";
+import type { Durability, Entry, EventBody, EventStore, ImportedLog, LogEntry, LogWriter } from "../types.js";
 import type { Backend, Held } from "./backend.js";
 import { type Broadcast, createBroadcast, createWindowBudget, refused } from "./broadcast.js";
-import { createStamp, encodeBatch } from "./line.js";
+import { createStamp, encodeBatch, withChecksum } from "./line.js";
 import { createLogWriter, createTick, type HeldWriter } from "./log-writer.js";
 import { batches, readEntries } from "./replay.js";
 
@@ -147,10 +148,14 @@ export function createStore<E extends EventBody, S extends object>(
       await written(from);
       return openWriter(to, await backend.copy(from, to, options).catch(named(`cannot copy session ${from}`)));
     },
-    async importLog(id, { summary, events, replace = false, onProgress }) {
+    async importLog(id, { summary, events = [], records, replace = false, onProgress }) {
       usable(id);
       const onReplace = replace ? () => end(id) : null;
-      const log = { summary, batches: importedBatches(events, clock, onProgress), onReplace };
+      const log = {
+        summary,
+        batches: records ? copiedBatches(records) : importedBatches(events, clock, onProgress),
+        onReplace,
+      };
       await backend.importLog(id, log).catch(named(`cannot import session ${id}`));
     },
     async has(id) {
@@ -218,8 +223,26 @@ export function createStore<E extends EventBody, S extends object>(
 /** Events between two reports of progress. */
 const SLICE = 256;
 
+/** Whole, because a backend keeps text as it is given: a record of another layout gets the line it has here. */
+async function* copiedBatches<E extends EventBody>(
+  records: AsyncIterable<LogEntry<E>>,
+): AsyncGenerator<readonly Entry<E>[]> {
+  let batch: Entry<E>[] = [];
+  let size = 0;
+  for await (const entry of records) {
+    if (!("line" in entry)) continue;
+    batch.push(withChecksum(entry));
+    size += entry.line.length;
+    if (size < LIMITS.pageBytes) continue;
+    yield batch;
+    batch = [];
+    size = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
 async function* importedBatches<E extends EventBody>(
-  events: ImportedLog<E, object>["events"],
+  events: NonNullable<ImportedLog<E, object>["events"]>,
   clock: () => number,
   onProgress?: (written: number) => void,
 ): AsyncGenerator<readonly Entry<E>[]> {

@@ -122,6 +122,17 @@ export const lifeCycleCases: Cases = {
     await store.importLog(ID, { summary: {}, events: events.slice(0, 1), replace: true });
     assert.equal((await readAll(store, ID)).length, 1);
   },
+  async "an import of another log's records keeps them as they are"({ store }) {
+    const writer = await store.create(ID, {});
+    writer.append(upTo(500).map((n) => delta("x".repeat(n))));
+    await writer.durable();
+    await store.importLog(idAt(2), { summary: { title: "moved" }, records: store.read(ID, { to: 400 }) });
+    const lines = async (id: string): Promise<string[]> => (await readAll(store, id)).map((entry) => entry.line);
+    assert.deepEqual(await lines(idAt(2)), (await lines(ID)).slice(0, 400));
+    const moved = await store.open(idAt(2));
+    assert.equal(moved.append([delta("next")])[0]?.seq, 401);
+    await moved.close();
+  },
   async "the order by last write follows summaries and appends"({ store }) {
     for (const n of [1, 2, 3]) await store.create(idAt(n), {});
     await new Promise((resolve) => setTimeout(resolve, 20));

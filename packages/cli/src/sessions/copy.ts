@@ -1,0 +1,79 @@
+/** `store copy`: every session from one store into another, record by record as it is, compared afterwards. */
+import { createHash } from "node:crypto";
+import { isStoreError } from "@chimera/event-store";
+import { type Invocation, UsageError } from "@chimera/host";
+import { isSet } from "../flags.js";
+import { createProgress, printReport } from "../output.js";
+import { complain } from "../reported.js";
+import { openStore, type SessionStore } from "../store.js";
+
+export async function copyStore(invocation: Invocation): Promise<number> {
+  const { operands, flags, process } = invocation;
+  const [from, to] = operands;
+  if (from === undefined || to === undefined) throw new UsageError("name two stores: store copy <from> <to>");
+  if (from === to) throw new UsageError("these are the same store");
+  const source = (await openStore(invocation, from)).store;
+  const target = (await openStore(invocation, to)).store;
+  const progress = createProgress(process.stderr, "sessions copied:");
+  const counts = { copied: 0, unchanged: 0, left: 0, records: 0 };
+  try {
+    const { sessions } = await source.list({ order: "created" });
+    for (const [at, { id }] of sessions.entries()) {
+      progress.update(at + 1, sessions.length);
+      const state = await compare(source, target, id);
+      if (state === "same") counts.unchanged += 1;
+      else if (state === "different" && !isSet(flags, "overwrite")) {
+        counts.left += 1;
+        complain(invocation, `${id} is different in both stores and was left alone; --overwrite replaces it`);
+      } else {
+        counts.records += await copySession(source, target, id);
+        counts.copied += 1;
+      }
+    }
+  } finally {
+    progress.end();
+    await Promise.all([source.close(), target.close()]);
+  }
+  const lines = [
+    `${counts.copied} sessions copied (${counts.records} records), ${counts.unchanged} were there, ${counts.left} left alone`,
+  ];
+  await printReport(invocation, counts, lines);
+  return counts.left > 0 ? 1 : 0;
+}
+
+// --- internal ---
+
+/** Of a session in both: the same, an earlier state of it in the target, or two that went different ways. */
+async function compare(
+  source: SessionStore,
+  target: SessionStore,
+  id: string,
+): Promise<"missing" | "same" | "earlier" | "different"> {
+  if (!(await target.has(id))) return "missing";
+  const [here, there] = await Promise.all([source.lastSeq(id), target.lastSeq(id)]);
+  if (there > here) return "different";
+  if ((await digest(source, id, there)) !== (await digest(target, id, there))) return "different";
+  return there === here ? "same" : "earlier";
+}
+
+/** How many records there were. Throws when what arrived is not what was sent. */
+async function copySession(source: SessionStore, target: SessionStore, id: string): Promise<number> {
+  const summary = await source.readSummary(id);
+  if (summary === null) return 0;
+  const to = await source.lastSeq(id);
+  const replace = await target.has(id);
+  await target.importLog(id, { summary, records: source.read(id, { to }), replace }).catch((error: unknown) => {
+    throw isStoreError(error) && error.code === "claimed" ? new Error(`${id} is open in the target`) : error;
+  });
+  if ((await digest(source, id, to)) !== (await digest(target, id, to)))
+    throw new Error(`${id} did not arrive as it was sent; copy it again`);
+  return to;
+}
+
+/** Of the records up to a number, and of the places of those that are lost. */
+async function digest(store: SessionStore, id: string, to: number): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const entry of store.read(id, { to }))
+    hash.update("line" in entry ? entry.line : `lost ${entry.seq} ${entry.last}`);
+  return hash.digest("hex");
+}
