@@ -87,7 +87,8 @@ describe("several nodes on one database", { tags: ["needs-postgres"], timeout: 6
     expect(rows.map((row: { session_id: string }) => row.session_id)).toContain(id);
     await other.ask(`POST /sessions/${id}/turns`, { body: { prompt: "take your time" } });
     expect((await other.ask(`POST /sessions/${id}/cancel`)).status).toBe(204);
-    const [here, there] = await Promise.all([one, other].map((node) => node.all(`/sessions/${id}/events`)));
+    const path = `/sessions/${id}/events`;
+    const [here, there] = await Promise.all([one.all(path), other.all(path)]);
     expect(there).toEqual(here);
     expect(here.findLast(ends)?.event).toBe("cancelled");
     expect(here.filter(({ event }) => event === "user_message")).toHaveLength(3);

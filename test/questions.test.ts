@@ -93,8 +93,8 @@ describe("in an editor", () => {
   test("a write shows its diff, and an answer that carries another digest is a no", async () => {
     const write = { call: "Write", args: { path: "README.md", content: "# Mine\n" } };
     const answers = {
-      "session/request_permission": (params: never) => ({
-        ...allowOnce(params),
+      "session/request_permission": (params: Record<string, unknown>) => ({
+        ...allowOnce(params as never),
         _meta: { "chimera.dev/shown": "another" },
       }),
     };

@@ -166,7 +166,7 @@ describe.each([
     expect((await ground.server.ask("GET /session", { token: MASTER })).body.sessions).toHaveLength(2);
   });
 
-  test.each(ROUTES)("is refused by %s", async (route, body) => {
+  test.each(ROUTES.map(([route, body]) => ({ route, body })))("is refused by $route", async ({ route, body }) => {
     const path = filled(route);
     const answer: Answer = await ground.server.ask(path, {
       token: ground.own.token,

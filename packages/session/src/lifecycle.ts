@@ -11,6 +11,7 @@ import { createLoaded, type Loaded } from "./loaded.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
 import { byMode } from "./policy.js";
 import { isRecorded, settleFiles } from "./recover.js";
+import { remove, tearDown } from "./removal.js";
 import type { OwnedSession } from "./session.js";
 import type { SessionBirth } from "./session-parts.js";
 import type { CreateOptions, Sessions, SessionsDeps } from "./sessions.js";
@@ -83,8 +84,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
     },
     fork: (id, { turn } = {}) => loaded.inLane(id, () => fork(house, id, turn)),
     close: (id) => loaded.inLane(id, () => close(house, id)),
-    tearDown: (id) => removing(id, () => tearDown(house, id)),
-    delete: (id) => removing(id, () => remove(house, id)),
+    tearDown: (id) => removing(id, () => tearDown({ ...house, snapshots: deps.snapshots }, id)),
+    delete: (id) => removing(id, () => remove({ ...house, snapshots: deps.snapshots }, id)),
     onRemove(listener) {
       removed.add(listener);
       return () => void removed.delete(listener);
@@ -327,34 +328,4 @@ async function fork(house: House, id: string, asked: number | undefined): Promis
   change(child, settings);
   await durable;
   return child;
-}
-
-/** Runs in the session's lane. */
-async function remove(house: House, id: string): Promise<void> {
-  await house.loaded.unload(id, "close");
-  await house.ephemeral.delete(id);
-  await house.store.delete(id);
-  await house.deps.snapshots?.clear(id);
-}
-
-/** Runs in the session's lane. */
-async function tearDown(house: House, id: string): Promise<void> {
-  const { loaded, ephemeral } = house;
-  const isPersistent = loaded.find(id)?.persistent ?? true;
-  const store = isPersistent ? house.store : ephemeral;
-  const known = await store.readSummary(id).catch(() => null);
-  if (!known || known.closed) throw notFound(id);
-  await loaded.unload(id, "close");
-  // A log in memory went with its session.
-  if (!isPersistent) return house.deps.snapshots?.clear(id);
-  // Held meanwhile: another process that has it open still needs its snapshots.
-  const writer = await store.open(id).catch((error) => {
-    throw namedError(error, id);
-  });
-  try {
-    await store.writeSummary(id, { ...((await store.readSummary(id)) ?? known), closed: true });
-    await house.deps.snapshots?.clear(id);
-  } finally {
-    await writer.close();
-  }
 }

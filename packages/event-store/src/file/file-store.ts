@@ -3,14 +3,14 @@ import { join, resolve } from "node:path";
 import type { Backend, Held } from "../backend/backend.js";
 import { createStore, type StoreOptions } from "../backend/create-store.js";
 import { isPrompted, pageOf, type RowSource } from "../backend/list.js";
-import { type Claim, claim, claimHolder, isHeld } from "../claim/claim.js";
-import { createHeartbeat, type Heartbeat } from "../claim/heartbeat.js";
-import { describeHolder } from "../claim/identity.js";
+import { type Claim, claim, isHeld } from "../claim/claim.js";
+import { createHeartbeat } from "../claim/heartbeat.js";
 import { StoreError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import type { EventBody, EventStore, ListedSession, SummaryForm } from "../types.js";
-import { createDiskSync, type DiskSync } from "./disk.js";
+import { createDiskSync } from "./disk.js";
 import { createFollowing } from "./follow.js";
+import { createHeldLog, type HeldLog, type OpenLog } from "./held-log.js";
 import {
   isSessionDirectory,
   refuseForeign,
@@ -19,12 +19,11 @@ import {
 } from "./index/session-directory.js";
 import { createSessionIndex, type ListWork } from "./index/session-index.js";
 import { createSummaries } from "./index/summaries.js";
-import { createOpenFiles, type OpenFiles } from "./open-files.js";
+import { createOpenFiles } from "./open-files.js";
 import type { Chain } from "./segment/chain.js";
 import { inspectLog, type LogEnd } from "./segment/log-end.js";
 import { createLogFiles, type LogFiles } from "./segment/log-files.js";
 import { replayOf } from "./segment/replay-log.js";
-import type { SegmentFile, SegmentLog } from "./segment/segment-log.js";
 import { birthOf, createSessionMakers, startLog } from "./session-makers.js";
 
 export interface FileStoreOptions<E extends EventBody = EventBody, S extends object = object> extends StoreOptions {
@@ -238,121 +237,5 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
       await summaries.settled();
       heartbeat.stop();
     },
-  };
-}
-
-function takenOver(id: string, directory: string): StoreError {
-  let holder = null;
-  try {
-    holder = claimHolder(join(directory, "claim"));
-  } catch {
-    // It cannot be read, or the session is gone.
-  }
-  const who = describeHolder(holder ?? undefined);
-  return new StoreError("fenced", `session ${id} was taken over by ${who}`, { ...(holder && { holder }) });
-}
-
-/** A claimed log and where it ends. */
-interface OpenLog {
-  readonly claim: Claim;
-  readonly segments: SegmentLog;
-  readonly lastSeq: number;
-  readonly lastTs: string;
-  /** Paths beside the segments that the next sync has to cover: a new session's summary and directories. */
-  readonly unsynced: readonly string[];
-}
-
-/** A hold that can also end without a release, when the directory is gone and its name may be somebody else's. */
-interface HeldLog extends Held {
-  /** Epoch milliseconds of the last write; 0 before the first one. */
-  readonly touched: number;
-  forget(): void;
-}
-
-interface HeldLogDeps {
-  readonly id: string;
-  readonly directory: string;
-  readonly heartbeat: Heartbeat;
-  readonly openFiles: OpenFiles;
-  readonly disk: DiskSync;
-  readonly clock: () => number;
-  readonly onEnd: () => void;
-}
-
-function createHeldLog(log: OpenLog, deps: HeldLogDeps): HeldLog {
-  const { claim, segments, lastSeq, lastTs } = log;
-  const { id, directory, heartbeat, openFiles, disk } = deps;
-  const lost = new AbortController();
-  let unsynced = [...log.unsynced];
-  let touched = 0;
-  let lapses = heartbeat.lapses();
-
-  /** Another process takes over only after the heartbeat of this one stood still, so the disk is not asked before that. */
-  const isHeld = (): boolean => {
-    const now = heartbeat.lapses();
-    if (now === lapses) return true;
-    if (claim.isHeld()) lapses = now;
-    else lost.abort(takenOver(id, directory));
-    return !lost.signal.aborted;
-  };
-  const stopChecking = heartbeat.onLate(isHeld);
-
-  const syncFile = (file: SegmentFile): Promise<void> => {
-    let pinned = false;
-    const acquire = (): number => {
-      const fd = file.fd();
-      openFiles.pin(file.key);
-      pinned = true;
-      return fd;
-    };
-    return disk.data(acquire).finally(() => pinned && openFiles.unpin(file.key));
-  };
-
-  const forget = (): void => {
-    stopChecking();
-    segments.close();
-    deps.onEnd();
-  };
-
-  return {
-    lastSeq,
-    // Not even its creation survives the machine yet.
-    durableSeq: lastSeq === 0 && log.unsynced.length > 0 ? -1 : segments.durableSeq,
-    lastTs,
-    lost: lost.signal,
-    isHeld,
-    get touched() {
-      return touched;
-    },
-    write(batch) {
-      if (!isHeld()) throw lost.signal.reason;
-      touched = deps.clock();
-      return segments.write(batch);
-    },
-    async sync() {
-      try {
-        const point = segments.syncPoint();
-        const paths = unsynced;
-        if (point.hasNewFile && !paths.includes(directory)) paths.push(directory);
-        // At once: calls that wait for the disk together are done together.
-        const syncs = [...point.files.map(syncFile), ...paths.map((path) => disk.path(path))];
-        unsynced = [];
-        const failed = (await Promise.allSettled(syncs)).find((result) => result.status === "rejected");
-        if (failed !== undefined) {
-          unsynced.push(...paths);
-          throw failed.reason;
-        }
-        segments.synced(point);
-        return point.seq;
-      } catch (error) {
-        segments.distrust();
-        throw error;
-      }
-    },
-    async release() {
-      forget();
-      claim.release();
-    },
-    forget,
   };
 }
