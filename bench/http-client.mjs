@@ -4,9 +4,9 @@ import { get, request } from "node:http";
 import { createServer } from "node:net";
 
 /** Whether the server answers a probe now, on a connection of its own. */
-export function isHealthy(port) {
+export function isHealthy(port, path = "/health") {
   return new Promise((resolve) => {
-    const asked = get({ port, host: "127.0.0.1", path: "/health", agent: false }, (response) => {
+    const asked = get({ port, host: "127.0.0.1", path, agent: false }, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });
