@@ -59,6 +59,7 @@ test("over HTTP, in both streams, whatever the cursor, and in the transcript", a
     data: { level: "error", text: TEXT, missing: { first: 4, last: 5 } },
     turn: null,
     timestamp: expect.any(Number),
+    ts: expect.stringMatching(/Z$/),
   });
   const { events } = (await server.ask(`GET /sessions/${id}`)).body;
   expect(events.map(({ seq }: { seq?: number }) => seq ?? "notice")).toEqual([1, 2, 3, "notice", ...numbers(6)]);

@@ -146,7 +146,7 @@ describe("faults", () => {
     rmSync(journal, { recursive: true, force: true });
     writeFileSync(journal, "in the way");
     const { error } = await peer.request("session/new", {});
-    expect(error).toMatchObject({ code: -32000, message: expect.stringContaining("cannot create session") });
+    expect(error).toMatchObject({ code: -32000, message: expect.stringContaining("failed (ENOTDIR): try again") });
     rmSync(journal);
     const sessionId = await open(peer);
     expect((await message(peer, sessionId, "list files")).result.stopReason).toBe("end_turn");

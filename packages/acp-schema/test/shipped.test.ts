@@ -23,7 +23,9 @@ async function weigh(code: string): Promise<number> {
 }
 
 test("every entry has a JSON Schema that compiles and refers only to itself", () => {
-  const names = readdirSync(`${root}schema`).map((file) => file.replace(".json", ""));
+  // The description of the HTTP API is no schema; a test of its own holds it.
+  const files = readdirSync(`${root}schema`).filter((file) => file !== "openapi.json");
+  const names = files.map((file) => file.replace(".json", ""));
   expect(names.sort()).toEqual(["acp", "acp.unstable", "events", "ferret", "http", "otter"]);
   for (const name of names) {
     const ajv = new Ajv2020({ strict: false, formats: { uri: true, "date-time": true } });

@@ -239,6 +239,7 @@ test("models, tools, agents, commands, config, doctor, audit", async () => {
     "keys",
     "providers",
     "data",
+    "store",
     "disk",
     "port",
     "sandbox",
