@@ -76,6 +76,8 @@ test("routes", async () => {
     const server = await startServer([], {}, { name });
     const answers: [route: string, status: number, error: unknown][] = [];
     for (const route of Object.keys(routes)) {
+      // It never ends.
+      if (route === "GET /events") continue;
       const [method] = route.split(" ");
       const { status, body } = await server.ask(route.replaceAll(/\{\w+\}/g, "nothing"), {
         ...(method === "POST" && { body: {} }),

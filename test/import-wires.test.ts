@@ -29,7 +29,8 @@ function imported(entry: string): { scripts: string[]; bytes: number; builtins: 
 test("importing the providers loads no wire, no package of others, and nothing of Node's that connects", () => {
   const { scripts, bytes, builtins } = imported("providers/index.js");
   expect(scripts.filter((url) => !/\/packages\/(?:agent|acp-schema)\/dist\//.test(url))).toEqual([]);
-  expect(scripts.length).toBeLessThanOrEqual(12);
+  // One of them is there because models have an entry of their own: what both entries share is a file.
+  expect(scripts.length).toBeLessThanOrEqual(13);
   expect(bytes).toBeLessThan(100_000);
   expect(builtins.filter((name) => /NativeModule (?:https?|tls|net|crypto|worker_threads)$/.test(name))).toEqual([]);
 });

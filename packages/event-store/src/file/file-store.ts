@@ -100,10 +100,11 @@ function createFileBackend<E extends EventBody, S extends object>(options: FileS
   /** The log of a session that had prompts does not come to nothing: its numbers would be given out once more. */
   const requireLog = (id: string, { segments, files }: Chain): void => {
     if (segments.length + files.length > 0) return;
-    const summary = shaped(id, summaries.read(directoryOf(id))) as { readonly turns?: unknown } | null;
-    if (summary !== null && !(Number(summary.turns) > 0)) return;
-    const why =
-      summary === null ? "neither its summary nor its log can be read" : "its log is gone, or holds only zeros";
+    const written = summaries.read(directoryOf(id)) as { readonly turns?: unknown } | null;
+    const isReadable = shaped(id, written as S | null) !== null;
+    // As it was written: a program that kept no log says nothing of turns, and one is taken for granted where it is shown.
+    if (isReadable && !(Number(written?.turns) > 0)) return;
+    const why = !isReadable ? "neither its summary nor its log can be read" : "its log is gone, or holds only zeros";
     const todo = "put its files back from a backup, or delete it";
     throw new StoreError("damaged", `session ${id} is damaged: ${why}; ${todo}`);
   };

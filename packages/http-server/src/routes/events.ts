@@ -1,4 +1,5 @@
 /** The event streams of both families, and the one for many sessions. */
+import { endsTurn, isLost } from "@chimera/acp-schema/events";
 import { parseCursor } from "@chimera/event-store";
 import { isSessionError } from "@chimera/session";
 import type { Context } from "hono";
@@ -45,8 +46,20 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
   const requireEnded = async (id: string): Promise<void> => {
     if (sessions.find(id)) return;
     await openSession.requireLog(id);
-    const summary = await sessions.logs.readSummary(id).catch(() => null);
-    if (summary !== null && summary.state !== "idle") await sessions.load(id).catch(() => {});
+    if (await isCutOff(id)) await sessions.load(id).catch(() => {});
+  };
+
+  /** By the log: a summary is written a moment after its records, and a crash may come between. */
+  const isCutOff = async (id: string): Promise<boolean> => {
+    const { logs } = sessions;
+    const summary = await logs.readSummary(id).catch(() => null);
+    if (summary === null) return false;
+    if (summary.state !== "idle") return true;
+    const last = await logs.lastSeq(id);
+    for await (const entry of logs.read(id, { from: last - 1 })) {
+      if (!isLost(entry) && entry.event.turn !== null && !endsTurn(entry.type)) return true;
+    }
+    return false;
   };
 
   return {
