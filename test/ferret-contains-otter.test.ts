@@ -74,6 +74,8 @@ test("in its sandbox ferret says of such a tool that allowing it is of no use", 
 test("routes", async () => {
   const [otter, ferret] = await both(async (name) => {
     const server = await startServer([], {}, { name });
+    // Until then what it answers to `/readyz` is a matter of time.
+    await expect.poll(async () => (await server.ask("GET /readyz")).status).toBe(200);
     const answers: [route: string, status: number, error: unknown][] = [];
     for (const route of Object.keys(routes)) {
       // It never ends.
