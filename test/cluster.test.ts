@@ -1,8 +1,7 @@
 // Several servers on one database: any of them answers for any session, and one that dies leaves nothing undone.
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { canStartPostgres, startPostgres, type TestDatabase, type TestServer } from "@chimera/store-postgres/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fileScope } from "./program.js";
@@ -215,17 +214,6 @@ test("a store is copied into another and back, as often as one likes", {
   expect(shown(fresh.url)).toEqual(shown(`file:${home}`));
   expect(otter("doctor", "--store", fresh.url)).toMatch(/PostgreSQL \d+.*without a synchronous standby/);
   await fresh.drop();
-});
-
-test("five rounds of what can go wrong lose, double and leave nothing", {
-  tags: ["needs-postgres"],
-  timeout: 180_000,
-}, async () => {
-  const program = join(repositoryRoot, "test/cluster/cluster.mjs");
-  const { stdout } = await promisify(execFile)(process.execPath, [program, "--rounds", "5", "--seed", "1"]).catch(
-    (error: { stdout: string }) => error,
-  );
-  expect(stdout).toContain("nothing was lost, doubled or left");
 });
 
 test("a program that keeps its sessions in files loads no byte of the database's driver", async () => {

@@ -103,21 +103,23 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
 
   it("takes a session over when its node's lease is over, and what the old node writes then is refused", async () => {
     const cable = await cabled();
-    const near = await open(`${cable.url}?lease=1`);
+    // Long enough that a busy machine renews it in time.
+    const near = await open(`${cable.url}?lease=4`);
     const writer = await near.store.create(ID, {});
     writer.append([note("a")]);
     await writer.durable();
-    const far = await open(`${database.url}?lease=1`);
+    const far = await open(`${database.url}?lease=4`);
     await expect(far.store.open(ID)).rejects.toMatchObject({ code: "claimed" });
     const frozenAt = performance.now();
     cable.hold();
     writer.append([note("stale")]);
     const stale = expect(writer.durable()).rejects.toMatchObject({ code: "fenced" });
-    await expect.poll(() => far.store.open(ID).catch(() => null), { timeout: 5000, interval: 50 }).not.toBeNull();
-    expect(performance.now() - frozenAt).toBeLessThan(2000);
+    await expect.poll(() => far.store.open(ID).catch(() => null), { timeout: 10_000, interval: 50 }).not.toBeNull();
+    expect(performance.now() - frozenAt).toBeLessThan(5000);
     cable.resume();
     await stale;
-    expect(writer.lost.aborted).toBe(true);
+    // The answer of the statement and the end of the lease are two messages; the one may come before the other.
+    await expect.poll(() => writer.lost.aborted, { timeout: 10_000 }).toBe(true);
     expect(() => writer.append([note("later")])).toThrow(expect.objectContaining({ code: "fenced" }));
     await writer.close();
     expect(await textsOf(far.store)).toEqual(["a"]);
