@@ -45,7 +45,7 @@ describe("in the home directory", () => {
   });
 
   test("the same names in a project are not, nor is the rest of the home", () => {
-    expect(isSecret("/home/me/work/.claude/settings.json", ".claude/settings.json", "/home/me")).toBe(false);
+    expect(isSecret("/home/me/project/.claude/settings.json", ".claude/settings.json", "/home/me")).toBe(false);
     for (const name of [".claude.jsonx", ".cargo/config.toml", ".config/nvim/init.lua", "work/a.ts"])
       expect(isSecret(`/home/me/${name}`, name, "/home/me"), name).toBe(false);
   });

@@ -75,6 +75,16 @@ export interface ListedSummary {
   readonly touched: number;
 }
 
+export interface CommandResolver {
+  /** Undefined when the text is not a known command: the agent then gets it as it is. */
+  resolve(
+    sessions: Sessions,
+    session: Session,
+    prompt: PromptInput,
+    rewind: Rewind,
+  ): Promise<ResolvedCommand | undefined>;
+}
+
 export interface SessionsDeps {
   readonly agent: Agent;
   readonly store: EventStore<SessionEvent, Summary>;
@@ -109,14 +119,7 @@ export interface SessionsDeps {
   /** Joins text deltas of one tick. @defaultValue true */
   readonly coalesce?: boolean;
   /** Slash commands; without it every text goes to the agent. */
-  readonly commands?: {
-    resolve(
-      sessions: Sessions,
-      session: Session,
-      prompt: PromptInput,
-      rewind: Rewind,
-    ): Promise<ResolvedCommand | undefined>;
-  };
+  readonly commands?: CommandResolver;
   readonly clock?: () => number;
   readonly monotonic?: () => number;
   readonly randomHex?: (bytes: number) => string;

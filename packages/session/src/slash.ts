@@ -5,8 +5,8 @@ import { startOf } from "@chimera/acp-schema/text";
 import { type CustomCommand, discoverCommands, renderCommand, splitArguments } from "./commands/index.js";
 import { isSessionError, SessionError } from "./errors.js";
 import type { Rewind } from "./rewind.js";
-import type { PromptInput, ResolvedCommand, Session } from "./session.js";
-import type { Sessions } from "./sessions.js";
+import type { Session } from "./session.js";
+import type { CommandResolver, Sessions } from "./sessions.js";
 import { type OptionOrders, parseMode, widens } from "./settings.js";
 
 export interface SlashContext {
@@ -37,19 +37,12 @@ export interface SlashDeps {
   readonly orders?: OptionOrders;
 }
 
-export interface SlashPalette {
+export interface SlashPalette extends CommandResolver {
   readonly commands: readonly SlashCommand[];
   /** Custom commands of a workspace, as they are on disk now; those with the name of a command above are left out. */
   custom(cwd: string): Promise<CustomCommand[]>;
   /** A sentence for each file that is left out: a built-in command always keeps its name. */
   clashes(cwd: string): Promise<string[]>;
-  /** Undefined when the text is not a known command: the agent then gets it as it is. */
-  resolve(
-    sessions: Sessions,
-    session: Session,
-    prompt: PromptInput,
-    rewind: Rewind,
-  ): Promise<ResolvedCommand | undefined>;
 }
 
 export function createSlashPalette(deps: SlashDeps): SlashPalette {

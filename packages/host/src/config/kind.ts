@@ -65,17 +65,10 @@ export function choice<T extends string>(words: readonly T[]): Kind<T> {
 }
 
 /** JSON, also in a variable: `{"bedrock": {"package": "@ai-sdk/amazon-bedrock", "options": {"region": "eu-west-1"}}}`. */
-export const packages: Kind<Readonly<Record<string, ProviderPackage>>> = {
-  takes: 'providers by name, each {"package": …} with "options" and "context_window" where wanted',
-  fromText: (value) => {
-    try {
-      return toPackages(JSON.parse(value));
-    } catch {
-      return undefined;
-    }
-  },
-  fromJson: toPackages,
-};
+export const packages = byName(
+  'providers by name, each {"package": …} with "options" and "context_window" where wanted',
+  toPackage,
+);
 
 /** An ACP agent in a config file; what is missing is as it is for a well-known agent of that name, or else empty. */
 export interface EngineSetting {
@@ -88,17 +81,10 @@ export interface EngineSetting {
 }
 
 /** `{"codex": {"command": "codex-acp", "pass_env": ["OPENAI_API_KEY"]}}`. */
-export const engines: Kind<Readonly<Record<string, EngineSetting>>> = {
-  takes: 'agents by name, each {"command": …} with "args", "env", "pass_env", "auth" and "state" where wanted',
-  fromText: (value) => {
-    try {
-      return toEngines(JSON.parse(value));
-    } catch {
-      return undefined;
-    }
-  },
-  fromJson: toEngines,
-};
+export const engines = byName(
+  'agents by name, each {"command": …} with "args", "env", "pass_env", "auth" and "state" where wanted',
+  toEngine,
+);
 
 /** The words of a plain command line; quotes hold words together. */
 export const words: Kind<readonly string[]> = {
@@ -109,10 +95,21 @@ export const words: Kind<readonly string[]> = {
 
 // --- internal ---
 
-function toEngines(value: unknown): Readonly<Record<string, EngineSetting>> | undefined {
-  if (!isObject(value)) return undefined;
-  const rows = Object.entries(value).map(([name, row]) => [name, /^[\w.-]+$/.test(name) && toEngine(row)]);
-  return rows.every(([, row]) => row) ? Object.fromEntries(rows) : undefined;
+/** Rows by name, as JSON also in a variable. All of them fit, or none is taken. */
+function byName<T extends object>(takes: string, toRow: (row: unknown) => T | null): Kind<Readonly<Record<string, T>>> {
+  const fromJson = (value: unknown): Readonly<Record<string, T>> | undefined => {
+    if (!isObject(value)) return undefined;
+    const rows = Object.entries(value).map(([name, row]) => [name, /^[\w.-]+$/.test(name) && toRow(row)]);
+    return rows.every(([, row]) => row) ? Object.fromEntries(rows) : undefined;
+  };
+  const fromText = (value: string) => {
+    try {
+      return fromJson(JSON.parse(value));
+    } catch {
+      return undefined;
+    }
+  };
+  return { takes, fromText, fromJson };
 }
 
 function toEngine(row: unknown): EngineSetting | null {
@@ -137,12 +134,6 @@ function toWords(line: string): readonly string[] | undefined {
     ([, double, single, bare]) => double ?? single ?? bare ?? "",
   );
   return found.length > 0 && found[0] !== "" ? found : undefined;
-}
-
-function toPackages(value: unknown): Readonly<Record<string, ProviderPackage>> | undefined {
-  if (!isObject(value)) return undefined;
-  const rows = Object.entries(value).map(([name, row]) => [name, /^[\w.-]+$/.test(name) && toPackage(row)]);
-  return rows.every(([, row]) => row) ? Object.fromEntries(rows) : undefined;
 }
 
 function toPackage(row: unknown): ProviderPackage | null {
