@@ -101,3 +101,35 @@ it("a write that is under way when the claim is lost is not reported twice", asy
   await expect(waiting).rejects.toMatchObject({ code: "fenced" });
   await writer.close();
 });
+
+it("gives no record twice to a reader that saw it elsewhere before this process heard of it", async () => {
+  const table = createExampleTable<object>();
+  const far = createStore(createExampleBackend<Note, object>(table));
+  const backend = createExampleBackend<Note, object>(table);
+  let tell = (): void => {};
+  const watch: Backend<Note, object>["watch"] = (id, watcher) => {
+    watcher.advance(table.rows.get(id)!.lines.length);
+    tell = () => watcher.advance(table.rows.get(id)!.lines.length);
+    return () => {};
+  };
+  const near = createStore<Note, object>({ ...backend, watch });
+  const theirs = await far.create(ID, {});
+  theirs.append([note("1")]);
+  await theirs.durable();
+  // It has heard of the first record, and of no other yet.
+  const kept: number[] = [];
+  near.subscribe(ID, { from: 0 }, (batch) => void kept.push(...batch.map((entry) => entry.seq)));
+  await expect.poll(() => kept).toEqual([1]);
+  theirs.append(["2", "3"].map(note));
+  await theirs.durable();
+  const seen: number[] = [];
+  near.subscribe(ID, { from: 3 }, (batch) => void seen.push(...batch.map((entry) => entry.seq)));
+  await expect.poll(() => kept).toEqual([1, 2, 3]);
+  theirs.append([note("4")]);
+  await theirs.durable();
+  tell();
+  await expect.poll(() => seen).toEqual([4]);
+  expect(kept).toEqual([1, 2, 3, 4]);
+  await far.close();
+  await near.close();
+});

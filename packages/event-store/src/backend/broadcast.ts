@@ -30,6 +30,8 @@ export interface BroadcastOptions<E extends EventBody> {
   readonly source: Replay<E>;
   /** The last number given out, which may be ahead of what readers may see already. */
   readonly lastSeq: () => number;
+  /** Where the log ends in the store: another process may have written what this one has not heard of yet. */
+  readonly storedHead: () => Promise<number>;
   /** Called when the last reader left. */
   readonly onIdle?: () => void;
 }
@@ -112,8 +114,12 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
 
   const begin = async (follower: Follower<E>, from: number | "live"): Promise<void> => {
     if (head === UNKNOWN) await known;
+    const wanted = from === "live" ? head : parseCursor(from);
+    const end = (): number => Math.max(head, options.lastSeq());
+    // A reader may have seen at another process what this one is yet to hear of.
+    if (wanted > end()) advance(await options.storedHead());
     // Past the end means live only, not "silent until the log has grown that far".
-    follower.cursor = from === "live" ? head : Math.min(parseCursor(from), Math.max(head, options.lastSeq()));
+    follower.cursor = Math.min(wanted, end());
     await catchUp(follower);
   };
 
@@ -126,6 +132,8 @@ export function createBroadcast<E extends EventBody>(options: BroadcastOptions<E
       if (head === UNKNOWN) return advance(last);
       // Records are lost inside: readers find them in the store.
       if (last - batch[0]!.seq >= batch.length) return advance(last);
+      // The head was asked for meanwhile: readers have fetched these, or will.
+      if (last <= head) return;
       head = last;
       let behind = false;
       for (const follower of followers) if (!push(follower, batch)) behind = true;

@@ -73,6 +73,8 @@ export function createStore<E extends EventBody, S extends object>(
         budget,
         source: (range, take) => backend.read(id, range, take),
         lastSeq: () => log.writer?.lastSeq ?? 0,
+        // What this process writes it knows, and shows no earlier than its readers may see it.
+        storedHead: async () => (log.writer === null ? backend.head(id) : 0),
         onIdle: () => {
           if (log.writer === null && logs.get(id) === log) end(id);
         },
