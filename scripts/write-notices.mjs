@@ -62,10 +62,18 @@ function sourceOfGenerated(path) {
 
 function readLicence({ home }) {
   const { name, version, license } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
-  const files = readdirSync(home).filter((file) => /^(licen[cs]e|copying|notice)\b/i.test(file));
-  if (files.length === 0 && ASK_FOR_NOTHING.has(license)) return { name, version, license, texts: [] };
-  if (files.length === 0) throw new Error(`${name} ${version} has no file with its licence, so it may not be bundled`);
-  return { name, version, license, texts: files.map((file) => readFileSync(join(home, file), "utf8")) };
+  const listed = readdirSync(home);
+  const read = (pattern) =>
+    listed.filter((file) => pattern.test(file)).map((file) => readFileSync(join(home, file), "utf8"));
+  const files = read(/^(licen[cs]e|copying|notice)\b/i);
+  // Some packages have their licence at the end of their README only.
+  const texts =
+    files.length > 0
+      ? files
+      : read(/^readme\b/i).flatMap((text) => /^#+ licen[cs]e\s*$[\s\S]*copyright[\s\S]*/im.exec(text) ?? []);
+  if (texts.length === 0 && !ASK_FOR_NOTHING.has(license))
+    throw new Error(`${name} ${version} has no text of its licence, so it may not be bundled`);
+  return { name, version, license, texts };
 }
 
 if (isProgram(import.meta)) {

@@ -245,13 +245,24 @@ describe("packages of others", () => {
     expect(notices).not.toContain("unused");
   });
 
+  test("a licence that stands in a README only is taken from there", () => {
+    const readme = "# quiet\n\nWhat it does.\n\n## License\n\nCopyright (c) 2014 its authors\n";
+    const root = scratchTree({
+      ...importing(["quiet"], "m0.quiet"),
+      ...installed("quiet", { "index.js": 'exports.quiet = "quiet";', "README.md": readme }, null),
+    });
+    const notices = readFileSync(join(bundled(root), "THIRD-PARTY-NOTICES"), "utf8");
+    expect(notices).toContain("quiet 2.0.0 (MIT)\n\n## License\n\nCopyright (c) 2014 its authors\n");
+    expect(notices).not.toContain("What it does.");
+  });
+
   test("a package without a licence is not bundled", () => {
     const root = scratchTree({
       ...importing(["bare"], "m0.bare"),
       ...installed("bare", { "index.js": 'exports.bare = "bare";' }, null),
     });
     const { code, stderr } = bundle(root);
-    expect(stderr).toContain("bare 2.0.0 has no file with its licence, so it may not be bundled");
+    expect(stderr).toContain("bare 2.0.0 has no text of its licence, so it may not be bundled");
     expect(code).toBe(1);
   });
 
@@ -330,8 +341,10 @@ test("a package that bundles others has their licences", () => {
 /** The package's name and version, and every word of its licence; one that gives the work to the public comes without a text. */
 function expectLicence(notices: string, home: string): void {
   const { name, version, license } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
-  const [file] = readdirSync(home).filter((one) => /^(un)?licen[cs]e/i.test(one));
-  if (file === undefined) expect(license).toBe("Unlicense");
-  const text = file === undefined ? "" : `\n${readFileSync(join(home, file), "utf8").trim()}\n`;
-  expect(notices).toContain(`${name} ${version} (${license})\n${text}`);
+  const licence = readdirSync(home).find((one) => /^(un)?licen[cs]e/i.test(one));
+  const readme = readdirSync(home).find((one) => /^readme/i.test(one));
+  const said = licence ?? (license === "Unlicense" ? undefined : readme);
+  const text = said === undefined ? "" : readFileSync(join(home, said), "utf8").trim();
+  const own = licence === undefined ? text.slice(text.search(/^## licen[cs]e$/im)) : text;
+  expect(notices).toContain(`${name} ${version} (${license})\n${own && `\n${own}`}`);
 }

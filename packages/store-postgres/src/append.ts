@@ -34,7 +34,7 @@ const STATEMENT = 4 * 1024 * 1024;
 const SLOWEST_RETRY_MS = 1000;
 
 /** @param onAppended is called with each session whose records were committed. */
-export function createAppender(sql: () => Sql, onAppended: (sid: string, seq: number) => void): Appender {
+export function createAppender(sql: Sql, onAppended: (sid: string, seq: number) => void): Appender {
   let waiting: Waiting[] = [];
   let isRunning = false;
 
@@ -62,7 +62,7 @@ export function createAppender(sql: () => Sql, onAppended: (sid: string, seq: nu
       left = left.filter((one) => !one.lost.aborted);
       if (left.length === 0) return;
       try {
-        const written = await insert(sql(), left);
+        const written = await insert(sql, left);
         for (const one of left) if (written.has(one.sid)) settle(one);
         left = left.filter((one) => !written.has(one.sid));
         if (left.length > 0) left = await reconcile(left);
@@ -78,15 +78,15 @@ export function createAppender(sql: () => Sql, onAppended: (sid: string, seq: nu
 
   /** What a statement did not write was written by one before it whose reply was lost, or is another node's to write. */
   const reconcile = async (group: Waiting[]): Promise<Waiting[]> => {
-    const rows = await sql()`
+    const rows = await sql<{ sid: string; last: number; fence: number }>`
       SELECT sid, last_seq::float8 AS last, fence::float8 AS fence FROM chimera.session
       WHERE sid = ANY(${arrayOf(group.map((one) => one.sid))}::text[])`;
-    const heads = new Map(rows.map((row) => [row["sid"] as string, row]));
+    const heads = new Map(rows.map((row) => [row.sid, row]));
     return group.filter((one) => {
       const head = heads.get(one.sid);
-      if (head?.["fence"] === one.fence && head["last"] === one.base) return true;
+      if (head?.fence === one.fence && head.last === one.base) return true;
       // With this fence nobody else writes, so these are the records.
-      if (head?.["fence"] === one.fence && head["last"] === one.base + one.count) settle(one);
+      if (head?.fence === one.fence && head.last === one.base + one.count) settle(one);
       else one.reject(fenced(one.sid));
       return false;
     });
@@ -122,7 +122,7 @@ async function insert(sql: Sql, group: readonly Append[]): Promise<Set<string>> 
       indexes.push(index + 1);
       ordinals.push(i);
     }
-  const rows = await sql`
+  const rows = await sql<{ sid: string }>`
     WITH asked AS (
       SELECT * FROM unnest(${arrayOf(group.map((one) => one.sid))}::text[], ${arrayOf(group.map((one) => one.base))}::int8[],
         ${arrayOf(group.map((one) => one.fence))}::int8[], ${arrayOf(group.map((one) => one.count))}::int4[])
@@ -140,5 +140,5 @@ async function insert(sql: Sql, group: readonly Append[]): Promise<Set<string>> 
       JOIN head h USING (i)
     )
     SELECT sid FROM head`;
-  return new Set(rows.map((row) => row["sid"] as string));
+  return new Set(rows.map((row) => row.sid));
 }

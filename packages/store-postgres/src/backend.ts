@@ -19,7 +19,7 @@ import {
   ReplayedEntry,
 } from "@chimera/event-store/backend";
 import { createAppender } from "./append.js";
-import { arrayOf, type Connections, type Sql } from "./connect.js";
+import { arrayOf, type Connections, part, type Sql } from "./connect.js";
 import type { Following } from "./follow.js";
 import { elsewhere } from "./inbox.js";
 import type { Lease } from "./lease.js";
@@ -41,8 +41,9 @@ const PAGE_CHARS = 512 * 1024;
 
 export function createBackend<E extends EventBody, S extends object>(deps: BackendDeps<E, S>): Backend<E, S> {
   const { connections, lease, following, host, form } = deps;
-  const { reads } = connections;
-  const appender = createAppender(() => connections.writes, following.hint);
+  const { writes } = connections;
+  const { sql } = connections.reads;
+  const appender = createAppender(writes.sql, following.hint);
   /** Sessions that a claim is under way for: a node that owns a session may claim it again, but only once. */
   const claiming = new Set<string>();
 
@@ -95,67 +96,75 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
 
   /** Why a session cannot be had: gone, held by a node that lives, or with its files on another host. */
   const refusal = async (sid: string): Promise<StoreError> => {
-    const [row] = await reads`
-      SELECT s.host, n.node, n.pid, n.host AS node_host FROM chimera.session s
+    const [row] = await sql<{ host: string; node: string | null; pid: number; there: string }>`
+      SELECT s.host, n.node, n.pid, n.host AS there FROM chimera.session s
       LEFT JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp() WHERE s.sid = ${sid}`;
     if (row === undefined) return new StoreError("not_found", `no session ${sid}`);
-    if (row["node"] === null && row["host"] !== host) return elsewhere(sid, String(row["host"]));
-    const [node, pid, there] = [String(row["node"]), Number(row["pid"]), String(row["node_host"])];
-    const holder = { instance: node, pid, host: there, start: null, boot: null, pidns: null };
+    const { node, pid, there } = row;
+    if (node === null && row.host !== host) return elsewhere(sid, row.host);
+    const holder = { instance: String(node), pid, host: there, start: null, boot: null, pidns: null };
     return new StoreError("claimed", `session ${sid} is open in process ${pid} on ${there}`, { holder });
   };
 
   return {
     async create(sid, summary) {
       await lease.begin();
-      await insert(connections.writes, sid, summary, 0, lease.node);
+      await insert(writes.sql, sid, summary, 0, lease.node);
       return hold(sid, 1, 0, "");
     },
     claim: (sid) =>
       alone(sid, async () => {
         const where = deps.adopted.has(sid) ? null : host;
-        const [row] = await connections.writes`
+        const [row] = await writes.sql<{ fence: number; last: number; line: string | null }>`
           UPDATE chimera.session s SET owner = ${lease.node}, fence = fence + 1
           WHERE sid = ${sid} AND (${where}::text IS NULL OR host = ${where}) AND (owner IS NULL OR owner = ${lease.node} OR NOT EXISTS (
             SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()))
           RETURNING fence::float8 AS fence, last_seq::float8 AS last, (
             SELECT e.line FROM chimera.event e WHERE e.sid = s.sid ORDER BY e.seq DESC LIMIT 1) AS line`;
         if (row === undefined) throw await refusal(sid);
-        return hold(sid, row["fence"] as number, row["last"] as number, lineTs((row["line"] as string | null) ?? ""));
+        return hold(sid, row.fence, row.last, lineTs(row.line ?? ""));
       }),
     async copy(from, to, { upTo, summary }) {
       await lease.begin();
-      const made = await connections.writes.begin(async (tx) => {
-        const [source] = await tx`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${from}`;
+      const made = await writes.begin(async (tx) => {
+        const [source] = await tx<{
+          last: number;
+        }>`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${from}`;
         if (source === undefined) throw new StoreError("not_found", `no session ${from}`);
-        const last = Math.min(upTo, source["last"] as number);
-        await insert(tx as unknown as Sql, to, summary, last, lease.node);
+        const last = Math.min(upTo, source.last);
+        await insert(tx, to, summary, last, lease.node);
         await tx`
           INSERT INTO chimera.event(sid, seq, line)
           SELECT ${to}, seq, line FROM chimera.event WHERE sid = ${from} AND seq <= ${last}`;
-        const [end] = await tx`SELECT line FROM chimera.event WHERE sid = ${to} ORDER BY seq DESC LIMIT 1`;
-        return { last, line: (end?.["line"] as string | undefined) ?? "" };
+        const [end] = await tx<{
+          line: string;
+        }>`SELECT line FROM chimera.event WHERE sid = ${to} ORDER BY seq DESC LIMIT 1`;
+        return { last, line: end?.line ?? "" };
       });
       return hold(to, 1, made.last, lineTs(made.line));
     },
     async importLog(sid, log) {
-      const isReplaced = await connections.writes.begin((tx) => writeImport(tx as unknown as Sql, sid, log));
+      const isReplaced = await writes.begin((tx) => writeImport(tx, sid, log));
       following.hint(sid, isReplaced ? 0 : 1);
     },
     async has(sid) {
-      return (await reads`SELECT 1 FROM chimera.session WHERE sid = ${sid}`).length > 0;
+      return (await sql`SELECT 1 FROM chimera.session WHERE sid = ${sid}`).length > 0;
     },
     async head(sid) {
-      const [row] = await reads`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
+      const [row] = await sql<{
+        last: number;
+      }>`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
       if (row === undefined) throw new StoreError("not_found", `no session ${sid}`);
-      return row["last"] as number;
+      return row.last;
     },
     async read(sid, { from, to, isOver }, take) {
-      const [row] = await reads`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
+      const [row] = await sql<{
+        last: number;
+      }>`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
       if (row === undefined) throw new StoreError("not_found", `no session ${sid}`);
-      const end = Math.min(to, row["last"] as number);
+      const end = Math.min(to, row.last);
       for (let cursor = from; cursor < end; ) {
-        const lines = await readPage(reads, sid, cursor, end);
+        const lines = await readPage(sql, sid, cursor, end);
         const first = lines[0]?.seq ?? end + 1;
         // A copy of a damaged log has gaps where its records were lost.
         if (first > cursor + 1 && !isOver?.())
@@ -169,27 +178,26 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     },
     watch: following.watch,
     async readSummary(sid) {
-      const [row] = await reads`SELECT summary FROM chimera.session WHERE sid = ${sid}`;
-      return row === undefined ? null : shaped(sid, row["summary"] as string);
+      const [row] = await sql<{ summary: string }>`SELECT summary FROM chimera.session WHERE sid = ${sid}`;
+      return row === undefined ? null : shaped(sid, row.summary);
     },
     async writeSummary(sid, summary) {
       const { cwd, model, state, prompted, closed, text } = columnsOf(summary);
-      const rows = await connections.writes`
+      const rows = await writes.sql`
         UPDATE chimera.session SET summary = ${text}, touched = extract(epoch FROM clock_timestamp()) * 1000,
           cwd = ${cwd}, model = ${model}, state = ${state}, prompted = ${prompted}, closed = ${closed}
         WHERE sid = ${sid} RETURNING sid`;
       if (rows.length === 0) throw new StoreError("not_found", `no session ${sid}`);
     },
     async list(options) {
-      const rows = await listRows(reads, options);
+      const rows = await listRows(sql, options);
       const found = new Map<string, ListedSession<S>>();
-      for (const row of rows) {
-        const sid = row["sid"] as string;
+      for (const { sid, ...row } of rows) {
         try {
-          const summary = shaped(sid, row["summary"] as string);
+          const summary = shaped(sid, row.summary);
           // A node that died while a turn ran left that in the summary.
-          const shown = row["held"] === true ? summary : (form?.unheld(summary) ?? summary);
-          found.set(sid, { id: sid, summary: shown, touched: row["touched"] as number });
+          const shown = row.held ? summary : (form?.unheld(summary) ?? summary);
+          found.set(sid, { id: sid, summary: shown, touched: row.touched });
         } catch {
           options.onUnreadable?.(sid);
         }
@@ -200,7 +208,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     },
     async remove(sid) {
       lease.forget(sid);
-      await connections.writes.begin(async (tx) => {
+      await writes.begin(async (tx) => {
         await tx`DELETE FROM chimera.session WHERE sid = ${sid}`;
         // By itself, so that it also sees what an append committed while the row was waited for.
         await tx`DELETE FROM chimera.event WHERE sid = ${sid}`;
@@ -215,11 +223,11 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
     sid: string,
     { summary, batches: given, onReplace }: Import<E, S>,
   ): Promise<boolean> {
-    const [before] = await tx`
+    const [before] = await tx<{ held: boolean }>`
       SELECT EXISTS (SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()) AS held
       FROM chimera.session s WHERE sid = ${sid} FOR UPDATE OF s`;
     if (before !== undefined && onReplace === null) throw new StoreError("exists", `session ${sid} exists`);
-    if (before?.["held"] === true || lease.holds(sid)) throw new StoreError("claimed", `session ${sid} is open`);
+    if (before?.held === true || lease.holds(sid)) throw new StoreError("claimed", `session ${sid} is open`);
     if (before !== undefined) {
       await tx`DELETE FROM chimera.session WHERE sid = ${sid}`;
       await tx`DELETE FROM chimera.event WHERE sid = ${sid}`;
@@ -253,14 +261,13 @@ interface Line {
   readonly line: string;
 }
 
-async function readPage(sql: Sql, sid: string, from: number, to: number): Promise<Line[]> {
-  const rows = await sql`
+function readPage(sql: Sql, sid: string, from: number, to: number): Promise<Line[]> {
+  return sql<Line>`
     SELECT seq::float8 AS seq, line FROM (
       SELECT seq, line, sum(length(line)) OVER (ORDER BY seq) - length(line) AS before FROM (
         SELECT seq, line FROM chimera.event WHERE sid = ${sid} AND seq > ${from} AND seq <= ${to}
         ORDER BY seq LIMIT ${PAGE_ROWS}) AS page) AS sized
     WHERE before < ${PAGE_CHARS} ORDER BY seq`;
-  return rows as unknown as Line[];
 }
 
 /** The records up to the first gap, which the next read begins with. */
@@ -291,26 +298,34 @@ function textOf(value: unknown): string | null {
   return typeof value === "string" ? Buffer.from(value).toString().replaceAll("\0", "\uFFFD") : null;
 }
 
+interface SessionRow {
+  readonly sid: string;
+  readonly summary: string;
+  readonly touched: number;
+  /** Whether a node that lives holds it. */
+  readonly held: boolean;
+}
+
 /** A page of rows that match, the one after it included, without those that the caller knows better. */
-async function listRows(sql: Sql, options: ListOptions<object>) {
+function listRows(sql: Sql, options: ListOptions<object>): Promise<SessionRow[]> {
   const { prefixes, cwd, model, state, prompted, closed, since, order = "created", limit, after, known } = options;
-  const key = order === "touched" ? sql`touched` : sql`coalesce(created, touched)`;
+  const key = order === "touched" ? part`touched` : part`coalesce(created, touched)`;
   const place = placeOf(after);
-  return sql`
+  return sql<SessionRow>`
     SELECT sid, summary, touched, EXISTS (
       SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()) AS held
     FROM chimera.session s
     WHERE NOT sid = ANY(${arrayOf([...(known?.keys() ?? [])])}::text[])
-      ${prefixes ? sql`AND prefix = ANY(${arrayOf(prefixes)}::text[])` : sql``}
-      ${cwd === undefined ? sql`` : sql`AND cwd = ${textOf(cwd)}`}
-      ${model === undefined ? sql`` : sql`AND model = ${textOf(model)}`}
-      ${state === undefined ? sql`` : sql`AND (state = ${textOf(state)} OR owner IS NOT NULL)`}
-      ${prompted === undefined ? sql`` : sql`AND prompted = ${prompted}`}
-      ${closed === undefined ? sql`` : sql`AND closed = ${closed}`}
-      ${since === undefined ? sql`` : sql`AND coalesce(created, touched) >= ${since}`}
-      ${place === null ? sql`` : sql`AND (${key}, sid) < (${place[0]}, ${place[1]})`}
+      ${prefixes ? part`AND prefix = ANY(${arrayOf(prefixes)}::text[])` : part``}
+      ${cwd === undefined ? part`` : part`AND cwd = ${textOf(cwd)}`}
+      ${model === undefined ? part`` : part`AND model = ${textOf(model)}`}
+      ${state === undefined ? part`` : part`AND (state = ${textOf(state)} OR owner IS NOT NULL)`}
+      ${prompted === undefined ? part`` : part`AND prompted = ${prompted}`}
+      ${closed === undefined ? part`` : part`AND closed = ${closed}`}
+      ${since === undefined ? part`` : part`AND coalesce(created, touched) >= ${since}`}
+      ${place === null ? part`` : part`AND (${key}, sid) < (${place[0]}, ${place[1]})`}
     ORDER BY ${key} DESC, sid DESC
-    ${limit === undefined || !Number.isFinite(limit) || state !== undefined ? sql`` : sql`LIMIT ${limit + 1}`}`;
+    ${limit === undefined || !Number.isFinite(limit) || state !== undefined ? part`` : part`LIMIT ${limit + 1}`}`;
 }
 
 /** The place of a cursor that `pageOf` made; what else there is `pageOf` refuses. */

@@ -1,51 +1,98 @@
 /** Connections to one database, and what its errors mean for a statement that was sent. */
 import { StoreError } from "@chimera/event-store";
-import postgres from "postgres";
+import pg from "pg";
+import { createListener, type Listener } from "./listener.js";
 
-export type Sql = postgres.Sql;
+/**
+ * Sends a statement and resolves with its rows. Each value of the template travels apart from the text; a `part` becomes text.
+ *
+ * @example
+ * const [row] = await sql<{ last: number }>`SELECT last_seq::float8 AS last FROM chimera.session WHERE sid = ${sid}`;
+ */
+export type Sql = <R extends object>(strings: TemplateStringsArray, ...values: readonly unknown[]) => Promise<R[]>;
+
+export interface Pool {
+  readonly sql: Sql;
+  /** Runs statements in one transaction, which is undone when the function rejects. */
+  begin<T>(work: (sql: Sql, script: (text: string) => Promise<unknown>) => Promise<T>): Promise<T>;
+}
 
 /** Connections by what waits for them: a long replay must not hold up an append, nor an append a sign of life. */
 export interface Connections {
-  readonly reads: Sql;
-  /** Appends and claims; made anew by `reset`. */
-  readonly writes: Sql;
+  readonly reads: Pool;
+  /** Appends and claims. */
+  readonly writes: Pool;
   /** Signs of life and hints. */
-  readonly signs: Sql;
-  /** Drops the connections that write, so that statements whose reply never comes fail. */
-  reset(): void;
+  readonly signs: Pool;
+  readonly listener: Listener;
   close(): Promise<void>;
 }
 
-/** Seconds until a connection that does not come is given up. */
-const CONNECT_SECONDS = 5;
+/** A connection that does not come is given up after this time. */
+const CONNECT_MS = 5000;
+/** A reply that does not come is given up after this time: the connection may be gone without a word. */
+const READ_MS = 30_000;
+const LEAST_WRITE_MS = 5000;
 
-export function connect(url: string, name: string): Connections {
-  const open = (max: number): Sql =>
-    postgres(url, {
+/**
+ * @param url also with several servers, `postgres://a,b/name`: the one that accepts writes is used
+ * @param leaseMs A sign of life or an append whose reply takes longer has come too late, and is sent again over another connection.
+ */
+export function connect(url: string, leaseMs: number): Connections {
+  const addresses = addressesOf(url);
+  let current = 0;
+  const settings = () => ({
+    connectionString: addresses[current],
+    application_name: "chimera",
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  });
+  class Client extends pg.Client {
+    constructor(given?: string | pg.ClientConfig) {
+      super({ ...(given as pg.ClientConfig), ...settings() });
+      // A connection that breaks while nothing is asked of it ends; the pool opens another.
+      this.on("error", () => {});
+    }
+  }
+  const pools: pg.Pool[] = [];
+  const open = (max: number, replyMs: number): Pool => {
+    const pool = new pg.Pool({
+      Client,
       max,
-      fetch_types: false,
-      connect_timeout: CONNECT_SECONDS,
-      keep_alive: 10,
-      // A pause of the database must not grow the pause of its clients.
-      backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1) * (0.5 + Math.random() / 2),
-      onnotice: () => {},
-      connection: { application_name: name },
-    } as postgres.Options<Record<string, never>>) as Sql;
-  const [reads, signs] = [open(6), open(1)];
-  let writes = open(2);
+      query_timeout: replyMs,
+      connectionTimeoutMillis: CONNECT_MS,
+      idleTimeoutMillis: 0,
+      ...(addresses.length > 1 && { onConnect: requireWritable }),
+    });
+    pool.on("error", () => {});
+    pools.push(pool);
+    /** The next server is tried once for all statements that failed on the same one. */
+    const run = async <T>(work: () => Promise<T>): Promise<T> => {
+      const used = current;
+      try {
+        return await work();
+      } catch (error) {
+        if (isUnsure(error) && used === current) current = (current + 1) % addresses.length;
+        throw error;
+      }
+    };
+    return {
+      sql: (strings, ...values) => run(async () => (await pool.query(statementOf(strings, values))).rows),
+      begin: (work) => run(async () => transaction(await pool.connect(), work)),
+    };
+  };
+  const reads = open(6, READ_MS);
+  const writes = open(2, Math.max(leaseMs, LEAST_WRITE_MS));
+  const signs = open(1, leaseMs);
+  const listener = createListener(() => new Client());
   return {
     reads,
+    writes,
     signs,
-    get writes() {
-      return writes;
-    },
-    reset() {
-      const old = writes;
-      writes = open(2);
-      void old.end({ timeout: 0 }).catch(() => {});
-    },
+    listener,
     async close() {
-      await Promise.all([reads, writes, signs].map((sql) => sql.end({ timeout: 2 }).catch(() => {})));
+      await Promise.all([listener.close(), ...pools.map((pool) => pool.end().catch(() => {}))]);
     },
   };
 }
@@ -59,8 +106,7 @@ const FULL = new Set(["53100", "53200"]);
  * refuses the statement itself is final.
  */
 export function isUnsure(error: unknown): boolean {
-  const { name, code } = error as { name?: string; code?: string };
-  return name !== "PostgresError" || AGAIN.test(code ?? "");
+  return !(error instanceof pg.DatabaseError) || AGAIN.test(error.code ?? "");
 }
 
 /** The store's error for one of the database. */
@@ -73,4 +119,71 @@ export function databaseError(error: unknown, what: string): StoreError {
 export function arrayOf(members: readonly (string | number)[]): string {
   const quoted = members.map((one) => (typeof one === "number" ? one : `"${one.replace(/["\\]/g, "\\$&")}"`));
   return `{${quoted.join(",")}}`;
+}
+
+/** A piece of a statement, with its own values. */
+export interface Part {
+  readonly strings: readonly string[];
+  readonly values: readonly unknown[];
+}
+
+const parts = new WeakSet<object>();
+
+export function part(strings: TemplateStringsArray, ...values: readonly unknown[]): Part {
+  const made = { strings, values };
+  parts.add(made);
+  return made;
+}
+
+// --- internal ---
+
+/** Statements that the server prepares once for each connection; there are as many as the source has. */
+const names = new Map<string, string>();
+
+function statementOf(strings: readonly string[], values: readonly unknown[]): pg.QueryConfig {
+  const given: unknown[] = [];
+  const text = textOf({ strings, values }, given);
+  const name = names.get(text) ?? `chimera_${names.size}`;
+  names.set(text, name);
+  return { name, text, values: given };
+}
+
+function textOf({ strings, values }: Part, given: unknown[]): string {
+  return values.reduce<string>((text, value, i) => {
+    const isPart = typeof value === "object" && value !== null && parts.has(value);
+    const written = isPart ? textOf(value as Part, given) : `$${given.push(value)}`;
+    return text + written + strings[i + 1];
+  }, strings[0] ?? "");
+}
+
+async function transaction<T>(client: pg.PoolClient, work: Parameters<Pool["begin"]>[0]): Promise<T> {
+  try {
+    await client.query("BEGIN");
+    const result = await work(
+      async (strings, ...values) => (await client.query(statementOf(strings, values))).rows,
+      (text) => client.query(text),
+    );
+    await client.query("COMMIT");
+    client.release();
+    return result as T;
+  } catch (error) {
+    await client.query("ROLLBACK").then(
+      () => client.release(),
+      () => client.release(true),
+    );
+    throw error;
+  }
+}
+
+/** One address for each server that is named. */
+function addressesOf(url: string): string[] {
+  const plain = url.replace(/([?&])target_session_attrs=[^&]*&?/, "$1").replace(/[?&]$/, "");
+  const [, before, hosts, after] = /^(\w+:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/.exec(plain) ?? [];
+  return hosts === undefined ? [plain] : hosts.split(",").map((host) => `${before}${host}${after}`);
+}
+
+/** Among several servers, a standby is passed over until it is promoted. */
+async function requireWritable(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby");
+  if (rows[0]?.standby !== false) throw new Error("the server is a standby");
 }

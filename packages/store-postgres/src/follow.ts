@@ -28,7 +28,7 @@ const MESSAGE = 7900;
 /** Records of one session that are handed on with a message; a reader that is further behind fetches them in its own time. */
 const AT_HAND = 200;
 
-export function createFollowing<E extends EventBody>({ reads, signs }: Connections): Following<E> {
+export function createFollowing<E extends EventBody>({ reads, signs, listener }: Connections): Following<E> {
   const followed = new Map<string, Followed<E>>();
   /** Where logs are said to end now. */
   let said = new Map<string, number>();
@@ -48,7 +48,7 @@ export function createFollowing<E extends EventBody>({ reads, signs }: Connectio
     if (isListening) return;
     isListening = true;
     timer = setInterval(lookAtAll, LOOK_MS).unref();
-    reads.listen(CHANNEL, heard, lookAtAll).catch(() => {});
+    void listener.listen(CHANNEL, heard, lookAtAll);
   };
   const heard = (message: string): void => {
     for (const part of message.split(",")) {
@@ -64,9 +64,9 @@ export function createFollowing<E extends EventBody>({ reads, signs }: Connectio
 
   /** Asks where logs end. */
   const askHeads = async (sids: readonly string[]): Promise<void> => {
-    const rows = await reads`
+    const rows = await reads.sql<{ sid: string; last: number }>`
       SELECT sid, last_seq::float8 AS last FROM chimera.session WHERE sid = ANY(${arrayOf(sids)}::text[])`;
-    const heads = new Map(rows.map((row) => [row["sid"] as string, row["last"] as number]));
+    const heads = new Map(rows.map(({ sid, last }) => [sid, last]));
     for (const sid of sids) {
       const log = followed.get(sid);
       const head = heads.get(sid);
@@ -86,16 +86,16 @@ export function createFollowing<E extends EventBody>({ reads, signs }: Connectio
       const log = followed.get(sid);
       return log === undefined ? [] : [{ sid, log, from: log.head }];
     });
-    const rows = await reads`
+    const rows = await reads.sql<{ sid: string; seq: number; line: string }>`
       SELECT e.sid, e.seq::float8 AS seq, e.line
       FROM unnest(${arrayOf(logs.map(({ sid }) => sid))}::text[], ${arrayOf(logs.map(({ from }) => from))}::int8[]) AS h(sid, at)
       CROSS JOIN LATERAL (
         SELECT sid, seq, line FROM chimera.event WHERE sid = h.sid AND seq > h.at ORDER BY seq LIMIT ${AT_HAND}) e`;
     const found = new Map<string, Entry<E>[]>();
-    for (const row of rows) {
-      const entry = new ReplayedEntry<E>(row["seq"] as number, row["line"] as string);
-      const entries = found.get(row["sid"] as string);
-      if (entries === undefined) found.set(row["sid"] as string, [entry]);
+    for (const { sid, seq, line } of rows) {
+      const entry = new ReplayedEntry<E>(seq, line);
+      const entries = found.get(sid);
+      if (entries === undefined) found.set(sid, [entry]);
       else entries.push(entry);
     }
     for (const { sid, log, from } of logs) {
@@ -132,7 +132,7 @@ export function createFollowing<E extends EventBody>({ reads, signs }: Connectio
     while (hints.size > 0 && !isClosed) {
       const messages = messagesOf(hints);
       hints = new Map();
-      await signs`
+      await signs.sql`
         SELECT pg_notify(${CHANNEL}, m) FROM unnest(string_to_array(${messages.join("\n")}, E'\n')) AS m`.catch(
         () => {},
       );

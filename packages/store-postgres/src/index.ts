@@ -50,7 +50,7 @@ export async function openPostgres<E extends EventBody, S extends object>(
 ): Promise<PostgresStorage<E, S>> {
   const { workspaceHost: host = hostname(), onError = () => {}, summaries: form, clock } = options;
   const { url, leaseMs } = readAddress(options.url);
-  const connections = connect(url, "chimera");
+  const connections = connect(url, leaseMs);
   let server: ServerReport;
   try {
     server = await inspectServer(connections.writes);

@@ -26,7 +26,7 @@ export interface LeaseOptions {
   readonly onError: (error: unknown) => void;
 }
 
-export function createLease(connections: Connections, { host, leaseMs, onError }: LeaseOptions): Lease {
+export function createLease({ signs, writes }: Connections, { host, leaseMs, onError }: LeaseOptions): Lease {
   const node = `${process.pid}-${randomBytes(6).toString("hex")}`;
   const held = new Map<string, { readonly fence: number; readonly life: AbortController }>();
   /** When the last renewal that succeeded was sent; a renewal counts from then, because nobody knows how long it took on its way. */
@@ -39,12 +39,10 @@ export function createLease(connections: Connections, { host, leaseMs, onError }
     const lives = [...held.values()];
     held.clear();
     for (const { life } of lives) life.abort();
-    // Statements whose reply never comes would keep their sessions from ending.
-    connections.reset();
   };
   const renew = async (): Promise<void> => {
     const sentAt = performance.now();
-    await connections.signs`
+    await signs.sql`
       INSERT INTO chimera.node(node, host, pid, lease_until)
       VALUES (${node}, ${host}, ${process.pid}, clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond')
       ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until`;
@@ -86,7 +84,7 @@ export function createLease(connections: Connections, { host, leaseMs, onError }
       const hold = held.get(sid);
       held.delete(sid);
       if (hold === undefined) return;
-      await connections.writes`
+      await writes.sql`
         UPDATE chimera.session SET owner = NULL WHERE sid = ${sid} AND owner = ${node} AND fence = ${hold.fence}`;
     },
     forget: (sid) => void held.delete(sid),
@@ -96,9 +94,8 @@ export function createLease(connections: Connections, { host, leaseMs, onError }
       if (begun === null) return;
       const left = arrayOf([...held.keys()]);
       held.clear();
-      const { signs } = connections;
-      await signs`UPDATE chimera.session SET owner = NULL WHERE sid = ANY(${left}::text[]) AND owner = ${node}`;
-      await signs`DELETE FROM chimera.node WHERE node = ${node}`;
+      await signs.sql`UPDATE chimera.session SET owner = NULL WHERE sid = ANY(${left}::text[]) AND owner = ${node}`;
+      await signs.sql`DELETE FROM chimera.node WHERE node = ${node}`;
     },
   };
 }

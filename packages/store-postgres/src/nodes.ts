@@ -31,16 +31,19 @@ export interface NodesDeps {
   readonly onError: (error: unknown) => void;
 }
 
-export function createNodes({ reads, signs }: Connections, { lease, host, adopted, onError }: NodesDeps): Nodes {
+export function createNodes(
+  { reads, signs, listener }: Connections,
+  { lease, host, adopted, onError }: NodesDeps,
+): Nodes {
   const orphans = async (): Promise<string[]> => {
-    const rows = await reads`
+    const rows = await reads.sql<{ sid: string }>`
       SELECT s.sid FROM chimera.session s
       WHERE s.owner IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp())
         AND (s.host = ${host} OR NOT EXISTS (
           SELECT 1 FROM chimera.node n WHERE n.host = s.host AND n.serves AND n.lease_until > clock_timestamp()))
       ORDER BY random() LIMIT 200`;
-    return rows.map((row) => row["sid"] as string);
+    return rows.map((row) => row.sid);
   };
   return {
     onOrphan(settle) {
@@ -76,26 +79,26 @@ export function createNodes({ reads, signs }: Connections, { lease, host, adopte
       };
     },
     async held() {
-      const rows = await reads`
+      const rows = await reads.sql<{ sid: string }>`
         SELECT s.sid FROM chimera.session s JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()`;
-      return new Set(rows.map((row) => row["sid"] as string));
+      return new Set(rows.map((row) => row.sid));
     },
     async isElsewhere(sid) {
-      const rows = await reads`
+      const rows = await reads.sql`
         SELECT 1 FROM chimera.session s JOIN chimera.node n ON n.node = s.owner AND n.lease_until > clock_timestamp()
         WHERE s.sid = ${sid} AND s.owner <> ${lease.node}`;
       return rows.length > 0;
     },
     tokens: {
       async read(sid) {
-        const [row] = await reads`SELECT token FROM chimera.session WHERE sid = ${sid}`;
-        return (row?.["token"] as Buffer | null | undefined) ?? null;
+        const [row] = await reads.sql<{ token: Buffer | null }>`SELECT token FROM chimera.session WHERE sid = ${sid}`;
+        return row?.token ?? null;
       },
       async write(sid, hash) {
-        await signs`UPDATE chimera.session SET token = ${hash} WHERE sid = ${sid}`;
-        await signs`SELECT pg_notify(${CHANNEL}, ${sid})`;
+        await signs.sql`UPDATE chimera.session SET token = ${hash} WHERE sid = ${sid}`;
+        await signs.sql`SELECT pg_notify(${CHANNEL}, ${sid})`;
       },
-      onChange: (changed) => void reads.listen(CHANNEL, changed).catch(onError),
+      onChange: (changed) => void listener.listen(CHANNEL, changed),
     },
   };
 }

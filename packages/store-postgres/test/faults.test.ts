@@ -1,6 +1,6 @@
 // What is promised when connections, nodes and the database itself fail, against a real server.
 import type { EventBody, EventStore } from "@chimera/event-store";
-import postgres from "postgres";
+import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresOptions, type PostgresStorage } from "../src/index.js";
 import { type OwnServer, startOwnPostgres, type TestDatabase } from "../src/testing.js";
@@ -127,7 +127,6 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
 
   it("delivers to other nodes although listening connections are ended", async () => {
     const [near, far] = [await open(), await open()];
-    const sql = postgres(database.url, { max: 1 });
     const writer = await near.store.create(ID, {});
     const seen: string[] = [];
     const { ended, close } = far.store.subscribe(ID, { from: 0 }, (batch) => {
@@ -137,14 +136,13 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
       writer.append([note(text)]);
       await writer.durable();
       if (Number(text) % 25 === 10)
-        await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE datname = current_database() AND query ILIKE 'listen%'`;
+        await database.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND query ILIKE 'listen%'`);
     }
     await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(100);
     expect(seen).toEqual(upTo(100));
     close();
     await ended;
-    await sql.end();
   });
 
   it("makes its tables once, however many nodes start at the same time", async () => {
@@ -156,19 +154,46 @@ describe("PostgreSQL", { tags: ["needs-postgres"], timeout: 60_000 }, () => {
 
   it("refuses tables of a newer version, and servers that lose what they acknowledged", async () => {
     await open();
-    const sql = postgres(database.url, { max: 1 });
-    await sql`UPDATE chimera.meta SET version = 99`;
+    await database.query("UPDATE chimera.meta SET version = 99");
     await expect(open()).rejects.toThrow(/tables of version 99.*update it/);
     await database.clear();
     const { pathname } = new URL(database.url);
-    await sql.unsafe(`ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = off`);
+    await database.query(`ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = off`);
     await expect(open()).rejects.toThrow(/synchronous_commit=off/);
-    await sql.unsafe(`ALTER DATABASE ${pathname.slice(1)} RESET synchronous_commit`);
-    await sql.end();
+    await database.query(`ALTER DATABASE ${pathname.slice(1)} RESET synchronous_commit`);
     const careless = await startOwnPostgres(process.env, { fsync: "off" });
     await expect(open(careless.url)).rejects.toThrow(/fsync=off/);
     await careless.stop();
     await expect(open(`${database.url}?lease=0`)).rejects.toThrow(/lease=0/);
+  });
+
+  it("goes on at a standby that is promoted, with every record that was acknowledged", async () => {
+    const primary = await startOwnPostgres(process.env);
+    const standby = await primary.standby();
+    const servers = [primary.url, standby.url].map((url) => new URL(url).host).join(",");
+    const { store } = await open(`postgres://chimera@${servers}/postgres?target_session_attrs=read-write&lease=30`);
+    const writer = await store.create(ID, {});
+    const seen: string[] = [];
+    const { close } = store.subscribe(ID, { from: 0 }, (batch) => {
+      for (const entry of batch) if ("event" in entry) seen.push(entry.event.text);
+    });
+    for (const text of upTo(50)) {
+      writer.append([note(text)]);
+      if (text === "20") {
+        await primary.kill();
+        const client = new pg.Client({ connectionString: standby.url });
+        await client.connect();
+        await client.query("SELECT pg_promote()");
+        await client.end();
+      }
+      await writer.durable();
+    }
+    expect(await textsOf(store)).toEqual(upTo(50));
+    await expect.poll(() => seen, { timeout: 10_000 }).toEqual(upTo(50));
+    close();
+    await writer.close();
+    await standby.kill();
+    await primary.stop();
   });
 
   it("leaves a session to the host that has its files, and says which that is", async () => {

@@ -1,0 +1,79 @@
+/** One connection that hears what nodes say to each other. It is opened again for as long as it takes when it is lost. */
+import type { Client } from "pg";
+
+export interface Listener {
+  /**
+   * Calls `heard` with each message of the channel. Messages sent while there is no connection are lost, so `onReady` is called
+   * whenever the channel is heard again. Resolves when it is heard for the first time.
+   */
+  listen(channel: string, heard: (message: string) => void, onReady?: () => void): Promise<void>;
+  close(): Promise<void>;
+}
+
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 1000;
+
+interface Channel {
+  readonly heard: (message: string) => void;
+  readonly onReady: () => void;
+}
+
+export function createListener(open: () => Client): Listener {
+  const channels = new Map<string, Channel>();
+  let client: Client | null = null;
+  let isConnected = false;
+  let isClosed = false;
+  let waitMs = FIRST_WAIT_MS;
+  let timer: NodeJS.Timeout | undefined;
+
+  const connect = async (): Promise<void> => {
+    const opened = open();
+    client = opened;
+    opened.on("notification", ({ channel, payload = "" }) => channels.get(channel)?.heard(payload));
+    opened.once("end", () => lost(opened));
+    try {
+      await opened.connect();
+      for (const channel of channels.keys()) await opened.query(`LISTEN ${channel}`);
+      isConnected = true;
+      waitMs = FIRST_WAIT_MS;
+      for (const { onReady } of channels.values()) onReady();
+    } catch {
+      await opened.end().catch(() => {});
+      lost(opened);
+    }
+  };
+  const lost = (which: Client): void => {
+    if (client !== which) return;
+    client = null;
+    isConnected = false;
+    if (isClosed) return;
+    timer = setTimeout(() => void connect(), waitMs).unref();
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+  };
+
+  return {
+    listen(channel, heard, onReady = () => {}) {
+      const first = new Promise<void>((resolve) => {
+        channels.set(channel, {
+          heard,
+          onReady() {
+            resolve();
+            onReady();
+          },
+        });
+      });
+      if (client === null && timer === undefined) void connect();
+      else if (isConnected)
+        client?.query(`LISTEN ${channel}`).then(
+          () => channels.get(channel)?.onReady(),
+          () => {}, // The connection is lost, and the next one listens to every channel.
+        );
+      return first;
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await client?.end().catch(() => {});
+    },
+  };
+}
