@@ -46,6 +46,8 @@ export function createLease({ signs, writes }: Connections, { host, leaseMs, onE
       INSERT INTO chimera.node(node, host, pid, lease_until)
       VALUES (${node}, ${host}, ${process.pid}, clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond')
       ON CONFLICT (node) DO UPDATE SET lease_until = excluded.lease_until`;
+    // A renewal that was held up on its way may come after the lease is over and another node has the sessions.
+    if (held.size > 0 && performance.now() - renewedAt > leaseMs) loseAll();
     renewedAt = sentAt;
   };
   const tick = (): void => {
