@@ -13,6 +13,8 @@ import type {
 import type { Flags } from "./events/modes.js";
 import type { AgentEvent } from "./events/record.js";
 
+export type { AgentEvent } from "./events/record.js";
+
 /**
  * @example
  * const echo: Agent = async function* (turn) {

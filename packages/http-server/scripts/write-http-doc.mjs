@@ -1,6 +1,8 @@
 // Writes docs/http.md from the schemas and the access table; with --check it fails when the page is not what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { operations } from "../../acp-schema/scripts/http-operations.mjs";
+import { anchor, fieldTable, typeText } from "../../acp-schema/scripts/type-text.mjs";
 import { ACCESS, LIMITS } from "../dist/index.js";
 
 const page = fileURLToPath(new URL("../../../docs/http.md", import.meta.url));
@@ -22,7 +24,7 @@ const tiers = {
   master: "master",
 };
 
-const text = `${introduction()}\n${groups.map(section).join("\n")}\n${rest()}`;
+const text = `${introduction()}\n${groups.map(section).join("\n")}\n${rest()}\n${shapes()}`;
 if (process.argv.includes("--check")) {
   if (readFileSync(page, "utf8") !== text) {
     console.error("docs/http.md is out of date: run `node packages/http-server/scripts/write-http-doc.mjs`");
@@ -36,7 +38,7 @@ function introduction() {
   return `# HTTP
 
 This page is generated from the schemas that validate requests, by \`packages/http-server/scripts/write-http-doc.mjs\`. A server
-describes itself in the same way at \`GET /openapi.json\`.
+describes itself in the same way at \`GET /openapi.json\`. What a stream carries is in [records](records.md).
 
 Bodies are JSON objects, of at most ${LIMITS.bodyBytes / 1024 / 1024} MiB and ${LIMITS.bodyValues.toLocaleString("en-US")} values; a POST with a body says
 \`Content-Type: application/json\`. A field with \`?\` may be left out, or be null; no body at all reads as \`{}\`. Times are UTC, as text
@@ -75,31 +77,43 @@ function section([title, belongs]) {
 }
 
 function describe({ route, status, query, body, reply, stream }) {
-  const lines = [`### \`${route}\`\n`, `- For: ${tiers[ACCESS[route]]}.`];
-  if (query) lines.push(`- Query: ${fields(query)}.`);
-  if (body) lines.push(`- Body: ${fields(body)}.`);
-  lines.push(`- Answer: ${status}${reply ? ` ${fields(reply)}` : stream ? " and an event stream" : ""}.`);
+  const lines = [
+    `### \`${route}\`\n`,
+    `${operations[route][1]}.\n`,
+    `- For: ${tiers[ACCESS[route]]}.`,
+    ...(query ? [`- Query: ${shapeOf(query)}.`] : []),
+    ...(body ? [`- Body: ${shapeOf(body)}.`] : []),
+    `- Answer: ${status}${reply ? ` ${shapeOf(reply)}` : stream ? " and an event stream" : ""}.`,
+  ];
   return `${lines.join("\n")}\n`;
 }
 
-function fields(schemaOrRef) {
-  return `\`${shape(schemaOrRef, 0)}\``;
+function shapeOf(node) {
+  return typeText(node, schema.$defs, linkTo);
 }
 
-function shape(node, depth) {
-  if (node.$ref) return shape(schema.$defs[node.$ref.split("/").at(-1)], depth);
-  if (node.const !== undefined) return JSON.stringify(node.const);
-  if (node.enum) return node.enum.map((word) => JSON.stringify(word)).join(" | ");
-  const options = node.anyOf ?? node.oneOf;
-  if (options) return options.map((option) => shape(option, depth)).join(" | ");
-  if (node.type === "array") return `[${shape(node.items ?? {}, depth + 1)}]`;
-  if (node.type === "object" && node.properties) {
-    const required = new Set(node.required ?? []);
-    const entries = Object.entries(node.properties).filter(([, value]) => !value.not);
-    return `{${entries.map(([name, value]) => `${name}${required.has(name) ? "" : "?"}: ${shape(value, depth + 1)}`).join(", ")}}`;
-  }
-  if (node.type === "object") return "{…}";
-  return node.type ?? "any";
+function linkTo(name) {
+  return anchor(name);
+}
+
+/** Every shape that a route names, and what those name in turn. */
+function shapes() {
+  const named = new Set();
+  const visit = (node) => {
+    if (typeof node !== "object" || node === null) return;
+    const name = node.$ref?.split("/").at(-1);
+    if (name !== undefined && !named.has(name)) {
+      named.add(name);
+      visit(schema.$defs[name]);
+    }
+    Object.values(node).forEach(visit);
+  };
+  visit(schema["x-routes"]);
+  const sections = [...named].sort().map((name) => {
+    const node = schema.$defs[name];
+    return `### ${name}\n\n${node.properties ? fieldTable(node, schema.$defs, linkTo) : `${shapeOf(node)}.`}\n`;
+  });
+  return `## Shapes\n\nA field with \`?\` may be left out.\n\n${sections.join("\n")}`;
 }
 
 function rest() {

@@ -88,17 +88,22 @@ const rewind = v.object({ turns: count, files: v.array(FileOutcome), conflicts: 
 
 /** Record type -> schema of its `metadata`. */
 export const metadata = {
-  /** `key` is the sender's own name for the prompt: the same key again is the same prompt, sent once more. */
+  /** A prompt that was accepted. `prompt` is its name in this session; `key` is the sender's own: the same key again is the same prompt, sent once more. */
   user_message: v.object({
     prompt: text,
     text,
     content: v.optional(v.array(PromptBlock)),
     key: v.optional(text),
   }),
+  /** The turn of a prompt begins. */
   turn_start: v.object({ prompt: text }),
+  /** The model is asked: once a turn, and again after each round of calls. */
   step_start: v.object({ step: count }),
+  /** The model has answered, and what it called is done. */
   step_end: v.object({ step: count }),
+  /** The next piece of the answer. */
   text_delta: v.object({ text }),
+  /** The next piece of what the model thinks aloud. */
   thought_delta: v.object({ text }),
   /** Closes a part that has a seal, or whose end would not be seen. For a call: where in the reply it stands. */
   part_end: v.object({
@@ -106,6 +111,7 @@ export const metadata = {
     call_id: v.optional(text),
     seal: v.optional(Seal),
   }),
+  /** A tool is called. `title` says it in words, `kind` what sort of work it is. */
   tool_call: v.object({
     call_id: text,
     tool: text,
@@ -123,7 +129,9 @@ export const metadata = {
     locations: v.optional(v.array(Location)),
     content: v.optional(v.array(ToolContent)),
   }),
+  /** Output of a call that still runs. */
   tool_progress: v.object({ call_id: text, stream: v.picklist(["stdout", "stderr"]), chunk: text }),
+  /** A call has ended. `output` is what the model reads of it. */
   tool_result: v.object({
     call_id: text,
     success: v.boolean(),
@@ -134,6 +142,7 @@ export const metadata = {
     /** The engine ran a call that may write without asking anybody. */
     unasked: v.optional(v.boolean()),
   }),
+  /** A call waits for somebody to allow it. */
   permission_request: v.object({
     permission_id: text,
     call_id: text,
@@ -148,13 +157,16 @@ export const metadata = {
     /** The engine's own answers, where it has any: a client may answer with the id of one. */
     choices: v.optional(v.array(PermissionChoice)),
   }),
+  /** Somebody or something has decided. */
   permission_resolved: v.object({
     permission_id: text,
     decision: Decision,
     by: ResolvedBy,
     choice: v.optional(text),
   }),
+  /** The whole list of what is to be done, each time anew. */
   plan: v.object({ entries: v.array(PlanEntry) }),
+  /** Tokens and cost of the session so far; `used` of `size` is how full the model's window is. */
   usage: v.object({
     input: count,
     output: count,
@@ -165,13 +177,21 @@ export const metadata = {
     used: count,
     size: count,
   }),
+  /** A tool changed a file. */
   file_edit: v.object({ path: text, diff: text, change: v.picklist(["add", "update", "delete"]) }),
+  /** A tool looked at a file: an editor may follow. */
   file_open: v.object({ path: text, line: v.optional(count) }),
+  /** A call shows its output in a terminal that the client owns. */
   terminal_output: v.object({ call_id: text, terminal_id: text }),
+  /** The mode is another one. */
   mode_changed: change,
+  /** The model is another one. */
   model_changed: change,
+  /** The approval preset is another one. */
   approval_changed: change,
+  /** An option, the agent or a flag has a new value. */
   config_changed: v.object({ id: text, value: v.union([text, v.boolean()]) }),
+  /** A confined command tried what it may not do. */
   sandbox_violation: v.object({
     tool: text,
     path: v.optional(text),
@@ -179,6 +199,7 @@ export const metadata = {
     mode: text,
     reason: text,
   }),
+  /** The slash commands that the engine offers as its own, whole. */
   commands_changed: v.object({
     commands: v.array(v.object({ name: text, description: text, hint: v.optional(text) })),
   }),
@@ -190,21 +211,30 @@ export const metadata = {
   vendor: v.object({ name: text, data: v.unknown() as unknown as v.GenericSchema<unknown, Json> }),
   /** A client closed the session: flags and options are as it was made, model and agent stay. */
   settings_reset: v.object({}),
+  /** The session has a title, or another one. */
   title_changed: v.object({ title: text }),
   /** What the engine keeps in the session beyond a turn. No client sees `state`. */
   agent_session: v.object({ state: v.unknown() as unknown as v.GenericSchema<unknown, Json> }),
+  /** Something a person should know that is not part of the answer. */
   notice: v.object({ level: v.picklist(["info", "warning", "error"]), text }),
   /**
    * The summary stands for everything before turn `from_turn`. With `from_call` also for that turn's replies before the one that
    * made this call; null: for all of its replies so far. The prompt of the turn always stays.
    */
   compaction: v.object({ summary: text, from_turn: count, from_call: v.optional(v.nullable(text)) }),
+  /** The conversation begins anew: the model sees nothing of what came before. */
   cleared: v.object({}),
+  /** This session is a copy of another one up to a record of it. */
   forked: v.object({ from: text, at: count }),
+  /** Turns were taken back, with what they did to files. */
   undo: rewind,
+  /** Turns that were undone are back. */
   redo: rewind,
+  /** Why the turn ends. The last record follows. */
   turn_end: v.object({ stop_reason: StopReason }),
+  /** The turn failed. */
   error: v.object({ name: text, message: text, retryable: v.boolean() }),
+  /** The last record of a turn that ran to its end, well or not. */
   agent_result: v.object({
     output: text,
     steps: count,
@@ -213,6 +243,7 @@ export const metadata = {
     success: v.boolean(),
     error: v.nullable(text),
   }),
+  /** The last record of a turn that was cancelled, or never ran. */
   cancelled: v.object({ output: text, steps: v.optional(count), cost: v.optional(v.number()) }),
 } as const;
 
