@@ -98,3 +98,53 @@ test("--http alone serves HTTP, with the same limits", async () => {
   expect(events).toContain("event: sandbox_violation");
   expect(existsSync(join(program.cwd, "note.txt"))).toBe(false);
 });
+
+const MODES = {
+  "read-only": ["read-only"],
+  auto: ["auto", "review", "read-only"],
+  full: ["auto", "review", "read-only"],
+};
+
+test.each(Object.entries(MODES))(
+  "under approval %s the modes that mean something are offered, and the first is set",
+  async (approval, modes) => {
+    const { session, agent, sessionId } = await editor(["--sandbox", "workspace-write", "--approval", approval]);
+    expect(session.modes?.availableModes.map(({ id }) => id)).toEqual(modes);
+    expect(session.modes?.currentModeId).toBe(modes[0]);
+    const refused = ["auto", "review"].filter((id) => !modes.includes(id));
+    for (const modeId of refused)
+      await expect(agent.request("session/set_mode", { sessionId, modeId })).rejects.toThrow(/approval preset/);
+  },
+);
+
+test.each(["auto", "full"])("under approval %s Review asks before an edit, and Auto does not", async (approval) => {
+  const { agent, sessionId, asked, prompt, program, updates } = await editor(
+    ["--sandbox", "workspace-write", "--approval", approval],
+    { answer: "reject_once" },
+  );
+  await prompt("write auto.txt: hello");
+  expect(asked).toEqual([]);
+  expect(existsSync(join(program.cwd, "auto.txt"))).toBe(true);
+  await agent.request("session/set_mode", { sessionId, modeId: "review" });
+  await prompt("write review.txt: hello");
+  expect(asked).toHaveLength(1);
+  expect(existsSync(join(program.cwd, "review.txt"))).toBe(false);
+  await agent.request("session/set_mode", { sessionId, modeId: "auto" });
+  await prompt("write again.txt: hello");
+  expect(asked).toHaveLength(1);
+  const modes = updates.flatMap((update) =>
+    update.sessionUpdate === "current_mode_update" ? update.currentModeId : [],
+  );
+  expect(modes).toEqual(["review", "auto"]);
+});
+
+test("another preset brings other modes, and the editor hears of them", async () => {
+  const { agent, sessionId, updates } = await editor(["--sandbox", "workspace-write"]);
+  const { configOptions } = await agent.request("session/set_config_option", {
+    sessionId,
+    configId: "approval",
+    value: "auto",
+  });
+  expect(valuesOf(configOptions)).toMatchObject({ approval: "auto", mode: "auto" });
+  expect(updates).toContainEqual({ sessionUpdate: "current_mode_update", currentModeId: "auto" });
+});

@@ -67,7 +67,11 @@ test("[editor.settings-load] a program that was started with less finds no more 
   await first.request("session/set_mode", { sessionId, modeId: "auto" });
   first.child.stdin.end();
   await first.exited;
-  const second = editorWith("ferret", { args: ["--approval", "auto"], home: first.home, cwd: first.cwd });
+  const second = editorWith("ferret", {
+    args: ["--approval", "auto", "--mode", "review"],
+    home: first.home,
+    cwd: first.cwd,
+  });
   await second.request("initialize", { protocolVersion: 1 });
   await second.request("session/load", { sessionId, cwd: second.cwd, mcpServers: [] });
   expect(await said(second, sessionId, "/approval")).toBe("approval: auto");

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startEditor } from "./editor.js";
+import { ofKind, startEditor } from "./editor.js";
 import { fileScope, startProgram } from "./program.js";
 import { scratchTree } from "./scratch.js";
 
@@ -234,7 +234,10 @@ describe("MCP servers", () => {
     const { result, updates } = await editor.prompt(sessionId, "hello");
     expect(result.stopReason).toBe("end_turn");
     expect(outputOf(updates)).toContain("Still here.");
-    expect(`${editor.program.stderr()}${JSON.stringify(editor.frames)}`).toMatch(/SSE/i);
+    // This client knows no notices: the warning is a message of its own, and on stderr.
+    const texts = ofKind(updates, "agent_message_chunk").map((update) => update.content.text);
+    expect(texts).toContainEqual(expect.stringMatching(/^\n\n> \*\*Warning:\*\* .*SSE/));
+    expect(editor.program.stderr()).toMatch(/SSE/);
   });
 });
 

@@ -1,5 +1,5 @@
 // Editors over standard ACP v1: what is advertised, sessions, updates, settings.
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { allowOnce, ofKind, rejectOnce, startEditor } from "./editor.js";
@@ -46,6 +46,39 @@ test("[editor.session-new-state] [editor.cap-modes] [editor.cap-config-options] 
   }
 });
 
+test("[editor.commands] the commands are known before the first prompt, which may be one of them", async () => {
+  const editor = await startEditor();
+  const { sessionId } = await editor.open();
+  const list = await editor.find((frame) => frame.params?.update?.sessionUpdate === "available_commands_update");
+  const names = list.params.update.availableCommands.map((row: { name: string }) => row.name);
+  expect(names).toEqual(expect.arrayContaining(["model", "clear", "undo"]));
+  const { updates } = await editor.prompt(sessionId, "/model");
+  expect(ofKind(updates, "agent_message_chunk")[0].content.text).toBe("model: offline");
+  expect(ofKind(updates, "available_commands_update")).toEqual([]);
+});
+
+test("a command that prints and waits shows what it printed; then its call is in progress", async () => {
+  const editor = await startEditor({ turns: [bash("echo first; sleep 0.6; echo second")] });
+  const { sessionId } = await editor.open();
+  const { updates } = await editor.prompt(sessionId, "run it");
+  expect(ofKind(updates, "tool_call")[0]).toMatchObject({ status: "pending", name: "Bash" });
+  const calls = ofKind(updates, "tool_call_update");
+  expect(calls[0].status).toBe("in_progress");
+  const texts = calls.map((update) => update.content?.[0]?.content?.text).filter(Boolean);
+  expect(texts[0]).toBe("```\nfirst\n```");
+  expect(texts.at(-1)).toContain("second");
+});
+
+test("a picture that was read is shown as a picture", async () => {
+  const editor = await startEditor({ turns: [call("Read", { path: "dot.png" })] });
+  const { sessionId } = await editor.open();
+  const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  writeFileSync(join(editor.program.cwd, "dot.png"), Buffer.from(dot, "base64"));
+  const { updates } = await editor.prompt(sessionId, "look at it");
+  const shown = ofKind(updates, "tool_call_update").flatMap((update) => update.content ?? []);
+  expect(shown).toContainEqual({ type: "content", content: { type: "image", mimeType: "image/png", data: dot } });
+});
+
 describe("a turn", () => {
   const turns = [
     {
@@ -65,7 +98,7 @@ describe("a turn", () => {
     say("Again."),
   ];
 
-  test("[editor.session-prompt] [editor.thought-chunk] [runtime.thought-chunk] [editor.plan] [editor.plan-start] [editor.plan-end] [editor.usage] [runtime.prompt-usage] [editor.session-info] [editor.commands] streams thoughts, calls, plan, usage, title and commands", async () => {
+  test("[editor.session-prompt] [editor.thought-chunk] [runtime.thought-chunk] [editor.plan] [editor.plan-start] [editor.plan-end] [editor.usage] [runtime.prompt-usage] [editor.session-info] streams thoughts, calls, plan, usage and title", async () => {
     const editor = await startEditor({ turns });
     const { sessionId } = await editor.open();
     const { result, updates } = await editor.prompt(sessionId, "look around");
@@ -84,13 +117,6 @@ describe("a turn", () => {
     expect(usage.length).toBeGreaterThanOrEqual(1);
     expect(usage[0]).toMatchObject({ used: expect.any(Number), size: expect.any(Number), cost: { currency: "USD" } });
     expect(ofKind(updates, "session_info_update")[0].title).toBe("Let me look.");
-    const commands = ofKind(
-      editor.frames.filter((frame) => frame.method === "session/update").map((frame) => frame.params.update),
-      "available_commands_update",
-    );
-    expect(commands[0].availableCommands.map((row: { name: string }) => row.name)).toEqual(
-      expect.arrayContaining(["model", "clear"]),
-    );
   });
 
   test("[editor.embedded-context] what is embedded reaches the model", async () => {

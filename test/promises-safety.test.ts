@@ -85,9 +85,12 @@ describe("a session opens", () => {
     expect(opened(await part.open())).toEqual(["review", true, false, false]);
   });
 
-  test("[editor.safety-config] in ferret too", async () => {
-    const editor = await editorWith(settingsOf([false, false, false]), { name: "ferret", command: ["acp"] });
+  test("[editor.safety-config] in ferret too, within its preset", async () => {
+    const ferret = { name: "ferret", command: ["acp"], args: ["--approval", "full"] } as const;
+    const editor = await editorWith(settingsOf([false, false, false]), { ...ferret, args: [...ferret.args] });
     expect(opened(await editor.open())).toEqual(["auto", true, true, false]);
+    const reader = await editorWith(settingsOf([true, false, false]), { ...ferret, args: [...ferret.args] });
+    expect(opened(await reader.open())).toEqual(["read-only", false, false, true]);
   });
 
   test("[editor.safety-config] of a project stricter than the user's, and never looser", async () => {

@@ -29,11 +29,15 @@ describe.each(CLIENTS)("acpx $acpx", ({ acpx: version, node }) => {
   });
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-  describe.each(["otter", "ferret"])("drives %s", (program) => {
+  describe.each([
+    { program: "otter", flags: "" },
+    // Its default preset leaves one mode.
+    { program: "ferret", flags: "--approval auto" },
+  ])("drives $program", ({ program, flags }) => {
     const acpx = (...args: string[]) =>
       new Promise<string>((resolve) => {
         const cli = join(repositoryRoot, "apps", program, "dist", "cli.js");
-        const agent = `${process.execPath} ${cli} acp --model scripted:${join(home, "script.json")}`;
+        const agent = `${process.execPath} ${cli} acp ${flags} --model scripted:${join(home, "script.json")}`;
         const client = join(home, "node_modules", "acpx", "dist", "cli.js");
         const env = { PATH: process.env["PATH"], HOME: join(home, program), CHIMERA_HOME: join(home, program, "data") };
         execFile(

@@ -23,6 +23,7 @@ export function approvalParts(within: PresetWithin): AgentParts {
 type Judge = (policy: Policy, call: PolicyCall, context: PolicyContext) => Promise<PolicyDecision>;
 
 const READERS: ReadonlySet<string> = new Set(["read", "search", "think"]);
+const WRITERS: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
 
 const verdicts: Readonly<Record<ApprovalPreset, Judge>> = {
   "read-only": async (policy, call, context) => {
@@ -31,11 +32,14 @@ const verdicts: Readonly<Record<ApprovalPreset, Judge>> = {
     const why = `approval read-only allows reads only; switch it with /approval auto`;
     return { ...decision, decision: "deny", rule: "approval read-only", why };
   },
+  // Edits as the mode says; what is no edit asks unless it is harmless.
   auto: async (policy, call, context) =>
-    policy.decide(call, { ...context, settings: { ...context.settings, autoApproveWrites: true } }),
+    policy.decide(call, { ...context, settings: { ...context.settings, autoApproveExecute: false } }),
   full: async (policy, call, context) => {
     const decision = await policy.decide(call, context);
-    if (decision.decision !== "ask") return decision;
+    const { autoApproveWrites, autoApproveExecute } = context.settings;
+    const isApproved = WRITERS.has(call.tool.kind) ? autoApproveWrites : autoApproveExecute;
+    if (decision.decision !== "ask" || !isApproved) return decision;
     return { ...decision, decision: "allow", rule: "approval full", why: "nothing is asked for" };
   },
 };

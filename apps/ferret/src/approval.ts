@@ -1,5 +1,6 @@
 /** Approval presets: how much runs without asking. Can be switched while a session lives. */
-import { lazyMethods } from "@chimera/acp-server";
+import { MODE_FLAGS } from "@chimera/acp-schema/conversation";
+import { lazyMethods, type OfferedModes } from "@chimera/acp-server";
 import type { ProgramExtension } from "@chimera/host";
 import { type Session, SessionError, type Settings } from "@chimera/session";
 import {
@@ -31,9 +32,12 @@ export const approvalExtension: ProgramExtension = {
       warnings: warning ? [warning] : [],
       options: { approval: preset },
       orders: { approval: PRESET_NAMES },
+      // The preset says what runs without asking, so a session opens in the mode that leaves it to the preset.
+      flags: MODE_FLAGS.auto,
       protocol: {
         name: "approval",
         capabilities: { approval: true },
+        modes: (session) => modesUnder(approvals.of(session), session),
         options: [
           {
             id: "approval",
@@ -98,6 +102,40 @@ export function createApprovals({ approval: limitIn }: Pick<ProjectBounds, "appr
 }
 
 // --- internal ---
+
+const READ_ONLY = "Writes and commands are refused";
+
+/** The modes that a preset leaves, and what each comes to under it. */
+function modesUnder(preset: ApprovalPreset, { settings, mode }: Session): OfferedModes {
+  switch (preset) {
+    case "read-only":
+      return {
+        current: "read-only",
+        modes: { "read-only": `${READ_ONLY} by the approval preset: choose another one to change that` },
+        flags: [],
+      };
+    case "auto":
+      return {
+        current: settings.readOnly ? "read-only" : settings.autoApproveWrites ? "auto" : "review",
+        modes: {
+          auto: `${PRESETS.auto} (approval auto)`,
+          review: "Asks before edits, and before commands that are not harmless",
+          "read-only": READ_ONLY,
+        },
+        flags: ["auto_approve_writes", "read_only"],
+      };
+    case "full":
+      return {
+        current: mode,
+        modes: {
+          auto: `${PRESETS.full} (approval full)`,
+          review: "Asks before edits, and before commands that are not harmless",
+          "read-only": READ_ONLY,
+        },
+        flags: ["auto_approve_writes", "auto_approve_execute", "read_only"],
+      };
+  }
+}
 
 /** Reads a preset as a person may type it; throws `invalid_setting`. */
 function parsePreset(text: string): ApprovalPreset {

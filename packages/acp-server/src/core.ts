@@ -1,4 +1,5 @@
 /** What a connection serves: sessions, and what a client may choose for them. */
+import type { FlagOption, Mode } from "@chimera/acp-schema/conversation";
 import type { Session, Sessions, SlashPalette } from "@chimera/session";
 
 /** A choice a client may show: a model, an agent. */
@@ -21,6 +22,15 @@ export interface SessionOption {
   current(session: Session): string;
   /** Absent for an option that can only be read. `origin` goes into the log. Resolves when the change is durable. */
   set?(session: Session, value: string, origin?: string): Promise<void>;
+}
+
+/** The modes that mean something to a session as it is set: those left out are overruled by something else. */
+export interface OfferedModes {
+  readonly current: Mode;
+  /** What each comes to, in a sentence. */
+  readonly modes: Readonly<Partial<Record<Mode, string>>>;
+  /** The switches that change anything. */
+  readonly flags: readonly FlagOption[];
 }
 
 /** The core behind a connection; loaded when the first session is asked for, so that `initialize` is answered at once. */

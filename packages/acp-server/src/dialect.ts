@@ -1,6 +1,7 @@
 /** A dialect is data: what it answers to `initialize`, its method rows, and how it tells of errors. */
 import type { Connection, MapError, Methods } from "@chimera/ndjson-rpc";
-import type { Core, SessionOption } from "./core.js";
+import type { Session } from "@chimera/session";
+import type { Core, OfferedModes, SessionOption } from "./core.js";
 
 export interface ProgramInfo {
   readonly name: string;
@@ -15,6 +16,8 @@ export interface ConnectionContext {
   /** Calls back when the peer has gone; at once when it has. */
   readonly onLeave: (leave: () => void) => void;
   readonly onReaderError: (error: unknown, sessionId: string) => void;
+  /** Called with what a person should know, for the program's own log: not every client shows it. */
+  readonly onNotice: (text: string, sessionId: string) => void;
   readonly program: ProgramInfo;
   readonly defaultCwd: string;
   /** What this connection's prompts, answers and changes carry in the log; undefined for the session's own client. */
@@ -27,6 +30,8 @@ export interface ConnectionContext {
 export interface Extension {
   readonly name: string;
   readonly options?: readonly SessionOption[];
+  /** The modes of standard ACP, where more than the approval flags says what runs without asking. */
+  modes?(session: Session): OfferedModes;
   /** Flags of the native `capabilities` block. */
   readonly capabilities?: Readonly<Record<string, boolean>>;
   /** Rows of the native dialect. */

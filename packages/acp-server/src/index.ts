@@ -1,7 +1,7 @@
 /** `@chimera/acp-server`: the Agent Client Protocol over any sessions. */
 export { type ChoiceContext, chooseDialect, type DialectChoice, type DialectName } from "./choose-dialect.js";
 export type { SessionView } from "./connection-sessions.js";
-export type { Choice, Core, SessionOption } from "./core.js";
+export type { Choice, Core, OfferedModes, SessionOption } from "./core.js";
 export type {
   ConnectionContext,
   Dialect,

@@ -72,6 +72,7 @@ export function serveAcp(options: AcpServerOptions): AcpServer {
     core: options.core,
     onLeave: (leave) => void (isGone ? leave() : leaving.push(leave)),
     onReaderError: (error, sessionId) => log("reader failed", { sessionId, error: String(error) }),
+    onNotice: (text, sessionId) => log(text, { sessionId }),
     program: options.program,
     extensions: options.extensions ?? [],
     defaultCwd: options.defaultCwd,

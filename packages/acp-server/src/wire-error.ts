@@ -3,9 +3,12 @@ import { isStoreError } from "@chimera/event-store";
 import { ErrorCode, type MapError } from "@chimera/ndjson-rpc";
 import { isSessionError, namedError, type SessionError, type SessionErrorCode } from "@chimera/session";
 
+/** What ACP calls "resource not found". */
+const NOT_FOUND = -32002;
+
 /** ACP binds -32000 to "log in first", so it is never used for anything else here. */
 const STANDARD: Partial<Record<SessionErrorCode, number>> = {
-  session_not_found: -32002,
+  session_not_found: NOT_FOUND,
   invalid_setting: ErrorCode.invalidParams,
   forbidden_directory: ErrorCode.invalidParams,
   permission_not_found: ErrorCode.invalidParams,
@@ -22,9 +25,13 @@ const NATIVE: Partial<Record<SessionErrorCode, number>> = {
 /** Standard ACP: an application failure is an internal error with data. */
 export const standardError: MapError = (thrown) => {
   const error = named(thrown);
-  const { name, message } = asError(error);
-  const data = isSessionError(error) ? { code: error.code, message, ...aboutOf(error) } : { name, message };
-  return { code: numberOf(error, STANDARD) ?? ErrorCode.internalError, message, data };
+  const { name, message: reason } = asError(error);
+  const code = numberOf(error, STANDARD) ?? ErrorCode.internalError;
+  // Clients show the message alone: it says what the number says.
+  const message = code === NOT_FOUND ? `Session not found: ${reason}` : reason;
+  const known = isSessionError(error) ? { code: error.code, ...aboutOf(error) } : { name };
+  // Clients that show one thing beside the message show `details`.
+  return { code, message, data: { ...known, message: reason, details: reason } };
 };
 
 /** The native dialects: an application failure is -32000 and carries the error, stack too, because stdio is local. */

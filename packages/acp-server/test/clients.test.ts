@@ -1,8 +1,10 @@
 // What clients lend to the agent, and several of them on one session.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Agent, AgentContext } from "@chimera/session";
 import { describe, expect, test } from "vitest";
-import { connect, type Frame, makeEngine, standardClient } from "./harness.js";
+import { connect, type Frame, makeEngine, scratch, standardClient } from "./harness.js";
 
 /** Runs something with the agent's means and says how it went. */
 const doing = (work: (context: AgentContext) => Promise<unknown>): Agent =>
@@ -72,6 +74,33 @@ describe("an editor's files", () => {
     expect(said(client.frames)).toContain(code);
   });
 
+  test("that are refused say why: the reason is where editors put it", async () => {
+    const agent = doing(({ workspace }) => workspace.readText(import.meta.filename).catch((error) => error.message));
+    const client = connect(makeEngine(agent, { disk }));
+    await client.call("initialize", { protocolVersion: 1, clientCapabilities: { fs: { readTextFile: true } } });
+    const { result } = await client.call("session/new", { cwd: "/", mcpServers: [] });
+    const { sessionId } = result as unknown as { sessionId: string };
+    client.answer(({ id }) => {
+      const error = { code: -32603, message: "Internal error", data: { details: "the buffer is binary" } };
+      client.send(JSON.stringify({ jsonrpc: "2.0", id, error }));
+      return undefined;
+    });
+    await client.call("session/prompt", { sessionId, prompt: [{ type: "text", text: "go" }] });
+    expect(said(client.frames)).toContain("Internal error: the buffer is binary");
+  });
+
+  test("are written into a directory that is yet to be made, by an editor that makes none", async () => {
+    const path = join(scratch(), "new", "deep", "a.txt");
+    const agent = doing(({ workspace }) => workspace.writeText(path, "hello"));
+    const client = await standardClient(makeEngine(agent, { disk }), { fs: { writeTextFile: true } });
+    client.answer(({ params }) => {
+      writeFileSync(String(params?.["path"]), String(params?.["content"]));
+      return {};
+    });
+    await client.prompt("go");
+    expect(readFileSync(path, "utf8")).toBe("hello");
+  });
+
   test.each([[null], [5], [[]], [{}], [{ content: null }], [{ content: ["x"] }]])(
     "answered with %j fail the call, in words",
     async (answer) => {
@@ -112,8 +141,8 @@ describe("an editor's files", () => {
     await watcher.call("initialize", { protocolVersion: 1 });
     await watcher.call("session/resume", { sessionId: editor.sessionId, cwd: "/" });
     editor.start("session/prompt", { sessionId: editor.sessionId, prompt: [{ type: "text", text: "go" }] });
-    await watcher.until((frame) => said([frame]) !== "");
-    expect(said(watcher.frames)).toBe('["gone","from disk"]');
+    await watcher.until((frame) => said([frame]).startsWith("["));
+    expect(said(watcher.frames)).toMatch(/> \*\*Warning:\*\* .*editor[\s\S]*\["gone","from disk"\]$/);
   });
 });
 
@@ -245,7 +274,7 @@ describe("two clients on one session", () => {
     await second.until((frame) => said([frame]) !== "");
     expect(said(second.frames)).toBe(said(first.frames));
     expect(second.updates("user_message_chunk")).toEqual([
-      { sessionUpdate: "user_message_chunk", content: { type: "text", text: "hi" } },
+      { sessionUpdate: "user_message_chunk", messageId: expect.any(String), content: { type: "text", text: "hi" } },
     ]);
     expect(first.updates("user_message_chunk")).toEqual([]);
   });

@@ -1,4 +1,7 @@
 /** A server in this process, an agent written on the spot, and clients that keep every frame both ways. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { createOracle } from "@chimera/acp-schema/oracle";
@@ -28,6 +31,13 @@ export interface Frame {
   };
   readonly result?: Record<string, never>;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: Record<string, unknown> };
+}
+
+/** An empty directory, gone with the test. */
+export function scratch(): string {
+  const cwd = mkdtempSync(join(tmpdir(), "acp-server-"));
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  return cwd;
 }
 
 export const defaults = { model: "test-model" } as const;

@@ -1,14 +1,13 @@
 // Standard ACP v1, method by method; every frame both ways is held to the official schema.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore, type EventStore, StoreError } from "@chimera/event-store";
 import type { Agent, Turn } from "@chimera/session";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { nativeError, standardError } from "../src/wire-error.js";
-import { connect, everything, makeEngine, saying, standardClient } from "./harness.js";
+import { connect, everything, makeEngine, saying, scratch, standardClient } from "./harness.js";
 
 /** An agent that keeps the turns it was given. */
 function listening(...texts: string[]) {
@@ -24,12 +23,6 @@ const waiting: Agent = async function* (_turn, { signal }) {
   yield { type: "text_delta", metadata: { text: "part" } };
   await new Promise((resolve) => signal.addEventListener("abort", resolve));
 };
-
-function scratch(): string {
-  const cwd = mkdtempSync(join(tmpdir(), "acp-standard-"));
-  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
-  return cwd;
-}
 
 describe("a prompt", () => {
   test("is answered with stop reason and usage after its updates, none after", async () => {
@@ -72,15 +65,21 @@ describe("a prompt", () => {
     const { result } = await client.call("session/new", { cwd, mcpServers: [] });
     const { sessionId } = result as unknown as { sessionId: string };
     const say = () => client.call("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
+    const lists = () =>
+      client.frames
+        .filter(({ params }) => params?.sessionId === sessionId)
+        .flatMap(({ params }) =>
+          params?.update?.sessionUpdate === "available_commands_update" ? [params.update] : [],
+        );
     await say();
     await say();
-    expect(client.updates("available_commands_update")).toHaveLength(1);
+    expect(lists()).toHaveLength(1);
     mkdirSync(join(cwd, ".opencode", "command"), { recursive: true });
     writeFileSync(join(cwd, ".opencode", "command", "ship.md"), "---\ndescription: Ship it\n---\nShip $1");
     await say();
-    const told = client.updates("available_commands_update");
-    expect(told).toHaveLength(2);
-    expect(told[1]?.["availableCommands"]).toContainEqual({ name: "ship", description: "Ship it" });
+    const listed = lists();
+    expect(listed).toHaveLength(2);
+    expect(listed[1]?.["availableCommands"]).toContainEqual({ name: "ship", description: "Ship it" });
     expect(client.problems()).toEqual([]);
   });
 
@@ -382,7 +381,7 @@ describe("the life of a session", () => {
     const client = await standardClient(makeEngine(silent));
     await client.prompt(faces);
     const { result } = await client.call("session/list", {});
-    expect(result).toMatchObject({ sessions: [{ title: `x${"😀".repeat(29)}` }] });
+    expect(result).toMatchObject({ sessions: [{ title: `x${"😀".repeat(29)}…` }] });
     const calls = [...client.updates("tool_call"), ...client.updates("tool_call_update")];
     const shown = calls.flatMap(({ rawInput, rawOutput }) =>
       Object.values(Object.assign({}, rawInput, rawOutput)).map(String),
@@ -435,9 +434,33 @@ describe("the life of a session", () => {
     expect(second.frames.at(-1)).toBe(loaded);
     const third = connect(core, { judged: true });
     await third.call("initialize", { protocolVersion: 1 });
-    await third.call("session/resume", { sessionId, cwd: "/" });
-    expect(third.updates()).toEqual([]);
+    const resumed = await third.call("session/resume", { sessionId, cwd: "/" });
+    expect(third.frames.at(1)).toBe(resumed);
     expect([...second.problems(), ...third.problems()]).toEqual([]);
+  });
+
+  test("lists its commands when it is opened: after new, fork and resume are answered, before load is", async () => {
+    const core = makeEngine(saying("ok"));
+    const client = await standardClient(core);
+    const { sessionId } = client;
+    await client.prompt("hi");
+    const order = async (method: string, params: object) => {
+      client.frames.length = 0;
+      const answer = await client.call(method, { cwd: "/", mcpServers: [], ...params });
+      const listing = await client.until(({ params }) => params?.update?.sessionUpdate === "available_commands_update");
+      expect(client.updates("available_commands_update")).toHaveLength(1);
+      const listed = listing.params!.update["availableCommands"] as { name: string }[];
+      const names = listed.map(({ name }) => name);
+      expect(names).toContain("undo");
+      // A client that shows one session a thread cannot follow it.
+      expect(names).not.toContain("new");
+      return client.frames.indexOf(answer) < client.frames.indexOf(listing) ? "after" : "before";
+    };
+    expect(await order("session/new", {})).toBe("after");
+    expect(await order("session/resume", { sessionId })).toBe("after");
+    expect(await order("session/fork", { sessionId })).toBe("after");
+    expect(await order("session/load", { sessionId })).toBe("before");
+    expect(client.problems()).toEqual([]);
   });
 
   test("replay by cursor is every record, raw, with the ids seen live", async () => {

@@ -1,5 +1,6 @@
 // Record -> standard ACP updates, live and on replay.
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { Agent } from "@chimera/session";
 import { describe, expect, test } from "vitest";
 import { connect, everything, makeEngine, standardClient, yielding } from "./harness.js";
 
@@ -17,12 +18,24 @@ const rows: [string, AgentEvent, object[]][] = [
   [
     "text",
     { type: "text_delta", metadata: { text: '"quoted"},"\\ \u0000 \u{1f600}' } },
-    [{ sessionUpdate: "agent_message_chunk", content: { type: "text", text: '"quoted"},"\\ \u0000 \u{1f600}' } }],
+    [
+      {
+        sessionUpdate: "agent_message_chunk",
+        messageId: expect.stringMatching(/^msg-\d+$/),
+        content: { type: "text", text: '"quoted"},"\\ \u0000 \u{1f600}' },
+      },
+    ],
   ],
   [
     "thought",
     { type: "thought_delta", metadata: { text: "hm" } },
-    [{ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "hm" } }],
+    [
+      {
+        sessionUpdate: "agent_thought_chunk",
+        messageId: expect.stringMatching(/^msg-\d+$/),
+        content: { type: "text", text: "hm" },
+      },
+    ],
   ],
   [
     "progress",
@@ -83,6 +96,7 @@ const rows: [string, AgentEvent, object[]][] = [
         toolCallId: "c1",
         status: "completed",
         content: [{ type: "diff", path: "/a", oldText: null, newText: "b" }],
+        locations: [{ path: "/a", line: 1 }],
         rawOutput: { output: "" },
       },
     ],
@@ -129,7 +143,7 @@ async function shown(event: AgentEvent, capabilities: object) {
   const client = await standardClient(core, capabilities);
   const before = client.updates().length;
   await client.prompt("go");
-  const live = client.updates().slice(before + 1);
+  const live = client.updates().slice(before).filter(fromAgent);
   const other = connect(core, { judged: true });
   await other.call("initialize", { protocolVersion: 1, clientCapabilities: capabilities });
   await other.call("session/load", { sessionId: client.sessionId, cwd: "/", mcpServers: [] });
@@ -161,18 +175,63 @@ describe("an update", () => {
     ]);
   });
 
-  test("of a warning is among the thoughts of clients that know no notices, because a person must see it", async () => {
-    const seen = async (level: "info" | "warning") =>
-      (await shown({ type: "notice", metadata: { level, text: "Look." } }, {})).live.filter(fromAgent);
-    expect(await seen("info")).toEqual([]);
-    expect(await seen("warning")).toEqual([
-      { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "Look.\n" } },
-    ]);
+  // They used to be among the thoughts, which editors fold away and readers take for the model's.
+  test.each([
+    ["info", "notice", { level: "info", text: "Look." }, "\n\n> **Notice:** Look.\n\n"],
+    ["warning", "notice", { level: "warning", text: "One.\nTwo." }, "\n\n> **Warning:** One.\n> Two.\n\n"],
+    [
+      "refusal",
+      "sandbox_violation",
+      { tool: "Bash", mode: "x", reason: "no" },
+      "\n\n> **Warning:** Bash was stopped: no\n\n",
+    ],
+  ])(
+    "of a notice (%s) is a message that is not the model's, where clients know no notices",
+    async (_, type, metadata, text) => {
+      const { live, replayed, problems } = await shown({ type, metadata } as AgentEvent, {});
+      const update = {
+        sessionUpdate: "agent_message_chunk",
+        messageId: expect.stringMatching(/^notice-\d+$/),
+        content: { type: "text", text, annotations: { audience: ["user"] } },
+      };
+      expect(live.filter(fromAgent)).toEqual([update]);
+      expect(replayed.filter(fromAgent)).toEqual([update]);
+      expect(problems).toEqual([]);
+    },
+  );
+
+  test("of a compaction is not sent to clients that cannot show it", async () => {
+    const { live } = await shown(rows.find(([row]) => row === "compaction")![1], {});
+    expect(live.filter(fromAgent)).toEqual([]);
   });
 
-  test.each(["sandbox", "compaction"])("of a %s is not sent to clients that cannot show it", async (name) => {
-    const { live } = await shown(rows.find(([row]) => row === name)![1], {});
-    expect(live.filter(fromAgent)).toEqual([]);
+  test("names the message it belongs to: one for text, one for thoughts, others after a call and a notice", async () => {
+    const say = (value: string): AgentEvent => ({ type: "text_delta", metadata: { text: value } });
+    const think: AgentEvent = { type: "thought_delta", metadata: { text: "hm" } };
+    const warn: AgentEvent = { type: "notice", metadata: { level: "info", text: "Look." } };
+    const events = [say("a"), think, say("b"), call(), result({}), say("c"), warn, say("d")];
+    const client = await standardClient(makeEngine(yielding(...events), { coalesce: false }));
+    await client.prompt("go");
+    const ids = client
+      .updates()
+      .filter(({ sessionUpdate }) => sessionUpdate.endsWith("_chunk"))
+      .map(({ messageId }) => messageId);
+    const [a, thought, b, c, notice, d] = ids;
+    expect(b).toBe(a);
+    expect(new Set([a, thought, c, notice, d]).size).toBe(5);
+    expect(client.problems()).toEqual([]);
+  });
+
+  test("of usage has no noise of binary fractions", async () => {
+    const usage = { input: 1, output: 1, cache: 0, reasoning: 0, total_usd: 0.1 + 0.2, priced: true, used: 2, size: 9 };
+    const { live } = await shown({ type: "usage", metadata: usage }, {});
+    expect(live[0]).toMatchObject({ cost: { amount: 0.3, currency: "USD" } });
+  });
+
+  test("of a change names the line that changed", async () => {
+    const content = [{ type: "diff", path: "/a", old_text: "one\ntwo\nthree\n", new_text: "one\n2\nthree\n" }];
+    const { live } = await shown(result({ content }), {});
+    expect(live[0]).toMatchObject({ locations: [{ path: "/a", line: 2 }] });
   });
 
   test("of a call says what it is, where it is and what it was given", async () => {
@@ -181,6 +240,7 @@ describe("an update", () => {
       sessionUpdate: "tool_call",
       toolCallId: "c1",
       title: "Edit a",
+      name: "Edit",
       kind: "edit",
       status: "pending",
       locations: [{ path: "/a", line: 3 }],
@@ -188,6 +248,60 @@ describe("an update", () => {
     });
     expect(live[1]).toMatchObject({ sessionUpdate: "tool_call_update", status: "failed" });
     expect(problems).toEqual([]);
+  });
+});
+
+describe("a command that runs", () => {
+  const command: AgentEvent = {
+    type: "tool_call",
+    metadata: { call_id: "c1", tool: "Bash", args: {}, kind: "execute", title: "make", locations: [] },
+  };
+  const prints = (chunk: string): AgentEvent => ({
+    type: "tool_progress",
+    metadata: { call_id: "c1", stream: "stdout", chunk },
+  });
+  const failed = result({ success: false, output: "one\ntwo", error: "Exit code 2" });
+  /** Prints line after line, and waits before it ends until the last one was shown. */
+  const printing = (last: () => Promise<unknown>): Agent =>
+    async function* () {
+      yield command;
+      yield { type: "tool_update", metadata: { call_id: "c1" } };
+      yield prints("one\n");
+      yield prints("\u001b[31mtwo\u001b[0m\n1 %\r99 %\r");
+      await last();
+      yield failed;
+    };
+
+  test("shows its newest lines while it runs, as lines, and nothing after its result", async () => {
+    const shownText = (update: Record<string, unknown> | undefined) =>
+      (update?.["content"] as { content: { text: string } }[] | undefined)?.[0]?.content.text ?? "";
+    const last = () => client.until(({ params }) => shownText(params?.update).includes("two"));
+    const client: Awaited<ReturnType<typeof standardClient>> = await standardClient(makeEngine(printing(() => last())));
+    await client.prompt("go");
+    const [started, ...updates] = [...client.updates("tool_call"), ...client.updates("tool_call_update")];
+    expect(started).toMatchObject({ status: "pending" });
+    expect(updates.map(({ status }) => status)).toEqual([...updates.slice(1).map(() => "in_progress"), "failed"]);
+    expect(updates.map(shownText).filter(Boolean)).toEqual([
+      "```\none\n```",
+      "```\none\ntwo\n```",
+      "```\none\ntwo\nExit code 2\n```",
+    ]);
+    expect(client.problems()).toEqual([]);
+  });
+
+  test("is drawn as a terminal by an editor that draws terminals for others", async () => {
+    const client = await standardClient(makeEngine(printing(async () => {})), { _meta: { terminal_output: true } });
+    await client.prompt("go");
+    const updates = [...client.updates("tool_call"), ...client.updates("tool_call_update")];
+    const terminal = [{ type: "terminal", terminalId: "c1" }];
+    expect(updates[0]).toMatchObject({ content: terminal, _meta: { terminal_info: { terminal_id: "c1" } } });
+    const printed = updates.flatMap(({ _meta }) => (_meta as Record<string, object>)?.["terminal_output"] ?? []);
+    expect(printed).toMatchObject([{ terminal_id: "c1", data: "one\n" }, { data: expect.stringContaining("two") }]);
+    expect(updates.at(-1)).toMatchObject({
+      content: terminal,
+      _meta: { terminal_exit: { terminal_id: "c1", exit_code: 2, signal: null } },
+    });
+    expect(client.problems()).toEqual([]);
   });
 });
 

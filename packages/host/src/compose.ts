@@ -78,7 +78,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
   const { profile, env, config, extensions, log } = options;
   const { chain } = profile;
   const { paths, values } = config;
-  const projects = createProjectRules(config, log);
+  const projects = createProjectRules(config, log, extensions.find(({ flags }) => flags)?.flags);
   const { store, shared, pathOf } = await openStorage({ paths, values, program: profile.name, log });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const snapshots = createLazySnapshots(paths.snapshots, async () => {
@@ -189,7 +189,12 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     palette,
     options: [effort.option, engines.option],
     engines,
-    models: () => suggestModels(env, chain).map((id) => ({ id, name: id })),
+    models: () =>
+      suggestModels(env, chain, facts?.listedModels).map((id) => ({
+        id,
+        name: id,
+        description: activeProvider(id, env, chain, values.providers).provider,
+      })),
     agents: async (cwd) =>
       (await agentsIn(cwd)).agents.map(({ name, description }) => ({
         id: name,

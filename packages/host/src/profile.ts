@@ -1,4 +1,5 @@
 /** What makes a program: its name, its defaults and what it adds. otter and ferret differ in nothing else. */
+import type { Flags as ApprovalFlags } from "@chimera/acp-schema/conversation";
 import type { AcpServer, AcpServerOptions, Extension } from "@chimera/acp-server";
 import type { CodingAgentOptions } from "@chimera/agent/agents";
 import type { Chain } from "@chimera/agent/providers";
@@ -61,6 +62,8 @@ export interface StartedExtension {
   readonly options?: Settings["options"];
   /** The values of those options from the strictest on: a session that is loaded keeps the stricter of its log and of these. */
   readonly orders?: OptionOrders;
+  /** The approval flags that a session opens with where nobody names a mode, in place of those of `safety`. */
+  readonly flags?: ApprovalFlags;
   /** Directories that every session has besides its own. */
   readonly directories?: readonly string[];
   readonly protocol?: Extension;

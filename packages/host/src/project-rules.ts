@@ -9,7 +9,8 @@ import type { Config } from "./config/read-config.js";
 import { type ResolvedConfig, settingOf } from "./config/resolve.js";
 import type { Log } from "./log/log.js";
 
-export function createProjectRules(config: Config, log: Log) {
+/** `own` are the approval flags of a program that has more to say about them than `safety`. */
+export function createProjectRules(config: Config, log: Log, own?: Flags) {
   const plain = config.under(null);
   const named = new Set(config.problems);
   const read = (cwd: string): ResolvedConfig => {
@@ -38,7 +39,7 @@ export function createProjectRules(config: Config, log: Log) {
     /** The approval flags that a session in this directory opens with. A file that makes no sense leaves the least. */
     flags(cwd: string) {
       try {
-        return startFlags(read(cwd));
+        return startFlags(read(cwd), own);
       } catch {
         // The next turn says what is wrong with the file; a session can be looked at and undone until then.
         return MODE_FLAGS["read-only"];
@@ -80,11 +81,12 @@ function realOf(path: string): string | null {
 }
 
 /** A mode that was typed or is in the environment holds as it is; one in the user's file only takes away from what `safety` allows. */
-function startFlags(config: ResolvedConfig): Flags {
+function startFlags(config: ResolvedConfig, own: Flags | undefined): Flags {
   const { mode } = config.values;
-  if (mode === null) return safetyFlags(config.values);
-  if (settingOf(config, "mode")?.layer !== "user") return MODE_FLAGS[mode];
-  const [wanted, allowed] = [MODE_FLAGS[mode], safetyFlags(config.values)];
+  const allowed = safetyFlags(config.values, own);
+  if (mode === null) return allowed;
+  const wanted = MODE_FLAGS[mode];
+  if (settingOf(config, "mode")?.layer !== "user") return wanted;
   if (wanted.readOnly || allowed.readOnly) return MODE_FLAGS["read-only"];
   return {
     autoApproveWrites: wanted.autoApproveWrites && allowed.autoApproveWrites,
@@ -94,13 +96,15 @@ function startFlags(config: ResolvedConfig): Flags {
 }
 
 /** Read-only wins: then nothing is approved in advance, whatever the other two say. */
-function safetyFlags(values: ConfigValues): Flags {
+function safetyFlags(values: ConfigValues, own: Flags | undefined): Flags {
   if (values["safety.read_only"]) return MODE_FLAGS["read-only"];
-  return {
-    autoApproveWrites: !values["safety.require_approval_for_writes"],
-    autoApproveExecute: !values["safety.require_approval_for_execute"],
-    readOnly: false,
-  };
+  return (
+    own ?? {
+      autoApproveWrites: !values["safety.require_approval_for_writes"],
+      autoApproveExecute: !values["safety.require_approval_for_execute"],
+      readOnly: false,
+    }
+  );
 }
 
 function resolve(config: Config, cwd: string): ResolvedConfig {

@@ -32,5 +32,5 @@ export type {
 export type { CreateOptions, ListedSummary, Sessions, SessionsDeps } from "./sessions.js";
 export { DEFAULT_SETTINGS, type OptionOrders, parseMode, type SettingChange, type Settings } from "./settings.js";
 export { createSlashPalette, parseSteps, type SlashCommand, type SlashContext, type SlashPalette } from "./slash.js";
-export { changesSummary, sessionSummaries } from "./summary.js";
+export { changesSummary, sessionSummaries, titleFrom } from "./summary.js";
 export type { ClientEffects, Files } from "./workspace.js";

@@ -26,6 +26,8 @@ export interface SlashCommand {
   readonly hint?: string;
   /** It reaches beyond its session, so that the session's own token does not do. */
   readonly isForOperator?: boolean;
+  /** It leads to another session; a client that shows one session a thread does not offer it. */
+  readonly opensSession?: boolean;
   run(context: SlashContext): Promise<string> | string;
 }
 
@@ -199,6 +201,7 @@ const BUILT_IN: readonly SlashCommand[] = [
     name: "new",
     description: "Open a new session in the same directory; what this one did to files can then no longer be undone",
     isForOperator: true,
+    opensSession: true,
     async run({ sessions, session }) {
       const { id } = await sessions.create({ cwd: session.cwd, directories: session.directories });
       await session.snapshots?.drop();

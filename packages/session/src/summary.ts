@@ -116,12 +116,8 @@ export function createSummarySaver(write: SummarySaver["save"]): SummarySaver {
 export function titleFrom(answer: string): string | null {
   const line = startOf(answer, SEARCHED_CHARS)
     .split("\n")
-    .map((text) =>
-      text
-        .replace(/^[#>*\-\s`]+/, "")
-        .replace(/[*_`]+/g, "")
-        .trim(),
-    )
+    .filter((text) => !FENCE.test(text))
+    .map((text) => MARKS.reduce((plain, [mark, kept]) => plain.replace(mark, kept), text).trim())
     .find((text) => text.length > 0);
   if (!line) return null;
   if (line.length <= TITLE_CHARS) return line;
@@ -136,6 +132,19 @@ const TITLE_CHARS = 60;
 /** How much of an answer is looked through for its first line. */
 const SEARCHED_CHARS = 4096;
 const ERROR_CHARS = 1000;
+
+/** A line that begins or ends a block of code, or rules off a part. */
+const FENCE = /^\s*(?:```|~~~|[-=*_]{3,}\s*$)/;
+/** What Markdown marks a line with, and what stays of it. An underscore inside a word belongs to a name. */
+const MARKS: readonly (readonly [RegExp, string])[] = [
+  [/[\t\r]+/g, " "],
+  [/^(?:\s*(?:#{1,6}|>|[-*+]|\d{1,3}[.)])\s+)+/, ""],
+  [/!?\[([^\]]*)\]\([^)]*\)/g, "$1"],
+  [/<\/?[a-z][^>]*>/gi, ""],
+  [/\*+|`+|~~/g, ""],
+  [/(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])/gu, ""],
+  [/\s+/g, " "],
+];
 
 const LISTED: ReadonlySet<string> = new Set([
   "user_message",

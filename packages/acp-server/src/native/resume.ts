@@ -46,7 +46,7 @@ export async function replayNative(options: {
     if (isLost(entry)) {
       eventId += lostCount(entry);
       // A client that is past them had them before they were lost.
-      if (eventId > from) connection.notifyEncoded(lostFrame(id, entry, false));
+      if (eventId > from) connection.notifyEncoded(lostFrame(id, entry));
       continue;
     }
     if (!projection.types.has(entry.type)) continue;

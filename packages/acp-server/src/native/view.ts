@@ -33,7 +33,7 @@ export function nativeView(id: string, projection: NativeProjection, shown: numb
     frames(entry) {
       if (isLost(entry)) {
         eventId += lostCount(entry);
-        return [lostFrame(id, entry, false)];
+        return [lostFrame(id, entry)];
       }
       if (projection.types.has(entry.type)) eventId++;
       if (turnClient && entry.type !== "permission_request") {

@@ -1,5 +1,7 @@
 /** The editor's files and terminal in the place of this machine's, for what the client said it offers. */
 import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
 import {
   type ClientCapabilities,
   CreateTerminalResponse,
@@ -7,8 +9,9 @@ import {
   TerminalOutputResponse,
   WaitForTerminalExitResponse,
 } from "@chimera/acp-schema";
+import { startOf } from "@chimera/acp-schema/text";
 import { startTimer } from "@chimera/acp-schema/timer";
-import { type Connection, isConnectionError, isRpcError } from "@chimera/ndjson-rpc";
+import { type Connection, isConnectionError, isRpcError, RpcError } from "@chimera/ndjson-rpc";
 import type { ClientEffects, ClientTerminal } from "@chimera/session";
 import * as v from "valibot";
 
@@ -25,7 +28,7 @@ export function clientEffects(
   const ask: Ask = async (method, answer, params, options) => {
     const given = await connection.request(method, { sessionId, ...params }, options).catch((error) => {
       if (isConnectionError(error) && error.code === "closed") effects.gone = true;
-      throw error;
+      throw isRpcError(error) ? withDetails(error) : error;
     });
     const { success, output, issues } = v.safeParse(answer, given);
     if (!success) throw new Error(`the editor's answer to ${method} makes no sense: ${issues[0].message}`);
@@ -35,13 +38,15 @@ export function clientEffects(
     effects.readText = async (path, signal) => {
       const reading = ask("fs/read_text_file", ReadTextFileResponse, { path }, signal && { signal });
       const { content } = await reading.catch((error) => {
-        throw isRpcError(error) && !existsSync(path) ? notThere(error) : error;
+        throw isRpcError(error) && !existsSync(path) ? notThere(path, error) : error;
       });
       return content;
     };
   }
   if (fs?.writeTextFile) {
     effects.writeText = async (path, content) => {
+      // Most editors write a file where its directory is, and make none.
+      await mkdir(dirname(path), { recursive: true });
       await ask("fs/write_text_file", Anything, { path, content });
     };
   }
@@ -59,9 +64,22 @@ type Ask = <S extends v.GenericSchema>(
 ) => Promise<v.InferOutput<S>>;
 
 /** Editors refuse a file that is yet to be made, each with a number of its own; code that makes one looks for this. */
-function notThere(refusal: Error): Error {
-  return Object.assign(new Error(refusal.message, { cause: refusal }), { code: "ENOENT" });
+function notThere(path: string, refusal: Error): Error {
+  return Object.assign(new Error(`${path} was not found: ${refusal.message}`, { cause: refusal }), {
+    code: "ENOENT",
+    path,
+  });
 }
+
+/** Many editors say "Internal error", and why in `data`. */
+function withDetails(error: RpcError): RpcError {
+  const { data, code, message } = error;
+  const details = typeof data === "string" ? data : (data as { details?: unknown } | null | undefined)?.details;
+  if (typeof details !== "string" || details === "" || message.includes(details)) return error;
+  return new RpcError(code, `the editor says: ${message}: ${startOf(details, LONGEST_REASON)}`, data, { cause: error });
+}
+
+const LONGEST_REASON = 1000;
 
 /** Where the answer says nothing but that it was done; some clients send null. */
 const Anything = v.unknown();

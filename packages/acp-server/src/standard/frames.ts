@@ -1,9 +1,17 @@
 /** Records of one session -> lines of standard ACP, the same live and on replay; what they share is encoded once. */
 import type { ClientCapabilities, SessionUpdate, ToolCallContent } from "@chimera/acp-schema";
-import type { Lost, RecordOf, SessionEvent, SessionRecord, ToolContent } from "@chimera/acp-schema/events";
+import {
+  describeLost,
+  type Location,
+  type Lost,
+  type RecordOf,
+  type SessionEvent,
+  type SessionRecord,
+  type ToolContent,
+} from "@chimera/acp-schema/events";
 import type { Entry } from "@chimera/event-store";
 import { cutArgs, cutText, isLargeDiff } from "../project/bounds.js";
-import { lostFrame } from "../project/lost.js";
+import { createRunningCalls } from "./running-calls.js";
 
 export interface Frames {
   /** What the client sees of a record. */
@@ -14,14 +22,24 @@ export interface Frames {
   delta(entry: Entry<SessionEvent>): string | null;
   /** The line in place of records that cannot be read. */
   lost(records: Lost): string;
+  close(): void;
 }
 
-export function createFrames(sessionId: string, { session: shown }: ClientCapabilities): Frames {
+/** `send` takes what a client is sent between records, live: the newest output of a running command. */
+export function createFrames(
+  sessionId: string,
+  capabilities: ClientCapabilities,
+  send?: (update: SessionUpdate) => void,
+): Frames {
+  const { session: shown } = capabilities;
+  const calls = createRunningCalls(capabilities, send);
   const shows = { notices: shown?.notices != null, compaction: shown?.compaction != null };
   const head = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":${JSON.stringify(sessionId)},"update":`;
-  const text = deltaHead(head, "agent_message_chunk");
-  const thought = deltaHead(head, "agent_thought_chunk");
-  const updates = (record: SessionRecord) => projectAcp(record, shows);
+  const messages = createMessages(head);
+  const updates = (record: SessionRecord) => {
+    if (ENDS_MESSAGE.has(record.type)) messages.end();
+    return calls.shape(record, projectAcp(record, { ...shows, messageId: messages.idOf }));
+  };
 
   return {
     updates,
@@ -33,11 +51,16 @@ export function createFrames(sessionId: string, { session: shown }: ClientCapabi
       });
       return shownOf.map((update) => `${head}${JSON.stringify(update)},"_meta":${meta}}}`);
     },
-    delta(entry) {
-      const start = entry.type === "text_delta" ? text : entry.type === "thought_delta" ? thought : null;
-      return start && `${start}${encodedText(entry.line)}}},"_meta":{"chimera.dev/eventId":${entry.seq}}}}`;
+    delta({ type, seq, line }) {
+      if (type !== "text_delta" && type !== "thought_delta") return null;
+      return `${messages.headOf(CHUNKS[type], seq)}${encodedText(line)}}},"_meta":{"chimera.dev/eventId":${seq}}}}`;
     },
-    lost: (records) => lostFrame(sessionId, records, shows.notices),
+    lost(records) {
+      messages.end();
+      const update = noticeUpdate({ severity: "error", title: describeLost(records) }, records.seq, shows.notices);
+      return `${head}${JSON.stringify(update)}}}`;
+    },
+    close: calls.close,
   };
 }
 
@@ -66,10 +89,53 @@ export function shownContent(item: ToolContent): ToolCallContent {
   }
 }
 
+/** Where the files of a change were changed: the first line that differs, counted from 1. Null without a change to show. */
+export function changedPlaces(content: readonly ToolContent[] | undefined): Location[] | null {
+  const places = (content ?? []).flatMap((item) =>
+    item.type === "diff" ? [{ path: item.path, line: firstChange(item.old_text ?? "", item.new_text) }] : [],
+  );
+  return places.length > 0 ? places : null;
+}
+
 // --- internal ---
 
-function deltaHead(head: string, sessionUpdate: string): string {
-  return `${head}{"sessionUpdate":"${sessionUpdate}","content":{"type":"text","text":`;
+type Chunk = "agent_message_chunk" | "agent_thought_chunk";
+
+const CHUNKS = { text_delta: "agent_message_chunk", thought_delta: "agent_thought_chunk" } as const;
+
+/** After these the agent begins another message. */
+const ENDS_MESSAGE: ReadonlySet<string> = new Set([
+  "user_message",
+  "turn_start",
+  "step_start",
+  "tool_call",
+  "notice",
+  "sandbox_violation",
+]);
+
+/** The messages that the agent is writing, one of each kind, named by the record that began it; what their pieces share is encoded once. */
+function createMessages(head: string) {
+  const open = new Map<Chunk, { readonly id: string; readonly head: string }>();
+  const openOf = (chunk: Chunk, seq: number) => {
+    const known = open.get(chunk);
+    if (known) return known;
+    const id = `msg-${seq}`;
+    const start = `${head}{"sessionUpdate":"${chunk}","messageId":"${id}","content":{"type":"text","text":`;
+    const message = { id, head: start };
+    open.set(chunk, message);
+    return message;
+  };
+  return {
+    idOf: (chunk: Chunk, seq: number) => openOf(chunk, seq).id,
+    headOf: (chunk: Chunk, seq: number) => openOf(chunk, seq).head,
+    end: () => open.clear(),
+  };
+}
+
+function firstChange(before: string, after: string): number {
+  let line = 1;
+  for (let at = 0; at < after.length && before[at] === after[at]; at++) if (after[at] === "\n") line++;
+  return line;
 }
 
 const BEFORE_TEXT = '"metadata":{"text":';
@@ -88,26 +154,40 @@ function encodedText(line: string): string {
 interface ClientShows {
   readonly notices: boolean;
   readonly compaction: boolean;
+  /** The message that a piece belongs to. */
+  messageId(chunk: Chunk, seq: number): string;
+}
+
+type Notice = Pick<Extract<SessionUpdate, { sessionUpdate: "notice" }>, "severity" | "title" | "description">;
+
+const NOTICE_WORDS: Readonly<Record<string, string>> = { info: "Notice", warning: "Warning", error: "Error" };
+
+/** A client that knows no notices shows a quotation among the answers: a message of its own, which is not the model's. */
+function noticeUpdate(notice: Notice, seq: number, isKnown: boolean): SessionUpdate {
+  if (isKnown) return { sessionUpdate: "notice", ...notice };
+  const { severity, title, description } = notice;
+  const lines = `**${NOTICE_WORDS[severity] ?? severity}:** ${title}${description ? `: ${description}` : ""}`;
+  const text = `\n\n${lines.replace(/^/gm, "> ")}\n\n`;
+  const content = { type: "text" as const, text, annotations: { audience: ["user" as const] } };
+  return { sessionUpdate: "agent_message_chunk", messageId: `notice-${seq}`, content };
 }
 
 type Projectors = { [T in SessionRecord["type"]]?: (record: RecordOf<T>, shows: ClientShows) => SessionUpdate[] };
 
 const projectors: Projectors = {
-  user_message: ({ metadata }) => {
+  user_message: ({ metadata, seq }) => {
     const blocks = metadata.content ?? [{ type: "text", text: metadata.text }];
-    return blocks.map((content) => ({ sessionUpdate: "user_message_chunk", content }) as SessionUpdate);
+    const head = { sessionUpdate: "user_message_chunk", messageId: `msg-${seq}` };
+    return blocks.map((content) => ({ ...head, content }) as SessionUpdate);
   },
-  text_delta: ({ metadata }) => [
-    { sessionUpdate: "agent_message_chunk", content: { type: "text", text: metadata.text } },
-  ],
-  thought_delta: ({ metadata }) => [
-    { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: metadata.text } },
-  ],
+  text_delta: ({ type, metadata, seq }, shows) => [pieceOf(CHUNKS[type], { type: "text", ...metadata }, seq, shows)],
+  thought_delta: ({ type, metadata, seq }, shows) => [pieceOf(CHUNKS[type], { type: "text", ...metadata }, seq, shows)],
   tool_call: ({ metadata }) => [
     {
       sessionUpdate: "tool_call",
       toolCallId: metadata.call_id,
       title: metadata.title,
+      name: metadata.tool,
       kind: metadata.kind,
       status: "pending",
       locations: metadata.locations,
@@ -126,18 +206,14 @@ const projectors: Projectors = {
       ...(content !== undefined && { content: content.map(shownContent) }),
     },
   ],
-  content: ({ metadata: { role, block } }) => [
-    {
-      sessionUpdate: role === "agent" ? "agent_message_chunk" : "agent_thought_chunk",
-      content: block,
-    } as SessionUpdate,
+  content: ({ metadata: { role, block }, seq }, shows) => [
+    pieceOf(role === "agent" ? "agent_message_chunk" : "agent_thought_chunk", block, seq, shows),
   ],
   tool_progress: ({ metadata }) => [
     {
       sessionUpdate: "tool_call_update",
       toolCallId: metadata.call_id,
       status: "in_progress",
-      _meta: { "chimera.dev/output": { stream: metadata.stream, chunk: metadata.chunk } },
     },
   ],
   terminal_output: ({ metadata }) => [
@@ -154,6 +230,7 @@ const projectors: Projectors = {
       toolCallId: metadata.call_id,
       status: metadata.success ? "completed" : "failed",
       content: resultContent(metadata),
+      ...placesOf(metadata.content),
       rawOutput: { output: cutText(metadata.output), ...(metadata.error && { error: cutText(metadata.error) }) },
     },
   ],
@@ -163,29 +240,22 @@ const projectors: Projectors = {
       sessionUpdate: "usage_update",
       used: metadata.used,
       size: metadata.size,
-      cost: { amount: metadata.total_usd, currency: "USD" },
+      // A sum of prices carries the noise of binary fractions; a millionth of a dollar is as exact as prices are.
+      cost: { amount: Math.round(metadata.total_usd * 1e6) / 1e6, currency: "USD" },
     },
   ],
   title_changed: ({ metadata, ts }) => [{ sessionUpdate: "session_info_update", title: metadata.title, updatedAt: ts }],
   mode_changed: ({ metadata }) => [{ sessionUpdate: "current_mode_update", currentModeId: metadata.new }],
-  notice: ({ metadata }, shows) =>
-    shows.notices
-      ? [{ sessionUpdate: "notice", severity: metadata.level, title: metadata.text }]
-      : // A client that knows no notices shows what warns a person among the thoughts.
-        metadata.level === "info"
-        ? []
-        : [{ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: `${metadata.text}\n` } }],
-  sandbox_violation: ({ metadata }, shows) =>
-    shows.notices
-      ? [
-          {
-            sessionUpdate: "notice",
-            severity: "warning",
-            title: `${metadata.tool} was stopped`,
-            description: metadata.reason,
-          },
-        ]
-      : [],
+  notice: ({ metadata, seq }, shows) => [
+    noticeUpdate({ severity: metadata.level, title: metadata.text }, seq, shows.notices),
+  ],
+  sandbox_violation: ({ metadata, seq }, shows) => [
+    noticeUpdate(
+      { severity: "warning", title: `${metadata.tool} was stopped`, description: metadata.reason },
+      seq,
+      shows.notices,
+    ),
+  ],
   compaction: ({ metadata, id }, shows) =>
     shows.compaction
       ? [
@@ -204,6 +274,15 @@ function projectAcp(record: SessionRecord, shows: ClientShows): SessionUpdate[] 
     | ((record: SessionRecord, shows: ClientShows) => SessionUpdate[])
     | undefined;
   return project?.(record, shows) ?? [];
+}
+
+function pieceOf(sessionUpdate: Chunk, content: object, seq: number, { messageId }: ClientShows): SessionUpdate {
+  return { sessionUpdate, messageId: messageId(sessionUpdate, seq), content } as SessionUpdate;
+}
+
+function placesOf(content: readonly ToolContent[] | undefined): { locations?: Location[] } {
+  const locations = changedPlaces(content);
+  return locations ? { locations } : {};
 }
 
 function resultContent(metadata: RecordOf<"tool_result">["metadata"]): ToolCallContent[] {

@@ -4,7 +4,8 @@ import type { Decision } from "@chimera/acp-schema/events";
 import { type Connection, isConnectionError } from "@chimera/ndjson-rpc";
 import type { OpenPermission, Session } from "@chimera/session";
 import { cutArgs } from "../project/bounds.js";
-import { shownContent } from "./frames.js";
+import { changedPlaces, shownContent } from "./frames.js";
+import { fenced } from "./running-calls.js";
 
 export interface PermissionPrompts {
   ask(permission: OpenPermission): void;
@@ -15,9 +16,9 @@ export interface PermissionPrompts {
 
 const OPTIONS: Readonly<Record<Decision, PermissionOption>> = {
   allow: { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
-  always: { optionId: "allow_always", name: "Always allow", kind: "allow_always" },
+  always: { optionId: "allow_always", name: "Always allow exactly this call here", kind: "allow_always" },
   deny: { optionId: "reject_once", name: "Reject", kind: "reject_once" },
-  never: { optionId: "reject_always", name: "Always reject", kind: "reject_always" },
+  never: { optionId: "reject_always", name: "Always reject exactly this call here", kind: "reject_always" },
 };
 
 export function createPermissionPrompts(
@@ -56,7 +57,8 @@ export function createPermissionPrompts(
   /** The call as it was announced, so that a client shows the question under the same words. */
   function toolCallOf({ call_id, tool, args, content = [] }: OpenPermission): object {
     const call = session.find()?.conversation.openCalls.get(call_id);
-    const shown = call ? { title: call.title, kind: call.kind, locations: call.locations } : { title: tool };
+    const locations = changedPlaces(content) ?? call?.locations;
+    const shown = { title: call?.title ?? tool, name: tool, ...(call && { kind: call.kind }), locations };
     const asked = content.map((item) =>
       shownContent(item.type === "text" ? { ...item, text: fenced(item.text) } : item),
     );
@@ -84,13 +86,6 @@ function isGone(error: unknown): boolean {
 
 /** Carries the digest of what is asked for, and back that of what was shown. */
 const SHOWN = "chimera.dev/shown";
-
-/** Editors read text as Markdown, which would join lines and hide marks. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
-}
 
 /** An answer to something else than what is asked for is a no. */
 function answerOf(

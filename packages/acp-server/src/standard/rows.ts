@@ -1,9 +1,8 @@
 /** The rows of standard ACP v1. */
 import { agentMethods, type ClientCapabilities, InitializeRequest, McpServer } from "@chimera/acp-schema";
-import { startOf } from "@chimera/acp-schema/text";
 import { parseCursor } from "@chimera/event-store";
-import { deferred, type Methods } from "@chimera/ndjson-rpc";
-import { parseMode, promptOf, type Session } from "@chimera/session";
+import { deferred, type Methods, type RequestContext } from "@chimera/ndjson-rpc";
+import { promptOf, type Session, titleFrom } from "@chimera/session";
 import * as v from "valibot";
 import { sessionsOf } from "../connection-sessions.js";
 import type { Choice, Core } from "../core.js";
@@ -20,7 +19,7 @@ import {
 import { rowsOf } from "../row.js";
 import { commandsUpdate, createFrames } from "./frames.js";
 import { readRaw, replay } from "./replay.js";
-import { configOptions, modeState, type SettingsShown, setConfigOption } from "./settings.js";
+import { configOptions, modeState, plainModes, requireMode, type SettingsShown, setConfigOption } from "./settings.js";
 import { standardView } from "./view.js";
 
 /** Rows of a page of `session/list`. */
@@ -66,9 +65,17 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
   const { clientCapabilities: capabilities } = v.parse(InitializeRequest, { ...hello, protocolVersion: 1 });
   const commands = createCommandList(context);
   const shows = createShows(context, capabilities, (session) => {
-    // Once they were shown, or else with the first prompt.
-    if (commands.isShown(session.id)) void commands.show(session);
+    if (commands.isShown(session.id)) offer(session);
   });
+  const offer = (session: Session): void => {
+    commands.show(session).catch((error) => context.onReaderError(error, session.id));
+  };
+  /** Answers with a session that was made or opened, and then lists its commands: a person may begin with one. */
+  const answerOpened = (request: RequestContext, session: Session, fields: object = {}): void => {
+    request.reply({ ...fields, ...shows.settingsOf(session) });
+    commands.forget(session.id);
+    offer(session);
+  };
   const open = async (id: string): Promise<Session> => {
     const core = await context.core();
     const session = await core.sessions.load(id);
@@ -92,7 +99,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
   return rowsOf(SHAPES, {
     authenticate: () => ({}),
     logout: () => ({}),
-    "session/new": async ({ cwd, mcpServers, additionalDirectories }) => {
+    "session/new": async ({ cwd, mcpServers, additionalDirectories }, request): Promise<typeof deferred> => {
       requireDirectories([cwd, ...(additionalDirectories ?? [])]);
       const core = await context.core();
       const [session, agents] = await Promise.all([
@@ -102,7 +109,8 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       own.lend(session.id, mcpServers.map(mcpServer));
       shows.set(core, session, agents);
       show(core, session, 0);
-      return { sessionId: session.id, ...shows.settingsOf(session) };
+      answerOpened(request, session, { sessionId: session.id });
+      return deferred;
     },
     "session/load": async ({ sessionId, mcpServers }, request): Promise<typeof deferred> => {
       const core = await context.core();
@@ -110,15 +118,18 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       own.lend(sessionId, mcpServers.map(mcpServer));
       await shows.settings(core, session, true);
       await replay(connection, createFrames(sessionId, capabilities), visible);
+      commands.forget(sessionId);
+      await commands.show(session);
       // Live updates start after the reply, from where the replay ended.
       request.reply(shows.settingsOf(session));
       show(core, session, head);
       return deferred;
     },
-    "session/resume": async ({ sessionId, mcpServers }) => {
+    "session/resume": async ({ sessionId, mcpServers }, request): Promise<typeof deferred> => {
       const session = await open(sessionId);
       if (mcpServers) own.lend(sessionId, mcpServers.map(mcpServer));
-      return shows.settingsOf(session);
+      answerOpened(request, session);
+      return deferred;
     },
     "session/list": async ({ cwd, cursor }) => {
       const { sessions } = await context.core();
@@ -133,14 +144,14 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
         sessions: rows.map(({ id, summary, touched }) => ({
           sessionId: id,
           cwd: summary.cwd,
-          title: summary.title ?? startOf(summary.prompt, 60),
+          title: summary.title ?? titleFrom(summary.prompt) ?? "",
           updatedAt: new Date(touched).toISOString(),
           _meta: { "chimera.dev/state": summary.state },
         })),
         ...(page.next !== null && { nextCursor: page.next }),
       };
     },
-    "session/fork": async ({ sessionId, mcpServers, _meta }) => {
+    "session/fork": async ({ sessionId, mcpServers, _meta }, request): Promise<typeof deferred> => {
       const core = await context.core();
       const index = _meta?.["chimera.dev/messageIndex"];
       const turn = typeof index === "number" && Number.isInteger(index) ? index : undefined;
@@ -148,7 +159,8 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       own.lend(child.id, (mcpServers ?? []).map(mcpServer));
       await shows.settings(core, child);
       show(core, child, child.lastSeq);
-      return { sessionId: child.id, ...shows.settingsOf(child) };
+      answerOpened(request, child, { sessionId: child.id });
+      return deferred;
     },
     "session/close": async ({ sessionId }) => {
       await close(sessionId);
@@ -163,7 +175,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       own.prompt(sessionId, request, async () => {
         const session = await open(sessionId);
         const updates = () => commands.show(session);
-        // Only the first prompt waits for them: looking whether they changed must not stand between a prompt and its first word.
+        // A prompt waits for the first list only: looking whether it changed must not stand between a prompt and its first word.
         if (!commands.isShown(sessionId)) await updates();
         return { session, input: promptOf(prompt), updates };
       }),
@@ -174,7 +186,9 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       return {};
     },
     "session/set_mode": async ({ sessionId, modeId }) => {
-      await (await open(sessionId)).set({ mode: parseMode(modeId) }, origin);
+      const session = await open(sessionId);
+      const shown = await shows.settings(await context.core(), session);
+      await session.set({ mode: requireMode(session, shown, modeId) }, origin);
       return {};
     },
     "session/set_config_option": async (params) => {
@@ -217,12 +231,15 @@ function createShows(
   capabilities: ClientCapabilities,
   onCommands: (session: Session) => void,
 ) {
-  const { connection, origin, extensions } = context;
+  const { connection, origin, extensions, onNotice } = context;
   const booleans = capabilities.session?.configOptions?.boolean != null;
   const known = new Map<string, SettingsShown>();
+  const chosen = new Set<string>();
+  const modes = extensions.find((extension) => extension.modes)?.modes ?? plainModes;
   const set = (core: Core, { id }: Session, agents: readonly Choice[]): SettingsShown => {
+    chosen.add(core.sessions.defaults.model);
     const options = [core, ...extensions].flatMap((part) => part.options ?? []);
-    const shown = { models: core.models(), agents, options, booleans };
+    const shown = { models: core.models(), chosen, modes, agents, options, booleans };
     known.set(id, shown);
     return shown;
   };
@@ -232,7 +249,7 @@ function createShows(
     settings: async (core: Core, session: Session, anew = false): Promise<SettingsShown> =>
       (!anew && known.get(session.id)) || set(core, session, await core.agents(session.cwd)),
     settingsOf: (session: Session) => ({
-      modes: modeState(session),
+      modes: modeState(session, known.get(session.id)!),
       configOptions: configOptions(session, known.get(session.id)!),
     }),
     view: ({ sessions }: Core, session: Session) =>
@@ -242,13 +259,14 @@ function createShows(
         sessions,
         shown: () => known.get(session.id)!,
         origin,
+        onNotice,
         onCommands,
       }),
     forget: (id: string) => void known.delete(id),
   };
 }
 
-/** `available_commands_update`: sent with the first prompt of a session, and with a later one when they have changed. */
+/** `available_commands_update`: sent when a session is opened, and with a prompt when they have changed since. */
 function createCommandList({ connection, core }: DialectContext) {
   const shown = new Map<string, string>();
   /** Each text once: nearly every session is shown the same. */
@@ -257,7 +275,8 @@ function createCommandList({ connection, core }: DialectContext) {
     async show({ id: sessionId, cwd, conversation }: Session): Promise<void> {
       const { palette } = await core();
       const custom = await palette.custom(cwd);
-      const own = [...palette.commands, ...custom];
+      // A client of one thread cannot follow a command that opens another.
+      const own = [...palette.commands.filter(({ opensSession }) => !opensSession), ...custom];
       // A name that is ours stays ours: `/undo` is about our log.
       const engine = conversation.facts.engineCommands.filter(({ name }) => !own.some((one) => one.name === name));
       const key = JSON.stringify([custom, engine]);

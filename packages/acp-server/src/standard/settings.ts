@@ -10,10 +10,13 @@ import {
 } from "@chimera/acp-schema/conversation";
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import { parseMode, type Session, type SettingChange } from "@chimera/session";
-import type { Choice, SessionOption } from "../core.js";
+import type { Choice, OfferedModes, SessionOption } from "../core.js";
 
 export interface SettingsShown {
   readonly models: readonly Choice[];
+  /** Models that this connection's sessions have had: one that was chosen stays on the list. */
+  readonly chosen: Set<string>;
+  readonly modes: (session: Session) => OfferedModes;
   readonly agents: readonly Choice[];
   /** Those of the core and of extensions. */
   readonly options: readonly SessionOption[];
@@ -21,11 +24,22 @@ export interface SettingsShown {
   readonly booleans: boolean;
 }
 
-const MODE_TEXT: Readonly<Record<Mode, { name: string; description: string }>> = {
-  auto: { name: "Auto", description: "Writes and commands run without asking" },
-  review: { name: "Review", description: "Asks before writes and commands" },
-  "read-only": { name: "Read-only", description: "Writes and commands are refused" },
-};
+const MODE_NAMES: Readonly<Record<Mode, string>> = { auto: "Auto", review: "Review", "read-only": "Read-only" };
+
+/** What the modes come to where nothing but the flags says what runs without asking. */
+export function plainModes({ mode }: Session): OfferedModes {
+  return {
+    current: mode,
+    modes: {
+      auto:
+        "Writes in the workspace and commands run without asking; paths outside of it, secrets, settings of other programs, " +
+        "and commands that a rule or their risk singles out still ask",
+      review: "Asks before writes, and before commands that may do more than read",
+      "read-only": "Writes and commands are refused",
+    },
+    flags: Object.keys(FLAG_OPTIONS) as FlagOption[],
+  };
+}
 
 const FLAG_TEXT: Readonly<Record<FlagOption, { name: string; description: string }>> = {
   auto_approve_writes: { name: "Approve writes", description: "File changes run without asking" },
@@ -33,16 +47,26 @@ const FLAG_TEXT: Readonly<Record<FlagOption, { name: string; description: string
   read_only: { name: "Read-only", description: "Writes and commands are refused" },
 };
 
-export function modeState(session: Session): SessionModeState {
-  return { currentModeId: session.mode, availableModes: MODES.map((id) => ({ id, ...MODE_TEXT[id] })) };
+export function modeState(session: Session, shown: SettingsShown): SessionModeState {
+  const offered = shown.modes(session);
+  return { currentModeId: offered.current, availableModes: choicesOf(offered) };
+}
+
+/** Throws for a mode that is not offered now. */
+export function requireMode(session: Session, shown: SettingsShown, id: string): Mode {
+  const mode = parseMode(id);
+  const offered = shown.modes(session);
+  const { [mode]: text, [offered.current]: reason } = offered.modes;
+  if (text !== undefined) return mode;
+  throw invalid(`mode ${mode} cannot be chosen now: ${reason}`, { options: Object.keys(offered.modes) });
 }
 
 export function configOptions(session: Session, shown: SettingsShown): SessionConfigOption[] {
   const { settings } = session;
-  const modes = MODES.map((id) => ({ id, ...MODE_TEXT[id] }));
+  const offered = shown.modes(session);
   const options: SessionConfigOption[] = [
-    select({ id: "model", name: "Model", category: "model" }, settings.model, shown.models),
-    select({ id: "mode", name: "Mode", category: "mode" }, session.mode, modes),
+    select({ id: "model", name: "Model", category: "model" }, settings.model, modelChoices(settings.model, shown)),
+    select({ id: "mode", name: "Mode", category: "mode" }, offered.current, choicesOf(offered)),
     select({ id: "agent", name: "Agent" }, settings.agent, shown.agents),
   ];
   for (const option of shown.options.filter((one) => isOffered(one, session))) {
@@ -58,9 +82,8 @@ export function configOptions(session: Session, shown: SettingsShown): SessionCo
     else if (shown.booleans) options.push({ type: "boolean", ...head, currentValue: value });
   }
   if (!shown.booleans) return options;
-  for (const [id, flag] of Object.entries(FLAG_OPTIONS) as [FlagOption, (typeof FLAG_OPTIONS)[FlagOption]][]) {
-    options.push({ type: "boolean", id, ...FLAG_TEXT[id], currentValue: settings[flag] });
-  }
+  for (const id of offered.flags)
+    options.push({ type: "boolean", id, ...FLAG_TEXT[id], currentValue: settings[FLAG_OPTIONS[id]] });
   return options;
 }
 
@@ -88,14 +111,32 @@ export async function setConfigOption(
       ? () => ({ option: id, value })
       : undefined;
   if (!change) throw invalid(`there is no config option ${id}`);
-  await session.set(change(String(value), shown), origin);
+  await session.set(change(String(value), shown, session), origin);
 }
 
 // --- internal ---
 
-const CHANGES: Readonly<Record<string, (value: string, shown: SettingsShown) => SettingChange>> = {
+/** Models kept in a picker besides those that are suggested. */
+const MOST_CHOSEN = 20;
+
+function modelChoices(current: string, { models, chosen }: SettingsShown): readonly Choice[] {
+  if (chosen.size < MOST_CHOSEN) chosen.add(current);
+  const known = new Set(models.map(({ id }) => id));
+  return [...[...chosen].filter((id) => !known.has(id)).map((id) => ({ id, name: id })), ...models];
+}
+
+function choicesOf({ modes }: OfferedModes) {
+  return MODES.flatMap((id) => {
+    const description = modes[id];
+    return description === undefined ? [] : [{ id, name: MODE_NAMES[id], description }];
+  });
+}
+
+type Change = (value: string, shown: SettingsShown, session: Session) => SettingChange;
+
+const CHANGES: Readonly<Record<string, Change>> = {
   model: (model) => ({ model }),
-  mode: (mode) => ({ mode: parseMode(mode) }),
+  mode: (mode, shown, session) => ({ mode: requireMode(session, shown, mode) }),
   agent: (agent, { agents }) => ({ agent: requireChoice("agent", agent, agents) }),
 };
 

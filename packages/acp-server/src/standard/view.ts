@@ -17,7 +17,8 @@ const CONFIG_RECORDS = new Set([
   "approval_changed",
   "options_changed",
 ]);
-const PERMISSION_RECORDS = new Set(["permission_request", "permission_resolved"]);
+const MODE_RECORDS = new Set(["mode_changed", "config_changed", "approval_changed"]);
+const FOLLOWED_RECORDS = new Set(["permission_request", "permission_resolved", "notice", "sandbox_violation"]);
 /** What v1 knows as an end of a turn; an error is not among them and becomes the reply's error. */
 const STOP_REASONS = new Set(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]);
 
@@ -28,6 +29,7 @@ export interface StandardViewDeps {
   /** What a client is shown of the settings, as of now. */
   readonly shown: () => SettingsShown;
   readonly origin: string | undefined;
+  readonly onNotice: (text: string, sessionId: string) => void;
   /** Called when the engine offers other slash commands than before. */
   readonly onCommands: (session: Session) => void;
 }
@@ -37,7 +39,9 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
   const { id } = session;
   /** The session as it is loaded now; unloaded, it has nothing to ask. */
   const loaded = () => deps.sessions.find(id);
-  const frames = createFrames(id, capabilities);
+  const frames = createFrames(id, capabilities, (update) =>
+    connection.notify("session/update", { sessionId: id, update }),
+  );
   const prompts = createPermissionPrompts(connection, { id, find: loaded }, deps.origin);
   const effects = clientEffects(connection, id, capabilities);
 
@@ -58,8 +62,10 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
         if (now) deps.onCommands(now);
       }
       // Of every other record the event need not even be put together.
-      if (!PERMISSION_RECORDS.has(entry.type)) return;
+      if (!FOLLOWED_RECORDS.has(entry.type)) return;
       const { type, metadata } = entry.event;
+      if (type === "notice") deps.onNotice(metadata.text, id);
+      if (type === "sandbox_violation") deps.onNotice(`${metadata.tool} was stopped: ${metadata.reason}`, id);
       if (type === "permission_resolved") prompts.withdraw(metadata.permission_id);
       if (type !== "permission_request") return;
       const permission = loaded()?.openPermissions.get(metadata.permission_id);
@@ -82,16 +88,22 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
       };
       return { stopReason, usage };
     },
-    close: prompts.close,
+    close() {
+      prompts.close();
+      frames.close();
+    },
   };
 
   function updatesOf(entry: Entry<SessionEvent>): SessionUpdate[] {
     const updates = frames.updates(entry.event);
     const now = CONFIG_RECORDS.has(entry.type) ? loaded() : undefined;
     if (!now) return updates;
-    // A flag may amount to another mode.
-    if (entry.type === "config_changed")
-      updates.push({ sessionUpdate: "current_mode_update", currentModeId: now.mode });
-    return [...updates, { sessionUpdate: "config_option_update", configOptions: configOptions(now, shown()) }];
+    const options: SessionUpdate = {
+      sessionUpdate: "config_option_update",
+      configOptions: configOptions(now, shown()),
+    };
+    if (!MODE_RECORDS.has(entry.type)) return [...updates, options];
+    // A flag or a preset may amount to another mode, and a preset may overrule one.
+    return [{ sessionUpdate: "current_mode_update", currentModeId: shown().modes(now).current }, options];
   }
 }

@@ -16,6 +16,8 @@ const PREVIEW_MS = 2_000;
 const GRACE_MS = 1_500;
 /** More than any model wants to read; tools keep shorter limits of their own. */
 const LONGEST_OUTPUT = 200_000;
+/** Characters of a picture's data that clients are shown. */
+const LARGEST_IMAGE = 512 * 1024;
 /** Progress nobody has taken yet; more than this many events of it are dropped. */
 const PROGRESS_WINDOW = 4_096;
 
@@ -132,7 +134,8 @@ async function runCall(run: Run, call: Call): Promise<ModelMessage> {
     duration_ms: Math.max(0, Math.round(run.clock.now() - startedAt)),
   };
   if (outcome.error !== undefined) metadata.error = outcome.error;
-  if (outcome.content?.length) metadata.content = [...outcome.content];
+  const content = [...(outcome.content ?? []), ...(outcome.images ?? []).flatMap(shownImage)];
+  if (content.length > 0) metadata.content = content;
   run.emit({ type: "tool_result", metadata });
   done(outcome.success);
   return {
@@ -153,6 +156,8 @@ async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void
     const refusal = await abortable(refusalOf(run, call, call.plan), run.signal, 0);
     if (run.signal.aborted) return failed("The turn was cancelled before this call ran.", "cancelled");
     if (refusal) return failed(refusal.why, refusal.error);
+    // Announced calls wait for their turn and for permission; from here on this one runs.
+    emit({ type: "tool_update", metadata: { call_id: call.id } });
     const { workspace, signal, spill } = run;
     const context = { callId: call.id, workspace, signal, permitted: touches, emit, ...(spill ? { spill } : {}) };
     const running = run.traced(async () => {
@@ -165,6 +170,11 @@ async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void
     const message = error instanceof Error ? error.message : String(error);
     return failed(`${call.name} failed: ${message}`, message);
   }
+}
+
+/** What a person is shown of a picture, where it fits into a frame; the model gets it in any case. */
+function shownImage({ mimeType, data }: NonNullable<ToolOutcome["images"]>[number]): ToolContent[] {
+  return data.length > LARGEST_IMAGE ? [] : [{ type: "block", block: { type: "image", mimeType, data } }];
 }
 
 function failed(output: string, error: string): ToolOutcome {

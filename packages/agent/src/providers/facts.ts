@@ -38,6 +38,12 @@ export function factsOf(provider: ProviderName, model: string): ModelFacts | nul
   return alike && { ...alike, price: null };
 }
 
+/** The names of a provider's models, newest first; none where no list has them. */
+export function listedModels(provider: ProviderName): string[] {
+  const { facts: list } = providers[provider] as ProviderRow;
+  return list ? rowsOf(list).map(([name]) => name) : [];
+}
+
 // --- internal ---
 
 const EVERYBODYS: ListName = "openrouter";

@@ -48,9 +48,19 @@ export function hasListedModels(env: Env): boolean {
   return Object.values(providers as Record<string, ProviderRow>).some((row) => row.facts && isSetUp(row, env));
 }
 
-/** Models worth offering in a picker: the default of each provider there is a key for. */
-export function suggestModels(env: Env, chain: Chain): string[] {
-  return [...chain.filter((row) => env[row.env]).map((row) => row.model), "offline"];
+/** Models worth offering in a picker: the default of each provider there is a key for, and the newest that are `listed` of it. */
+export function suggestModels(
+  env: Env,
+  chain: Chain,
+  listed: (provider: ProviderName) => readonly string[] = () => [],
+): string[] {
+  const ready = (Object.entries(providers) as [ProviderName, ProviderRow][]).filter(([, row]) => isSetUp(row, env));
+  const newest = ready.flatMap(([name]) =>
+    listed(name)
+      .slice(0, OFFERED)
+      .flatMap((model) => [model, `${name}/${model}`].find((id) => providerOf(id, env) === name) ?? []),
+  );
+  return [...new Set([...chain.filter((row) => env[row.env]).map((row) => row.model), ...newest, "offline"])];
 }
 
 /** Whether a row is for models of this name. */
@@ -64,6 +74,13 @@ export function keysOf({ keys = [] }: ProviderRow): string {
 }
 
 // --- internal ---
+
+/** Models of one provider in a picker; any other can be named. */
+const OFFERED = 12;
+
+function providerOf(model: string, env: Env): ProviderName | undefined {
+  return routes.find((row) => fits(row, model, env))?.provider;
+}
 
 function fits(row: RouteRow, model: string, env: Env): boolean {
   if (row.whenEnv && !row.whenEnv.some((variable) => env[variable])) return false;
