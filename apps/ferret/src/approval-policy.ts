@@ -1,6 +1,7 @@
 /** What each preset makes of the decision that rules, memory and classifier came to. */
-import type { Policy, PolicyCall, PolicyContext, PolicyDecision } from "@chimera/agent";
+
 import type { AgentParts } from "@chimera/host";
+import type { CallPlace, Policy, PolicyCall, PolicyDecision } from "@chimera/policy";
 import { classify } from "@chimera/sandbox/classify";
 import type { Settings } from "@chimera/session";
 import type { ApprovalPreset } from "./settings.js";
@@ -20,7 +21,7 @@ export function approvalParts(within: PresetWithin): AgentParts {
 
 // --- internal ---
 
-type Judge = (policy: Policy, call: PolicyCall, context: PolicyContext) => Promise<PolicyDecision>;
+type Judge = (policy: Policy, call: PolicyCall, context: CallPlace) => Promise<PolicyDecision>;
 
 const READERS: ReadonlySet<string> = new Set(["read", "search", "think"]);
 const WRITERS: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
@@ -45,7 +46,7 @@ const verdicts: Readonly<Record<ApprovalPreset, Judge>> = {
 };
 
 /** By the call itself: a rule that allows more must not widen the preset. */
-function onlyReads({ tool, touches }: PolicyCall, { workspace }: PolicyContext): boolean {
+function onlyReads({ tool, touches }: PolicyCall, { workspace }: CallPlace): boolean {
   const { command, reads, writes } = touches;
   if (command === undefined) return READERS.has(tool.kind) && writes.length === 0;
   const cwd = reads[0];

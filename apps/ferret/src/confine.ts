@@ -2,9 +2,9 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { BrokenBounds, Confine, ConfineRequest } from "@chimera/agent";
-import type { Classify } from "@chimera/agent/policy";
 import { acpTerminalTool, cleanEnvironment } from "@chimera/agent/tools";
 import type { AgentParts, ExtensionContext } from "@chimera/host";
+import type { Classify } from "@chimera/policy";
 import {
   createSandbox,
   fileAccess,

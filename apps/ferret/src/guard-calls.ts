@@ -1,5 +1,5 @@
 /** The sandbox mode as a wall in front of every call: one that would leave it is a violation, even if a rule or a person allowed it. */
-import type { Policy, PolicyCall, PolicyContext, PolicyDecision } from "@chimera/agent";
+import type { CallPlace, Policy, PolicyCall, PolicyDecision } from "@chimera/policy";
 import { type FileAccessOptions, type FileUse, fileAccess, type OsSandbox, SANDBOX_MODES } from "@chimera/sandbox";
 import { classify } from "@chimera/sandbox/classify";
 import type { ProjectBounds } from "./settings.js";
@@ -27,7 +27,7 @@ export function guardCalls({ modeIn, ...options }: GuardOptions): (policy: Polic
 type Guard = Omit<GuardOptions, "modeIn"> & Pick<FileAccessOptions, "mode">;
 type Violation = Pick<PolicyDecision, "why"> & { readonly path?: string; readonly command?: string };
 
-function findViolation(call: PolicyCall, { workspace }: PolicyContext, options: Guard): Violation | null {
+function findViolation(call: PolicyCall, { workspace }: CallPlace, options: Guard): Violation | null {
   if (!SANDBOX_MODES[options.mode].confined) return null;
   const { tool, touches } = call;
   if (touches.command !== undefined) return commandViolation(call, touches.command, workspace, options);
@@ -49,7 +49,7 @@ function findViolation(call: PolicyCall, { workspace }: PolicyContext, options: 
 function commandViolation(
   { tool, touches }: PolicyCall,
   command: string,
-  workspace: PolicyContext["workspace"],
+  workspace: CallPlace["workspace"],
   { mode, osSandbox }: Guard,
 ): Violation | null {
   const blocked = `command blocked by sandbox mode ${mode}`;

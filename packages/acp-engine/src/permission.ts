@@ -1,7 +1,7 @@
 /** A question of the engine as a permission of our session, and the answer to it out of the engine's own. */
 import type { PermissionOption, RequestPermissionRequest, RequestPermissionResponse } from "@chimera/acp-schema";
-import type { Ask } from "@chimera/acp-schema/agent";
-import type { Decision } from "@chimera/acp-schema/events";
+import type { Ask, AskRequest } from "@chimera/acp-schema/agent";
+import type { Decision, ToolKind } from "@chimera/acp-schema/events";
 import type { CallState } from "./call-state.js";
 
 /** Asks about a call that the log has, and returns what to tell the engine. */
@@ -16,24 +16,42 @@ export async function settlePermission(
 }
 
 /** A call as the session's rules know it. */
-export function describe(state: CallState): Parameters<Ask>[0] & { readonly call_id: string } {
+export function describe(state: CallState): AskRequest {
   const { id, tool, kind, args, title, diffs, locations } = state;
   const { command, cmd } = args as { command?: unknown; cmd?: unknown };
   const line = [command, cmd].map(commandLine).find((text) => text !== null);
+  const paths = [...new Set([...diffs, ...locations.map(({ path }) => path)])];
+  const isReading = READERS.has(kind);
   return {
     call_id: id,
     tool,
-    kind,
     args: { ...args },
     risk: "medium",
-    paths: [...new Set([...diffs, ...locations.map(({ path }) => path)])],
-    ...(kind === "execute" && { command: line ?? title }),
+    call: {
+      kind,
+      names: [NAMES[kind] ?? tool, tool],
+      touches: {
+        reads: isReading ? paths : [],
+        writes: isReading ? [] : paths,
+        ...(kind === "execute" && { command: line ?? title }),
+      },
+    },
   };
 }
 
 export const CANCELLED: RequestPermissionResponse = { outcome: { outcome: "cancelled" } };
 
 // --- internal ---
+
+/** The names that rules know tools of a kind by; an engine's own name counts too. */
+const NAMES: Partial<Record<ToolKind, string>> = {
+  read: "Read",
+  edit: "Edit",
+  execute: "Bash",
+  search: "search",
+  think: "think",
+};
+const READERS: ReadonlySet<ToolKind> = new Set(["read", "search", "think", "fetch"]);
 
 const DECISION_OF: Readonly<Record<PermissionOption["kind"], Decision>> = {
   allow_once: "allow",

@@ -91,24 +91,51 @@ export interface EngineMemory {
   emit(event: AgentEvent): void;
 }
 
-/** The agent must have yielded the `tool_call` of `call_id`, and seen it taken, before it asks. */
-export type Ask = (request: {
+/**
+ * An engine describes each call, and asks before it runs it: the session's rules answer, or a person where the rules leave it to one.
+ * The engine must have yielded the `tool_call` of `call_id`, and seen it taken, before it asks.
+ */
+export type Ask = (request: AskRequest) => Promise<Answer>;
+
+export interface AskRequest {
   readonly call_id: string;
   readonly tool: string;
   readonly args: Record<string, unknown>;
   readonly risk: Risk;
   readonly options?: readonly Decision[];
-  /** What the call would change, where that can be said before it runs. */
-  readonly content?: readonly ToolContent[];
-  /** Described by these, a call is held to the session's rules, and people are asked where the rules leave it to them. */
-  readonly kind?: ToolKind;
-  readonly paths?: readonly string[];
-  readonly command?: string;
+  /** What the call would change, where that can be said before it runs; a function is called when a person is asked. */
+  readonly content?: readonly ToolContent[] | (() => Promise<readonly ToolContent[]>);
+  /** The call as rules know it. Without it no rule is about the call, and a person is asked. */
+  readonly call?: {
+    readonly kind: ToolKind;
+    readonly touches: Touches;
+    /** What rules call the tool, the name that answers are remembered by first. @defaultValue `tool` alone */
+    readonly names?: readonly string[];
+  };
   /** It has run already, without a question: it is only written down, and nobody is asked. */
   readonly unasked?: boolean;
   /** Answers in the engine's own words, one of which the answer may name. */
   readonly choices?: readonly PermissionChoice[];
-}) => Promise<{ readonly decision: Decision; readonly by: ResolvedBy; readonly choice?: string }>;
+}
+
+export interface Answer {
+  readonly decision: Decision;
+  readonly by: ResolvedBy;
+  readonly choice?: string;
+  /** Why a rule decided as it did. */
+  readonly why?: string;
+  /** A sandbox stands in the way, and the log says so. */
+  readonly isViolation?: boolean;
+}
+
+/** Real absolute paths (no symbolic link left in them), and the command line where there is one. */
+export interface Touches {
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  readonly command?: string;
+  /** Whether a POSIX shell reads the command line, so that another line with the same words does the same. */
+  readonly isShell?: boolean;
+}
 
 /** The files and shell of a session. Editors' buffers and terminals can take the disk's place; undo hears of each write. */
 export interface Workspace {

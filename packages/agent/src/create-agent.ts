@@ -1,4 +1,4 @@
-/** An agent from its parts: a way to find models, tools, a policy, and a system prompt. */
+/** An agent from its parts: a way to find models, tools, and a system prompt. Each call is asked for; the answer is the session's. */
 import { setMaxListeners } from "node:events";
 import type { Agent, AgentContext, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
@@ -10,8 +10,6 @@ import { type Compact, summarise } from "./loop/summary.js";
 import { createPlan, createToolbox } from "./loop/toolbox.js";
 import { runTurn } from "./loop/turn.js";
 import { createSpending, createWindow, openModelContext } from "./loop/window.js";
-import { createPolicy } from "./policy/policy.js";
-import type { Policy } from "./policy-port.js";
 import { type Model, parseEffort } from "./providers/model.js";
 import type { Tool } from "./tool.js";
 
@@ -20,8 +18,6 @@ export interface AgentOptions {
   readonly resolveModel: (name: string) => Model | Promise<Model>;
   /** @defaultValue none */
   readonly tools?: readonly Tool[] | ((turn: Turn, context: AgentContext) => Promise<readonly Tool[]>);
-  /** @defaultValue `createPolicy()` of `@chimera/agent/policy`: reading the workspace is free, the rest is asked for */
-  readonly policy?: Policy;
   /** @defaultValue none */
   readonly systemPrompt?: string | ((turn: Turn, workspace: Workspace) => string | Promise<string>);
   /** Keeps output that is too long for the model aside; returns where. */
@@ -76,7 +72,7 @@ async function openRun(
   context: AgentContext,
   { outbox, progress, traced }: { outbox: Outbox<AgentEvent>; progress: Progress; traced: Run["traced"] },
 ): Promise<Run> {
-  const { tools = [], systemPrompt = "", policy = createPolicy(), spill, annotate } = options;
+  const { tools = [], systemPrompt = "", spill, annotate } = options;
   const { workspace, signal, ask } = context;
   const [model, offered, system] = await Promise.all([
     options.resolveModel(turn.settings.model),
@@ -95,7 +91,6 @@ async function openRun(
     effort: parseEffort(turn.settings.options?.["effort"]),
     system,
     toolbox,
-    policy,
     workspace,
     ask,
     flags: context.flags,

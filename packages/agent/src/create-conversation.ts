@@ -2,10 +2,12 @@
 import type { Agent, Ask, EngineMemory, TurnSettings, Workspace } from "@chimera/acp-schema/agent";
 import { foldConversation } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, Json, Message } from "@chimera/acp-schema/events";
+import { isSecret } from "@chimera/sandbox/secrets";
+import { resolvePath } from "./files/real-path.js";
 
 export interface ConversationOptions {
   readonly workspace: Workspace;
-  /** Who answers permissions. @defaultValue nobody: what is asked for is denied */
+  /** Who answers permissions; reading in the workspace needs none. @defaultValue nobody: what is asked for is denied */
   readonly ask?: Ask;
   /** Over `defaultSettings`. */
   readonly settings?: Partial<TurnSettings>;
@@ -36,7 +38,8 @@ export const defaultSettings: TurnSettings = {
 };
 
 export function createConversation(agent: Agent, options: ConversationOptions): Conversation {
-  const { workspace, ask = nobody } = options;
+  const { workspace } = options;
+  const ask = askUnlessReading(workspace, options.ask ?? nobody);
   const sessionId = "conversation";
   const past = createPast(options.history ?? []);
   let remembered: Json | null = null;
@@ -77,6 +80,19 @@ export function createConversation(agent: Agent, options: ConversationOptions): 
 }
 
 // --- internal ---
+
+/** Without a session and its rules, what only reads in the workspace needs nobody's word. */
+function askUnlessReading({ cwd, directories }: Workspace, ask: Ask): Ask {
+  return async (request) => {
+    const { kind = "other", touches } = request.call ?? {};
+    const roots = { cwd, directories };
+    const isFree =
+      ["read", "search", "think"].includes(kind) &&
+      touches?.writes.length === 0 &&
+      touches.reads.every((path) => resolvePath(path, roots).inside && !isSecret(path));
+    return isFree ? { decision: "allow", by: "rule" } : ask(request);
+  };
+}
 
 const nobody: Ask = async () => ({ decision: "deny", by: "timeout" });
 

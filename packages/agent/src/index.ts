@@ -6,6 +6,7 @@ export type {
   Ask,
   ClientTerminal,
   McpServer,
+  Touches,
   Turn,
   TurnSettings,
   Workspace,
@@ -22,7 +23,6 @@ export { AgentError, type AgentErrorCode, isAgentError } from "./errors.js";
 export { type Clock, systemClock } from "./loop/patience.js";
 export type { Trace } from "./loop/run.js";
 export { type Compact, type CompactRequest, summarise } from "./loop/summary.js";
-export type { AuditEntry, Policy, PolicyCall, PolicyContext, PolicyDecision } from "./policy-port.js";
 export { anthropicFirst, type Chain, openaiFirst } from "./providers/chains.js";
 export { createModels, type ModelsOptions } from "./providers/models.js";
 export type { Env } from "./providers/table.js";
@@ -35,5 +35,4 @@ export type {
   ToolDescription,
   ToolImage,
   ToolOutcome,
-  Touches,
 } from "./tool.js";

@@ -1,5 +1,5 @@
 /** A tool: what the model may call, what it touches, and how it runs. */
-import type { Workspace } from "@chimera/acp-schema/agent";
+import type { Touches, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent, Location, ToolContent, ToolKind } from "@chimera/acp-schema/events";
 
 /** A JSON Schema document, as the model and `GET /tools` see it. */
@@ -52,15 +52,6 @@ export interface ToolDescription {
   readonly title: string;
   readonly locations: readonly Location[];
   readonly touches: Touches;
-}
-
-/** Real absolute paths (no symbolic link left in them), and the command line where there is one. */
-export interface Touches {
-  readonly reads: readonly string[];
-  readonly writes: readonly string[];
-  readonly command?: string;
-  /** What the command line is made of, where another line with the same words does the same. */
-  readonly words?: readonly string[];
 }
 
 export interface ToolContext {

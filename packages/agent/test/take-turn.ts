@@ -2,7 +2,8 @@
 import { type AgentEvent, endsTurn, metadata, type RecordType } from "@chimera/acp-schema/events";
 import * as v from "valibot";
 import { expect } from "vitest";
-import type { AgentContext, AgentOptions, Tool, Turn, TurnSettings } from "../src/index.js";
+import { resolvePath } from "../src/files/real-path.js";
+import type { AgentContext, AgentOptions, Ask, Tool, Turn, TurnSettings } from "../src/index.js";
 import { createAgent, defaultSettings } from "../src/index.js";
 
 export interface TurnRequest {
@@ -50,8 +51,9 @@ export function turnOf(request: TurnRequest): Turn {
 }
 
 export function contextOf({ context, settings: changed }: TurnRequest): AgentContext {
+  const { ask = async () => ({ decision: "deny", by: "timeout" }) as const, ...given } = context ?? {};
   return {
-    ask: async () => ({ decision: "deny", by: "timeout" }),
+    ask: judged({ ...settings, ...changed }, given.workspace?.cwd ?? "/nowhere", ask),
     workspace: {
       cwd: "/nowhere",
       directories: [],
@@ -66,7 +68,22 @@ export function contextOf({ context, settings: changed }: TurnRequest): AgentCon
       throw error;
     },
     session: { recall: () => null, remember: async () => {}, emit() {} },
-    ...context,
+    ...given,
+  };
+}
+
+/** A session's rules in short: its mode decides about what stays in the workspace, and the test about the rest. */
+function judged({ readOnly, autoApproveWrites, autoApproveExecute }: TurnSettings, cwd: string, ask: Ask): Ask {
+  return async (request) => {
+    const { kind, touches } = request.call ?? {};
+    if (!kind || !touches) return ask(request);
+    const isReading = ["read", "search", "think"].includes(kind);
+    if (readOnly && !isReading) return { decision: "deny", by: "rule", why: "the session is read-only" };
+    const isInside = [...touches.reads, ...touches.writes].every(
+      (path) => resolvePath(path, { cwd, directories: [] }).inside,
+    );
+    const isApproved = isReading || (kind === "execute" ? autoApproveExecute : autoApproveWrites);
+    return isInside && isApproved ? { decision: "allow", by: "rule" } : ask(request);
   };
 }
 

@@ -31,7 +31,6 @@ import {
 import type { RecoveryReport } from "@chimera/snapshot-store";
 import type { Config } from "./config/read-config.js";
 import { createEffort } from "./effort.js";
-import { createEnginePolicy } from "./engine-policy.js";
 import { chosenEngine, createEngines, type Engines } from "./engines.js";
 import { lazily } from "./lazily.js";
 import { createLazySnapshots } from "./lazy-snapshots.js";
@@ -40,6 +39,7 @@ import type { AgentParts, Profile, StartedExtension } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
 import { requireTools } from "./require-names.js";
+import { createSessionPolicy } from "./session-policy.js";
 import { openStorage, type Storage } from "./storage.js";
 import { HOW_TO_TRUST } from "./trust.js";
 
@@ -87,9 +87,13 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     await recoverRestores(store, opened, onRecovered);
     return opened;
   });
+  const agentsIn = createAgentList(paths.home, config.trust.isTrusted);
+  const parts = lazily(() => joinAgentParts(extensions));
+  const policy = createSessionPolicy({ paths, agents: agentsIn, parts: parts.get });
+  const problems = async (cwd: string) => [...(await policy.problems(cwd)), ...(await palette.clashes(cwd))];
   const turns = createTurnAgent(
     () => Promise.all([loadAgent(), snapshots.load()]),
-    () => openCodingAgent(options, (cwd) => palette.clashes(cwd)),
+    async () => openCodingAgent(options, await parts.get(), problems),
   );
   const engines = createEngines({
     values,
@@ -97,9 +101,8 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     home: paths.home,
     profile,
     log,
-    confine: async () => (await joinAgentParts(extensions)).confine,
+    confine: async () => (await parts.get()).confine,
   });
-  const agentsIn = createAgentList(paths.home, config.trust.isTrusted);
   // Without a key there is no model to ask that the table lists.
   const facts = hasListedModels(env) ? await import("@chimera/agent/facts") : null;
   const effort = createEffort((model) =>
@@ -134,7 +137,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     },
     requirePlace: projects.requirePlace,
     bound: projects.bound,
-    policy: createEnginePolicy(turns.policyFor),
+    policy,
     orders,
     store,
     ephemeral,
@@ -224,7 +227,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
       await shared?.inbox.close();
       await sessions.shutdown();
       try {
-        await Promise.all([turns.close(), engines.close()]);
+        await Promise.all([turns.close(), engines.close(), policy.close()]);
       } finally {
         await store.close();
         await ephemeral.close();
@@ -266,11 +269,12 @@ function activeProvider(model: string, env: NodeJS.ProcessEnv, chain: Chain, row
 
 /** Its code alone. */
 function loadAgent() {
-  return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/models")]);
+  return Promise.all([import("@chimera/agent/agents"), import("@chimera/agent/models"), import("@chimera/policy")]);
 }
 
 async function openCodingAgent(
-  { profile, env, config, extensions, trace }: CoreOptions,
+  { profile, env, config, trace }: CoreOptions,
+  { confine, mcpNetwork, tools }: AgentParts,
   problems: (cwd: string) => Promise<readonly string[]>,
 ): Promise<CodingAgent> {
   const { paths, values, trust, under } = config;
@@ -285,12 +289,10 @@ async function openCodingAgent(
     env,
     trust: { file: paths.trusted, isGiven: trust.isTrusted, leftOut: (cwd) => under(cwd).untrusted, how: HOW_TO_TRUST },
     problems,
-    permissionsFile: paths.permissions,
-    rememberedDirectory: paths.remembered,
-    auditDirectory: paths.audit,
     outputsDirectory: paths.outputs,
-    privateDirectories: [paths.eventlog, paths.outputs, paths.snapshots, paths.run, paths.audit, paths.remembered],
-    ...(await joinAgentParts(extensions)),
+    ...(confine && { confine }),
+    ...(mcpNetwork && { mcpNetwork }),
+    ...(tools && { tools }),
     ...(trace && { trace }),
     ...(values.mcp !== null && { mcpFile: values.mcp }),
   });
@@ -325,8 +327,6 @@ function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<Codin
     },
     /** The built-in tools and those of extensions. */
     tools: async () => (await coding.get()).tools,
-    /** The rules of a session, for the calls of another engine. */
-    policyFor: async (session: Parameters<CodingAgent["policyFor"]>[0]) => (await coding.get()).policyFor(session),
     untrusted: async (cwd: string) => (await coding.get()).untrusted(cwd),
     closeSession: async (id: string) => (await coding.opened())?.closeSession(id),
     close: async () => {

@@ -3,6 +3,7 @@ import type { Flags as ApprovalFlags } from "@chimera/acp-schema/conversation";
 import type { AcpServer, AcpServerOptions, Extension } from "@chimera/acp-server";
 import type { CodingAgentOptions } from "@chimera/agent/agents";
 import type { Chain } from "@chimera/agent/providers";
+import type { Classify, Policy } from "@chimera/policy";
 import type { OptionOrders, OwnedSession, Settings, SlashCommand } from "@chimera/session";
 import type { Flags, FlagValues } from "./command/flag.js";
 import type { ConfigKey } from "./config/keys.js";
@@ -87,4 +88,9 @@ export interface ServingProgram {
 /** The other end of an ACP connection. */
 export type AcpPeer = Pick<AcpServerOptions, "input" | "output" | "origin" | "admit">;
 
-export type AgentParts = Pick<CodingAgentOptions, "confine" | "classify" | "narrow" | "mcpNetwork" | "tools">;
+export interface AgentParts extends Pick<CodingAgentOptions, "confine" | "mcpNetwork" | "tools"> {
+  /** Judges command lines, for the rules of every engine. */
+  readonly classify?: Classify;
+  /** The last word on permissions, for presets that narrow what the rules say. */
+  readonly narrow?: (policy: Policy) => Policy;
+}

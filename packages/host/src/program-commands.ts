@@ -1,6 +1,5 @@
 /** Slash commands that need to know the program: its tools and its permission rules. */
 import type { Tool } from "@chimera/agent";
-import { loadRuleset } from "@chimera/agent/policy";
 import { allowedTools } from "@chimera/agent/tools";
 import type { SlashCommand } from "@chimera/session";
 import type { Trust } from "./trust.js";
@@ -32,6 +31,7 @@ export function programCommands(deps: {
       description: "Show the permission rules and the mode",
       isForOperator: true,
       async run({ session }) {
+        const { loadRuleset } = await import("@chimera/policy");
         const { rules, problems } = await loadRuleset(deps.permissionsFile);
         const lines = rules.map(
           ({ tool, action, argKey, argPattern }, index) =>

@@ -7,6 +7,8 @@ import { sep } from "node:path";
 import { words } from "./classify/words.js";
 import { realPath } from "./confine/paths.js";
 
+export { isInside } from "./confine/paths.js";
+
 /** Secret wherever they are, and in the home directory hidden from commands even while missing. Directories end in a slash. */
 export const SECRET_PLACES = words(`
   .ssh/ .gnupg/ .aws/ .kube/ .netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .password-store/ .vault-token

@@ -14,7 +14,6 @@ export { isSessionError, namedError, SessionError, type SessionErrorCode } from 
 export { createSessions } from "./lifecycle.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { foldLog, type SessionLogs } from "./logs.js";
-export type { CallOutcome, CallPlace, DescribedCall, SessionPolicy } from "./policy.js";
 export { promptOf } from "./prompt-blocks.js";
 export { recoverRestores } from "./recover.js";
 export type { Rewind, RewindOptions, RewindReport } from "./rewind.js";

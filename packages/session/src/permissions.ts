@@ -2,17 +2,17 @@
  * One broker for all transports: a request is a record that every attached client sees, the first answer wins, and without anybody to
  * answer it is denied. Which requests are unresolved is in the conversation; here are only the promises that wait for them.
  */
-import type { Ask } from "@chimera/acp-schema/agent";
+import type { Answer } from "@chimera/acp-schema/agent";
 import type { Decision, Metadata, PermissionChoice, ResolvedBy } from "@chimera/acp-schema/events";
 import { startTimer, type Timer } from "@chimera/acp-schema/timer";
 import type { Attachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
 import type { Journal, Place } from "./journal.js";
-import { questionOf } from "./question.js";
+import { type Question, questionOf } from "./question.js";
 
 export interface Permissions {
   /** @param signal of the turn: once it is aborted, there is nothing to ask for any more. */
-  ask(request: Parameters<Ask>[0], place: Place, signal: AbortSignal): ReturnType<Ask>;
+  ask(request: Question, place: Place, signal: AbortSignal): Promise<Answer>;
   /**
    * Throws `permission_not_found`, `already_resolved`, or `not_as_shown` where `shown` is given and is not the digest of the request.
    * Resolves when the answer is durable and the tool may run.
@@ -104,7 +104,7 @@ export function createPermissions(deps: {
 
 interface Waiting {
   readonly place: Place;
-  readonly settle: (answer: Awaited<ReturnType<Ask>>) => void;
+  readonly settle: (answer: Answer) => void;
   readonly timer: Timer | undefined;
   readonly shown: string | undefined;
   readonly choices: readonly PermissionChoice[];

@@ -1,77 +1,87 @@
-/** The rules that the calls of engines are held to before a person is asked: the same for every engine, since they see only a description. */
-import type { Ask, TurnSettings, Workspace } from "@chimera/acp-schema/agent";
-import type { Decision, ResolvedBy, Risk, ToolKind } from "@chimera/acp-schema/events";
+/** The rules that calls are held to before a person is asked: the same for every engine, since they see only its description of a call. */
+import type { Answer, Ask, AskRequest } from "@chimera/acp-schema/agent";
+import type { Decision, Metadata, ToolKind } from "@chimera/acp-schema/events";
+import type { AuditEntry, CallPlace, Policy, PolicyCall } from "@chimera/acp-schema/policy";
+import type { Question } from "./question.js";
 
-/** A call as its engine describes it. */
-export interface DescribedCall {
-  readonly call_id: string;
-  readonly tool: string;
-  readonly kind: ToolKind;
-  readonly args: Readonly<Record<string, unknown>>;
-  readonly paths: readonly string[];
-  readonly command?: string;
-}
-
-export interface CallPlace {
-  readonly sessionId: string;
-  readonly turn: number;
-  readonly settings: TurnSettings;
-  readonly workspace: Workspace;
-}
-
-export interface CallOutcome {
-  readonly decision: Decision;
-  /** `unasked`: the engine ran it without a question. */
-  readonly by: ResolvedBy | "unasked";
-}
-
-export interface SessionPolicy {
-  decide(
-    call: DescribedCall,
-    place: CallPlace,
-  ): Promise<{ readonly decision: "allow" | "deny" | "ask"; readonly risk: Risk }>;
-  /** Called with what became of a call: for memory and audit. A call whose outcome cannot be kept does not run. */
-  decided(call: DescribedCall, place: CallPlace, outcome: CallOutcome): Promise<void>;
-}
-
-/** Without rules, the session's mode alone allows and refuses in advance. */
-export const byMode: SessionPolicy = {
-  async decide({ kind }, { settings }) {
+/** Without rules, reading is free and the session's mode alone allows and refuses the rest in advance. */
+export const byMode: Policy = {
+  decide({ tool: { kind } }, { settings }) {
     const isReading = READERS.has(kind);
     const risk = kind === "execute" ? "high" : isReading ? "low" : "medium";
-    if (settings.readOnly && !isReading) return { decision: "deny", risk };
-    const isApproved = kind === "execute" ? settings.autoApproveExecute : settings.autoApproveWrites;
-    return { decision: isApproved ? "allow" : "ask", risk };
+    const isApproved = isReading || (kind === "execute" ? settings.autoApproveExecute : settings.autoApproveWrites);
+    const decision = settings.readOnly && !isReading ? "deny" : isApproved ? "allow" : "ask";
+    return { decision, rule: null, why: `the session's mode says ${decision}`, risk };
   },
-  decided: async () => {},
+  remember: async () => {},
+  audit: async () => {},
 };
 
-/** Asks the rules first, where the engine describes the call, and the people after them. */
-export function withPolicy(policy: SessionPolicy, place: () => CallPlace, ask: Ask): Ask {
+export interface Consulting {
+  readonly policy: Policy;
+  /** As it stands at each call: a mode may change while a turn runs. */
+  readonly place: () => CallPlace;
+  /** Asks the people. */
+  readonly ask: (question: Question) => Promise<Answer>;
+  readonly record: (violation: { type: "sandbox_violation"; metadata: Metadata<"sandbox_violation"> }) => void;
+}
+
+/** Asks the rules first, where the engine describes the call, and the people after them. Every decision on a described call is audited. */
+export function consulting(broker: Consulting): Ask {
   return async (request) => {
-    const call = describedCall(request);
-    if (!call) return ask(request);
+    const { call } = request;
     try {
-      if (request.unasked) {
-        await policy.decided(call, place(), { decision: "allow", by: "unasked" });
-        return { decision: "allow", by: "rule" };
-      }
-      const { decision: ruled, risk } = await policy.decide(call, place());
-      const answer = ruled === "ask" ? await ask({ ...request, risk }) : ({ decision: ruled, by: "rule" } as const);
-      await policy.decided(call, place(), { decision: answer.decision, by: answer.by });
-      return answer;
-    } catch {
+      if (!call) return await broker.ask(await questionFor(request));
+      const [name = request.tool, ...aliases] = call.names ?? [];
+      const subject = { tool: { name, aliases, kind: call.kind }, args: request.args, touches: call.touches };
+      return request.unasked
+        ? await noteUnasked(broker, request, broker.place())
+        : await answerTo(broker, request, subject);
+    } catch (error) {
       // Rules that cannot be read, or an answer that cannot be kept, let nothing run.
-      return { decision: "deny", by: "rule" };
+      return { decision: "deny", by: "rule", why: error instanceof Error ? error.message : String(error) };
     }
   };
 }
 
 // --- internal ---
 
-const READERS: ReadonlySet<ToolKind> = new Set(["read", "search", "think", "fetch", "switch_mode"]);
+const READERS: ReadonlySet<ToolKind> = new Set(["read", "search", "think", "switch_mode"]);
 
-function describedCall({ call_id, tool, args, kind, paths = [], command }: Parameters<Ask>[0]): DescribedCall | null {
-  if (kind === undefined) return null;
-  return { call_id, tool, kind, args, paths, ...(command !== undefined && { command }) };
+async function answerTo(
+  { policy, place: placeNow, ask, record }: Consulting,
+  request: AskRequest,
+  call: PolicyCall,
+): Promise<Answer> {
+  const place = placeNow();
+  const { decision: ruled, rule, why, risk, violation } = await policy.decide(call, place);
+  const answer: Answer =
+    ruled === "ask"
+      ? await ask(await questionFor({ ...request, risk }))
+      : { decision: ruled, by: "rule", why, ...(violation && { isViolation: true }) };
+  const { decision, by } = answer;
+  const answered = ruled === "ask" ? decision : null;
+  if (answered === "always" || answered === "never") await policy.remember(call, answered, place);
+  await policy.audit(entryOf(request, place, { decision, answer: answered, by, rule, why }));
+  if (violation) record({ type: "sandbox_violation", metadata: { tool: request.tool, ...violation, reason: why } });
+  return answer;
+}
+
+async function noteUnasked({ policy }: Consulting, request: AskRequest, place: CallPlace): Promise<Answer> {
+  const why = "the engine did not ask";
+  await policy.audit(entryOf(request, place, { decision: "allow", answer: null, by: "unasked", rule: null, why }));
+  return { decision: "allow", by: "rule" };
+}
+
+async function questionFor({ content, ...request }: AskRequest): Promise<Question> {
+  return content ? { ...request, content: typeof content === "function" ? await content() : content } : request;
+}
+
+function entryOf(
+  { call_id, tool, args }: AskRequest,
+  { sessionId, turn }: CallPlace,
+  { decision, ...outcome }: Pick<AuditEntry, "answer" | "by" | "rule" | "why"> & { readonly decision: Decision },
+): AuditEntry {
+  const isAllowed = decision === "allow" || decision === "always";
+  return { sessionId, turn, callId: call_id, tool, args, decision: isAllowed ? "allow" : "deny", ...outcome };
 }

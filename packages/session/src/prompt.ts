@@ -4,12 +4,13 @@
  */
 import type { Agent, EngineMemory, McpServer, Turn, TurnSettings, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { Policy } from "@chimera/acp-schema/policy";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import { SessionError } from "./errors.js";
 import type { Journal, Place } from "./journal.js";
 import { limits } from "./limits.js";
 import type { Permissions } from "./permissions.js";
-import { type SessionPolicy, withPolicy } from "./policy.js";
+import { consulting } from "./policy.js";
 import type { Accepted, PromptInput, ResolvedCommand } from "./session.js";
 import type { Settings } from "./settings.js";
 import { titleFrom } from "./summary.js";
@@ -22,7 +23,7 @@ export interface PromptDeps {
   readonly journal: Journal;
   readonly queue: WorkQueue;
   readonly permissions: Permissions;
-  readonly policy: SessionPolicy;
+  readonly policy: Policy;
   readonly snapshots: SessionSnapshots | null;
   readonly workspace: Workspace;
   readonly memory: EngineMemory;
@@ -109,7 +110,12 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
       signal,
       session: deps.memory,
       flags: deps.settings,
-      ask: withPolicy(deps.policy, placeOf, (request) => deps.permissions.ask(request, accepted.place, signal)),
+      ask: consulting({
+        policy: deps.policy,
+        place: placeOf,
+        ask: (question) => deps.permissions.ask(question, accepted.place, signal),
+        record: run.record,
+      }),
     });
     await endTurn(run, heard);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** What a permission request shows: all of what is asked for, or how much of it is left out. Made once, so that every client shows the same. */
 import { createHash } from "node:crypto";
-import type { Ask } from "@chimera/acp-schema/agent";
+import type { AskRequest } from "@chimera/acp-schema/agent";
 import type { Metadata, ToolContent } from "@chimera/acp-schema/events";
 import { endOf, startOf, visible } from "@chimera/acp-schema/text";
 
@@ -10,7 +10,12 @@ const HEAD = 24 * 1024;
 /** Characters of a file before and after; a larger change is shown by the arguments of the call. */
 const MAX_DIFF = 128 * 1024;
 
-export function questionOf(id: string, request: Parameters<Ask>[0]): Metadata<"permission_request"> {
+/** What people are asked: a request with what it shows worked out. */
+export interface Question extends Omit<AskRequest, "content"> {
+  readonly content?: readonly ToolContent[];
+}
+
+export function questionOf(id: string, request: Question): Metadata<"permission_request"> {
   const { call_id, tool, args, risk, options = ["allow", "always", "deny", "never"], choices } = request;
   const given = (request.content ?? [])
     .filter((item) => (item.type === "text" || item.type === "diff") && !isTooLarge(item))

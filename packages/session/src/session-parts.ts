@@ -2,13 +2,13 @@
 import type { Agent, TurnSettings } from "@chimera/acp-schema/agent";
 import type { Conversation } from "@chimera/acp-schema/conversation";
 import { type AgentEvent, endsTurn, type SessionEvent } from "@chimera/acp-schema/events";
+import type { Policy } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Attachments } from "./attachments.js";
 import { createJournal, type Journal } from "./journal.js";
 import { createPermissions, type Permissions } from "./permissions.js";
-import type { SessionPolicy } from "./policy.js";
 import { isRecorded } from "./recover.js";
 import { createRewind, type Rewind } from "./rewind.js";
 import type { PromptInput, ResolvedCommand, Session } from "./session.js";
@@ -30,7 +30,7 @@ export interface SessionDeps {
   readonly store: EventStore<SessionEvent, Summary>;
   readonly snapshots: SessionSnapshots | null;
   /** The rules that engines' calls are held to. */
-  readonly policy: SessionPolicy;
+  readonly policy: Policy;
   readonly attachments: Attachments;
   readonly disk: Files;
   readonly clock: () => number;

@@ -2,11 +2,11 @@
 import type { Agent, TurnSettings } from "@chimera/acp-schema/agent";
 import type { Flags } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, Lost, SessionEvent, SessionRecord } from "@chimera/acp-schema/events";
+import type { Policy } from "@chimera/acp-schema/policy";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, ListOptions } from "@chimera/event-store";
 import type { RecoveryReport, SnapshotStore } from "@chimera/snapshot-store";
 import type { SessionLogs } from "./logs.js";
-import type { SessionPolicy } from "./policy.js";
 import type { Rewind } from "./rewind.js";
 import type { AttachedClient, OwnedSession, PromptInput, ResolvedCommand, Session, SessionClient } from "./session.js";
 import type { OptionOrders, Settings } from "./settings.js";
@@ -105,7 +105,7 @@ export interface SessionsDeps {
   /** Holds each turn to the limits of its project. @defaultValue none */
   readonly bound?: (settings: TurnSettings, cwd: string) => TurnSettings;
   /** The rules that calls are held to which an engine describes. @defaultValue what the session's mode says */
-  readonly policy?: SessionPolicy;
+  readonly policy?: Policy;
   /** The values of options from the strictest on: a loaded session keeps the stricter of log and start. @defaultValue none */
   readonly orders?: OptionOrders;
   /** The approval flags that a session in this directory starts with. @defaultValue those of `defaults` */

@@ -1,4 +1,4 @@
-/** The whole coding agent: tools, MCP, definitions, instructions, rules, memory and audit around the loop. */
+/** The whole coding agent: tools, MCP, definitions and instructions around the loop. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent, AgentContext, Turn, TurnSettings } from "@chimera/acp-schema/agent";
@@ -9,14 +9,10 @@ import { allowedTools } from "../loop/toolbox.js";
 import type { McpConfig } from "../mcp/config.js";
 import { deferTools } from "../mcp/deferred.js";
 import { createMcpPool, type McpOffer } from "../mcp/pool.js";
-import { createAudit } from "../policy/audit.js";
-import { type Classify, createPolicy } from "../policy/policy.js";
-import { createRemembered } from "../policy/remembered.js";
-import type { Policy } from "../policy-port.js";
 import type { Tool } from "../tool.js";
 import { builtinTools } from "../tools/builtin-tools.js";
 import { cleanEnvironment } from "../tools/environment.js";
-import { type AgentDefinition, BUILTIN_AGENTS, permissionOf, toolsOf } from "./definition.js";
+import { type AgentDefinition, definitionOf, toolsOf } from "./definition.js";
 import { folderRules } from "./instructions.js";
 import { opening } from "./opening.js";
 import { createSurroundings, type Surroundings, type TrustPort } from "./surroundings.js";
@@ -26,25 +22,14 @@ export interface CodingAgentOptions
   extends Pick<AgentOptions, "resolveModel" | "compact" | "clock" | "random" | "trace"> {
   /** Where the user's own `.opencode` files are. */
   readonly home: string;
-  /** The user's permission rules; a missing file is an empty one. */
-  readonly permissionsFile: string;
-  /** Where lasting answers are kept, outside of any workspace. */
-  readonly rememberedDirectory: string;
-  /** Where decisions are written down, outside of any workspace. */
-  readonly auditDirectory: string;
   /** Where output that is too long for the model is kept whole, outside of any workspace; the agent may read it there. */
   readonly outputsDirectory?: string;
-  /** What the program keeps of all sessions; of it tools may touch the outputs of their own alone. @defaultValue none */
-  readonly privateDirectories?: readonly string[];
   /** The environment that commands and MCP servers pick from, without its secrets. @defaultValue a path and a home only */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Bounds for commands and for the MCP servers that are started here. @defaultValue none */
   readonly confine?: Confine;
-  readonly classify?: Classify;
   /** Tools besides the built-in ones. */
   readonly tools?: readonly Tool[];
-  /** The last word on permissions, for presets that narrow what the rules say. */
-  readonly narrow?: (policy: Policy) => Policy;
   /** Whether configured MCP servers are used; those a client hands over always are. @defaultValue true */
   readonly mcp?: boolean;
   /** Whether MCP servers may be reached over the network by sessions in `cwd`. @defaultValue always */
@@ -65,8 +50,6 @@ export interface CodingAgent {
   readonly tools: readonly Tool[];
   /** The agent definitions that a project in `cwd` can use. */
   agents(cwd: string): Promise<readonly AgentDefinition[]>;
-  /** The rules of a session, for calls that another engine makes. */
-  policyFor(session: { readonly sessionId: string; readonly agent: string; readonly cwd: string }): Promise<Policy>;
   /** What the files of a directory ask for and do not get, because it is not trusted. */
   untrusted(cwd: string): Promise<readonly string[]>;
   /** Ends what a session started. */
@@ -85,30 +68,10 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     return plain;
   };
   const pool = createMcpPool({ env, ...(network && { network }), ...(confine && { confine }) });
-  const audit = createAudit({ directory: options.auditDirectory });
-  const remembered = createRemembered({ directory: options.rememberedDirectory });
   const known = createSessionFacts(env);
   const outputs = options.outputsDirectory === undefined ? null : createOutputs(options.outputsDirectory);
   const isInstructed = options.instructions !== false;
-  const policyIn = (
-    { sessionId, cwd }: { readonly sessionId: string; readonly cwd: string },
-    { projectRules }: Surroundings,
-    definition: AgentDefinition,
-  ): Policy => {
-    const policy = createPolicy({
-      // Rules may change while a turn runs, and count from then on.
-      rules: async () => (await surroundings(cwd)).rules,
-      projectRules: () => projectRules,
-      agent: () => permissionOf(definition),
-      remembered,
-      audit,
-      readable: outputs ? [outputs.directory(sessionId)] : [],
-      hidden: options.privateDirectories ?? [],
-      ...(options.classify && { classify: options.classify }),
-    });
-    return options.narrow?.(policy) ?? policy;
-  };
-  const outfitOf = ({ sessionId }: Turn, workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {
+  const outfitOf = (workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {
     const { cwd } = workspace;
     const { around, facts, definition, directories, model, allowed, mcp } = parts;
     const there = [...plainTools(), ...mcp.tools].filter((tool) => tool.available?.(workspace) ?? true);
@@ -116,7 +79,6 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     return {
       parts,
       tools: deferTools(permitted, (tool) => mcp.tools.includes(tool)),
-      policy: policyIn({ sessionId, cwd }, around, definition),
       systemPrompt: systemPrompt({
         ...facts,
         agent: definition,
@@ -148,7 +110,9 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     // What is wrong with files is said once, with the first turn since the session was loaded.
     const isFirst = !session.outfit;
     if (isFirst) notices.push(...(await complaintsIn(cwd)));
-    const definition = definitionOf(turn.settings.agent, around.agents, notices);
+    const definition = definitionOf(turn.settings.agent, around.agents);
+    if (definition.name !== turn.settings.agent)
+      notices.push(`There is no agent named ${JSON.stringify(turn.settings.agent)}; build takes its place.`);
     const configured = options.mcp === false ? null : around.mcp;
     if (isFirst) notices.push(...(configured?.notices ?? []));
     session.asksServers ||= turn.settings.mcpServers.length > 0 || Boolean(configured?.servers.length);
@@ -156,15 +120,13 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings);
     const { terminal } = context.workspace;
     const parts = { around, facts, definition, directories, terminal, model: settings.model, allowed, mcp };
-    if (!session.outfit || !isSame(session.outfit.parts, parts))
-      session.outfit = outfitOf(turn, context.workspace, parts);
-    const { tools, policy, systemPrompt } = session.outfit;
+    if (!session.outfit || !isSame(session.outfit.parts, parts)) session.outfit = outfitOf(context.workspace, parts);
+    const { tools, systemPrompt } = session.outfit;
     const inner = createAgent({
       ...options,
       ...(outputs && { spill: outputs.keep }),
       ...(isInstructed && { annotate: lazyRules(turn, cwd) }),
       tools,
-      policy,
       systemPrompt,
     });
     return {
@@ -177,33 +139,30 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
       opening(() => prepare(turn, context).catch((error: unknown) => failing(error, options, turn, context))),
     tools,
     agents: async (cwd) => (await surroundings(cwd)).agents,
-    async policyFor({ sessionId, agent, cwd }) {
-      const around = await surroundings(cwd);
-      return policyIn({ sessionId, cwd }, around, definitionOf(agent, around.agents, []));
-    },
     untrusted,
     closeSession: (sessionId) => {
       known.forget(sessionId);
       return pool.close(sessionId);
     },
-    close: async () => {
-      await pool.closeAll();
-      await audit.close();
-    },
+    close: () => pool.closeAll(),
   };
+}
+
+/** Where the long outputs of a session are, which it may read. */
+export function outputsIn(root: string, sessionId: string): string {
+  return join(root, fileName(sessionId));
 }
 
 // --- internal ---
 
 /** Output too long for the model, each kept whole in a file of its own, by session. */
 function createOutputs(root: string) {
-  const directory = (sessionId: string) => join(root, fileName(sessionId));
   return {
-    directory,
     /** Returns the file that holds the text. */
     async keep({ sessionId }: Pick<Turn, "sessionId">, name: string, text: string) {
-      await mkdir(directory(sessionId), { recursive: true, mode: 0o700 });
-      const path = join(directory(sessionId), `${fileName(name)}.txt`);
+      const directory = outputsIn(root, sessionId);
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      const path = join(directory, `${fileName(name)}.txt`);
       await writeFile(path, text, { mode: 0o600 });
       return path;
     },
@@ -220,7 +179,6 @@ interface SessionFacts {
 interface Outfit {
   readonly parts: OutfitParts;
   readonly tools: readonly Tool[];
-  readonly policy: Policy;
   readonly systemPrompt: string;
 }
 
@@ -274,12 +232,6 @@ const MOST_SESSIONS = 1024;
 function dayOf(now: Date): string {
   const two = (value: number) => String(value).padStart(2, "0");
   return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
-}
-
-function definitionOf(name: string, agents: readonly AgentDefinition[], notices: string[]): AgentDefinition {
-  const found = agents.find((agent) => agent.name === name);
-  if (!found) notices.push(`There is no agent named ${JSON.stringify(name)}; build takes its place.`);
-  return found ?? (BUILTIN_AGENTS[0] as AgentDefinition);
 }
 
 function settingsFor({ model, maxSteps }: AgentDefinition, settings: TurnSettings): TurnSettings {

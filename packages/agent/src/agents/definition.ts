@@ -4,13 +4,11 @@
  */
 import { basename, join } from "node:path";
 import type { ToolKind } from "@chimera/acp-schema/events";
+import { compileGlob } from "@chimera/acp-schema/glob";
+import { type AgentPermission, actionOf, type Rule } from "@chimera/acp-schema/policy";
 import { listBeneath, readTextBeneath, whileUnchanged } from "../files/project-file.js";
 import { isJsonObject } from "../json.js";
 import { namesOf } from "../loop/toolbox.js";
-import type { AgentPermission } from "../policy/decide.js";
-import { compileGlob } from "../policy/glob.js";
-import type { Rule } from "../policy/rule.js";
-import { actionOf } from "../policy/ruleset.js";
 import type { Tool } from "../tool.js";
 import { parseFrontMatter } from "./front-matter.js";
 
@@ -94,8 +92,14 @@ export function toolsOf({ tools }: AgentDefinition, offered: readonly Tool[]): T
   return offered.filter((tool) => namesOf(tool).some((name) => wanted.some((matches) => matches(name))));
 }
 
-/** What the policy needs to know of it. */
-export function permissionOf({ name, permission, rules, source }: AgentDefinition): AgentPermission {
+/** The definition of that name; `build` where there is none. */
+export function definitionOf(name: string, agents: readonly AgentDefinition[]): AgentDefinition {
+  return agents.find((agent) => agent.name === name) ?? (BUILTIN_AGENTS[0] as AgentDefinition);
+}
+
+/** What the policy needs to know of the agent of that name. */
+export function permissionOf(named: string, agents: readonly AgentDefinition[]): AgentPermission {
+  const { name, permission, rules, source } = definitionOf(named, agents);
   return { name, permission, rules, trusted: source !== "project" };
 }
 

@@ -1,15 +1,12 @@
-/** Everything that files around a session say about it: agents, rules, instructions, MCP servers. Read again when they change. */
+/** Everything that files around a session say about it: agents, instructions, MCP servers. Read again when they change. */
 import { join } from "node:path";
 import { whileUnchanged } from "../files/project-file.js";
 import { loadMcpConfig, type McpConfig, mcpConfigFiles } from "../mcp/config.js";
-import { loadProjectRules, loadRuleset, PROJECT_RULE_FILES, type Ruleset } from "../policy/ruleset.js";
 import { agentFolders, type LoadedAgents, loadAgents } from "./definition.js";
 import { instructionPlaces, loadInstructions } from "./instructions.js";
 
 export interface Surroundings {
   readonly agents: LoadedAgents["agents"];
-  readonly rules: Ruleset;
-  readonly projectRules: Ruleset;
   readonly instructions: string;
   readonly mcp: McpConfig;
   /** What could not be used, each naming its file. */
@@ -31,7 +28,6 @@ export interface TrustPort {
 
 export interface SurroundingsOptions {
   readonly home: string;
-  readonly permissionsFile: string;
   readonly mcpFile?: string;
   readonly trust?: TrustPort;
 }
@@ -48,36 +44,27 @@ export function createSurroundings(options: SurroundingsOptions): (cwd: string) 
 
 // --- internal ---
 
-async function load(
-  { home, permissionsFile, mcpFile, trust }: SurroundingsOptions,
-  cwd: string,
-): Promise<Surroundings> {
+async function load({ home, mcpFile, trust }: SurroundingsOptions, cwd: string): Promise<Surroundings> {
   const trusted = trust?.isGiven(cwd) ?? false;
-  const [{ agents, problems, untrusted }, rules, projectRules, instructions, mcp] = await Promise.all([
+  const [{ agents, problems, untrusted }, instructions, mcp] = await Promise.all([
     loadAgents({ home, cwd, trusted }),
-    loadRuleset(permissionsFile),
-    loadProjectRules(cwd),
     loadInstructions({ home, cwd }),
     loadMcpConfig({ home, cwd, trusted, ...(mcpFile !== undefined && { file: mcpFile }) }),
   ]);
   return {
     agents,
-    rules,
-    projectRules,
     instructions: instructions.text,
     mcp,
-    problems: [...problems, ...projectRules.problems, ...rules.problems, ...instructions.problems],
+    problems: [...problems, ...instructions.problems],
     untrusted: [...untrusted, ...mcp.untrusted],
   };
 }
 
 /** What each part is read from. */
-function watched({ home, permissionsFile, mcpFile, trust }: SurroundingsOptions, cwd: string): string[] {
+function watched({ home, mcpFile, trust }: SurroundingsOptions, cwd: string): string[] {
   const mcp = mcpConfigFiles(home, cwd);
   return [
     ...[home, cwd].flatMap(agentFolders),
-    permissionsFile,
-    ...PROJECT_RULE_FILES.map((path) => join(cwd, path)),
     ...instructionPlaces({ home, cwd }).flatMap(({ root, paths }) => paths.map((path) => join(root, path))),
     mcp.user,
     ...mcp.project,

@@ -1,10 +1,10 @@
 /** From what the model wrote to a call that can run: found, parsed, validated, described; or why it cannot. */
-import type { Workspace } from "@chimera/acp-schema/agent";
+import type { Touches, Workspace } from "@chimera/acp-schema/agent";
 import type { Location, ToolKind } from "@chimera/acp-schema/events";
 import { startOf } from "@chimera/acp-schema/text";
 import type { JsonObject } from "../json.js";
 import { DEEPEST_ARGS, holdsMoreThan, isDeeperThan, isJsonObject, LONGEST_ARGS, parseObject } from "../json.js";
-import type { InputResult, Tool, Touches } from "../tool.js";
+import type { InputResult, Tool } from "../tool.js";
 import type { RawCall } from "./draft.js";
 import { fitArguments } from "./fit-arguments.js";
 import type { Toolbox } from "./toolbox.js";

@@ -1,5 +1,5 @@
 /** The tool calls of a step: announced together, each permitted, reads side by side and the rest in order; one result each. */
-import type { AgentEvent, Decision, Metadata, ResolvedBy, ToolContent } from "@chimera/acp-schema/events";
+import type { AgentEvent, Metadata, ResolvedBy, ToolContent } from "@chimera/acp-schema/events";
 import type { PartEvent } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
 import type { ModelMessage } from "../providers/model.js";
@@ -44,43 +44,20 @@ interface Refusal {
   readonly error: "permission_denied" | "sandbox_violation";
 }
 
-/** The policy's word, or a person's where the policy says so; each decision is audited. null when the call may run. */
+/** Asks whether the call may run, as every engine does: the session's rules answer, or a person. null when it may. */
 async function refusalOf(run: Run, call: Call, { tool, input, touches }: Runnable): Promise<Refusal | null> {
-  const { policy, workspace, turn } = run;
-  const subject = { tool, args: call.args, touches };
-  const { autoApproveWrites, autoApproveExecute, readOnly } = run.flags();
-  const context = { settings: { ...turn.settings, autoApproveWrites, autoApproveExecute, readOnly }, workspace };
-  const { decision, rule, why, risk, violation } = await policy.decide(subject, context);
-
-  let allowed = decision === "allow";
-  let answered: Decision | null = null;
-  let by: ResolvedBy = "rule";
-  if (decision === "ask") {
-    await run.taken();
-    const content = await previewOf(run, tool, input);
-    const request = { call_id: call.id, tool: tool.name, args: call.args, risk, content };
-    const answer = await run.ask(request);
-    allowed = answer.decision === "allow" || answer.decision === "always";
-    by = answer.by;
-    answered = answer.decision;
-    if (isLasting(answer.decision)) await policy.remember(subject, answer.decision, context);
-  }
-  await policy.audit({
-    sessionId: turn.sessionId,
-    turn: turn.number,
-    callId: call.id,
+  await run.taken();
+  const { decision, by, why, isViolation } = await run.ask({
+    call_id: call.id,
     tool: tool.name,
     args: call.args,
-    decision: allowed ? "allow" : "deny",
-    answer: answered,
-    by,
-    rule,
-    why,
+    risk: "medium",
+    content: () => previewOf(run, tool, input),
+    call: { kind: tool.kind, touches, names: [tool.name, ...tool.aliases] },
   });
-  if (allowed) return null;
-  if (!violation) return { why: REFUSALS[by](why), error: "permission_denied" };
-  run.emit({ type: "sandbox_violation", metadata: { tool: tool.name, ...violation, reason: why } });
-  return { why, error: "sandbox_violation" };
+  if (decision === "allow" || decision === "always") return null;
+  if (isViolation) return { why: why ?? "", error: "sandbox_violation" };
+  return { why: REFUSALS[by](why ?? "a rule says no"), error: "permission_denied" };
 }
 
 /** What the call would change, while that is found out soon; a person is asked in any case. */
@@ -194,10 +171,6 @@ function limited(outcome: ToolOutcome): ToolOutcome {
   if (output.length <= LONGEST_OUTPUT) return outcome;
   const left = output.length - LONGEST_OUTPUT;
   return { ...outcome, output: `${startOf(output, LONGEST_OUTPUT)}\n[${left} more characters were left out]` };
-}
-
-function isLasting(decision: Decision): decision is "always" | "never" {
-  return decision === "always" || decision === "never";
 }
 
 const REFUSALS: Readonly<Record<ResolvedBy, (why: string) => string>> = {

@@ -1,7 +1,6 @@
 /** What every part of a running turn shares. */
 import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
-import type { Policy } from "../policy-port.js";
 import type { EffortChoice, Model } from "../providers/model.js";
 import type { ToolContext, ToolOutcome } from "../tool.js";
 import type { CallIds } from "./draft.js";
@@ -18,7 +17,6 @@ export interface Run {
   readonly effort: EffortChoice | null;
   readonly system: string;
   readonly toolbox: Toolbox;
-  readonly policy: Policy;
   readonly workspace: Workspace;
   readonly ask: Ask;
   readonly flags: AgentContext["flags"];

@@ -5,7 +5,6 @@ import { startOf, visible } from "@chimera/acp-schema/text";
 import * as v from "valibot";
 import type { Bounds, BrokenBounds, Confine } from "../confine-port.js";
 import { resolvePath } from "../files/real-path.js";
-import { commandWords } from "../policy/rule.js";
 import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { capOutput, defineTool, failure, locate, progress } from "./define.js";
 import { cleanEnvironment } from "./environment.js";
@@ -51,8 +50,7 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
     parallel: false,
     describe: ({ command, cwd }, workspace) => {
       const reads = [resolvePath(cwd, workspace).path];
-      const words = commandWords(command);
-      const touches = { reads, writes: [], command, ...(words && { words }) };
+      const touches = { reads, writes: [], command, isShell: true };
       return { title: titleOf(command.trim()), locations: [], touches };
     },
     run: async ({ command, timeout, cwd }, context) => {

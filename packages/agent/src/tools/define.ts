@@ -1,11 +1,12 @@
 /** Makes a tool from its parts: derives the JSON Schema, turns errors into results, bounds what the model reads. */
+import type { Touches } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { endOf, startOf } from "@chimera/acp-schema/text";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
 import { type RealPath, type Roots, resolvePath } from "../files/real-path.js";
-import type { JsonSchema, Tool, ToolContext, ToolOutcome, Touches } from "../tool.js";
+import type { JsonSchema, Tool, ToolContext, ToolOutcome } from "../tool.js";
 
 export type ToolParts<I> = Omit<Tool<I>, "input" | "inputSchema" | "aliases"> & {
   readonly aliases?: readonly string[];

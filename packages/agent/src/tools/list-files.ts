@@ -1,9 +1,9 @@
 /** list_files: the files of a directory and everything below, as git would see them. */
 import { lstat, opendir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
+import { compileGlob } from "@chimera/acp-schema/glob";
 import type { IgnoreRules, Pacer } from "@chimera/snapshot-store/files";
 import * as v from "valibot";
-import { compileGlob } from "../policy/glob.js";
 import { defineTool, describeFile, failure, locate } from "./define.js";
 
 const MAX_FILES = 1000;

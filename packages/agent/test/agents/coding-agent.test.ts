@@ -7,7 +7,6 @@ import type { AgentEvent, RecordType } from "@chimera/acp-schema/events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type CodingAgentOptions, createCodingAgent } from "../../src/agents/index.js";
 import type { AgentContext } from "../../src/index.js";
-import { verifyAudit } from "../../src/policy/index.js";
 import { createScriptedModel, parseScript, type ScriptInput } from "../../src/scripted.js";
 import { contextOf, of, type TurnRequest, turnOf } from "../take-turn.js";
 import { bench } from "../tools/bench.js";
@@ -35,9 +34,6 @@ async function setUp(options: Partial<CodingAgentOptions> = {}) {
     const coding = createCodingAgent({
       resolveModel: () => model,
       home,
-      permissionsFile: join(home, "permissions.json"),
-      rememberedDirectory: join(home, "remembered"),
-      auditDirectory: join(home, "audit"),
       env: { PATH: process.env["PATH"] },
       ...options,
     });
@@ -52,8 +48,8 @@ async function setUp(options: Partial<CodingAgentOptions> = {}) {
 }
 
 describe("the coding agent", () => {
-  test("writes where it may, asks where it must, and keeps the record of both", async () => {
-    const { take, cwd, outside, home } = await setUp();
+  test("writes where it may, and asks where it must", async () => {
+    const { take, cwd, outside } = await setUp();
     const steps = [
       call("Write", { path: "a.txt", content: "hi" }),
       call("Write", { path: join(outside, "b"), content: "" }),
@@ -70,19 +66,6 @@ describe("the coding agent", () => {
     expect(await readFile(join(cwd, "a.txt"), "utf8")).toBe("hi");
     expect(asked).toEqual([join(outside, "b")]);
     expect(of("tool_result")).toMatchObject([{ success: true }, { success: false }, { success: true, output: "hi" }]);
-    expect(await verifyAudit(join(home, "audit"))).toMatchObject({ ok: true, entries: 3 });
-  });
-
-  test("what was allowed outside is done outside, and an answer for good is remembered", async () => {
-    const { take, home, outside } = await setUp();
-    const path = join(outside, "new.txt");
-    const steps = [call("Write", { path, content: "agreed" }), end];
-    const always = async () => ({ decision: "always", by: "client" }) as const;
-    await take(steps, { settings: CAUTIOUS }, [always]);
-    expect(await readFile(path, "utf8")).toBe("agreed");
-    const { of } = await take(steps, { settings: CAUTIOUS });
-    expect(of("tool_result")).toMatchObject([{ success: true }]);
-    expect(await readdir(join(home, "remembered"))).toHaveLength(1);
   });
 
   test("agents bring their tools, prompt, model and steps", async () => {
@@ -150,33 +133,22 @@ describe("the coding agent", () => {
     expect(short.of("agent_result")).toMatchObject([{ success: false, steps: 3 }]);
   });
 
-  test("long output is kept whole where Read and search find it, of this session alone", async () => {
+  test("long output is kept whole where Read and search find it", async () => {
     const { home } = await setUp();
     const outputsDirectory = join(home, "outputs");
     const options = { outputsDirectory };
     const settings = { settings: CAUTIOUS };
     const allow = async () => ({ decision: "allow", by: "client" }) as const;
-    const ask = async () => expect.unreachable("nobody is asked about it");
     const printing = { reply: [{ call: "Bash", args: { command: "seq 1 20000" }, id: "toolu_1" }] };
     const first = await (await setUp(options)).take([printing, end], settings, [allow]);
     const path = /the full text is in (\S+), for Read/.exec(first.of("tool_result")[0]?.output ?? "")?.[1] ?? "";
     expect(path).toBe(join(outputsDirectory, "s", "toolu_1.txt"));
     const reading = [call("Read", { path, offset: 9000, limit: 1 }), call("search", { path, pattern: "^12345$" }), end];
-    const second = await (await setUp(options)).take(reading, { ...settings, number: 1 }, [ask]);
+    const second = await (await setUp(options)).take(reading, { ...settings, number: 1 }, [allow]);
     expect(second.of("tool_result")).toMatchObject([
       { success: true, output: expect.stringContaining("9000\n") },
       { success: true, output: expect.stringContaining(":12345:12345") },
     ]);
-    // Others' outputs, and writing, are asked for like any place outside.
-    await mkdir(join(outputsDirectory, "other"));
-    await writeFile(join(outputsDirectory, "other", "x.txt"), "x");
-    const beyond = [
-      call("Read", { path: join(outputsDirectory, "other", "x.txt") }),
-      call("Write", { path, content: "" }),
-      end,
-    ];
-    const third = await (await setUp(options)).take(beyond, { ...settings, number: 2 });
-    expect(third.of("tool_result")).toMatchObject([{ error: "permission_denied" }, { error: "permission_denied" }]);
   });
 
   test("the rules of a folder are found through a linked workspace, and are no way to read keys", async () => {
@@ -230,15 +202,6 @@ describe("the coding agent", () => {
     expect(of("agent_result")).toMatchObject([{ success: true }]);
   });
 
-  test("a reading agent and a read-only session change nothing", async () => {
-    const { take, cwd } = await setUp();
-    const steps = [call("Write", { path: "a", content: "" }), call("Bash", { command: "touch b" }), end];
-    await take(steps, { settings: { agent: "plan" } });
-    const { of } = await take(steps, { settings: { readOnly: true } });
-    expect(of("tool_result")).toMatchObject([{ success: false, error: "permission_denied" }, { success: false }]);
-    expect(await readdir(cwd)).toEqual([]);
-  });
-
   test("MCP servers: the user's and the editor's are there, the project's is only named", async () => {
     const { take, put, cwd, home } = await setUp();
     const server = { command: process.execPath, args: [MCP_SERVER] };
@@ -255,13 +218,10 @@ describe("the coding agent", () => {
   });
 
   test("files that are wrong are named once, and the turn goes on", async () => {
-    const { take, put, cwd, home, workspace } = await setUp();
-    await put(home, "permissions.json", '{"rules":[{"tool":"x"}]}');
-    await put(cwd, ".opencode/permissions.json", "{");
+    const { take, workspace } = await setUp({ problems: async () => ["rules.json: not valid JSON"] });
     const first = await take([end], { settings: { agent: "gone" } });
     expect(first.of("notice").map(({ text }) => text)).toEqual([
       expect.stringContaining("not valid JSON"),
-      expect.stringContaining("rule 0 has the unknown action"),
       expect.stringContaining("no agent named"),
     ]);
     const again: AgentEvent[] = [];
@@ -271,13 +231,8 @@ describe("the coding agent", () => {
     expect(first.of("agent_result")).toMatchObject([{ success: true }]);
   });
 
-  test("a preset may narrow, and a cancel before anything began still ends the turn", async () => {
-    const { take } = await setUp({
-      narrow: (policy) => ({ ...policy, decide: () => ({ decision: "deny", rule: "preset", why: "no", risk: "low" }) }),
-    });
-    expect((await take([call("Read", { path: "x" }), end])).of("tool_result")).toMatchObject([
-      { error: "permission_denied" },
-    ]);
+  test("a cancel before anything began still ends the turn", async () => {
+    const { take } = await setUp();
     const { events } = await take([end], { context: { signal: AbortSignal.abort() } });
     expect(events.at(-1)?.type).toBe("cancelled");
   });

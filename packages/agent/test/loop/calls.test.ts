@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
-import type { AgentOptions, Policy, Tool } from "../../src/index.js";
+import type { AgentOptions, Ask, Tool } from "../../src/index.js";
 import { createScriptedModel, parseScript, type ScriptInput } from "../../src/scripted.js";
 import { writeTool } from "../../src/tools/index.js";
-import { contextOf, of, resultsOf, takeTurn, toolNamed } from "../take-turn.js";
+import { of, resultsOf, takeTurn, toolNamed } from "../take-turn.js";
 
 type Reply = ScriptInput["turns"][number]["steps"][number]["reply"];
 
@@ -319,55 +319,31 @@ describe("permissions", () => {
     expect(of(events, "turn_end")).toEqual([{ stop_reason: "end_turn" }]);
   });
 
-  it("are decided, remembered and audited by the policy", async () => {
-    const heard: unknown[] = [];
-    const policy: Policy = {
-      decide: ({ args }) => ({ decision: args["deny"] ? "deny" : "ask", rule: "r1", why: "because", risk: "high" }),
-      remember: async ({ tool }, answer) => void heard.push([tool.name, answer]),
-      audit: async ({ callId: _id, ...entry }) => void heard.push([entry.decision, entry.by, entry.rule]),
+  it("are asked for with a description that rules can judge, and shown only when a person is asked", async () => {
+    const asked: unknown[] = [];
+    const shown: unknown[] = [];
+    const showing = {
+      ...change,
+      aliases: ["alter"],
+      preview: async () => [{ type: "text" as const, text: "as it would be" }],
     };
-    const context = contextOf({ context: { ask: async () => ({ decision: "always", by: "client" }) } });
-    await takeTurn(calling([{ call: "change" }, { call: "change", args: { deny: true } }], [change], { policy }), {
-      context,
-    });
-    expect(heard).toEqual([
-      ["change", "always"],
-      ["allow", "client", "r1"],
-      ["deny", "rule", "r1"],
-    ]);
+    const ask: Ask = async ({ tool, call, content }) => {
+      asked.push([tool, call?.kind, call?.names]);
+      if (typeof content === "function") shown.push(await content());
+      return { decision: "always", by: "client" };
+    };
+    const events = await takeTurn(calling([{ call: "change" }], [showing]), { ...asking, context: { ask } });
+    expect(asked).toEqual([["change", "edit", ["change", "alter"]]]);
+    expect(shown).toEqual([[{ type: "text", text: "as it would be" }]]);
+    expect(of(events, "tool_result")).toMatchObject([{ success: true }]);
   });
 
-  it("that a sandbox refuses are reported as its violation, and audited like any other", async () => {
-    const audited: string[] = [];
-    const policy: Policy = {
-      decide: () => ({
-        decision: "deny",
-        rule: "sandbox strict",
-        why: "no writes here",
-        risk: "high",
-        violation: { mode: "strict", path: "/a" },
-      }),
-      remember: async () => {},
-      audit: async ({ rule }) => void audited.push(rule ?? ""),
-    };
-    const events = await takeTurn(calling([{ call: "change" }], [change], { policy }));
-    expect(of(events, "sandbox_violation")).toEqual([
-      { tool: "change", mode: "strict", path: "/a", reason: "no writes here" },
-    ]);
+  it("that a sandbox refuses fail as its violation, in the words of the answer", async () => {
+    const ask: Ask = async () => ({ decision: "deny", by: "rule", why: "no writes here", isViolation: true });
+    const events = await takeTurn(calling([{ call: "change" }], [change]), { ...asking, context: { ask } });
     expect(of(events, "tool_result")).toMatchObject([
       { success: false, output: "no writes here", error: "sandbox_violation" },
     ]);
-    expect(audited).toEqual(["sandbox strict"]);
-  });
-
-  it("that cannot be audited are not given", async () => {
-    const policy: Policy = {
-      decide: () => ({ decision: "allow", rule: null, why: "", risk: "low" }),
-      remember: async () => {},
-      audit: () => Promise.reject(new Error("disk full")),
-    };
-    const events = await takeTurn(calling([{ call: "change" }], [change], { policy }));
-    expect(of(events, "tool_result")).toMatchObject([{ success: false, output: expect.stringContaining("disk full") }]);
   });
 });
 

@@ -1,8 +1,8 @@
 /** `audit verify`: whether the record of permission decisions is as it was written. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { verifyAudit } from "@chimera/agent/policy";
 import { type Invocation, resolvePaths } from "@chimera/host";
+import { verifyAudit } from "@chimera/policy";
 import { CliError } from "../errors.js";
 import { printReport } from "../output.js";
 

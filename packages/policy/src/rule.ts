@@ -1,31 +1,14 @@
 /** A permission rule and whether it speaks about a call; for a command line, about the words that it is made of. */
 import { relative } from "node:path";
-import type { ToolKind } from "@chimera/acp-schema/events";
-import { isBeneath } from "../files/real-path.js";
-import { namesOf } from "../loop/toolbox.js";
-import type { PolicyCall } from "../policy-port.js";
-import { compileGlob, type Meter } from "./glob.js";
-
-export type Action = "allow" | "deny" | "ask";
-
-export interface Rule {
-  /** A glob over the names of tools, in any case; aliases count. */
-  readonly tool: string;
-  readonly action: Action;
-  /** Only calls with this argument. */
-  readonly argKey?: string;
-  /** A glob over that argument. */
-  readonly argPattern?: string;
-  readonly kinds?: readonly ToolKind[];
-  readonly description?: string;
-  /** Where it stands, in words a person can find again: `permissions.json rule 3`. */
-  readonly source: string;
-}
+import { compileGlob, type Meter } from "@chimera/acp-schema/glob";
+import type { Action, PolicyCall, Rule } from "@chimera/acp-schema/policy";
+import { isInside } from "@chimera/sandbox/secrets";
 
 /** Whether the rule is about this tool at all. */
 export function isAbout(rule: Rule, { tool }: PolicyCall, meter?: Meter): boolean {
   if (rule.kinds && !rule.kinds.includes(tool.kind)) return false;
-  return anyMatches(rule, rule.tool.toLowerCase(), namesOf(tool), meter);
+  const names = [tool.name, ...tool.aliases].map((name) => name.toLowerCase());
+  return anyMatches(rule, rule.tool.toLowerCase(), names, meter);
 }
 
 /** Whether the rule names the command line as its argument. */
@@ -112,7 +95,7 @@ function plainForms(key: string, args: PolicyCall["args"]): string[] {
 
 function pathForms(rule: Rule, { args, touches }: PolicyCall, cwd: string): string[] {
   const real = [...new Set([...touches.reads, ...touches.writes])];
-  const forms = real.flatMap((path) => (isBeneath(path, cwd) ? [path, relative(cwd, path)] : [path]));
+  const forms = real.flatMap((path) => (isInside(path, cwd) ? [path, relative(cwd, path)] : [path]));
   if (rule.action === "allow") return forms;
   return [...forms, ...[...PATH_KEYS].flatMap((key) => plainForms(key, args))];
 }

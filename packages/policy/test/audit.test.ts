@@ -1,9 +1,8 @@
 import { appendFile, readdir, readFile, rm, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { AuditEntry } from "../../src/index.js";
-import { createAudit, verifyAudit } from "../../src/policy/index.js";
-import { bench } from "../tools/bench.js";
+import { type AuditEntry, createAudit, verifyAudit } from "../src/index.js";
+import { bench } from "./call.js";
 
 const entry = (n: number): AuditEntry => ({
   sessionId: "otter-1",

@@ -1,11 +1,11 @@
-/** The policy an agent is given: rules, memory and audit around the pure decision. */
+/** The policy of a program's sessions: rules, memory and audit around the pure decision. */
 import { realpathSync } from "node:fs";
-import type { Policy, PolicyCall, PolicyContext } from "../policy-port.js";
+import { createMeter } from "@chimera/acp-schema/glob";
+import type { AgentPermission, CallPlace, Policy, PolicyCall, Rule } from "@chimera/acp-schema/policy";
 import type { Audit } from "./audit.js";
-import { type AgentPermission, type Classified, decide } from "./decide.js";
-import { createMeter } from "./glob.js";
+import { type Classified, decide } from "./decide.js";
 import type { Remembered } from "./remembered.js";
-import { isAbout, isCommandRule, type Rule } from "./rule.js";
+import { isAbout, isCommandRule } from "./rule.js";
 import { NO_RULES, type Ruleset } from "./ruleset.js";
 
 /** Judges a command line by its text. */
@@ -20,14 +20,14 @@ export interface Circumstances {
 }
 
 export interface PolicyOptions {
-  /** The user's rules; a function is asked anew for every call, so that a change counts at once. @defaultValue none */
+  /** The user's rules; a function is called anew for every call, so that a change counts at once. @defaultValue none */
   readonly rules?: Ruleset | (() => Ruleset | Promise<Ruleset>);
   /** Rules of the project in `cwd`: they can narrow, never widen. @defaultValue none */
   readonly projectRules?: (cwd: string) => Ruleset | Promise<Ruleset>;
   /** What the agent definition of that name says. @defaultValue nothing */
   readonly agent?: (name: string, cwd: string) => AgentPermission | null | Promise<AgentPermission | null>;
-  /** Directories outside the workspace that may be read like it: what the agent itself has put there. @defaultValue none */
-  readonly readable?: readonly string[];
+  /** Directories outside the workspace that a session may read like it: what its engine has put there. @defaultValue none */
+  readonly readable?: (sessionId: string) => readonly string[];
   /** Directories that no tool may touch, but for what is `readable` below them: what the program keeps of all sessions. @defaultValue none */
   readonly hidden?: readonly string[];
   /** @defaultValue answers are not kept */
@@ -40,12 +40,12 @@ export interface PolicyOptions {
 
 export function createPolicy(options: PolicyOptions = {}): Policy {
   return {
-    decide: async (call, context) => {
-      const roots = rootsOf(context);
+    decide: async (call, place) => {
+      const roots = rootsOf(place);
       const [rules, projectRules, agent, remembered] = await Promise.all([
         typeof options.rules === "function" ? options.rules() : (options.rules ?? NO_RULES),
-        options.projectRules?.(roots[0]) ?? NO_RULES,
-        options.agent?.(context.settings.agent, roots[0]) ?? null,
+        options.projectRules?.(place.workspace.cwd) ?? NO_RULES,
+        options.agent?.(place.settings.agent, place.workspace.cwd) ?? null,
         options.remembered?.recall(roots[0], call) ?? null,
       ]);
       // What came with the project may forbid here, but not allow.
@@ -53,13 +53,13 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
       const own = [...rules.rules, ...(agent?.trusted ? agent.rules : [])];
       const narrowing = foreign.filter(({ action }) => action !== "allow");
       const classified = await classifyCall(call, roots, [...own, ...narrowing], options.classify);
-      const readable = (options.readable ?? []).map(real);
+      const readable = (options.readable?.(place.sessionId) ?? []).map(real);
       const hidden = (options.hidden ?? []).map(real);
-      const { settings } = context;
+      const { settings } = place;
       return decide(call, { settings, roots, readable, hidden, rules, projectRules, agent, remembered, classified });
     },
-    remember: async (call, answer, context) => {
-      await options.remembered?.remember(rootsOf(context)[0], call, answer);
+    remember: async (call, answer, place) => {
+      await options.remembered?.remember(rootsOf(place)[0], call, answer);
     },
     audit: async (entry) => {
       await options.audit?.append(entry);
@@ -69,7 +69,7 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
 
 // --- internal ---
 
-function rootsOf({ workspace }: PolicyContext): [string, ...string[]] {
+function rootsOf({ workspace }: CallPlace): [string, ...string[]] {
   return [real(workspace.cwd), ...workspace.directories.map(real)];
 }
 

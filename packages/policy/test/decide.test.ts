@@ -1,10 +1,9 @@
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import type { TurnSettings } from "@chimera/acp-schema/agent";
 import { describe, expect, test } from "vitest";
-import type { TurnSettings } from "../../src/index.js";
-import { type AgentPermission, createPolicy, type PolicyOptions, parseRuleset } from "../../src/policy/index.js";
-import { bench } from "../tools/bench.js";
-import { AUTO, callOf, contextOf } from "./call.js";
+import { type AgentPermission, createPolicy, type PolicyOptions, parseRuleset } from "../src/index.js";
+import { AUTO, bench, callOf, placeOf } from "./call.js";
 
 type Row = { tool: string; action: string; arg_key?: string; arg_pattern?: string };
 
@@ -22,12 +21,12 @@ async function ask(
   await symlink(outside, join(cwd, "out"));
   await mkdir(join(cwd, "secrets"));
   await symlink("secrets/key", join(cwd, "innocent"));
-  const context = contextOf(cwd, settings);
+  const context = placeOf(cwd, settings);
   const filled = JSON.parse(JSON.stringify(args).replaceAll("{OUT}", outside).replaceAll("{WS}", cwd)) as Record<
     string,
     unknown
   >;
-  return createPolicy(options).decide(callOf(tool, filled, context.workspace), context);
+  return createPolicy(options).decide(callOf(tool, filled, context), context);
 }
 
 const write = (path: string) => ({ path, content: "" });

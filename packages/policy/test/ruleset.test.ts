@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadRuleset, parseRuleset } from "../../src/policy/index.js";
-import { bench } from "../tools/bench.js";
+import { loadRuleset, parseRuleset } from "../src/index.js";
+import { bench } from "./call.js";
 
 describe("permissions.json", () => {
   test("bad rules are named and left out, the others count", () => {

@@ -6,7 +6,8 @@
 import { createHash } from "node:crypto";
 import { appendFile, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
-import type { PolicyCall } from "../policy-port.js";
+import type { PolicyCall } from "@chimera/acp-schema/policy";
+import { commandWords } from "./rule.js";
 
 export type LastingAnswer = "always" | "never";
 
@@ -135,8 +136,9 @@ function latest(a: Given | undefined, b: Given | undefined): Given | undefined {
 
 /** The same tool, the same arguments in any order, meaning the same files; of a plain command line the same words. */
 function keyOf(call: PolicyCall): string {
-  const { command, words } = call.touches;
-  if (words === undefined) return exactKeyOf(call);
+  const { command, isShell } = call.touches;
+  const words = command !== undefined && isShell ? commandWords(command) : null;
+  if (words === null) return exactKeyOf(call);
   // Not the text of an argument: no exact arguments have the same key.
   const normal = Object.entries(call.args).map(([name, value]) => [name, value === command ? { words } : value]);
   return exactKeyOf({ ...call, args: Object.fromEntries(normal) });

@@ -2,22 +2,11 @@
 import { relative } from "node:path";
 import type { TurnSettings } from "@chimera/acp-schema/agent";
 import type { Risk } from "@chimera/acp-schema/events";
-import { isSecret } from "@chimera/sandbox/secrets";
-import { isBeneath } from "../files/real-path.js";
-import type { PolicyCall, PolicyDecision } from "../policy-port.js";
-import { createMeter, type Meter } from "./glob.js";
-import type { Action, Rule } from "./rule.js";
+import { createMeter, type Meter } from "@chimera/acp-schema/glob";
+import type { Action, AgentPermission, PolicyCall, PolicyDecision, Rule } from "@chimera/acp-schema/policy";
+import { isInside, isSecret } from "@chimera/sandbox/secrets";
 import { commandAction, fitsArgument, isAbout, isCommandRule, isPathRule, mightDodge } from "./rule.js";
 import type { Ruleset } from "./ruleset.js";
-
-/** What an agent definition says about permissions. */
-export interface AgentPermission {
-  readonly name: string;
-  readonly permission: "interactive" | "auto_approve" | "always_deny" | "read_only";
-  readonly rules: readonly Rule[];
-  /** False for a definition that came with the project: it may only narrow. */
-  readonly trusted: boolean;
-}
 
 /** What a parser of shell commands makes of one. */
 export interface Classified {
@@ -172,7 +161,7 @@ function byMemory(current: Verdict, _: PolicyCall, { remembered }: Facts): Verdi
 
 /** What the program keeps of other sessions is nobody's to read in this one, whoever allows it. */
 function byOwner(current: Verdict, { touches }: PolicyCall, { roots, readable = [], hidden = [] }: Facts): Verdict {
-  const others = hidden.filter((place) => !roots.some((root) => isBeneath(root, place)));
+  const others = hidden.filter((place) => !roots.some((root) => isInside(root, place)));
   const found = [...touches.reads, ...touches.writes].find(
     (path) => withinRoot(path, others) !== null && withinRoot(path, readable) === null,
   );
@@ -208,7 +197,7 @@ function stricter(a: Verdict, b: Verdict): Verdict {
 
 /** The path below the root that holds it: what the names above it are called says nothing about the file. */
 function withinRoot(path: string, roots: readonly string[]): string | null {
-  const root = roots.find((candidate) => isBeneath(path, candidate));
+  const root = roots.find((candidate) => isInside(path, candidate));
   return root === undefined ? null : relative(root, path);
 }
 

@@ -2,15 +2,14 @@ import { createHash } from "node:crypto";
 import { appendFile, mkdir, readdir, readFile, stat, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createPolicy, createRemembered, parseRuleset } from "../../src/policy/index.js";
-import { bench } from "../tools/bench.js";
-import { AUTO, callOf, contextOf } from "./call.js";
+import { createPolicy, createRemembered, parseRuleset } from "../src/index.js";
+import { AUTO, bench, callOf, placeOf } from "./call.js";
 
 async function place() {
   const { cwd, outside } = await bench();
   const directory = join(outside, "remembered");
-  const context = contextOf(cwd);
-  const call = (command: string) => callOf("Bash", { command }, context.workspace);
+  const context = placeOf(cwd);
+  const call = (command: string) => callOf("Bash", { command }, context);
   return {
     cwd,
     outside,
@@ -28,15 +27,15 @@ test("always and never hold for the same tool with the same arguments, in any or
   const other = createPolicy({ remembered: createRemembered({ directory }) });
   expect(await other.decide(call("make"), context)).toMatchObject({ decision: "allow", rule: "remembered" });
   expect(await other.decide(call("make clean"), context)).toMatchObject({ decision: "ask" });
-  expect(await other.decide(call("rm x"), contextOf(cwd, AUTO))).toMatchObject({
+  expect(await other.decide(call("rm x"), placeOf(cwd, AUTO))).toMatchObject({
     decision: "deny",
     rule: "remembered",
   });
   await other.remember(call("rm x"), "always", context);
   expect(await policy.decide(call("rm x"), context)).toMatchObject({ decision: "allow" });
-  const swapped = callOf("Bash", { timeout: 5, command: "x" }, context.workspace);
+  const swapped = callOf("Bash", { timeout: 5, command: "x" }, context);
   await policy.remember(swapped, "always", context);
-  expect(await policy.decide(callOf("Bash", { command: "x", timeout: 5 }, context.workspace), context)).toMatchObject({
+  expect(await policy.decide(callOf("Bash", { command: "x", timeout: 5 }, context), context)).toMatchObject({
     decision: "allow",
   });
 });
@@ -53,7 +52,7 @@ test("an answer given after two looks at once is seen", async () => {
 test("it belongs to one workspace and lies outside of it, for its owner only", async () => {
   const { policy, context, call, directory, cwd } = await place();
   await policy.remember(call("make"), "always", context);
-  const elsewhere = contextOf(join(cwd, ".."));
+  const elsewhere = placeOf(join(cwd, ".."));
   expect(await policy.decide(call("make"), elsewhere)).toMatchObject({ decision: "ask" });
   expect(await readdir(cwd)).toEqual([]);
   const [file] = await readdir(directory);
@@ -67,7 +66,7 @@ test("always settles a question and lifts no prohibition", async () => {
   await remembered.remember(cwd, call("make"), "always");
   const rules = parseRuleset('{"rules":[{"tool":"Bash","action":"deny"}]}', "f");
   expect(await createPolicy({ remembered, rules }).decide(call("make"), context)).toMatchObject({ decision: "deny" });
-  expect(await createPolicy({ remembered }).decide(call("make"), contextOf(cwd, { readOnly: true }))).toMatchObject({
+  expect(await createPolicy({ remembered }).decide(call("make"), placeOf(cwd, { readOnly: true }))).toMatchObject({
     decision: "deny",
   });
 });
@@ -76,7 +75,7 @@ test("an answer about a path is about the file it meant", async () => {
   const { policy, context, cwd, outside } = await place();
   await mkdir(join(cwd, "a"));
   await symlink("a", join(cwd, "link"));
-  const write = () => callOf("Write", { path: "link/x", content: "" }, context.workspace);
+  const write = () => callOf("Write", { path: "link/x", content: "" }, context);
   await policy.remember(write(), "always", context);
   expect(await policy.decide(write(), context)).toMatchObject({ decision: "allow" });
   await unlink(join(cwd, "link"));
@@ -136,7 +135,7 @@ test.each([
 test("where a command runs and how long it may take stay part of the answer", async () => {
   const { policy, context, cwd } = await place();
   await mkdir(join(cwd, "sub"));
-  const call = (args: Record<string, unknown>) => callOf("Bash", { command: "make  all", ...args }, context.workspace);
+  const call = (args: Record<string, unknown>) => callOf("Bash", { command: "make  all", ...args }, context);
   await policy.remember(call({ command: "make all" }), "always", context);
   expect(await policy.decide(call({}), context)).toMatchObject({ decision: "allow" });
   expect(await policy.decide(call({ cwd: "sub" }), context)).toMatchObject({ decision: "ask" });
@@ -146,8 +145,8 @@ test("where a command runs and how long it may take stay part of the answer", as
 test("what a program is given in an editor's terminal is not taken for a line of a shell", async () => {
   const { policy, context } = await place();
   const terminal = { run: async () => ({ output: "", truncated: false, exitCode: 0, signal: null, timedOut: false }) };
-  const workspace = { ...context.workspace, terminal };
-  const call = (command: string) => callOf("acp_terminal", { command }, workspace);
+  const terminalPlace = { ...context, workspace: { ...context.workspace, terminal } };
+  const call = (command: string) => callOf("acp_terminal", { command }, terminalPlace);
   await policy.remember(call("git push"), "always", context);
   expect(await policy.decide(call("git push"), context)).toMatchObject({ decision: "allow" });
   expect(await policy.decide(call("git  push"), context)).toMatchObject({ decision: "ask" });

@@ -8,7 +8,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
-import type { AuditEntry } from "../policy-port.js";
+import type { AuditEntry } from "@chimera/acp-schema/policy";
 
 export interface Audit {
   /** Resolves when the entry is in the file. */

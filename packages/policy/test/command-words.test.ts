@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { commandWords } from "../../src/policy/rule.js";
+import { commandWords } from "../src/rule.js";
 
 test.each([
   ["git push origin main", ["git", "push", "origin", "main"]],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compileGlob, createMeter } from "../../src/policy/glob.js";
+import { compileGlob, createMeter } from "../src/define/glob.js";
 
 test.each<["rule" | "path", string, string, boolean]>([
   ["rule", "*", "", true],

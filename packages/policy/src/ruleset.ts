@@ -1,9 +1,7 @@
 /** `permissions.json`: rules in order, the last that matches wins. Those that come with a project can narrow, never widen. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readTextBeneath } from "../files/project-file.js";
-import { isJsonObject } from "../json.js";
-import type { Action, Rule } from "./rule.js";
+import { type Action, actionOf, type Rule } from "@chimera/acp-schema/policy";
 
 export interface Ruleset {
   readonly rules: readonly Rule[];
@@ -14,16 +12,6 @@ export interface Ruleset {
 }
 
 export const NO_RULES: Ruleset = { rules: [], problems: [] };
-
-const ACTIONS: Readonly<Record<string, Action>> = {
-  allow: "allow",
-  permit: "allow",
-  deny: "deny",
-  block: "deny",
-  ask: "ask",
-  prompt: "ask",
-  confirm: "ask",
-};
 
 /** More rules than this are not read: a file that long is a mistake. */
 const MAX_RULES = 1000;
@@ -60,20 +48,17 @@ export function parseRuleset(text: string, source: string): Ruleset {
   return { rules, problems, ...(standard && { default: standard }) };
 }
 
-/** The action a word means, aliases included. */
-export function actionOf(word: unknown): Action | undefined {
-  if (typeof word !== "string") return undefined;
-  const key = word.toLowerCase();
-  return Object.hasOwn(ACTIONS, key) ? ACTIONS[key] : undefined;
-}
-
 /** Below the project. */
 export const PROJECT_RULE_FILES = [join(".opencode", "permissions.json"), join(".chimera", "permissions.json")];
 
-export async function loadProjectRules(cwd: string): Promise<Ruleset> {
+/** `read` gives the text of a file below the project, or null; it follows no link out of the project. */
+export async function loadProjectRules(
+  cwd: string,
+  read: (root: string, path: string) => Promise<string | null>,
+): Promise<Ruleset> {
   const found = await Promise.all(
     PROJECT_RULE_FILES.map(async (path) => {
-      const text = await readTextBeneath(cwd, path);
+      const text = await read(cwd, path);
       return text === null ? null : parseRuleset(text, path);
     }),
   );
@@ -90,6 +75,10 @@ function parseObject(text: string): Record<string, unknown> | string {
   } catch (error) {
     return `not valid JSON (${(error as Error).message})`;
   }
+}
+
+function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function parseRule(entry: unknown, source: string): Rule | string {

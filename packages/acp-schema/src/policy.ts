@@ -1,0 +1,94 @@
+/** `@chimera/acp-schema/policy`, the policy port: who may call what. A session asks it about every call of every engine before it asks a person. */
+import type { Touches, TurnSettings, Workspace } from "./agent.js";
+import type { Decision, ResolvedBy, Risk, ToolKind } from "./events/metadata.js";
+
+export interface Policy {
+  decide(call: PolicyCall, place: CallPlace): PolicyDecision | Promise<PolicyDecision>;
+  /** Keeps an answer for the same tool with the same arguments in this workspace. */
+  remember(call: PolicyCall, answer: "always" | "never", place: CallPlace): Promise<void>;
+  /** Called with every decision, however it was reached. A call whose entry cannot be kept does not run. */
+  audit(entry: AuditEntry): Promise<void>;
+}
+
+/** A call as its engine describes it. */
+export interface PolicyCall {
+  readonly tool: { readonly name: string; readonly aliases: readonly string[]; readonly kind: ToolKind };
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly touches: Touches;
+}
+
+export interface CallPlace {
+  readonly sessionId: string;
+  readonly turn: number;
+  readonly settings: TurnSettings;
+  readonly workspace: Pick<Workspace, "cwd" | "directories">;
+}
+
+export interface PolicyDecision {
+  readonly decision: Action;
+  /** The rule that settled it, in words a person can find again; null when a default did. */
+  readonly rule: string | null;
+  readonly why: string;
+  readonly risk: Risk;
+  /** Set when a sandbox and not a rule stands in the way; the log then says so. */
+  readonly violation?: { readonly mode: string; readonly path?: string; readonly command?: string };
+}
+
+export interface AuditEntry {
+  readonly sessionId: string;
+  readonly turn: number;
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly decision: "allow" | "deny";
+  /** What a person said, `always` and `never` included; null when nobody was asked. */
+  readonly answer: Decision | null;
+  /** `unasked`: an engine ran it without a question. */
+  readonly by: ResolvedBy | "unasked";
+  readonly rule: string | null;
+  readonly why: string;
+}
+
+export type Action = "allow" | "deny" | "ask";
+
+export interface Rule {
+  /** A glob over the names of tools, in any case; aliases count. */
+  readonly tool: string;
+  readonly action: Action;
+  /** Only calls with this argument. */
+  readonly argKey?: string;
+  /** A glob over that argument. */
+  readonly argPattern?: string;
+  readonly kinds?: readonly ToolKind[];
+  readonly description?: string;
+  /** Where it stands, in words a person can find again: `permissions.json rule 3`. */
+  readonly source: string;
+}
+
+/** What an agent definition says about permissions. */
+export interface AgentPermission {
+  readonly name: string;
+  readonly permission: "interactive" | "auto_approve" | "always_deny" | "read_only";
+  readonly rules: readonly Rule[];
+  /** False for a definition that came with the project: it may only narrow. */
+  readonly trusted: boolean;
+}
+
+/** The action a word means, aliases included. */
+export function actionOf(word: unknown): Action | undefined {
+  if (typeof word !== "string") return undefined;
+  const key = word.toLowerCase();
+  return Object.hasOwn(ACTIONS, key) ? ACTIONS[key] : undefined;
+}
+
+// --- internal ---
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  allow: "allow",
+  permit: "allow",
+  deny: "deny",
+  block: "deny",
+  ask: "ask",
+  prompt: "ask",
+  confirm: "ask",
+};

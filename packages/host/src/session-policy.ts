@@ -1,0 +1,65 @@
+/** The rules of every session, whatever its engine: the person's, the project's and the agent's, with memory, audit and what extensions narrow. */
+import { join } from "node:path";
+import type { Policy } from "@chimera/acp-schema/policy";
+import { type LoadedAgents, outputsIn, permissionOf, readTextBeneath, whileUnchanged } from "@chimera/agent/agents";
+import { lazily } from "./lazily.js";
+import type { Paths } from "./paths.js";
+import type { AgentParts } from "./profile.js";
+
+export interface SessionPolicyDeps {
+  readonly paths: Paths;
+  readonly agents: (cwd: string) => Promise<LoadedAgents>;
+  readonly parts: () => Promise<AgentParts>;
+}
+
+export interface SessionPolicy extends Policy {
+  /** What is wrong with the files of rules that count in a directory. */
+  problems(cwd: string): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/** Its code is loaded with the first call that it is asked about. */
+export function createSessionPolicy({ paths, agents, parts }: SessionPolicyDeps): SessionPolicy {
+  const opened = lazily(async () => {
+    const { createAudit, createPolicy, createRemembered, loadProjectRules, loadRuleset, PROJECT_RULE_FILES } =
+      await import("@chimera/policy");
+    const { classify, narrow } = await parts();
+    const kept = whileUnchanged<Awaited<ReturnType<typeof loadRuleset>>>();
+    // Rules may change while a turn runs, and count from then on.
+    const rules = () =>
+      kept(
+        "",
+        () => [paths.permissions],
+        () => loadRuleset(paths.permissions),
+      );
+    const projectRules = (cwd: string) =>
+      kept(
+        cwd,
+        () => PROJECT_RULE_FILES.map((path) => join(cwd, path)),
+        () => loadProjectRules(cwd, readTextBeneath),
+      );
+    const audit = createAudit({ directory: paths.audit });
+    const policy = createPolicy({
+      rules,
+      projectRules,
+      agent: async (name, cwd) => permissionOf(name, (await agents(cwd)).agents),
+      remembered: createRemembered({ directory: paths.remembered }),
+      audit,
+      readable: (sessionId) => [outputsIn(paths.outputs, sessionId)],
+      hidden: [paths.eventlog, paths.outputs, paths.snapshots, paths.run, paths.audit, paths.remembered],
+      ...(classify && { classify }),
+    });
+    return { policy: narrow?.(policy) ?? policy, rules, projectRules, audit };
+  });
+  return {
+    decide: async (call, place) => (await opened.get()).policy.decide(call, place),
+    remember: async (call, answer, place) => (await opened.get()).policy.remember(call, answer, place),
+    audit: async (entry) => (await opened.get()).policy.audit(entry),
+    async problems(cwd) {
+      const { rules, projectRules } = await opened.get();
+      const sets = await Promise.all([projectRules(cwd), rules()]);
+      return sets.flatMap(({ problems }) => problems);
+    },
+    close: async () => (await opened.opened())?.audit.close(),
+  };
+}
