@@ -24,6 +24,14 @@ export const operations = {
     "invalid_query",
     ...session,
   ],
+  "POST /page/codes": ["pageCode", "A code by which a page signs in, once"],
+  "POST /page/tokens": ["pageSignIn", "Exchanges a code for the token of a page", ...body, "unauthorized"],
+  "GET /page/tokens": ["pagesList", "The pages that are signed in"],
+  "DELETE /page/tokens/{token_id}": [
+    "pageSignOut",
+    "Ends the token of a page, and what was opened with it",
+    "not_found",
+  ],
   "GET /search": ["sessionsSearch", "The sessions that spoke of something", ...page],
   "GET /sessions": ["sessionsList", "Sessions, newest touched first, a page at a time", ...page],
   "POST /sessions": [

@@ -4,6 +4,7 @@ import type { AcpServer, AcpServerOptions, Extension } from "@chimera/acp-server
 import type { CodingAgentOptions } from "@chimera/agent/agents";
 import type { Chain } from "@chimera/agent/providers";
 import type { Classify, Policy } from "@chimera/policy";
+import type { PageFile } from "@chimera/http-server";
 import type { OptionOrders, OwnedSession, Settings, SlashCommand } from "@chimera/session";
 import type { Flags, FlagValues } from "./command/flag.js";
 import type { ConfigKey } from "./config/keys.js";
@@ -26,6 +27,8 @@ export interface Profile {
   readonly settings: Readonly<Record<string, ConfigKey<string>>>;
   /** Flags of its extensions besides settings; every command that starts sessions takes them. */
   readonly flags: Flags;
+  /** The files of the page that its HTTP server shows to browsers, loaded when one asks. @defaultValue it has no page */
+  readonly page?: () => Promise<readonly PageFile[]>;
   /** Loaded by the commands that start sessions. */
   readonly extensions: () => Promise<readonly ProgramExtension[]>;
 }

@@ -10,6 +10,7 @@ const schema = JSON.parse(readFileSync(new URL("../../acp-schema/schema/http.jso
 
 const groups = [
   ["Server", (path) => /^\/(health|healthz|ping|readyz|info|providers|models|tools|openapi\.json)$/.test(path)],
+  ["The page", (path) => /^\/page/.test(path)],
   ["Sessions", (path) => /^\/(sessions|events|search)/.test(path)],
   ["Sessions, the older shapes", (path) => /^\/(session|tool)(\/|$)/.test(path)],
   ["Custom commands", (path) => /^\/commands/.test(path)],
@@ -19,9 +20,10 @@ const groups = [
 
 const tiers = {
   open: "anybody",
-  session: "master, or the session's token",
-  admin: "master; the session's own token gets 403 `admin_only`",
-  master: "master",
+  person: "master, or a page that signed in",
+  session: "master, a page, or the session's token",
+  admin: "master, or a page; the session's own token gets 403 `admin_only`",
+  master: "master; a page gets 403 `admin_only`",
 };
 
 const text = `${introduction()}\n${groups.map(section).join("\n")}\n${rest()}\n${shapes()}`;
@@ -61,8 +63,12 @@ A list that has more gives \`next\`; \`?limit=50&after=<next>\` is the page afte
 system tells users apart (Linux), and to everybody on this machine elsewhere. \`--auth-token auto\` makes a token in a file that
 \`attach\` and the like find, and that curl can read: \`-H "Authorization: Bearer $(cat FILE)"\`. A session's token is made with the session, lives in memory only, and opens that session's routes.
 
+The page at \`/\` is served to anybody: its files hold nothing. Where a token is set, \`serve\` prints the page's address with a code in the fragment, which a browser does not send. The page
+exchanges the code for a token of its own by \`POST /page/tokens\`: it opens everything but what is for the master, ends after ${LIMITS.pageIdleMs / 3_600_000} hours without a request or when it is revoked, and
+takes its open streams and the tokens of sessions that it was given with it. A code works once and for ${LIMITS.pageCodeMs / 60_000} minutes; \`POST /page/codes\` makes further ones.
+
 Always, token or not: the Host header names loopback, the bound address or an \`--allow-host\` (403 \`bad_host\`); an Origin
-header is one of \`--cors\`, and what a browser loads as a part of another site's page is refused (403 \`bad_origin\`). A path that does not exist is 401 to a stranger and 404 to the master. After
+header is one of \`--cors\`, or that of the page: the scheme and the Host of the request itself. What a browser loads as a part of another site's page is refused (403 \`bad_origin\`). A path that does not exist is 401 to a stranger and 404 to the master. After
 ${LIMITS.refusalBurst} refusals an address is refused ${LIMITS.refusalsPerSecond} times a second, and with too many waiting gets 429.
 `;
 }

@@ -4,13 +4,15 @@ import { Hono } from "hono";
 import { finishAnswer } from "./answer.js";
 import { ACCESS, type RouteName } from "./auth/access.js";
 import { createGate } from "./auth/gate.js";
-import { createRefusals } from "./auth/refusals.js";
+import { createPageTokens } from "./auth/page-tokens.js";
+import { createRefuse } from "./auth/refusals.js";
 import { createSessionTokens } from "./auth/token.js";
 import { createCreations } from "./creations.js";
 import type { AppDeps, AppEnv } from "./deps.js";
 import { guard } from "./guard/guard.js";
 import { errorResponse, HttpError } from "./http-error.js";
 import { type CreateSession, createOpenSession } from "./open-session.js";
+import { createPage } from "./page.js";
 import { answerAnywhere, createAnswerer } from "./peers.js";
 import { healthRoutes } from "./probes.js";
 import { refuseForeignBody } from "./request/body.js";
@@ -20,6 +22,7 @@ import { agentRunRoutes } from "./routes/agent-runs.js";
 import { commandRoutes } from "./routes/commands.js";
 import { eventRoutes } from "./routes/events.js";
 import { inspectRoutes } from "./routes/inspect.js";
+import { pageRoutes } from "./routes/page.js";
 import { programRoutes } from "./routes/program.js";
 import { reportRoutes } from "./routes/reports.js";
 import type { Handler, Parts } from "./routes/route.js";
@@ -41,26 +44,31 @@ export function createApp(deps: AppDeps): App {
   const { sessions } = deps;
   const tokens = createSessionTokens(deps.peers?.tokens);
   const openSession = createOpenSession(sessions, deps.peers);
-  const createSession: CreateSession = async ({ cwd, ...options } = {}) => {
+  const createSession: CreateSession = async ({ cwd, ...options } = {}, giver) => {
     const where = cwd === undefined ? deps.defaultCwd : await existingDirectory(cwd, "cwd");
     const session = openSession.admit(await sessions.create({ ...options, cwd: where }));
-    return { session, sessionToken: await tokens.issue(session) };
+    return { session, sessionToken: await tokens.issue(session, giver) };
   };
   let isDraining = false;
   const clock = deps.clock ?? Date.now;
+  const pageTokens = createPageTokens(deps.pageCode, clock);
+  const refuse = createRefuse();
   const parts: Parts = {
     deps,
     isDraining: () => isDraining,
     creations: createCreations(sessions, clock),
     tokens,
+    pageTokens,
+    refuse,
     openSession,
     createSession,
     streams: createStreams(sessions, deps.log),
     clock,
   };
-  const gate = createGate({ authToken: deps.authToken, isOwnUser: deps.isOwnUser, tokens, refusals: createRefusals() });
+  const gate = createGate({ authToken: deps.authToken, isOwnUser: deps.isOwnUser, tokens, pageTokens, refuse });
+  const answerPage = deps.page && createPage(deps.page);
   const app = new Hono<AppEnv>();
-  app.use("*", guard({ cors: deps.cors ?? [], hosts: deps.hosts ?? [] }));
+  app.use("*", guard({ cors: deps.cors ?? [], hosts: deps.hosts ?? [], isOwnOriginServed: deps.page !== undefined }));
   for (const [name, handle] of Object.entries(handlersOf(parts)) as [RouteName, Handler][]) {
     const [method = "", path = ""] = name.split(" ");
     app.on(method, path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
@@ -71,9 +79,11 @@ export function createApp(deps: AppDeps): App {
       return finishAnswer(c, await answerAnywhere(c, handle, deps.peers));
     });
   }
-  // What no route answers is the master's to know: a stranger cannot tell a missing path from a forbidden one.
+  // What no route and no file answers is a person's to know: a stranger cannot tell a missing path from a forbidden one.
   app.notFound(async (c) => {
-    await gate(c, "master");
+    const file = await answerPage?.(c);
+    if (file) return file;
+    await gate(c, "person");
     const { path } = c.req;
     const allowed = methodsAt(path);
     if (allowed.length === 0) throw new HttpError(404, "not_found", "there is no such path", { fields: { path } });
@@ -123,6 +133,7 @@ function handlersOf(parts: Parts): Readonly<Record<RouteName, Handler>> {
   return {
     ...healthRoutes(parts),
     ...programRoutes(parts),
+    ...pageRoutes(parts),
     ...sessionRoutes(parts),
     ...turnRoutes(parts),
     ...eventRoutes(parts),

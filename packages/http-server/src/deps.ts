@@ -25,6 +25,10 @@ export interface AppDeps {
   readonly authToken?: string;
   /** Whether the peer of a connection may call without a token; `createOwnUserCheck` makes one. @defaultValue everybody may */
   readonly isOwnUser?: IsOwnUser;
+  /** The files of the page, read when somebody asks for one. @defaultValue there is no page, and a browser's Origin must be one of `cors` */
+  readonly page?: () => Promise<readonly PageFile[]>;
+  /** A code by which a page may sign in, once. `POST /page/codes` makes further ones. @defaultValue none */
+  readonly pageCode?: string;
   /** Browser origins that may call, exactly as a browser writes them. @defaultValue none */
   readonly cors?: readonly string[];
   /** What a Host header may name besides loopback, without a port. @defaultValue none */
@@ -50,6 +54,19 @@ export interface AppDeps {
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
 
+/** A file of the page, with what it is compressed to. */
+export interface PageFile {
+  /** `/` is the page itself. */
+  readonly path: string;
+  /** Its media type. */
+  readonly type: string;
+  /** Its path changes with its content. */
+  readonly immutable: boolean;
+  readonly body: Uint8Array;
+  readonly gzip?: Uint8Array;
+  readonly brotli?: Uint8Array;
+}
+
 /** A setting that is one of its choices. */
 export interface OptionChoice {
   readonly id: string;
@@ -70,8 +87,11 @@ export interface Peers {
   readonly tokens: TokenHashes;
 }
 
-/** Who calls. A session's caller is good for as long as its token is. */
-export type Caller = { readonly kind: "master" } | { readonly kind: "session"; readonly life: AbortSignal };
+/** Who calls. All but the master are good for as long as their token is. */
+export type Caller =
+  | { readonly kind: "master"; readonly life?: undefined }
+  | { readonly kind: "page"; readonly id: string; readonly life: AbortSignal }
+  | { readonly kind: "session"; readonly life: AbortSignal };
 
 /** Under Node the request and the response themselves are at hand, and event streams are written straight to the latter. */
 export interface AppEnv {

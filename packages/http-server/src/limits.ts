@@ -13,6 +13,12 @@ export const LIMITS = {
   refusalsWaiting: 16,
   /** Addresses whose refusals are remembered. */
   refusalAddresses: 10_000,
+  /** Codes by which a page may sign in, and how long one works. */
+  pageCodes: 100,
+  pageCodeMs: 60 * 60 * 1000,
+  /** Pages that are signed in, and how long one stays so without a request. */
+  pageTokens: 1000,
+  pageIdleMs: 12 * 60 * 60 * 1000,
   /** Characters of an answer that is worth compressing. */
   compressedFrom: 1024,
   /** Sessions in one stream of several. */

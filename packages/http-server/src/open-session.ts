@@ -22,8 +22,12 @@ export interface CreatedSession {
   readonly sessionToken: string;
 }
 
-/** Makes a session as `POST /session` does. Throws `invalid_cwd`, and what `sessions.create` throws. */
-export type CreateSession = (options?: Partial<CreateOptions>) => Promise<CreatedSession>;
+/**
+ * Makes a session as `POST /session` does. Throws `invalid_cwd`, and what `sessions.create` throws.
+ *
+ * @param giver the life of the token that the session's is made for: with that one it ends too.
+ */
+export type CreateSession = (options?: Partial<CreateOptions>, giver?: AbortSignal) => Promise<CreatedSession>;
 
 export function createOpenSession(sessions: Sessions, peers?: Pick<Peers, "isElsewhere">): OpenSession {
   const attached = new WeakSet<OwnedSession>();

@@ -2,6 +2,7 @@
 import type * as v from "valibot";
 import { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.js";
 import * as inspect from "./inspect.js";
+import * as page from "./page.js";
 import { RunsCostReply, RunsQuery, RunsReply } from "./report.js";
 import { AgentManifest, AgentsReply, CreateRunBody, Run, RunEventsReply } from "./run.js";
 import { AliveReply, EnginesReply, HealthReply, InfoReply, ProvidersReply, ReadyReply, ToolsReply } from "./server.js";
@@ -10,10 +11,11 @@ import { ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
 import { ManyQuery, StreamQuery } from "./stream.js";
 
 /**
- * Who may call. open: anybody. session: the master, or the token of the session in the path. admin: the master; that session's own
- * token is told so (403). master: the master, everybody else is a stranger (401).
+ * Who may call. open: anybody. person: the master, or a page that signed in. session: these, or the token of the session in the path.
+ * admin: a person; the session's own token gets 403. master: the master; a page that signed in gets 403. Everybody else is a stranger
+ * and gets 401.
  */
-export type Tier = "open" | "session" | "admin" | "master";
+export type Tier = "open" | "session" | "admin" | "person" | "master";
 
 export interface Route {
   readonly tier: Tier;
@@ -32,18 +34,23 @@ export const routes = {
   "GET /healthz": { tier: "open", status: 200, reply: AliveReply },
   "GET /ping": { tier: "open", status: 200, reply: AliveReply },
   "GET /readyz": { tier: "open", status: 200, reply: ReadyReply },
-  "GET /info": { tier: "master", status: 200, reply: InfoReply },
-  "GET /providers": { tier: "master", status: 200, reply: ProvidersReply },
-  "GET /models": { tier: "master", status: 200, reply: ModelsReply },
-  "GET /engines": { tier: "master", status: 200, reply: EnginesReply },
-  "GET /tools": { tier: "master", status: 200, reply: ToolsReply },
-  "GET /openapi.json": { tier: "master", status: 200 },
-  "GET /events": { tier: "master", status: 200, query: ManyQuery, stream: true },
-  "GET /search": { tier: "master", status: 200, query: inspect.SearchQuery, reply: inspect.SearchReply },
+  "GET /info": { tier: "person", status: 200, reply: InfoReply },
+  "GET /providers": { tier: "person", status: 200, reply: ProvidersReply },
+  "GET /models": { tier: "person", status: 200, reply: ModelsReply },
+  "GET /engines": { tier: "person", status: 200, reply: EnginesReply },
+  "GET /tools": { tier: "person", status: 200, reply: ToolsReply },
+  "GET /openapi.json": { tier: "person", status: 200 },
+  "GET /events": { tier: "person", status: 200, query: ManyQuery, stream: true },
+  "GET /search": { tier: "person", status: 200, query: inspect.SearchQuery, reply: inspect.SearchReply },
 
-  "GET /sessions": { tier: "master", status: 200, query: session.ListSessionsQuery, reply: session.ListSessionsReply },
+  "POST /page/codes": { tier: "master", status: 201, reply: page.PageCodeReply },
+  "POST /page/tokens": { tier: "open", status: 201, body: page.PageTokenBody, reply: page.PageTokenReply },
+  "GET /page/tokens": { tier: "master", status: 200, reply: page.PageTokensReply },
+  "DELETE /page/tokens/{token_id}": { tier: "person", status: 204 },
+
+  "GET /sessions": { tier: "person", status: 200, query: session.ListSessionsQuery, reply: session.ListSessionsReply },
   "POST /sessions": {
-    tier: "master",
+    tier: "person",
     status: 201,
     body: session.CreateRunningSessionBody,
     reply: session.CreateRunningSessionReply,
@@ -85,8 +92,8 @@ export const routes = {
   "POST /sessions/{id}/fork": { tier: "admin", status: 201, body: session.ForkBody, reply: session.ForkReply },
   "POST /sessions/{id}/rotate-token": { tier: "admin", status: 200, reply: session.RotateTokenReply },
 
-  "GET /session": { tier: "master", status: 200, reply: session.LiveSessionsReply },
-  "POST /session": { tier: "master", status: 201, body: session.CreateSessionBody, reply: session.CreateSessionReply },
+  "GET /session": { tier: "person", status: 200, reply: session.LiveSessionsReply },
+  "POST /session": { tier: "person", status: 201, body: session.CreateSessionBody, reply: session.CreateSessionReply },
   "GET /session/{id}": { tier: "session", status: 200, reply: session.SessionSnapshot },
   "DELETE /session/{id}": { tier: "session", status: 204 },
   "POST /session/{id}/message": {
@@ -98,17 +105,17 @@ export const routes = {
   "POST /session/{id}/cancel": { tier: "session", status: 204 },
   "GET /session/{id}/events": { tier: "session", status: 200, query: StreamQuery, stream: true },
   "POST /session/{id}/rotate-token": { tier: "admin", status: 200, reply: session.RotateTokenReply },
-  "POST /tool/approve": { tier: "master", status: 200, body: session.ToolApproveBody, reply: session.ToolApproveReply },
+  "POST /tool/approve": { tier: "person", status: 200, body: session.ToolApproveBody, reply: session.ToolApproveReply },
 
-  "GET /commands": { tier: "master", status: 200, reply: CommandsReply },
-  "POST /commands/{name}/invoke": { tier: "master", status: 202, body: InvokeCommandBody, reply: InvokeCommandReply },
+  "GET /commands": { tier: "person", status: 200, reply: CommandsReply },
+  "POST /commands/{name}/invoke": { tier: "person", status: 202, body: InvokeCommandBody, reply: InvokeCommandReply },
 
-  "GET /runs": { tier: "master", status: 200, query: RunsQuery, reply: RunsReply },
-  "GET /runs/cost": { tier: "master", status: 200, query: RunsQuery, reply: RunsCostReply },
-  "POST /runs": { tier: "master", status: 200, body: CreateRunBody, reply: Run },
-  "GET /runs/{run_id}": { tier: "master", status: 200, reply: Run },
-  "POST /runs/{run_id}/cancel": { tier: "master", status: 200, reply: Run },
-  "GET /runs/{run_id}/events": { tier: "master", status: 200, reply: RunEventsReply },
-  "GET /agents": { tier: "master", status: 200, reply: AgentsReply },
-  "GET /agents/{name}": { tier: "master", status: 200, reply: AgentManifest },
+  "GET /runs": { tier: "person", status: 200, query: RunsQuery, reply: RunsReply },
+  "GET /runs/cost": { tier: "person", status: 200, query: RunsQuery, reply: RunsCostReply },
+  "POST /runs": { tier: "person", status: 200, body: CreateRunBody, reply: Run },
+  "GET /runs/{run_id}": { tier: "person", status: 200, reply: Run },
+  "POST /runs/{run_id}/cancel": { tier: "person", status: 200, reply: Run },
+  "GET /runs/{run_id}/events": { tier: "person", status: 200, reply: RunEventsReply },
+  "GET /agents": { tier: "person", status: 200, reply: AgentsReply },
+  "GET /agents/{name}": { tier: "person", status: 200, reply: AgentManifest },
 } as const satisfies Record<string, Route>;

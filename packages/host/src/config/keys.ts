@@ -62,6 +62,12 @@ export const CONFIG_KEYS = complete({
     repeatable: true,
     help: "Browser origin to allow (repeatable)",
   }),
+  page: key({
+    kind: toggle,
+    default: true,
+    flag: "no-page",
+    help: "Serve the API alone, without the page for browsers",
+  }),
   auth_token_file: key<string | null>({
     kind: path,
     default: null,

@@ -9,7 +9,7 @@ import { isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { resolvePaths } from "../paths.js";
 import { envName, type Profile, type StartedExtension } from "../profile.js";
-import type { HttpAccess } from "./http-access.js";
+import { type HttpAccess, makeToken } from "./http-access.js";
 import type { ServeSettings } from "./settings.js";
 
 export { makeToken, readHttpAccess } from "./http-access.js";
@@ -46,13 +46,18 @@ export async function startHttp(
     if (port !== 0) refuseSecond(about);
     const sharesDirectory = resolvePaths(process.env).shares;
     const shareUrl = process.env[envName(profile, "SHARE_URL")];
-    const bind = () => listenHttp({ ...parts, profile, sharesDirectory, shareUrl });
+    const pageCode = settings.page && authToken !== undefined ? makeToken() : undefined;
+    const bind = () => listenHttp({ ...parts, profile, sharesDirectory, shareUrl, pageCode });
     const { bound, pidfile } = await takePort(bind, about, log);
     if (settings.logsRequests) logRequests(bound.server, log);
     if (isTokenMade && pidfile) process.stderr.write(`[${name}] requests carry the token in ${pidfile.tokenPath}\n`);
     process.stderr.write(
       `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${calledAs} serve stop --port ${bound.port})\n`,
     );
+    if (settings.page && (settings.open || pageCode !== undefined)) {
+      const { showPage } = await import("./page-address.js");
+      await showPage({ url: bound.url, code: pageCode, opens: settings.open, program: name, process });
+    }
     return {
       ready: bound.ready,
       drain: bound.drain,
@@ -130,9 +135,9 @@ const OPEN_TO_ALL =
   "without a token every user of this machine can use this server, as the system does not tell them apart: see --auth-token auto";
 
 async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: number, server: Server) {
-  const { profile, settings, access, extensions, log, sharesDirectory, shareUrl } = options;
+  const { profile, settings, access, extensions, log, sharesDirectory, shareUrl, pageCode } = options;
   const [{ createApp, createOwnUserCheck }, core] = await Promise.all([import("@chimera/http-server"), options.core()]);
-  const isOwnUser = access.authToken === undefined ? await createOwnUserCheck(server) : null;
+  const isOwnUser = access.authToken === undefined || settings.open ? await createOwnUserCheck(server) : null;
   if (access.authToken === undefined && !isOwnUser) log.warn(OPEN_TO_ALL);
   return createApp({
     name: profile.name,
@@ -147,6 +152,8 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
     hosts: access.hosts,
     ...(access.authToken !== undefined && { authToken: access.authToken }),
     ...(isOwnUser && { isOwnUser }),
+    ...(settings.page && { page: settings.page }),
+    ...(pageCode !== undefined && { pageCode }),
     agents: core.agents,
     tools: async () =>
       (await core.offered()).map(({ name, description, inputSchema }) => ({
@@ -169,6 +176,8 @@ interface HttpOptions extends HttpParts {
   readonly sharesDirectory: string;
   /** Where shares are posted when a request names no address. */
   readonly shareUrl: string | undefined;
+  /** By which a page may sign in. */
+  readonly pageCode: string | undefined;
 }
 
 function whyNot(program: string, where: string, { host, port }: ServeSettings, error: unknown): string {

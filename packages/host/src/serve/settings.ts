@@ -1,4 +1,5 @@
 import type { Flags, FlagValues } from "../command/flag.js";
+import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
 import type { Config } from "../config/read-config.js";
 import type { Profile } from "../profile.js";
@@ -6,6 +7,8 @@ import type { Profile } from "../profile.js";
 export type ServeSettings = Readonly<ReturnType<typeof readServeSettings>>;
 
 export function readServeSettings(profile: Profile, flags: FlagValues, { values, cwd }: Config) {
+  const page = values.page ? profile.page : undefined;
+  if (flags["open"] === true && !page) throw new UsageError("--open shows the page, and this server has none");
   const acp = flags["acp"] === true || (profile.defaultTransport === "acp" && flags["http"] !== true);
   return {
     acp,
@@ -13,6 +16,8 @@ export function readServeSettings(profile: Profile, flags: FlagValues, { values,
     host: values.host,
     port: values.port,
     cwd,
+    page,
+    open: flags["open"] === true,
     logsRequests: values.log_level === "debug",
     forced: values.acp_dialect === "auto" ? null : values.acp_dialect,
     historyLimit: values.acp_history,
@@ -27,5 +32,6 @@ export const HTTP_FLAGS: Flags = {
     value: "<token>",
     help: "The token itself, which others can see while the program starts; auto makes one in a file of mode 0600",
   },
-  ...configFlags("tls_cert", "tls_key", "drain_timeout"),
+  open: { type: "boolean", help: "Open the page in a browser" },
+  ...configFlags("page", "tls_cert", "tls_key", "drain_timeout"),
 };

@@ -2,14 +2,34 @@
  * How fast one address is told that its token is wrong. A burst is free; after it refusals come at a steady rate: each waits
  * for its turn, and what would make too many wait is turned away at once. Callers with a valid token never get here.
  */
+import type { Context } from "hono";
+import type { AppEnv } from "../deps.js";
+import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 
-export interface Refusals {
+/** The error to throw: 401, when it is the address's turn, or 429. */
+export type Refuse = (c: Context<AppEnv>, message: string) => Promise<HttpError>;
+
+export function createRefuse(refusals: Refusals = createRefusals()): Refuse {
+  return async (c, message) => {
+    const address = c.env?.incoming?.socket?.remoteAddress ?? "";
+    if (await refusals.turn(address)) {
+      c.header("WWW-Authenticate", "Bearer");
+      return new HttpError(401, "unauthorized", message);
+    }
+    c.header("Retry-After", "2");
+    return new HttpError(429, "too_many_refusals", "too many requests without a valid token");
+  };
+}
+
+// --- internal ---
+
+interface Refusals {
   /** Resolves when the address may be refused; false when too many of its refusals wait already. */
   turn(address: string): Promise<boolean>;
 }
 
-export function createRefusals(now: () => number = () => performance.now()): Refusals {
+function createRefusals(now: () => number = () => performance.now()): Refusals {
   /** When the address's next refusal is due, in milliseconds; a time in the past is unused burst. */
   const due = new Map<string, number>();
   const interval = 1000 / LIMITS.refusalsPerSecond;

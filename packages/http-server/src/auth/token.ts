@@ -20,8 +20,12 @@ export function sameDigest(a: Buffer, b: Buffer): boolean {
 }
 
 export interface SessionTokens {
-  /** A new token for the session; the former one is void, and what was opened with it is cut. */
-  issue(session: Pick<OwnedSession, "id" | "ended" | "persistent">): Promise<string>;
+  /**
+   * A new token for the session; the former one is void, and what was opened with it is cut.
+   *
+   * @param giver the life of the token that asked for it: with that one it ends too.
+   */
+  issue(session: Pick<OwnedSession, "id" | "ended" | "persistent">, giver?: AbortSignal): Promise<string>;
   /** The life of the token, when `presented` is the digest of that session's token. */
   check(id: string, presented: Buffer): Promise<AbortSignal | null>;
   revoke(id: string): Promise<void>;
@@ -52,17 +56,22 @@ export function createSessionTokens(hashes?: TokenHashes): SessionTokens {
     const now = known && (await hashes.read(id).catch(() => null));
     if (known && issued.get(id) === known && !(now && sameDigest(now, known.digest))) forget(id);
   });
+  const revoke = async (id: string) => {
+    forget(id);
+    await hashes?.write(id, null);
+  };
   return {
-    async revoke(id) {
-      forget(id);
-      await hashes?.write(id, null);
-    },
-    async issue({ id, ended, persistent }) {
+    revoke,
+    async issue({ id, ended, persistent }, giver) {
       forget(id);
       const token = randomBytes(BYTES).toString("base64url");
       const entry = add(id, digest(token));
       if (hashes && persistent) await hashes.write(id, entry.digest);
       else void ended.then(() => issued.get(id) === entry && forget(id));
+      const revoked = () => {
+        if (issued.get(id) === entry) void revoke(id).catch(() => {});
+      };
+      giver?.addEventListener("abort", revoked, { once: true, signal: entry.life.signal });
       return token;
     },
     async check(id, presented) {

@@ -15,6 +15,8 @@ const PREFLIGHT = {
 export function guard(options: {
   readonly cors: readonly string[];
   readonly hosts: readonly string[];
+  /** Whether a page comes from here: it may call, as the Host of its origin is one of ours. */
+  readonly isOwnOriginServed: boolean;
 }): MiddlewareHandler<AppEnv> {
   const hostAllowed = createHostCheck(options.hosts);
   const origins = new Set(options.cors);
@@ -31,7 +33,10 @@ export function guard(options: {
     if (origin === undefined) {
       if (isForeignPart(c)) throw new HttpError(403, "bad_origin", "a page of another origin may not load this");
     } else {
-      if (!origins.has(origin)) throw new HttpError(403, "bad_origin", "this Origin may not call; see --cors");
+      const isListed = origins.has(origin);
+      if (!isListed && !(options.isOwnOriginServed && isOwnOrigin(c, origin))) {
+        throw new HttpError(403, "bad_origin", "this Origin may not call; see --cors");
+      }
       setAll(c, allowedOrigin(origin));
       if (c.req.method === "OPTIONS") {
         setAll(c, PREFLIGHT);
@@ -48,6 +53,12 @@ export function guard(options: {
 function hostInTarget(c: Context<AppEnv>): string | null {
   const target = c.env?.incoming?.url ?? "/";
   return target.startsWith("/") ? null : new URL(c.req.url).host;
+}
+
+/** Whether the page that calls came from here: its origin is the scheme and the host of this request, which passed the check. */
+function isOwnOrigin(c: Context<AppEnv>, origin: string): boolean {
+  const site = c.req.header("sec-fetch-site");
+  return origin === new URL(c.req.url).origin && (site === undefined || site === "same-origin");
 }
 
 /** Parts of another site's page come without an Origin, and could learn from time or failure; a followed link is none. */

@@ -8,7 +8,7 @@ import { readQuery } from "../request/query.js";
 import { openMany, parseCursors } from "../stream/many.js";
 import { canonical, envelope, type Family } from "../stream/projection.js";
 import { openSink, STREAM_HEADERS } from "../stream/sink.js";
-import { type Handlers, type Parts, pathPart } from "./route.js";
+import { type Handlers, nameOf, type Parts, pathPart } from "./route.js";
 
 /** Any process may read a log, also while another one has the session or its files. */
 const READ_ANYWAY: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
@@ -23,7 +23,6 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
   ): Response => {
     const { from, until = family.ends ? "end" : "never" } = readQuery(c, route);
     if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
-    const caller = c.get("caller");
     const leave = streams.enter();
     const sink = openSink(c);
     void sink.gone.then(leave);
@@ -32,9 +31,9 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
       family,
       from: from === "live" ? "live" : parseCursor(c.req.header("last-event-id")),
       until,
-      name: c.req.header("user-agent")?.slice(0, 100) ?? null,
+      name: nameOf(c),
       sink,
-      life: caller.kind === "session" ? caller.life : undefined,
+      life: c.get("caller").life,
     });
     return sink.response;
   };
@@ -71,7 +70,7 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
       const leave = streams.enter();
       const sink = openSink(c);
       void sink.gone.then(leave);
-      openMany(sessions, deps.log, { cursors, list: list === "true", sink });
+      openMany(sessions, deps.log, { cursors, list: list === "true", sink, life: c.get("caller").life });
       return sink.response;
     },
     "GET /sessions/{id}/events": async (c) => {

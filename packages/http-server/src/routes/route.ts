@@ -1,6 +1,8 @@
 /** What a route is written with. */
 import type { Context } from "hono";
 import type { RouteName } from "../auth/access.js";
+import type { PageTokens } from "../auth/page-tokens.js";
+import type { Refuse } from "../auth/refusals.js";
 import type { SessionTokens } from "../auth/token.js";
 import type { Creations } from "../creations.js";
 import type { AppDeps, AppEnv } from "../deps.js";
@@ -19,6 +21,8 @@ export interface Parts {
   readonly createSession: CreateSession;
   readonly creations: Creations;
   readonly tokens: SessionTokens;
+  readonly pageTokens: PageTokens;
+  readonly refuse: Refuse;
   readonly streams: Streams;
   /** Whether the program is about to end. */
   readonly isDraining: () => boolean;
@@ -26,8 +30,13 @@ export interface Parts {
 }
 
 /** A part of the path that the route's pattern names. */
-export function pathPart(c: Context<AppEnv>, name: "id" | "pid" | "snap" | "name" | "run_id"): string {
+export function pathPart(c: Context<AppEnv>, name: "id" | "pid" | "snap" | "name" | "run_id" | "token_id"): string {
   return c.req.param(name) ?? "";
+}
+
+/** What the caller's program calls itself. */
+export function nameOf(c: Context<AppEnv>): string | null {
+  return c.req.header("user-agent")?.slice(0, 100) ?? null;
 }
 
 /** Whether the caller has the token of the session in the path, and no more. */

@@ -20,7 +20,10 @@ export function sessionAliasRoutes({ deps, openSession, createSession, tokens, s
       const { working_dir, ...named } = await readBody(c, "POST /session");
       const asked = working_dir === undefined ? {} : { cwd: await existingDirectory(working_dir, "working_dir") };
       const change = await settingsChange(deps, working_dir ?? deps.defaultCwd, named);
-      const { session, sessionToken: session_token } = await createSession({ ...asked, settings: change.made });
+      const { session, sessionToken: session_token } = await createSession(
+        { ...asked, settings: change.made },
+        c.get("caller").life,
+      );
       await change.finish(session);
       await session.durable(session.lastSeq);
       const reply = { ...placeOf(session), session_token };

@@ -24,7 +24,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
   const { sessions } = deps;
   const rotate: Handler = async (c) => {
     const session = await openSession(pathPart(c, "id"));
-    return c.json({ session_token: await tokens.issue(session) } satisfies RotateTokenReply);
+    return c.json({ session_token: await tokens.issue(session, c.get("caller").life) } satisfies RotateTokenReply);
   };
   const contentsOf = async (session_id: string, deleted: boolean): Promise<DeleteSessionReply> => {
     const session = await openSession(session_id).catch(() => null);
@@ -56,16 +56,14 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const input = { ...promptOf([{ type: "text", text: prompt }, ...content]), key: keyOf(c) };
       let token: string | undefined;
       const { id, isNew } = await creations.once(input.key, async () => {
-        const { session, sessionToken } = await createSession({
-          ...(cwd !== undefined && { cwd }),
-          persist,
-          settings: {
-            ...change.made,
-            ...(effort !== undefined && { options: { ...sessions.defaults.options, effort } }),
-            ...(max_steps !== undefined && { maxSteps: max_steps }),
-            ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
-          },
-        });
+        const settings = {
+          ...change.made,
+          ...(effort !== undefined && { options: { ...sessions.defaults.options, effort } }),
+          ...(max_steps !== undefined && { maxSteps: max_steps }),
+          ...(allowed_tools !== undefined && { allowedTools: allowed_tools }),
+        };
+        const where = cwd === undefined ? {} : { cwd };
+        const { session, sessionToken } = await createSession({ ...where, persist, settings }, c.get("caller").life);
         token = sessionToken;
         await change.finish(session);
         await session.prompt(input).durable;
@@ -76,7 +74,7 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
         throw new HttpError(422, "key_reused", "another session was made with this key");
       }
       // Who sends it again did not hear the first answer: its token is replaced.
-      const session_token = token ?? (await tokens.issue(session));
+      const session_token = token ?? (await tokens.issue(session, c.get("caller").life));
       return c.json({ session_id: id, status: "running", session_token } satisfies CreateRunningSessionReply, 201);
     },
 
@@ -133,10 +131,8 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
       const parent_id = pathPart(c, "id");
       const { turn } = await readBody(c, "POST /sessions/{id}/fork");
       const child = openSession.admit(await sessions.fork(parent_id, { turn }));
-      return c.json(
-        { session_id: child.id, parent_id, session_token: await tokens.issue(child) } satisfies ForkReply,
-        201,
-      );
+      const session_token = await tokens.issue(child, c.get("caller").life);
+      return c.json({ session_id: child.id, parent_id, session_token } satisfies ForkReply, 201);
     },
 
     "DELETE /sessions/{id}": async (c) => {

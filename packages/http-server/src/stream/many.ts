@@ -29,9 +29,11 @@ export interface ManyRequest {
   /** Whether changes of the list are sent. */
   readonly list: boolean;
   readonly sink: Sink;
+  /** The life of the token it was opened with. */
+  readonly life: AbortSignal | undefined;
 }
 
-export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, list, sink }: ManyRequest): void {
+export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, list, sink, life }: ManyRequest): void {
   const stop = new AbortController();
   const { signal } = stop;
   const send = inTurn(sink);
@@ -59,7 +61,9 @@ export function openMany(sessions: Sessions, log: AppDeps["log"], { cursors, lis
   const unwatch = list ? watchRows(sessions, signal, sendRow, fail) : () => {};
 
   const keepAlive = setInterval(() => void send(": keep-alive\n\n"), LIMITS.keepAliveMs);
-  void sink.gone.then(() => stop.abort());
+  const cut = () => stop.abort();
+  void sink.gone.then(cut);
+  life?.addEventListener("abort", cut, { once: true, signal });
   signal.addEventListener("abort", () => {
     clearInterval(keepAlive);
     unwatch();

@@ -1,0 +1,34 @@
+/** How the page signs in: it exchanges a code that works once for a token of its own. */
+import * as v from "valibot";
+import { plain } from "../define/shape.js";
+
+const text = v.string();
+const seconds = v.pipe(v.number(), v.integer());
+
+/** `POST /page/codes`. */
+export const PageCodeReply = plain(() => ({ code: text, expires_seconds: seconds }));
+export type PageCodeReply = v.InferOutput<typeof PageCodeReply>;
+
+/** `POST /page/tokens`. */
+export const PageTokenBody = plain(() => ({ code: text }));
+export const PageTokenReply = plain(() => ({
+  id: text,
+  token: text,
+  /** A token that carries no request for so long ends. */
+  idle_seconds: seconds,
+}));
+export type PageTokenReply = v.InferOutput<typeof PageTokenReply>;
+
+/** `GET /page/tokens`: the pages that are signed in. The tokens themselves are kept nowhere. */
+export const PageTokensReply = plain(() => ({
+  tokens: v.array(
+    plain(() => ({
+      id: text,
+      /** What the browser calls itself. */
+      name: v.nullable(text),
+      created: text,
+      used: text,
+    })),
+  ),
+}));
+export type PageTokensReply = v.InferOutput<typeof PageTokensReply>;

@@ -1,0 +1,123 @@
+/**
+ * Sign-in of the page. A code works once, for a while; it is exchanged for a token whose digest is kept in memory. The token ends when it
+ * is revoked, or when it carries no request for long, and what was opened with it ends too.
+ */
+import { randomBytes } from "node:crypto";
+import type { PageTokensReply } from "@chimera/acp-schema/http";
+import { LIMITS } from "../limits.js";
+import { digest } from "./token.js";
+
+export interface PageTokens {
+  /** A new code. */
+  code(): string;
+  /** Null for a code that is wrong, used or too old. */
+  exchange(code: string, name: string | null): { readonly id: string; readonly token: string } | null;
+  /** The page whose token has this digest; the token counts as used now. */
+  check(presented: Buffer): PageToken | null;
+  list(): PageTokensReply["tokens"];
+  /** False when there is no such token. */
+  revoke(id: string): boolean;
+}
+
+export interface PageToken {
+  readonly id: string;
+  readonly life: AbortSignal;
+}
+
+/** @param first a code that was made before. */
+export function createPageTokens(first: string | undefined, clock: () => number): PageTokens {
+  const codes = new Map<string, NodeJS.Timeout>();
+  /** By the digest of the token, the one that was used longest ago first. */
+  const issued = new Map<string, Issued>();
+
+  const add = (code: string) => {
+    const key = keyOf(digest(code));
+    codes.set(
+      key,
+      after(LIMITS.pageCodeMs, () => codes.delete(key)),
+    );
+    for (const [oldest, timer] of codes) {
+      if (codes.size <= LIMITS.pageCodes) break;
+      clearTimeout(timer);
+      codes.delete(oldest);
+    }
+    return code;
+  };
+  const end = (key: string, { life, idle }: Issued) => {
+    clearTimeout(idle);
+    issued.delete(key);
+    life.abort();
+  };
+  if (first !== undefined) add(first);
+
+  return {
+    code: () => add(secret()),
+    exchange(code, name) {
+      const used = keyOf(digest(code));
+      const timer = codes.get(used);
+      if (!timer) return null;
+      clearTimeout(timer);
+      codes.delete(used);
+      const token = secret();
+      const key = keyOf(digest(token));
+      const created = clock();
+      const entry: Issued = {
+        id: randomBytes(6).toString("hex"),
+        name,
+        created,
+        used: created,
+        life: new AbortController(),
+        idle: after(LIMITS.pageIdleMs, () => end(key, entry)),
+      };
+      issued.set(key, entry);
+      for (const [oldest, each] of issued) if (issued.size > LIMITS.pageTokens) end(oldest, each);
+      return { id: entry.id, token };
+    },
+    check(presented) {
+      const key = keyOf(presented);
+      const entry = issued.get(key);
+      if (!entry) return null;
+      entry.used = clock();
+      entry.idle.refresh();
+      issued.delete(key);
+      issued.set(key, entry);
+      return { id: entry.id, life: entry.life.signal };
+    },
+    list: () =>
+      [...issued.values()].map(({ id, name, created, used }) => ({
+        id,
+        name,
+        created: new Date(created).toISOString(),
+        used: new Date(used).toISOString(),
+      })),
+    revoke(id) {
+      const found = [...issued].find(([, entry]) => entry.id === id);
+      if (found) end(...found);
+      return found !== undefined;
+    },
+  };
+}
+
+// --- internal ---
+
+interface Issued {
+  readonly id: string;
+  readonly name: string | null;
+  readonly created: number;
+  used: number;
+  readonly life: AbortController;
+  readonly idle: NodeJS.Timeout;
+}
+
+function secret(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+function keyOf(hash: Buffer): string {
+  return hash.toString("base64url");
+}
+
+/** A process that has nothing else to do does not wait for it. */
+function after(ms: number, act: () => void): NodeJS.Timeout {
+  return setTimeout(act, ms).unref();
+}
