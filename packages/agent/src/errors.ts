@@ -36,6 +36,8 @@ export type AgentErrorCode =
   | "file_too_large"
   | "edit_no_match"
   | "edit_many_matches"
+  /** Somebody else changed the file since the model read it. */
+  | "file_changed"
   | "bad_pattern"
   /** Work that was ended at its time limit. */
   | "too_slow"

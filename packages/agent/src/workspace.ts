@@ -1,9 +1,6 @@
 /** A workspace on the local disk, without an editor and without undo. */
 import type { Workspace } from "@chimera/acp-schema/agent";
-import { readCanonicalText, writeCanonical } from "./files/canonical-file.js";
-
-/** The largest text file that is read whole. */
-export const MAX_TEXT_BYTES = 32 * 1024 * 1024;
+import { MAX_TEXT_BYTES, readCanonicalText, writeCanonical } from "./files/canonical-file.js";
 
 /** `readText` and `writeText` take canonical paths and pass through no link, so a checked path cannot lead elsewhere. */
 export function localWorkspace(cwd: string, directories: readonly string[] = []): Workspace {

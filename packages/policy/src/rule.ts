@@ -25,8 +25,12 @@ export function isPathRule(rule: Rule): boolean {
 export function fitsArgument(rule: Rule, call: PolicyCall, cwd: string, meter?: Meter): boolean {
   if (rule.argKey === undefined) return true;
   const values = PATH_KEYS.has(rule.argKey) ? pathForms(rule, call, cwd) : plainForms(rule.argKey, call.args);
-  if (rule.argPattern === undefined) return values.length > 0;
-  return anyMatches(rule, rule.argPattern, values, meter);
+  const { argPattern } = rule;
+  if (argPattern === undefined) return values.length > 0;
+  // A call that touches several files is allowed when the rule allows each of them.
+  const paths = rule.action === "allow" && PATH_KEYS.has(rule.argKey) ? touchedPaths(call) : [];
+  if (paths.length < 2) return anyMatches(rule, argPattern, values, meter);
+  return paths.every((path) => anyMatches(rule, argPattern, formsOf(path, cwd), meter));
 }
 
 /** Longer lines are neither matched against nor read into words: they are asked about. */
@@ -93,9 +97,16 @@ function plainForms(key: string, args: PolicyCall["args"]): string[] {
   return [typeof value === "object" ? JSON.stringify(value) : String(value)];
 }
 
+function touchedPaths({ touches }: Pick<PolicyCall, "touches">): string[] {
+  return [...new Set([...touches.reads, ...touches.writes])];
+}
+
+function formsOf(path: string, cwd: string): string[] {
+  return isInside(path, cwd) ? [path, relative(cwd, path)] : [path];
+}
+
 function pathForms(rule: Rule, { args, touches }: PolicyCall, cwd: string): string[] {
-  const real = [...new Set([...touches.reads, ...touches.writes])];
-  const forms = real.flatMap((path) => (isInside(path, cwd) ? [path, relative(cwd, path)] : [path]));
+  const forms = touchedPaths({ touches }).flatMap((path) => formsOf(path, cwd));
   if (rule.action === "allow") return forms;
   return [...forms, ...[...PATH_KEYS].flatMap((key) => plainForms(key, args))];
 }

@@ -10,6 +10,7 @@ import type { McpConfig } from "../mcp/config.js";
 import { deferTools } from "../mcp/deferred.js";
 import { createMcpPool, type McpOffer } from "../mcp/pool.js";
 import type { Tool } from "../tool.js";
+import { applyPatchTool, isTrainedOnPatches } from "../tools/apply-patch.js";
 import { builtinTools } from "../tools/builtin-tools.js";
 import { cleanEnvironment } from "../tools/environment.js";
 import { type AgentDefinition, definitionOf, toolsOf } from "./definition.js";
@@ -74,7 +75,9 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const outfitOf = (workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {
     const { cwd } = workspace;
     const { around, facts, definition, directories, model, allowed, mcp } = parts;
-    const there = [...plainTools(), ...mcp.tools].filter((tool) => tool.available?.(workspace) ?? true);
+    const isDeclared = isTrainedOnPatches(model);
+    const own = plainTools().map((tool) => (tool.name === PATCH && isDeclared ? { ...tool, deferred: false } : tool));
+    const there = [...own, ...mcp.tools].filter((tool) => tool.available?.(workspace) ?? true);
     const permitted = allowedTools(toolsOf(definition, there), allowed);
     return {
       parts,
@@ -154,6 +157,8 @@ export function outputsIn(root: string, sessionId: string): string {
 }
 
 // --- internal ---
+
+const PATCH = applyPatchTool.name;
 
 /** Output too long for the model, each kept whole in a file of its own, by session. */
 function createOutputs(root: string) {

@@ -8,12 +8,16 @@ import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, unlink
 import { basename, dirname, join } from "node:path";
 import { AgentError } from "../errors.js";
 import type { ToolImage } from "../tool.js";
+import { decodeText, encodeText, encodingOf, wideMark } from "./encoding.js";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
 const READ = O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0);
 const SMALLEST_CHUNK = 65_536;
 const LARGEST_CHUNK = 1 << 20;
 const BY_DESCRIPTOR = process.platform === "linux";
+
+/** The largest text file that is read whole. */
+export const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
 /** The first bytes of a file, for telling what it is. */
 export async function readHead(path: string, bytes: number): Promise<{ head: Buffer; size: number }> {
@@ -33,11 +37,16 @@ export async function readCanonical(path: string, maxBytes: number): Promise<Buf
 
 /** The same as text, which is decoded as it is read: all at once, a large one would hold up the process. */
 export async function readCanonicalText(path: string, maxBytes: number): Promise<string> {
-  const decoder = createTextDecoder(path);
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   const pieces: string[] = [];
-  await readChunks(path, maxBytes, (chunk) => pieces.push(decoder.decode(chunk)));
-  pieces.push(decoder.end());
-  return pieces.join("");
+  try {
+    await readChunks(path, maxBytes, (chunk) => pieces.push(decodeChunk(decoder, chunk)));
+    pieces.push(decoder.decode());
+    return pieces.join("");
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return readOtherText(path, maxBytes);
+  }
 }
 
 /** Replaces the file in one step, keeping mode and owner; missing directories are made. */
@@ -48,17 +57,28 @@ export async function writeCanonical(path: string, text: string): Promise<void> 
     const present = await statIfPresent(target);
     if (present?.isSymbolicLink()) throw movedAway(path);
     if (present && !present.isFile()) throw new AgentError("not_a_file", `${path} is ${kindOf(present)}, not a file.`);
+    const pieces = [...(await encoded(path, text, present !== null))];
     const draft = at(draftName());
     try {
-      await writeNew(draft, text, present);
+      await writeNew(draft, pieces, present);
       await rename(draft, target);
     } catch (error) {
       await unlink(draft).catch(() => {});
       // A directory that may not be written, or a file mounted on its own, can still hold a file that may.
       if (present?.nlink !== 1 || !["EACCES", "EPERM", "EBUSY"].includes(codeOf(error))) throw error;
-      await overwrite(target, text);
+      await overwrite(target, pieces);
     }
     if (isFirstIn(dirname(path))) await sweepDrafts(at);
+  });
+}
+
+/** Removes a file, never through a link. */
+export async function removeCanonical(path: string): Promise<void> {
+  await inDirectory(dirname(path), async (at) => {
+    const target = at(basename(path));
+    const present = await lstat(target);
+    if (!present.isFile()) throw new AgentError("not_a_file", `${path} is not a regular file.`);
+    await unlink(target);
   });
 }
 
@@ -80,7 +100,7 @@ export function imageType(head: Buffer): ToolImage["mimeType"] | null {
 
 /** Whether the first bytes already show that this is not text. */
 export function looksBinary(head: Buffer): boolean {
-  return head.includes(0);
+  return head.includes(0) && wideMark(head) === null;
 }
 
 // --- internal ---
@@ -100,18 +120,26 @@ async function withFile<T>(path: string, use: (file: FileHandle, stats: Stats) =
   }
 }
 
-/** Takes a text file chunk by chunk. Keeps a byte order mark; refuses what would not survive being written back. */
-function createTextDecoder(path: string): { decode(chunk: Uint8Array): string; end(): string } {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const decode = (chunk: Uint8Array, stream: boolean): string => {
-    if (chunk.includes(0)) throw new AgentError("not_text", `${path} is a binary file.`);
-    try {
-      return decoder.decode(chunk, { stream });
-    } catch (cause) {
-      throw new AgentError("not_text", `${path} is not valid UTF-8 text.`, { cause });
-    }
-  };
-  return { decode: (chunk) => decode(chunk, true), end: () => decode(new Uint8Array(), false) };
+/** Throws a TypeError, as the decoder does, for what is not UTF-8 text. */
+function decodeChunk(decoder: InstanceType<typeof TextDecoder>, chunk: Uint8Array): string {
+  if (chunk.includes(0)) throw new TypeError("it holds a NUL byte");
+  return decoder.decode(chunk, { stream: true });
+}
+
+/** Text in another encoding. Keeps a byte order mark; refuses what would not survive being written back. */
+async function readOtherText(path: string, maxBytes: number): Promise<string> {
+  const bytes = await readCanonical(path, maxBytes);
+  const encoding = encodingOf(bytes);
+  const text = encoding && decodeText(bytes, encoding);
+  if (text === null) throw new AgentError("not_text", `${path} is a binary file.`);
+  return text;
+}
+
+/** How the text goes into a file: in the encoding of what is there, in pieces between which the rest of the process goes on. */
+async function encoded(path: string, text: string, isPresent: boolean): Promise<Iterable<string | Buffer>> {
+  const bytes = isPresent ? await readCanonical(path, MAX_TEXT_BYTES).catch(() => null) : null;
+  const encoding = (bytes && encodingOf(bytes)) ?? "utf-8";
+  return encoding === "utf-8" ? piecesOf(text) : [encodeText(text, encoding, path)];
 }
 
 /** The text in pieces that can be encoded one by one, between which the rest of the process goes on. */
@@ -197,10 +225,10 @@ async function verifyLocation(handle: FileHandle, path: string): Promise<void> {
   if (actual !== path) throw movedAway(path);
 }
 
-async function writeNew(path: string, text: string, like: Stats | null): Promise<void> {
+async function writeNew(path: string, pieces: readonly (string | Buffer)[], like: Stats | null): Promise<void> {
   const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | (O_NOFOLLOW ?? 0), like ? like.mode & 0o777 : 0o666);
   try {
-    for (const piece of piecesOf(text)) await file.writeFile(piece);
+    for (const piece of pieces) await file.writeFile(piece);
     if (like) {
       // Only root may give a file away; anybody else already owns what they replace or may not keep its owner.
       await file.chown(like.uid, like.gid).catch(() => {});
@@ -212,10 +240,10 @@ async function writeNew(path: string, text: string, like: Stats | null): Promise
   }
 }
 
-async function overwrite(path: string, text: string): Promise<void> {
+async function overwrite(path: string, pieces: readonly (string | Buffer)[]): Promise<void> {
   const file = await open(path, O_WRONLY | O_TRUNC | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0));
   try {
-    for (const piece of piecesOf(text)) await file.writeFile(piece);
+    for (const piece of pieces) await file.writeFile(piece);
   } finally {
     await file.close();
   }

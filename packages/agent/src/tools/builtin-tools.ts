@@ -3,12 +3,14 @@ import { AgentError } from "../errors.js";
 import { findTool } from "../loop/toolbox.js";
 import type { Tool } from "../tool.js";
 import { acpTerminalTool } from "./acp-terminal.js";
+import { applyPatchTool } from "./apply-patch.js";
 import { type BashOptions, createBashTool } from "./bash.js";
-import { editTool, replaceInFileTool, writeTool } from "./edit.js";
+import { editTool } from "./edit.js";
 import { listFilesTool } from "./list-files.js";
 import { readTool } from "./read.js";
 import { createSearchTool } from "./search.js";
 import { thinkTool, todoTool } from "./think.js";
+import { replaceInFileTool, writeTool } from "./write.js";
 
 export interface BuiltinToolOptions {
   readonly bash?: BashOptions;
@@ -24,6 +26,7 @@ export function builtinTools(options: BuiltinToolOptions = {}): Tool[] {
     createSearchTool(),
     listFilesTool,
     replaceInFileTool,
+    applyPatchTool,
     thinkTool,
     todoTool,
     // What runs in an editor's terminal cannot be confined.

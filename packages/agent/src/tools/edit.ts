@@ -1,23 +1,29 @@
-/** The tools that change a file: Edit for one exact passage, replace_in_file for a regular expression, Write for the whole. */
-import type { Workspace } from "@chimera/acp-schema/agent";
-import type { ToolContent } from "@chimera/acp-schema/events";
+/** Edit: replaces passages of a text file. How a passage finds its place is in edit/place.ts, what takes its place in edit/fit.ts. */
 import * as v from "valibot";
 import { AgentError, isAgentError } from "../errors.js";
-import { type RealPath, resolvePath } from "../files/real-path.js";
-import type { ToolContext } from "../tool.js";
-import { defineTool, describeFile, failure, locate } from "./define.js";
-import { offThread, replaceEvery } from "./off-thread.js";
+import type { RealPath } from "../files/real-path.js";
+import { defineTool, describeFile, locate } from "./define.js";
+import { previewing, publish, type Whereabouts } from "./edit/change.js";
+import { fitPassage, type Splice, spliced } from "./edit/fit.js";
+import { withoutNumbers } from "./edit/line-numbers.js";
+import { type Found, findPassage, MAX_PLACES, type Place, type Rung } from "./edit/place.js";
+
+const old_string = v.pipe(v.string(), v.description("The text to replace, without line numbers."));
+const new_string = v.pipe(v.string(), v.description("What takes its place."));
+const replace_all = v.optional(v.pipe(v.boolean(), v.description("Replace every occurrence.")));
 
 export const editTool = defineTool({
   name: "Edit",
-  aliases: ["edit_file"],
+  aliases: ["edit_file", "MultiEdit", "replace"],
   description:
-    "Replace one passage of a text file. old_string must occur exactly once, so give enough of its surroundings; line " +
-    "endings and a byte order mark are kept.",
+    "Replace a passage of a text file: old_string as it stands there, whole lines if possible, with enough around it to occur " +
+    "once. For several passages of one file send edits; all are looked for in the file as it is, and all are made or none.",
   input: v.object({
     path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
-    old_string: v.pipe(v.string(), v.description("The exact text to replace.")),
-    new_string: v.pipe(v.string(), v.description("What takes its place.")),
+    old_string: v.optional(old_string),
+    new_string: v.optional(new_string),
+    replace_all,
+    edits: v.optional(v.array(v.object({ old_string, new_string, replace_all }))),
   }),
   kind: "edit",
   parallel: false,
@@ -25,234 +31,127 @@ export const editTool = defineTool({
   preview: previewing(editOf),
   run: async (input, context) => {
     const file = locate(input.path, context, "writes");
-    const { before, after } = await editOf(input, file, context);
-    const content = await publishEdit(file, before, after, context);
-    return { success: true, output: `Edited ${file.shown}.`, content };
-  },
-});
-
-export const replaceInFileTool = defineTool({
-  name: "replace_in_file",
-  description: "Replace every match of a JavaScript regular expression in a text file; $1 and $<name> insert groups.",
-  input: v.object({
-    path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
-    pattern: v.pipe(v.string(), v.description("The regular expression, without slashes.")),
-    replacement: v.string(),
-    flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("Any of i, m, s, u.")), ""),
-  }),
-  kind: "edit",
-  parallel: false,
-  describe: (input, workspace) => describeFile("Replace in", input.path, workspace, "writes"),
-  preview: previewing(replacementOf),
-  run: async (input, context) => {
-    const file = locate(input.path, context, "writes");
-    const { before, after, count } = await replacementOf(input, file, context);
-    if (count === 0) return failure(`Nothing in ${file.shown} matches ${input.pattern}.`);
-    const content = await publishEdit(file, before, after, context);
-    return {
-      success: true,
-      output: `Replaced ${count} ${count === 1 ? "match" : "matches"} in ${file.shown}.`,
-      content,
-    };
-  },
-});
-
-export const writeTool = defineTool({
-  name: "Write",
-  aliases: ["write_file"],
-  description: "Write a text file, replacing what is there; directories are made as needed.",
-  input: v.object({
-    path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
-    content: v.pipe(v.string(), v.description("The complete new content.")),
-  }),
-  kind: "edit",
-  parallel: false,
-  describe: (input, workspace) => describeFile("Write", input.path, workspace, "writes"),
-  preview: previewing(async ({ content }, file, { workspace }) => ({
-    before: await currentText(file.path, workspace),
-    after: content,
-  })),
-  run: async (input, context) => {
-    const file = locate(input.path, context, "writes");
-    const before = await currentText(file.path, context.workspace);
-    const content = await publishEdit(file, before, input.content, context);
-    const verb = before === null ? "Created" : "Replaced";
-    return { success: true, output: `${verb} ${file.shown} (${Buffer.byteLength(input.content)} bytes).`, content };
+    const { before, after, note } = await editOf(input, file, context);
+    const content = await publish(file, { before, after }, context);
+    return { success: true, output: `Edited ${file.shown}.${note}`, content };
   },
 });
 
 // --- internal ---
 
-type Place = Pick<ToolContext, "workspace" | "signal">;
-
-interface Change {
-  readonly before: string | null;
-  readonly after: string;
+interface Edit {
+  readonly old_string: string;
+  readonly new_string: string;
+  readonly replace_all?: boolean | undefined;
 }
 
-/** The change as a diff. What lies outside of the workspace is not read before somebody allows it: then the arguments have to do. */
-function previewing<I extends { path: string }>(change: (input: I, file: RealPath, place: Place) => Promise<Change>) {
-  return async (input: I, place: Place): Promise<ToolContent[]> => {
-    const file = resolvePath(input.path, place.workspace);
-    return file.inside ? diffOf(file, await change(input, file, place)) : [];
-  };
-}
+type EditInput = { readonly path: string; readonly edits?: readonly Edit[] | undefined } & {
+  readonly [Key in keyof Edit]?: Edit[Key] | undefined;
+};
 
-function diffOf({ path }: RealPath, { before, after }: Change): ToolContent[] {
-  const isShown = (before?.length ?? 0) + after.length <= MAX_SHOWN;
-  return isShown ? [{ type: "diff", path, old_text: before, new_text: after }] : [];
-}
-
-type EditInput = { path: string; readonly old_string: string; readonly new_string: string };
-
-async function editOf(
-  { old_string: old, new_string: replacement }: EditInput,
-  file: RealPath,
-  { workspace, signal }: Place,
-) {
+async function editOf(input: EditInput, file: RealPath, { workspace, signal }: Whereabouts) {
+  const edits = editsIn(input);
   const before = await workspace.readText(file.path);
-  return { before, after: await replaceOnce({ text: before, old, replacement, name: file.shown }, signal) };
+  const mark = before.startsWith(MARK) ? MARK : "";
+  const text = before.slice(mark.length);
+  const splices: Splice[] = [];
+  for (const [at, edit] of edits.entries()) {
+    const label = edits.length === 1 ? "" : `Edit ${at + 1} of ${edits.length}: `;
+    splices.push(
+      ...(await splicesOf(edit, text, file.shown, signal).catch((error) => Promise.reject(named(label, error)))),
+    );
+  }
+  const after = mark + spliced(text, splices);
+  if (after === before) throw refusal(`Nothing in ${file.shown} would change: it already reads like that.`);
+  const rungs = [...new Set(splices.map(({ rung }) => DIFFERENCES[rung]))].filter((name) => name !== null);
+  return { before, after, note: rungs.length === 0 ? "" : ` It differed from old_string in ${rungs.join(" and ")}.` };
 }
 
-type PatternInput = { path: string; readonly pattern: string; readonly flags: string; readonly replacement: string };
+const MARK = "\ufeff";
 
-async function replacementOf(
-  { pattern, flags, replacement }: PatternInput,
-  file: RealPath,
-  { workspace, signal }: Place,
-) {
-  const before = await workspace.readText(file.path);
-  const { count, text } = await replaceEvery(before, pattern, flags, replacement, signal);
-  return { before, after: text, count };
+/** What a model hears about a place that was not exactly what it wrote. */
+const DIFFERENCES: Readonly<Record<Rung, string | null>> = {
+  exact: null,
+  endings: null,
+  ends: null,
+  trailing: "blanks at line ends",
+  lookalikes: "characters that look alike",
+  indentation: "indentation, which was kept",
+  blanks: "blanks",
+};
+
+function editsIn({ old_string: old, new_string: replacement, replace_all, edits = [] }: EditInput): readonly Edit[] {
+  if (old === undefined && replacement === undefined && edits.length > 0) return edits;
+  if (old === undefined || replacement === undefined) throw refusal("Give old_string and new_string, or edits.");
+  return [{ old_string: old, new_string: replacement, replace_all }, ...edits];
 }
 
-/** Beyond this many characters a change is described, not shown. */
-const MAX_SHOWN = 256 * 1024;
-
-/** Writes a text file so that undo has what was there and readers see the change; `before` is null for a new file. */
-async function publishEdit(
-  file: RealPath,
-  before: string | null,
-  after: string,
-  context: ToolContext,
-): Promise<ToolContent[]> {
-  await context.workspace.willWrite(file.path);
-  await context.workspace.writeText(file.path, after);
-  const shown = (before?.length ?? 0) + after.length <= MAX_SHOWN;
-  const diff = shown ? await unifiedDiff(file.shown, before ?? "", after) : header(file.shown);
-  context.emit({ type: "file_edit", metadata: { path: file.path, diff, change: before === null ? "add" : "update" } });
-  return diffOf(file, { before, after });
+async function splicesOf(edit: Edit, text: string, name: string, signal: AbortSignal): Promise<Splice[]> {
+  const { old_string: old, new_string: replacement, replace_all: isAll = false } = edit;
+  if (old === "") throw refusal("old_string is empty: use Write to make or replace a file.");
+  if (old === replacement) throw refusal("old_string and new_string are the same.");
+  const most = isAll ? MAX_REPLACED : MAX_PLACES;
+  let found = await findPassage(text, old, { most, signal });
+  let wanted = { old, replacement };
+  if (found.places.length === 0) {
+    const bare = withoutNumbers(old, replacement);
+    const again = bare && (await findPassage(text, bare.old, { most, signal }));
+    // The number has to be right, too: what only looks like one is part of the text.
+    const places = again?.places.filter(({ line }) => line === bare?.line) ?? [];
+    if (again && bare && again.places.length === 1 && places.length === 1) [found, wanted] = [again, bare];
+  }
+  if (found.places.length === 0) throw missing(name, found);
+  if (!isAll && found.places.length > 1) throw ambiguous(name, found);
+  if (found.places.length > MAX_REPLACED)
+    throw refusal(`old_string occurs more than ${MAX_REPLACED} times in ${name}.`);
+  const splices: Splice[] = [];
+  for (const place of apart(found.places)) {
+    splices.push({
+      ...place,
+      rung: found.rung,
+      text: await fitPassage(text, place, found, wanted.old, wanted.replacement),
+    });
+  }
+  return splices;
 }
 
-interface Replacement {
-  readonly text: string;
-  readonly old: string;
-  readonly replacement: string;
-  /** What the file is called. */
-  readonly name: string;
-}
+const MAX_REPLACED = 10_000;
 
-const MAX_PLACES = 20;
-const MAX_COMPARISONS = 20_000_000;
-/** A longer text is searched on another thread. */
-const SHORT_TEXT = 64 * 1024;
-
-/** Exactly one match or an error that helps; a passage written with `\n` also finds its place in a `\r\n` file. */
-async function replaceOnce({ text, old, replacement, name }: Replacement, signal: AbortSignal): Promise<string> {
-  if (old === "") throw new AgentError("edit_no_match", "old_string is empty: use Write to make or replace a file.");
-  if (old === replacement) throw new AgentError("edit_no_match", "old_string and new_string are the same.");
-  const exact = await placesOf(text, old, name, signal);
-  if (exact.length > 0) return spliceAt(text, single(exact, name), old, replacement);
-  const crlf = (part: string) => part.replace(/\r?\n/g, "\r\n");
-  const converted = text.includes("\r\n") ? await placesOf(text, crlf(old), name, signal) : [];
-  if (converted.length > 0) return spliceAt(text, single(converted, name), crlf(old), crlf(replacement));
-  const near = await offThread(findNearMiss, [text, old, MAX_COMPARISONS], { signal }).catch(() => "unknown" as const);
-  signal.throwIfAborted();
-  throw new AgentError("edit_no_match", `old_string does not occur in ${name}.${hint(near)}`);
-}
-
-async function placesOf(text: string, part: string, name: string, signal: AbortSignal): Promise<Spot[]> {
-  const args: [string, string, number] = [text, part, MAX_PLACES];
-  if (text.length <= SHORT_TEXT) return findPlaces(...args);
-  return offThread(findPlaces, args, { signal }).catch((cause: unknown) => {
-    signal.throwIfAborted();
-    const { message } = cause as Error;
-    throw new AgentError("too_slow", `old_string cannot be looked for in ${name}: ${message}.`, { cause });
+/** Those that do not overlap the one before. */
+function apart(places: readonly Place[]): Place[] {
+  let end = 0;
+  return places.filter((place) => {
+    if (place.start < end) return false;
+    end = place.end;
+    return true;
   });
 }
 
-interface Spot {
-  readonly at: number;
-  /** Counted from 1. */
-  readonly line: number;
-}
-
-function single(found: readonly Spot[], name: string): number {
-  const [first] = found;
-  if (first && found.length === 1) return first.at;
-  const lines = found.slice(0, MAX_PLACES).map(({ line }) => line);
-  const more = found.length > MAX_PLACES ? " and more" : "";
-  throw new AgentError(
+function ambiguous(name: string, { places }: Found): AgentError {
+  const lines = places.slice(0, MAX_PLACES).map(({ line }) => line);
+  const isMore = places.length > MAX_PLACES;
+  const count = isMore ? `more than ${MAX_PLACES}` : places.length;
+  const where = `(lines ${lines.join(", ")}${isMore ? " and more" : ""})`;
+  return new AgentError(
     "edit_many_matches",
-    `old_string occurs ${more ? `more than ${MAX_PLACES}` : found.length} times in ${name} (lines ${lines.join(", ")}${more}): give more of its surroundings.`,
+    `old_string occurs ${count} times in ${name} ${where}: give more of its surroundings, or replace_all.`,
   );
 }
 
-function spliceAt(text: string, at: number, old: string, replacement: string): string {
-  return text.slice(0, at) + replacement + text.slice(at + old.length);
+function missing(name: string, { near }: Found): AgentError {
+  const hint =
+    near === ""
+      ? "Read the file again: it may have changed."
+      : `What stands there instead, with line numbers:\n${near}\nCopy old_string from the file as it is.`;
+  return refusal(`old_string does not occur in ${name}. ${hint}`);
 }
 
-function hint(near: { readonly first: number; readonly last: number } | "nowhere" | "unknown"): string {
-  if (near === "unknown") return "";
-  if (near === "nowhere") return " Read the file again: it may have changed.";
-  return ` Lines ${near.first}-${near.last} differ from it only in white space: copy them exactly.`;
+function refusal(message: string): AgentError {
+  return new AgentError("edit_no_match", message);
 }
 
-/** Where the passage stands, at most one place more than asked for. May run on another thread: it uses nothing from outside. */
-function findPlaces(text: string, part: string, most: number): Spot[] {
-  const found: Spot[] = [];
-  let line = 1;
-  let newline = text.indexOf("\n");
-  for (let at = text.indexOf(part); at !== -1 && found.length <= most; at = text.indexOf(part, at + 1)) {
-    for (; newline !== -1 && newline < at; newline = text.indexOf("\n", newline + 1)) line += 1;
-    found.push({ at, line });
-  }
-  return found;
-}
-
-/** Most misses are white space: which lines have the same words. May run on another thread: it uses nothing from outside. */
-function findNearMiss(
-  text: string,
-  old: string,
-  most: number,
-): { first: number; last: number } | "nowhere" | "unknown" {
-  const squeeze = (line: string) => line.trim().replace(/\s+/g, " ");
-  const wanted = old.split("\n").map(squeeze);
-  while (wanted.length > 0 && wanted[0] === "") wanted.shift();
-  while (wanted.length > 0 && wanted.at(-1) === "") wanted.pop();
-  if (wanted.length === 0) return "unknown";
-  const lines = text.split("\n").map(squeeze);
-  if (lines.length * wanted.length > most) return "unknown";
-  const first = lines.findIndex((_, start) => wanted.every((line, offset) => lines[start + offset] === line));
-  return first === -1 ? "nowhere" : { first: first + 1, last: first + wanted.length };
-}
-
-/** Null when there is none; a binary or oversized file may be replaced, but has no text to compare with. */
-async function currentText(path: string, workspace: Workspace): Promise<string | null> {
-  try {
-    return await workspace.readText(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    if (isAgentError(error) && (error.code === "not_text" || error.code === "file_too_large")) return "";
-    throw error;
-  }
-}
-
-async function unifiedDiff(path: string, before: string, after: string): Promise<string> {
-  const { unifiedHunks } = await import("@chimera/snapshot-store/files");
-  return header(path) + ((await unifiedHunks(before, after)) ?? "");
-}
-
-function header(path: string): string {
-  return `--- ${path}\n+++ ${path}\n`;
+function named(label: string, error: unknown): unknown {
+  return isAgentError(error) && label !== ""
+    ? new AgentError(error.code, label + error.message, { cause: error })
+    : error;
 }

@@ -2,13 +2,15 @@
 export { allowedTools, findTool } from "../loop/toolbox.js";
 export { localWorkspace } from "../workspace.js";
 export { acpTerminalTool } from "./acp-terminal.js";
+export { applyPatchTool } from "./apply-patch.js";
 export { type BashOptions, createBashTool } from "./bash.js";
 export { type BuiltinToolOptions, builtinTools, resolveTools } from "./builtin-tools.js";
 export { defineTool, type ToolParts } from "./define.js";
-export { editTool, replaceInFileTool, writeTool } from "./edit.js";
+export { editTool } from "./edit.js";
 export { cleanEnvironment } from "./environment.js";
 export { listFilesTool } from "./list-files.js";
 export { type ProcessGroup, spawnGroup } from "./process-group.js";
 export { readTool } from "./read.js";
 export { createSearchTool, type SearchOptions } from "./search.js";
 export { thinkTool, todoTool } from "./think.js";
+export { replaceInFileTool, writeTool } from "./write.js";

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { startOf } from "@chimera/acp-schema/text";
 import { AgentError } from "../errors.js";
-import { MAX_TEXT_BYTES } from "../workspace.js";
+import { MAX_TEXT_BYTES } from "../files/canonical-file.js";
 
 const LIMIT_MS = 1000;
 /** Threads at once; more work waits. A turn has one at most, so that none takes the threads of the others. */

@@ -2,11 +2,12 @@
 import { setImmediate } from "node:timers/promises";
 import { startOf } from "@chimera/acp-schema/text";
 import * as v from "valibot";
-import { imageType, looksBinary, readCanonical, readHead } from "../files/canonical-file.js";
+import { imageType, looksBinary, MAX_TEXT_BYTES, readCanonical, readHead } from "../files/canonical-file.js";
 import type { RealPath } from "../files/real-path.js";
 import { MAX_PICTURE_BYTES, type ToolImage, type ToolOutcome } from "../tool.js";
-import { MAX_TEXT_BYTES } from "../workspace.js";
 import { defineTool, describeFile, failure, locate, MAX_OUTPUT } from "./define.js";
+import { noteSeen } from "./edit/change.js";
+import { numbered } from "./edit/line-numbers.js";
 
 const HEAD_BYTES = 8192;
 /** Characters that are looked through at once. */
@@ -18,8 +19,8 @@ export const readTool = defineTool({
   name: "Read",
   aliases: ["read_file"],
   description:
-    "Read a text file of the workspace, whole or a range of lines. Long files come in parts: the last line of the result " +
-    "says where to go on. Pictures (PNG, JPEG, GIF, WebP) are shown to models that see.",
+    "Read a text file of the workspace, whole or a range of lines, each after its number and a tab. Long files come in parts: " +
+    "the last line of the result says where to go on. Pictures (PNG, JPEG, GIF, WebP) are shown to models that see.",
   input: v.object({
     path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
     offset: v.optional(v.pipe(count, v.description("The first line to read, counted from 1."))),
@@ -34,6 +35,7 @@ export const readTool = defineTool({
     if (special) return special;
     const text = await context.workspace.readText(file.path);
     context.emit({ type: "file_open", metadata: { path: file.path, ...(input.offset && { line: input.offset }) } });
+    noteSeen(context.workspace, file.path, text);
     return { success: true, output: await selectLines(text, input.offset ?? 1, input.limit) };
   },
 });
@@ -67,12 +69,13 @@ async function picture(file: RealPath, mimeType: ToolImage["mimeType"], size: nu
 }
 
 async function selectLines(text: string, first: number, limit: number | undefined): Promise<string> {
-  if (first === 1 && limit === undefined && text.length <= MAX_OUTPUT) return text;
   const { start, lines } = await lineStart(text, first);
-  const total = text.endsWith("\n") ? lines - 1 : lines;
+  const total = text === "" || text.endsWith("\n") ? lines - 1 : lines;
+  if (total === 0) return "[the file is empty]";
   if (first > total) return `[the file has ${total} lines]`;
   const wanted = Math.min(total - first + 1, limit ?? total);
-  const { count, body } = fit(text.slice(start, start + MAX_OUTPUT + 1).split("\n"), wanted);
+  const part = text.slice(start, start + MAX_OUTPUT + 1).replace(/^\ufeff/, "");
+  const { count, body } = fit(part.split(/\r?\n/), first, wanted);
   const last = first - 1 + count;
   return last === total && first === 1
     ? body
@@ -93,13 +96,15 @@ async function lineStart(text: string, line: number): Promise<{ start: number; l
 }
 
 /** As many whole lines as a result holds, at least one; an endless line is cut. `lines` are a little more than that. */
-function fit(lines: readonly string[], wanted: number): { count: number; body: string } {
-  let count = 0;
+function fit(lines: readonly string[], first: number, wanted: number): { count: number; body: string } {
+  const fitting: string[] = [];
   let size = 0;
-  while (count < wanted && count < lines.length && size + (lines[count]?.length ?? 0) + 1 <= MAX_OUTPUT) {
-    size += (lines[count]?.length ?? 0) + 1;
-    count += 1;
+  for (const line of lines.slice(0, wanted)) {
+    const shown = numbered(line, first + fitting.length);
+    size += shown.length + 1;
+    if (size > MAX_OUTPUT) break;
+    fitting.push(shown);
   }
-  if (count > 0) return { count, body: lines.slice(0, count).join("\n") };
-  return { count: 1, body: `${startOf(lines[0] ?? "", MAX_OUTPUT)} [line cut]` };
+  if (fitting.length > 0) return { count: fitting.length, body: fitting.join("\n") };
+  return { count: 1, body: `${startOf(numbered(lines[0] ?? "", first), MAX_OUTPUT)} [line cut]` };
 }

@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { editTool, replaceInFileTool, writeTool } from "../../src/tools/index.js";
+import { editTool, readTool, replaceInFileTool, writeTool } from "../../src/tools/index.js";
 import { bench } from "./bench.js";
 
 describe("Write", () => {
@@ -74,7 +74,12 @@ describe("Edit", () => {
     ["several matches name their lines", "x\ny\nx\n", "x", /2 times .*lines 1, 3/],
     ["overlapping matches count", "aaa", "aa", /2 times/],
     ["no match", "abc", "xyz", /does not occur/],
-    ["white space", "if (a) {\n\treturn;\n}\n", "if (a) {\n  return;\n}", /Lines 1-3 differ .*white space/],
+    [
+      "what stands there instead",
+      "a\nlet x = 10;\nb\n",
+      "let x = 1;",
+      /instead, with line numbers:\n1\ta\n2\tlet x = 10;\n3\tb\n/,
+    ],
     ["empty", "abc", "", /empty/],
     ["the same", "abc", "NEW", /same/],
   ])("refuses, helpfully: %s", async (_, before, old, message) => {
@@ -89,13 +94,79 @@ describe("Edit", () => {
 
   test("a file that is not text is not damaged", async () => {
     const { run, file } = await bench();
-    const bytes = Buffer.from([0x68, 0x69, 0xff, 0x0a]);
+    const bytes = Buffer.from([0x68, 0x69, 0xff, 0x02, 0x0a]);
     const path = await file("f.txt", bytes);
     expect(await run(editTool, edit("hi", "ho"))).toMatchObject({
       success: false,
-      error: expect.stringContaining("not valid UTF-8"),
+      error: expect.stringContaining("is a binary file"),
     });
     expect(await readFile(path)).toEqual(bytes);
+  });
+
+  test("several edits of one call are all looked for in the file as it is, and all made", async () => {
+    const { run, file } = await bench();
+    const path = await file("f.txt", "x = a\ny = b\n");
+    const edits = [
+      { old_string: "= a", new_string: "= b" },
+      { old_string: "= b", new_string: "= a" },
+    ];
+    expect(await run(editTool, { path: "f.txt", edits })).toMatchObject({ success: true });
+    expect(await readFile(path, "utf8")).toBe("x = b\ny = a\n");
+  });
+
+  test.each([
+    [
+      "one is not there",
+      [
+        { old_string: "x", new_string: "X" },
+        { old_string: "q", new_string: "Q" },
+      ],
+      /Edit 2 of 2: .*does not occur/s,
+    ],
+    [
+      "two overlap",
+      [
+        { old_string: "x =", new_string: "X" },
+        { old_string: "= a", new_string: "Q" },
+      ],
+      /same text/,
+    ],
+    ["one changes nothing", [{ old_string: "x", new_string: "x" }], /the same/],
+    ["there are none", [], /Give old_string/],
+  ])("several edits: none is made when %s", async (_, edits, message) => {
+    const { run, file } = await bench();
+    const path = await file("f.txt", "x = a\ny = b\n");
+    const outcome = await run(editTool, { path: "f.txt", edits });
+    expect(outcome).toMatchObject({ success: false, error: expect.stringMatching(message) });
+    expect(await readFile(path, "utf8")).toBe("x = a\ny = b\n");
+  });
+
+  test.each([
+    ["exact", "a a\na\n", "a", "$&b", "$&b $&b\n$&b\n"],
+    ["overlapping", "aaa", "aa", "b", "ba"],
+    [
+      "by indentation",
+      "\tx()\n\ty()\nz\n\t\tx()\n\t\ty()\n",
+      "    x()\n    y()",
+      "    x(1)\n    y()",
+      "\tx(1)\n\ty()\nz\n\t\tx(1)\n\t\ty()\n",
+    ],
+  ])("replace_all: %s", async (_, before, old_string, new_string, after) => {
+    const { run, file } = await bench();
+    const path = await file("f.txt", before);
+    const input = { path: "f.txt", old_string, new_string, replace_all: true };
+    expect(await run(editTool, input)).toMatchObject({ success: true });
+    expect(await readFile(path, "utf8")).toBe(after);
+  });
+
+  test("a passage of a large file is found off the main thread, whatever the rung", async () => {
+    const { run, file } = await bench();
+    const lines = Array.from({ length: 200_000 }, (_, at) => `\tline ${at}`);
+    const path = await file("f.txt", lines.join("\n"));
+    const old_string = "    line 150000\n    line 150001";
+    const outcome = await run(editTool, edit(old_string, "    line 150000\n    changed"));
+    expect(outcome).toMatchObject({ success: true, output: expect.stringContaining("indentation") });
+    expect((await readFile(path, "utf8")).split("\n")[150_001]).toBe("\tchanged");
   });
 
   test("an editor's buffer takes the place of the disk", async () => {
@@ -111,6 +182,63 @@ describe("Edit", () => {
     };
     expect(await run(editTool, edit("unsaved", "saved"), { workspace: editor })).toMatchObject({ success: true });
     expect(buffer).toBe("saved");
+  });
+});
+
+describe("what somebody else changed", () => {
+  test("Write does not overwrite what changed since the model read it; Edit keeps it", async () => {
+    const { run, file } = await bench();
+    const path = await file("f.txt", "one\ntwo\n");
+    await run(readTool, { path: "f.txt" });
+    await writeFile(path, "one\ntwo\nthree\n");
+    const refused = await run(writeTool, { path: "f.txt", content: "mine\n" });
+    expect(refused).toMatchObject({ success: false, error: expect.stringContaining("changed since you last read it") });
+    expect(await readFile(path, "utf8")).toBe("one\ntwo\nthree\n");
+    expect(await run(editTool, { path: "f.txt", old_string: "one", new_string: "1" })).toMatchObject({ success: true });
+    expect(await run(writeTool, { path: "f.txt", content: "mine\n" })).toMatchObject({ success: false });
+    await run(readTool, { path: "f.txt" });
+    expect(await run(writeTool, { path: "f.txt", content: "mine\n" })).toMatchObject({ success: true });
+    expect(await run(writeTool, { path: "f.txt", content: "again\n" })).toMatchObject({ success: true });
+    expect(await readFile(path, "utf8")).toBe("again\n");
+  });
+});
+
+describe("encodings", () => {
+  const wide = (text: string) => Buffer.from(text, "utf16le");
+  test.each([
+    ["UTF-16", wide("\ufeffGrüße\r\nzwei\r\n"), wide("\ufeffGrüße\r\n2\r\nneu\r\n")],
+    ["UTF-16, big end first", wide("\ufeffGrüße\nzwei\n").swap16(), wide("\ufeffGrüße\n2\nneu\n").swap16()],
+    [
+      "Latin-1",
+      Buffer.from("Gr\xfc\xdfe \x93\x81\nzwei\n", "latin1"),
+      Buffer.from("Gr\xfc\xdfe \x93\x81\n2\nneu\n", "latin1"),
+    ],
+    ["UTF-8 with a mark", Buffer.from("\ufeffGrüße\nzwei\n"), Buffer.from("\ufeffGrüße\n2\nneu\n")],
+  ])("%s is read, edited and written back as it was", async (_, before, after) => {
+    const { run, file } = await bench();
+    const path = await file("f.txt", before);
+    expect((await run(readTool, { path: "f.txt" })).output).toMatch(/^1\tGrüße.*\n2\tzwei$/);
+    const input = { path: "f.txt", old_string: "zwei", new_string: "2\nneu" };
+    expect(await run(editTool, input)).toMatchObject({ success: true });
+    expect(await readFile(path)).toEqual(after);
+  });
+
+  test("Write keeps the encoding, the mark and the line endings of what it replaces", async () => {
+    const { run, file } = await bench();
+    const marked = await file("a.txt", "\ufeffone\r\ntwo\r\n");
+    await run(writeTool, { path: "a.txt", content: "1\n2\n" });
+    expect(await readFile(marked, "utf8")).toBe("\ufeff1\r\n2\r\n");
+    const latin = await file("b.txt", Buffer.from("\xfc\n", "latin1"));
+    await run(writeTool, { path: "b.txt", content: "“ä”\n" });
+    expect(await readFile(latin)).toEqual(Buffer.from("\x93\xe4\x94\n", "latin1"));
+  });
+
+  test("a character that the encoding does not have is refused, and nothing is lost", async () => {
+    const { run, file } = await bench();
+    const path = await file("f.txt", Buffer.from("\xfc\n", "latin1"));
+    const outcome = await run(editTool, { path: "f.txt", old_string: "ü", new_string: "→" });
+    expect(outcome).toMatchObject({ success: false, error: expect.stringContaining('cannot hold "→" (U+2192)') });
+    expect(await readFile(path)).toEqual(Buffer.from("\xfc\n", "latin1"));
   });
 });
 

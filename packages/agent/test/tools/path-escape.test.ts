@@ -123,14 +123,16 @@ describe("what is allowed", () => {
   test("a link that stays inside is followed", async () => {
     const { run, cwd } = await booby();
     await symlink("nested/deep", join(cwd, "short"));
-    expect(await run(readTool, { path: "short/file" })).toMatchObject({ success: true, output: "inside\n" });
+    expect(await run(readTool, { path: "short/file" })).toMatchObject({ success: true, output: "1\tinside" });
     expect(await run(writeTool, { path: "short/new", content: "x" })).toMatchObject({ success: true });
     expect(await readFile(join(cwd, "nested/deep/new"), "utf8")).toBe("x");
   });
 
   test("an additional directory counts as inside", async () => {
     const { run, cwd } = await bench(["work-outside"]);
-    expect(await run(readTool, { path: join(cwd, "../work-outside/canary") })).toMatchObject({ output: CANARY });
+    expect(await run(readTool, { path: join(cwd, "../work-outside/canary") })).toMatchObject({
+      output: `1\t${CANARY.trimEnd()}`,
+    });
   });
 
   test("a workspace that is itself behind a link", async () => {
@@ -154,7 +156,7 @@ describe("what is allowed", () => {
     const { run, outside } = await booby();
     const canary = join(outside, "canary");
     const permitted = { reads: [canary], writes: [canary] };
-    expect(await run(readTool, { path: canary }, { permitted })).toMatchObject({ output: CANARY });
+    expect(await run(readTool, { path: canary }, { permitted })).toMatchObject({ output: `1\t${CANARY.trimEnd()}` });
     expect(await run(writeTool, { path: join(outside, "other"), content: "" }, { permitted })).toMatchObject({
       success: false,
     });

@@ -5,17 +5,17 @@ import { bench } from "./bench.js";
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 
 describe("Read", () => {
-  test("gives a text file as it is and says where it looked", async () => {
+  test("gives the lines of a text file with their numbers and says where it looked", async () => {
     const { run, file, events } = await bench();
     const path = await file("a.txt", "\ufeffeins\r\nzwei\r\n");
-    expect(await run(readTool, { path: "a.txt" })).toEqual({ success: true, output: "\ufeffeins\r\nzwei\r\n" });
+    expect(await run(readTool, { path: "a.txt" })).toEqual({ success: true, output: "1\teins\n2\tzwei" });
     expect(events).toEqual([{ type: "file_open", metadata: { path } }]);
   });
 
   test.each([
-    [{ offset: 2, limit: 1 }, "two\n[lines 2-2 of 3; continue with offset 3]"],
-    [{ offset: 3 }, "three\n[lines 3-3 of 3]"],
-    [{ limit: 2 }, "one\ntwo\n[lines 1-2 of 3; continue with offset 3]"],
+    [{ offset: 2, limit: 1 }, "2\ttwo\n[lines 2-2 of 3; continue with offset 3]"],
+    [{ offset: 3 }, "3\tthree\n[lines 3-3 of 3]"],
+    [{ limit: 2 }, "1\tone\n2\ttwo\n[lines 1-2 of 3; continue with offset 3]"],
     [{ offset: 9 }, "[the file has 3 lines]"],
   ])("a range of lines %j", async (range, output) => {
     const { run, file } = await bench();
@@ -35,7 +35,7 @@ describe("Read", () => {
       offset = Number(/continue with offset (\d+)/.exec(parts.pop() ?? "")?.[1] ?? 0);
       seen.push(...parts);
     }
-    expect(seen).toEqual(lines);
+    expect(seen).toEqual(lines.map((line, at) => `${at + 1}\t${line}`));
   });
 
   test("an endless line is cut", async () => {
@@ -70,7 +70,9 @@ describe("Read", () => {
   test("what only an editor has is read from the editor", async () => {
     const { run, workspace } = await bench();
     const editor = { ...workspace, readText: async () => "not saved yet" };
-    expect(await run(readTool, { path: "new.txt" }, { workspace: editor })).toMatchObject({ output: "not saved yet" });
+    expect(await run(readTool, { path: "new.txt" }, { workspace: editor })).toMatchObject({
+      output: "1\tnot saved yet",
+    });
   });
 
   test("a missing file and a directory are errors with a reason", async () => {

@@ -1,0 +1,100 @@
+/** apply_patch: several files added, deleted and updated in one call, in the language that some models are trained on. */
+import * as v from "valibot";
+import { AgentError } from "../errors.js";
+import { type RealPath, resolvePath } from "../files/real-path.js";
+import { defineTool, locate } from "./define.js";
+import { type Change, currentText, diffOf, noteSeen, publish, type Whereabouts } from "./edit/change.js";
+import { applyHunks, type FilePatch, parsePatch } from "./edit/patch.js";
+
+/** Models that are trained on it are offered it; others may call it all the same. */
+const TRAINED: readonly RegExp[] = [/(^|[/:])gpt-[5-9]/i, /(^|[/:-])codex/i];
+
+export function isTrainedOnPatches(model: string): boolean {
+  return TRAINED.some((name) => name.test(model));
+}
+
+export const applyPatchTool = {
+  ...defineTool({
+    name: "apply_patch",
+    description:
+      "Change files with a patch: *** Begin Patch, then *** Add File: path (lines with +), *** Delete File: path, or *** Update " +
+      "File: path with hunks of ' ', - and + lines, each with 3 lines of context or after @@ and a line before it; *** End Patch.",
+    input: v.object({ input: v.pipe(v.string(), v.description("The whole patch.")) }),
+    kind: "edit",
+    parallel: false,
+    describe: ({ input }, workspace) => {
+      const files = pathsOf(parsePatch(input)).map((path) => resolvePath(path, workspace));
+      const paths = files.map(({ path }) => path);
+      return {
+        title: `Patch ${files.map(({ shown }) => shown).join(", ")}`.slice(0, 200),
+        locations: paths.map((path) => ({ path })),
+        touches: { reads: paths, writes: paths },
+      };
+    },
+    preview: async ({ input }, place) => {
+      const all = pathsOf(parsePatch(input)).every((path) => resolvePath(path, place.workspace).inside);
+      if (!all) return [];
+      const changes = await changesOf(input, place, (path) => resolvePath(path, place.workspace));
+      return changes.flatMap(({ file, change }) => diffOf(file, change));
+    },
+    run: async ({ input }, context) => {
+      const changes = await changesOf(input, context, (path) => locate(path, context, "writes"));
+      const content = [];
+      for (const { file, change } of changes) {
+        content.push(...(await publish(file, change, context)));
+        if (change.before === null && change.after !== null) noteSeen(context.workspace, file.path, change.after);
+      }
+      const lines = changes.map(({ file, change }) => `${signOf(change)} ${file.shown}`);
+      return { success: true, output: `Done:\n${lines.join("\n")}`, content };
+    },
+  }),
+  deferred: true,
+};
+
+// --- internal ---
+
+function pathsOf(files: readonly FilePatch[]): string[] {
+  return files.flatMap(({ path, to }) => (to === null ? [path] : [path, to]));
+}
+
+function signOf({ before, after }: Change): string {
+  return before === null ? "A" : after === null ? "D" : "M";
+}
+
+interface FileChange {
+  readonly file: RealPath;
+  readonly change: Change;
+}
+
+/** All of them, before any is made: a patch that does not fit changes nothing. */
+async function changesOf(input: string, { workspace, signal }: Whereabouts, find: (path: string) => RealPath) {
+  const changes: FileChange[] = [];
+  for (const patch of parsePatch(input)) {
+    const file = find(patch.path);
+    const isTaken = changes.some((other) => other.file.path === file.path);
+    if (isTaken)
+      throw new AgentError("edit_no_match", `${file.shown} is in the patch twice: put all of its hunks together.`);
+    if (patch.kind === "add") {
+      const before = await currentText(file.path, workspace);
+      if (before !== null) throw new AgentError("edit_no_match", `${file.shown} exists: update it instead.`);
+      changes.push({ file, change: { before, after: patch.text } });
+      continue;
+    }
+    const before = await workspace.readText(file.path);
+    if (patch.kind === "delete") {
+      changes.push({ file, change: { before, after: null } });
+      continue;
+    }
+    const mark = before.startsWith("\ufeff") ? "\ufeff" : "";
+    const after = mark + (await applyHunks(before.slice(mark.length), patch.hunks, file.shown, signal));
+    if (patch.to === null) {
+      changes.push({ file, change: { before, after } });
+      continue;
+    }
+    const target = find(patch.to);
+    const there = await currentText(target.path, workspace);
+    if (there !== null) throw new AgentError("edit_no_match", `${target.shown} exists: nothing is moved over it.`);
+    changes.push({ file: target, change: { before: null, after } }, { file, change: { before, after: null } });
+  }
+  return changes;
+}

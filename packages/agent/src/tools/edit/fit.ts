@@ -1,0 +1,176 @@
+/** What takes a passage's place: the new lines, with the line endings and the indentation of the lines that stand there. */
+import { AgentError } from "../../errors.js";
+import { type Indent, leadOf, learnIndentation } from "./indentation.js";
+import type { Found, Place, Rung } from "./place.js";
+
+export interface Splice extends Place {
+  readonly text: string;
+  readonly rung: Rung;
+}
+
+/** The text with all of them made; throws when two are about the same text. */
+export function spliced(text: string, splices: readonly Splice[]): string {
+  const sorted = splices.toSorted((a, b) => a.start - b.start);
+  let result = "";
+  let at = 0;
+  for (const splice of sorted) {
+    if (splice.start < at) {
+      throw new AgentError(
+        "edit_no_match",
+        `Two of the edits are about the same text (line ${splice.line}): make them one.`,
+      );
+    }
+    result += text.slice(at, splice.start) + splice.text;
+    at = splice.end;
+  }
+  return result + text.slice(at);
+}
+
+/** The text for one place. Throws where the new lines cannot be fitted without a guess. */
+export async function fitPassage(
+  text: string,
+  place: Place,
+  found: Found,
+  old: string,
+  replacement: string,
+): Promise<string> {
+  const isWithin = found.rung === "exact" || found.rung === "endings";
+  const isBeforeBlank = /^\r?\n/.test(text.slice(place.end, place.end + 2));
+  const { now, was } = isWithin
+    ? { was: flat(old), now: flat(replacement) }
+    : wholeLines(old, replacement, found, isBeforeBlank);
+  const olds = was.split("\n");
+  const news = now.split("\n");
+  // Who changes nothing but line endings means them.
+  if (found.rung === "exact" && was === now) return replacement;
+  if (!isWithin && now === "") return "";
+  if (!isWithin && olds.length === news.length && was.replace(/\s+/g, "") === now.replace(/\s+/g, "")) {
+    throw new AgentError(
+      "edit_no_match",
+      "old_string and new_string differ in white space alone, and old_string does not stand in the file like that.",
+    );
+  }
+  const file = splitLines(text.slice(place.start, place.end), olds.length);
+  const pairs = await pairLines(olds, news);
+  const isMoved = found.rung === "indentation" || found.rung === "blanks";
+  const indent = isMoved
+    ? learnIndentation(
+        olds.map((line, at) => ({ old: line, file: file.lines[at] ?? "" })),
+        news,
+        text,
+      )
+    : null;
+  const ending = neighbouring(text, place);
+  let result = "";
+  let last = file.ends[0] || ending;
+  for (const [at, line] of news.entries()) {
+    const { from, same } = pairs[at] as LinePair;
+    const there = from === null ? undefined : file.lines[from];
+    if (same && indent && olds.length !== news.length && isUnclear(line, indent, olds)) throw unclear();
+    result += same && there !== undefined ? there : indent ? indented(line, indent, olds, there, from) : line;
+    if (at === news.length - 1) break;
+    const isLast = at === news.length - 2 && news[at + 1] === "" && olds.at(-1) === "";
+    const own = isLast ? file.ends.at(-1) : from === null ? undefined : file.ends[from];
+    last = own || last;
+    result += isLast ? (own ?? last) : last;
+  }
+  return result;
+}
+
+// --- internal ---
+
+function flat(part: string): string {
+  return part.replaceAll("\r\n", "\n");
+}
+
+/**
+ * Both without the blank lines that the file does not have. Whole lines stay whole; only where a blank line follows may the last line
+ * ending stand for that.
+ */
+function wholeLines(old: string, replacement: string, { lead, trail }: Found, isBeforeBlank: boolean) {
+  const was = flat(old);
+  const now = flat(replacement);
+  const isEnded = was.endsWith("\n");
+  const wanted = was.split("\n");
+  const kept = wanted.slice(lead, wanted.length - trail - (isEnded ? 1 : 0)).join("\n") + (isEnded ? "\n" : "");
+  const isNowEnded = isEnded && now.endsWith("\n");
+  const lines = (isNowEnded ? now.slice(0, -1) : now).split("\n");
+  for (let dropped = 0; dropped < lead && lines.length > 1 && lines[0]?.trim() === ""; dropped += 1) lines.shift();
+  for (let dropped = 0; dropped < trail && lines.length > 1 && lines.at(-1)?.trim() === ""; dropped += 1) lines.pop();
+  const end = isNowEnded || (isEnded && !isBeforeBlank) ? "\n" : "";
+  return { was: kept, now: now === "" ? "" : lines.join("\n") + end };
+}
+
+/** The lines of a passage and what ends each but the last; `count` also counts the empty one after a last line ending. */
+function splitLines(passage: string, count: number): { lines: string[]; ends: string[] } {
+  const parts = passage.split(/(\r?\n)/);
+  const lines = parts.filter((_, at) => at % 2 === 0);
+  const ends = parts.filter((_, at) => at % 2 === 1);
+  // The file ends without the line ending that the passage has.
+  if (lines.length < count) {
+    lines.push("");
+    ends.push("");
+  }
+  return { lines, ends };
+}
+
+/** What ends the line a place is on, or the one before it. */
+function neighbouring(text: string, { start, end }: Place): string {
+  const after = text.indexOf("\n", end);
+  const at = after === -1 ? text.lastIndexOf("\n", start - 1) : after;
+  return at > 0 && text[at - 1] === "\r" ? "\r\n" : "\n";
+}
+
+interface LinePair {
+  /** The old line that a new one stands for; null for one that was added. */
+  readonly from: number | null;
+  readonly same: boolean;
+}
+
+async function pairLines(olds: readonly string[], news: readonly string[]): Promise<LinePair[]> {
+  const { createPacer, lineChanges } = await import("@chimera/snapshot-store/files");
+  const pairs: LinePair[] = [];
+  let old = 0;
+  const keep = (until: number) => {
+    for (; pairs.length < until; old += 1) pairs.push({ from: old, same: true });
+  };
+  for (const { oldStart, oldEnd, newStart, newEnd } of await lineChanges(olds, news, createPacer())) {
+    keep(newStart);
+    const isReplaced = oldEnd - oldStart === newEnd - newStart;
+    for (let at = newStart; at < newEnd; at += 1) {
+      pairs.push({ from: isReplaced ? oldStart + at - newStart : null, same: false });
+    }
+    old = oldEnd;
+  }
+  keep(news.length);
+  return pairs;
+}
+
+function indented(
+  line: string,
+  indent: Indent,
+  olds: readonly string[],
+  there: string | undefined,
+  from: number | null,
+): string {
+  const bare = line.trimStart();
+  if (bare === "") return "";
+  const lead = indent(line);
+  if (lead !== null) return lead + bare;
+  // One line for one line, both indented alike by the model: it goes where the other stood.
+  if (there !== undefined && from !== null && leadOf(olds[from] as string) === leadOf(line))
+    return leadOf(there) + bare;
+  throw unclear();
+}
+
+/** A line that the passage has several times, at depths that the model wrote alike. */
+function isUnclear(line: string, indent: Indent, olds: readonly string[]): boolean {
+  return line.trim() !== "" && olds.indexOf(line) !== olds.lastIndexOf(line) && indent(line) === null;
+}
+
+function unclear(): AgentError {
+  return new AgentError(
+    "edit_no_match",
+    "The lines of old_string are there with other indentation, and how deep the new lines belong cannot be told: copy the indentation of the file.",
+  );
+}

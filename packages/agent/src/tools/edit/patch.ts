@@ -1,0 +1,189 @@
+/** The patch language that some models are trained on: files added, deleted, and updated by hunks of lines with their context. */
+import { AgentError } from "../../errors.js";
+import { fitPassage, type Splice, spliced } from "./fit.js";
+import { findPassage } from "./place.js";
+
+/** What a patch does to one file. */
+export interface FilePatch {
+  readonly kind: "add" | "delete" | "update";
+  readonly path: string;
+  /** Where an updated file goes, if not to its own path. */
+  readonly to: string | null;
+  /** The content of an added file. */
+  readonly text: string;
+  readonly hunks: readonly Hunk[];
+}
+
+interface Hunk {
+  /** Lines that stand somewhere before it, outermost first. */
+  readonly anchors: readonly string[];
+  readonly old: readonly string[];
+  readonly now: readonly string[];
+  /** Whether it is about the last lines. */
+  readonly atEnd: boolean;
+}
+
+/** Throws `bad_pattern` for what is not a patch, naming the line. */
+export function parsePatch(patch: string): FilePatch[] {
+  const files: OpenPatch[] = [];
+  for (const [at, line] of patch.replaceAll("\r\n", "\n").split("\n").entries()) {
+    const head = HEAD.exec(line.trimEnd());
+    const file = files.at(-1);
+    if (head)
+      files.push({
+        kind: KINDS[head[1] as keyof typeof KINDS],
+        path: head[2] as string,
+        to: null,
+        lines: [],
+        hunks: [],
+      });
+    else if (MARKS.has(line.trim()) || (!file && line.trim() === "")) continue;
+    else if (!file || !takeLine(file, line)) throw unreadable(at + 1, line);
+  }
+  if (files.length === 0)
+    throw new AgentError("bad_pattern", "The patch is empty: it needs *** Update File: path, or another header.");
+  return files.map(({ kind, path, to, lines, hunks }) => {
+    const meant = hunks.map(trimmed).filter(({ old, now, anchors }) => old.length + now.length + anchors.length > 0);
+    if (kind === "update" && to === null && meant.length === 0)
+      throw new AgentError("bad_pattern", `The patch changes nothing in ${path}.`);
+    return { kind, path, to, text: lines.map((line) => `${line}\n`).join(""), hunks: meant };
+  });
+}
+
+/** The text after the hunks, which stand in it in their order; each has to be found at exactly one place after its anchors. */
+export async function applyHunks(
+  text: string,
+  hunks: readonly Hunk[],
+  name: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const splices: Splice[] = [];
+  let from = 0;
+  for (const hunk of hunks) {
+    const start = hunk.anchors.reduce((at, anchor) => afterLine(text, anchor, at, name), from);
+    const splice = await spliceOf(text, hunk, start, name, signal);
+    splices.push(splice);
+    from = splice.end;
+  }
+  return spliced(text, splices);
+}
+
+// --- internal ---
+
+const HEAD = /^\*\*\* (Add|Delete|Update) File: (.+)$/;
+const KINDS = { Add: "add", Delete: "delete", Update: "update" } as const;
+const MARKS: ReadonlySet<string> = new Set(["*** Begin Patch", "*** End Patch"]);
+const MOVE = "*** Move to: ";
+const END = "*** End of File";
+
+interface OpenPatch {
+  readonly kind: FilePatch["kind"];
+  readonly path: string;
+  to: string | null;
+  readonly lines: string[];
+  readonly hunks: { anchors: string[]; old: string[]; now: string[]; atEnd: boolean }[];
+}
+
+/** False for a line that has no business there. */
+function takeLine(file: OpenPatch, line: string): boolean {
+  if (file.kind === "delete") return line.trim() === "";
+  if (file.kind === "add") {
+    if (line.startsWith("+")) file.lines.push(line.slice(1));
+    return line.startsWith("+") || line.trim() === "";
+  }
+  let hunk = file.hunks.at(-1);
+  if (line.startsWith(MOVE) && !hunk) {
+    file.to = line.slice(MOVE.length).trim();
+    return true;
+  }
+  if (line.startsWith("@@") || !hunk) {
+    // Anchors that follow each other lead to one hunk.
+    if (!hunk || hunk.old.length + hunk.now.length > 0) {
+      hunk = { anchors: [], old: [], now: [], atEnd: false };
+      file.hunks.push(hunk);
+    }
+    const anchor = line.startsWith("@@")
+      ? line
+          .slice(2)
+          .replace(/@@\s*$/, "")
+          .trim()
+      : "";
+    // The line numbers of a unified diff are not lines of the file.
+    if (anchor !== "" && !/^-\d+(,\d+)? \+\d+(,\d+)?$/.test(anchor)) hunk.anchors.push(anchor);
+    if (line.startsWith("@@")) return true;
+  }
+  if (line.trim() === END) {
+    hunk.atEnd = true;
+    return true;
+  }
+  const sign = line[0] ?? " ";
+  const rest = line.slice(1);
+  if (sign === " " || sign === "-") hunk.old.push(rest);
+  if (sign === " " || sign === "+") hunk.now.push(rest);
+  return sign === " " || sign === "-" || sign === "+";
+}
+
+/** Empty lines between a hunk and the next header are not its context. */
+function trimmed({ anchors, old, now, atEnd }: Hunk): Hunk {
+  let end = 0;
+  while (old.length > end && now.length > end && old.at(-1 - end) === "" && now.at(-1 - end) === "") end += 1;
+  return { anchors, old: old.slice(0, old.length - end), now: now.slice(0, now.length - end), atEnd };
+}
+
+function unreadable(number: number, line: string): AgentError {
+  const shown = JSON.stringify(line.slice(0, 80));
+  return new AgentError(
+    "bad_pattern",
+    `Line ${number} of the patch cannot be read (${shown}): lines of a hunk begin with a blank, - or +.`,
+  );
+}
+
+/** Where the text goes on after the first line that reads like the anchor. */
+function afterLine(text: string, anchor: string, from: number, name: string): number {
+  for (let at = from; at < text.length; ) {
+    const end = text.indexOf("\n", at) + 1 || text.length;
+    if (text.slice(at, end).trim() === anchor) return end;
+    at = end;
+  }
+  throw new AgentError(
+    "edit_no_match",
+    `The line of @@ ${anchor} does not occur in ${name}${from === 0 ? "" : " after the hunk before"}.`,
+  );
+}
+
+async function spliceOf(text: string, hunk: Hunk, from: number, name: string, signal: AbortSignal): Promise<Splice> {
+  const { anchors, old, now, atEnd } = hunk;
+  const lineOf = (at: number) => text.slice(0, at).split("\n").length;
+  if (old.length === 0) {
+    const at = anchors.length > 0 && !atEnd ? from : text.length;
+    const isOpen = at > 0 && text[at - 1] !== "\n";
+    const ending = text.includes("\r\n") ? "\r\n" : "\n";
+    const added = now.join(ending);
+    return { start: at, end: at, line: lineOf(at), rung: "exact", text: isOpen ? ending + added : added + ending };
+  }
+  const rest = text.slice(from);
+  const [was, becomes] = [old, now].map((lines) => lines.map((line) => `${line}\n`).join("")) as [string, string];
+  const found = await findPassage(rest, was, { most: MOST_PLACES, whole: true, signal });
+  const [first] = found.places;
+  const last = found.places.at(-1);
+  if (!first || !last) {
+    const near = found.near === "" ? "" : ` What stands there instead:\n${found.near}`;
+    throw new AgentError(
+      "edit_no_match",
+      `The lines of a hunk do not occur in ${name}:\n${old.slice(0, 5).join("\n")}\n${near}`,
+    );
+  }
+  // After an anchor the nearest place is meant; without one it has to be the only one.
+  if (found.places.length > 1 && anchors.length === 0 && !atEnd) {
+    const lines = found.places.map(({ line }) => lineOf(from) + line - 1).join(", ");
+    throw new AgentError(
+      "edit_many_matches",
+      `The lines of a hunk occur several times in ${name} (lines ${lines}): add context or an @@ line.`,
+    );
+  }
+  const { start, end, line } = atEnd ? last : first;
+  const place = { start: start + from, end: end + from, line: lineOf(from) + line - 1 };
+  return { ...place, rung: found.rung, text: await fitPassage(text, place, found, was, becomes) };
+}
+
+const MOST_PLACES = 20;

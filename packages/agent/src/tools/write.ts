@@ -1,0 +1,83 @@
+/** The tools that replace the whole of a file: Write with a new text, replace_in_file by a regular expression. */
+import * as v from "valibot";
+import type { RealPath } from "../files/real-path.js";
+import { defineTool, describeFile, failure, locate } from "./define.js";
+import { currentText, noteSeen, previewing, publish, requireCurrent, type Whereabouts } from "./edit/change.js";
+import { replaceEvery } from "./off-thread.js";
+
+export const writeTool = defineTool({
+  name: "Write",
+  aliases: ["write_file"],
+  description: "Write a text file, replacing what is there; directories are made as needed.",
+  input: v.object({
+    path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
+    content: v.pipe(v.string(), v.description("The complete new content.")),
+  }),
+  kind: "edit",
+  parallel: false,
+  describe: (input, workspace) => describeFile("Write", input.path, workspace, "writes"),
+  preview: previewing(writtenOf),
+  run: async (input, context) => {
+    const file = locate(input.path, context, "writes");
+    const change = await writtenOf(input, file, context);
+    const content = await publish(file, change, context);
+    noteSeen(context.workspace, file.path, change.after);
+    const verb = change.before === null ? "Created" : "Replaced";
+    return { success: true, output: `${verb} ${file.shown} (${Buffer.byteLength(change.after)} bytes).`, content };
+  },
+});
+
+export const replaceInFileTool = defineTool({
+  name: "replace_in_file",
+  description: "Replace every match of a JavaScript regular expression in a text file; $1 and $<name> insert groups.",
+  input: v.object({
+    path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
+    pattern: v.pipe(v.string(), v.description("The regular expression, without slashes.")),
+    replacement: v.string(),
+    flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("Any of i, m, s, u.")), ""),
+  }),
+  kind: "edit",
+  parallel: false,
+  describe: (input, workspace) => describeFile("Replace in", input.path, workspace, "writes"),
+  preview: previewing(replacementOf),
+  run: async (input, context) => {
+    const file = locate(input.path, context, "writes");
+    const { before, after, count } = await replacementOf(input, file, context);
+    if (count === 0) return failure(`Nothing in ${file.shown} matches ${input.pattern}.`);
+    const content = await publish(file, { before, after }, context);
+    return {
+      success: true,
+      output: `Replaced ${count} ${count === 1 ? "match" : "matches"} in ${file.shown}.`,
+      content,
+    };
+  },
+});
+
+// --- internal ---
+
+/** What is written keeps the byte order mark of what was there, and its line endings where they are all alike. */
+async function writtenOf(
+  { content }: { path: string; readonly content: string },
+  file: RealPath,
+  { workspace }: Whereabouts,
+) {
+  const before = await currentText(file.path, workspace);
+  if (before === null) return { before, after: content };
+  requireCurrent(file, before, workspace);
+  const isCrlf = before.includes("\r\n") && !/(?<!\r)\n/.test(before) && !content.includes("\r\n");
+  const lines = isCrlf ? content.replaceAll("\n", "\r\n") : content;
+  const isMarked = before.startsWith("\ufeff") && !content.startsWith("\ufeff");
+  return { before, after: isMarked ? `\ufeff${lines}` : lines };
+}
+
+type PatternInput = { path: string; readonly pattern: string; readonly flags: string; readonly replacement: string };
+
+async function replacementOf(
+  { pattern, flags, replacement }: PatternInput,
+  file: RealPath,
+  { workspace, signal }: Whereabouts,
+) {
+  const before = await workspace.readText(file.path);
+  const { count, text } = await replaceEvery(before, pattern, flags, replacement, signal);
+  return { before, after: text, count };
+}

@@ -1,0 +1,106 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { applyPatchTool } from "../../src/tools/index.js";
+import { bench } from "./bench.js";
+
+const patch = (...lines: string[]) => ({ input: ["*** Begin Patch", ...lines, "*** End Patch"].join("\n") });
+
+describe("apply_patch", () => {
+  test("adds, updates, moves and deletes files in one call, each announced", async () => {
+    const { run, file, cwd, events } = await bench();
+    await file("a.txt", "one\ntwo\nthree\n");
+    await file("gone.txt", "bye\n");
+    await file("old.txt", "x\ny\n");
+    const input = patch(
+      "*** Add File: new/b.txt",
+      "+first",
+      "+",
+      "*** Update File: a.txt",
+      "@@",
+      " one",
+      "-two",
+      "+2",
+      " three",
+      "*** Update File: old.txt",
+      "*** Move to: moved.txt",
+      "@@",
+      " x",
+      "-y",
+      "+z",
+      "*** Delete File: gone.txt",
+    );
+    const { success, output } = await run(applyPatchTool, input);
+    expect(success, output).toBe(true);
+    expect(output).toBe("Done:\nA new/b.txt\nM a.txt\nA moved.txt\nD old.txt\nD gone.txt");
+    const text = (path: string) => readFile(join(cwd, path), "utf8");
+    expect([await text("new/b.txt"), await text("a.txt"), await text("moved.txt")]).toEqual([
+      "first\n\n",
+      "one\n2\nthree\n",
+      "x\nz\n",
+    ]);
+    expect([existsSync(join(cwd, "gone.txt")), existsSync(join(cwd, "old.txt"))]).toEqual([false, false]);
+    expect(events.map(({ metadata }) => (metadata as { change: string }).change)).toEqual([
+      "add",
+      "update",
+      "add",
+      "delete",
+      "delete",
+    ]);
+  });
+
+  test.each([
+    [
+      "after its anchors",
+      "class A:\n    def f():\n        x = 1\nclass B:\n    def f():\n        x = 1\n",
+      ["@@ class B:", "@@     def f():", "-        x = 1", "+        x = 2"],
+      "class A:\n    def f():\n        x = 1\nclass B:\n    def f():\n        x = 2\n",
+    ],
+    ["at the end", "x\ny\nx\n", ["@@", "-x", "+z", "*** End of File"], "x\ny\nz\n"],
+    ["two hunks in order", "a\nx\nb\nx\n", ["@@", " a", "-x", "+1", "@@", " b", "-x", "+2"], "a\n1\nb\n2\n"],
+    ["lines added after an anchor", "a\nb\n", ["@@ a", "+new"], "a\nnew\nb\n"],
+    ["lines added to the end", "a\nb", ["@@", "+new"], "a\nb\nnew"],
+    ["CRLF", "a\r\nb\r\nc\r\n", ["@@", " a", "-b", "+B", "+B2", " c"], "a\r\nB\r\nB2\r\nc\r\n"],
+    [
+      "other indentation",
+      "\tf() {\n\t\ta()\n\t}\n",
+      ["@@", "     f() {", "-        a()", "+        b()", "     }"],
+      "\tf() {\n\t\tb()\n\t}\n",
+    ],
+    ["no marks around it", "a\nb\n", [" a", "-b", "+c"], "a\nc\n"],
+    ["numbers of a unified diff", "a\nb\n", ["@@ -1,2 +1,2 @@", " a", "-b", "+c"], "a\nc\n"],
+  ])("finds a hunk: %s", async (_, before, hunk, after) => {
+    const { run, file } = await bench();
+    const path = await file("f.txt", before);
+    const { success, output } = await run(applyPatchTool, patch("*** Update File: f.txt", ...hunk));
+    expect(success, output).toBe(true);
+    expect(await readFile(path, "utf8")).toBe(after);
+  });
+
+  test.each([
+    ["two places", ["*** Update File: f.txt", "@@", "-x", "+z"], /several times .*lines 1, 3/],
+    ["a line that is only a part", ["*** Update File: f.txt", "@@", "-long", "+z"], /do not occur/],
+    ["an anchor that is not there", ["*** Update File: f.txt", "@@ nowhere", "-x", "+z"], /@@ nowhere does not occur/],
+    ["a file that exists", ["*** Add File: f.txt", "+x"], /exists/],
+    ["a file that is missing", ["*** Update File: none.txt", "@@", "-x", "+z"], /No such file/],
+    ["the same file twice", ["*** Update File: f.txt", "@@", " y", "-x", "+z", "*** Delete File: f.txt"], /twice/],
+    ["a file outside", ["*** Delete File: ../work-outside/canary"], /outside the workspace/],
+  ])("changes nothing for %s", async (_, lines, message) => {
+    const { run, file, cwd, outside } = await bench();
+    const path = await file("f.txt", "x\ny\nx\nlonger\n");
+    const outcome = await run(applyPatchTool, patch("*** Add File: made.txt", "+made", ...lines));
+    expect(outcome).toMatchObject({ success: false, error: expect.stringMatching(message) });
+    expect(await readFile(path, "utf8")).toBe("x\ny\nx\nlonger\n");
+    expect([existsSync(join(cwd, "made.txt")), existsSync(join(outside, "canary"))]).toEqual([false, true]);
+  });
+
+  test.each([
+    ["", /empty/],
+    ["hello", /Line 1 .*cannot be read/],
+    ["*** Update File: a", /changes nothing/],
+  ])("refuses what is not a patch, before anybody is asked: %j", async (input, message) => {
+    const { workspace } = await bench();
+    expect(() => applyPatchTool.describe({ input }, workspace)).toThrow(message);
+  });
+});
