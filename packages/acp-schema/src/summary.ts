@@ -40,6 +40,10 @@ export interface Summary {
   readonly error: string | null;
   readonly title: string | null;
   readonly state: SummaryState;
+  /** The person who made it; absent where the program's own user did. */
+  readonly owner?: string;
+  /** Other people may read it. */
+  readonly shared?: boolean;
   readonly parent_id?: string;
   readonly forked_at?: string;
   /** The settings it was made with, where they differ from what its program started with. */
@@ -66,7 +70,7 @@ export interface SummaryBounds extends Partial<Flags> {
 /** What the log of a session does not say. */
 export type Birth = Pick<
   Summary,
-  "started_at" | "model" | "cwd" | "directories" | "agent" | "parent_id" | "forked_at" | "bounds"
+  "started_at" | "model" | "cwd" | "directories" | "agent" | "owner" | "parent_id" | "forked_at" | "bounds"
 >;
 
 /** A stored summary, bounded, under its id; what another program or a crash left out is completed (`cwd`: empty). */
@@ -115,6 +119,8 @@ export function readSummary(id: string, stored: object): Summary {
     error: text("error", LONG),
     title: text("title", TITLE_LENGTH),
     state: STATES.find((state) => state === given["state"]) ?? "idle",
+    ...optional("owner", text("owner", LONG)),
+    ...optional("shared", given["shared"] === true || null),
     ...optional("parent_id", text("parent_id", LONG)),
     ...optional("forked_at", time("forked_at")),
     ...optional("bounds", boundsOf(given["bounds"])),
@@ -128,13 +134,14 @@ export function readSummary(id: string, stored: object): Summary {
 
 /** The part of a summary that no record says. */
 export function birthOf(summary: Summary): Birth {
-  const { started_at, model, cwd, directories, agent, parent_id, forked_at, bounds } = summary;
+  const { started_at, model, cwd, directories, agent, owner, parent_id, forked_at, bounds } = summary;
   return {
     started_at,
     model,
     cwd,
     directories,
     agent,
+    ...(owner !== undefined && { owner }),
     ...(parent_id !== undefined && { parent_id }),
     ...(forked_at !== undefined && { forked_at }),
     ...(bounds !== undefined && { bounds }),
@@ -176,13 +183,27 @@ const NUMBERS = [
 /** True for a summary that this version wrote, which needs no second look. One with bounds does: they say what may be done. */
 function isCurrent(id: string, stored: object): stored is Summary {
   const given = stored as Partial<Record<keyof Summary, unknown>>;
-  const { v, session_id, prompt, title, error, directories, state, bounds, key = "" } = given;
+  const {
+    v,
+    session_id,
+    prompt,
+    title,
+    error,
+    directories,
+    state,
+    bounds,
+    key = "",
+    owner = "",
+    shared = true,
+  } = given;
   return (
     v === SUMMARY_VERSION &&
     session_id === id &&
     bounds === undefined &&
     TEXTS.every((name) => isShort(given[name], LONG)) &&
     isShort(key, LONG) &&
+    isShort(owner, LONG) &&
+    shared === true &&
     isShort(prompt, PROMPT_LENGTH) &&
     (title === null || isShort(title, TITLE_LENGTH)) &&
     (error === null || isShort(error, LONG)) &&

@@ -11,6 +11,7 @@ const STANDARD: Partial<Record<SessionErrorCode, number>> = {
   session_not_found: NOT_FOUND,
   invalid_setting: ErrorCode.invalidParams,
   forbidden_directory: ErrorCode.invalidParams,
+  read_only: ErrorCode.invalidParams,
   permission_not_found: ErrorCode.invalidParams,
   already_resolved: ErrorCode.invalidParams,
   not_as_shown: ErrorCode.invalidParams,

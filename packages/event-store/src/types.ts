@@ -95,6 +95,8 @@ export interface ListFilter {
   readonly state?: string;
   /** Whether it had a prompt: its `turns` is not 0. */
   readonly prompted?: boolean;
+  /** Only what this person may see: their name is its `owner`, or its `shared` is true. */
+  readonly visibleTo?: string;
   /** Whether it was torn down: its `closed` is true. */
   readonly closed?: boolean;
   readonly limit?: number;

@@ -21,6 +21,8 @@ export function resolvePaths(env: NodeJS.ProcessEnv) {
     permissions: resolve(env["CHIMERA_PERMISSIONS_FILE"] || join(root, "permissions.json")),
     /** The directories that the person trusts. */
     trusted: join(root, "trusted.json"),
+    /** The people who may call a server, with the digests of their tokens. */
+    people: join(root, "people.json"),
     config: join(root, "config.json"),
   };
 }

@@ -10,7 +10,7 @@ const schema = JSON.parse(readFileSync(new URL("../../acp-schema/schema/http.jso
 
 const groups = [
   ["Server", (path) => /^\/(health|healthz|ping|readyz|info|providers|models|tools|openapi\.json)$/.test(path)],
-  ["The page", (path) => /^\/page/.test(path)],
+  ["The page", (path) => /^\/(page|me$)/.test(path)],
   ["Sessions", (path) => /^\/(sessions|events|search)/.test(path)],
   ["Sessions, the older shapes", (path) => /^\/(session|tool)(\/|$)/.test(path)],
   ["Custom commands", (path) => /^\/commands/.test(path)],
@@ -20,10 +20,10 @@ const groups = [
 
 const tiers = {
   open: "anybody",
-  person: "master, or a page that signed in",
-  session: "master, a page, or the session's token",
-  admin: "master, or a page; the session's own token gets 403 `admin_only`",
-  master: "master; a page gets 403 `admin_only`",
+  person: "master, a person, or a page that signed in",
+  session: "master, a person who may see the session, or the session's token",
+  admin: "master, or a person who may change the session; the session's own token gets 403 `admin_only`",
+  master: "master, or a person with the role admin; others get 403 `admin_only`",
 };
 
 const text = `${introduction()}\n${groups.map(section).join("\n")}\n${rest()}\n${shapes()}`;
@@ -62,6 +62,10 @@ A list that has more gives \`next\`; \`?limit=50&after=<next>\` is the page afte
 \`<NAME>_SERVER_TOKEN\` or \`--auth-token\`; without one the server binds loopback only and is open to its own user, where the
 system tells users apart (Linux), and to everybody on this machine elsewhere. \`--auth-token auto\` makes a token in a file that
 \`attach\` and the like find, and that curl can read: \`-H "Authorization: Bearer $(cat FILE)"\`. A session's token is made with the session, lives in memory only, and opens that session's routes.
+
+People have tokens of their own: \`token add <name> --role <role>\`. A \`viewer\` reads every session, a \`user\` makes sessions, and sees these and those that are shared (\`PATCH /sessions/{id}\` with
+\`shared\`), an \`admin\` may do what the master may. A session that a person may not see is 404, and what they may only read is 403 \`read_only\`. Their name is the \`owner\` of what they make and the
+\`origin\` of what they do. \`token revoke <name>\` cuts what is open with the token, on every node. A proxy may name people in a header: \`--trust-proxy\`, \`--user-header\`, \`--proxy-secret-file\`.
 
 The page at \`/\` is served to anybody: its files hold nothing. Where a token is set, \`serve\` prints the page's address with a code in the fragment, which a browser does not send. The page
 exchanges the code for a token of its own by \`POST /page/tokens\`: it opens everything but what is for the master, ends after ${LIMITS.pageIdleMs / 3_600_000} hours without a request or when it is revoked, and
@@ -152,7 +156,7 @@ that waits for a record which is lost ends as if it had come.
 |---|---|
 | 400 | \`invalid_json\`, \`body_cut_short\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`unknown_field\`, \`invalid_key\`, \`command_invoke_failed\` (too many arguments, or too long a prompt) |
 | 401 | \`unauthorized\` |
-| 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\`, \`forbidden_directory\` (see \`--workspace-root\`) |
+| 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\`, \`forbidden_directory\` (see \`--workspace-root\`), \`read_only\` (whoever calls may only read) |
 | 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\`, \`file_not_found\` |
 | 405 | \`method_not_allowed\`, with \`Allow\` |
 | 409 | \`session_claimed\` (another process has it: \`holder: {program, pid, host, since}\`), \`session_elsewhere\` (no server runs where its files are), \`session_damaged\`, \`turn_running\`, \`already_resolved\`, \`not_as_shown\` (the answer is for something else than what is asked), \`nothing_to_fork\`, \`unsupported_format\`, \`workspace_moved\` |

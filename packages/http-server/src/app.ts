@@ -1,5 +1,5 @@
 /** REST and SSE over sessions, as a plain hono app: listening, TLS and signals are left to the program. */
-import { isSessionError } from "@chimera/session";
+import { isSessionError, type Person, type Sessions, sessionsFor } from "@chimera/session";
 import { Hono } from "hono";
 import { finishAnswer } from "./answer.js";
 import { ACCESS, type RouteName } from "./auth/access.js";
@@ -11,7 +11,8 @@ import { createCreations } from "./creations.js";
 import type { AppDeps, AppEnv } from "./deps.js";
 import { guard } from "./guard/guard.js";
 import { errorResponse, HttpError } from "./http-error.js";
-import { type CreateSession, createOpenSession } from "./open-session.js";
+import { LIMITS } from "./limits.js";
+import { type CreateSession, createOpenSession, type OpenSession } from "./open-session.js";
 import { createPage } from "./page.js";
 import { answerAnywhere, createAnswerer } from "./peers.js";
 import { healthRoutes } from "./probes.js";
@@ -44,11 +45,14 @@ export function createApp(deps: AppDeps): App {
   const { sessions } = deps;
   const tokens = createSessionTokens(deps.peers?.tokens);
   const openSession = createOpenSession(sessions, deps.peers);
-  const createSession: CreateSession = async ({ cwd, ...options } = {}, giver) => {
-    const where = cwd === undefined ? deps.defaultCwd : await existingDirectory(cwd, "cwd");
-    const session = openSession.admit(await sessions.create({ ...options, cwd: where }));
-    return { session, sessionToken: await tokens.issue(session, giver) };
-  };
+  const createIn =
+    (all: Sessions, open: OpenSession): CreateSession =>
+    async ({ cwd, ...options } = {}, giver) => {
+      const where = cwd === undefined ? deps.defaultCwd : await existingDirectory(cwd, "cwd");
+      const session = open.admit(await all.create({ ...options, cwd: where }));
+      return { session, sessionToken: await tokens.issue(session, giver) };
+    };
+  const createSession = createIn(sessions, openSession);
   let isDraining = false;
   const clock = deps.clock ?? Date.now;
   const pageTokens = createPageTokens(deps.pageCode, clock);
@@ -62,17 +66,49 @@ export function createApp(deps: AppDeps): App {
     refuse,
     openSession,
     createSession,
-    streams: createStreams(sessions, deps.log),
+    streams: createStreams(deps.log),
     clock,
   };
-  const gate = createGate({ authToken: deps.authToken, isOwnUser: deps.isOwnUser, tokens, pageTokens, refuse });
+  const { authToken, isOwnUser, people } = deps;
+  const gate = createGate({ authToken, isOwnUser, tokens, pageTokens, people, refuse });
+  const own = handlersOf(parts);
+  /** By role and name. Each person has handlers that know no other sessions than theirs. */
+  const tables = new Map<string, { readonly table: typeof own; readonly parts: Parts }>();
+  const partsFor = (person: Person): Parts => {
+    const theirs = sessionsFor(sessions, person);
+    const open = createOpenSession(theirs, deps.peers);
+    const peers = deps.peers && { ...deps.peers, held: async () => visibleOf(theirs, await deps.peers!.held()) };
+    return {
+      ...parts,
+      deps: { ...deps, sessions: theirs, ...(peers && { peers }) },
+      creations: createCreations(theirs, clock),
+      openSession: open,
+      createSession: createIn(theirs, open),
+    };
+  };
+  const tableFor = (person: Person) => {
+    const key = `${person.role} ${person.name}`;
+    let entry = tables.get(key);
+    if (!entry) {
+      const theirs = partsFor(person);
+      entry = { table: handlersOf(theirs), parts: theirs };
+    }
+    tables.delete(key);
+    tables.set(key, entry);
+    if (tables.size > LIMITS.rememberedPeople) tables.delete(tables.keys().next().value!);
+    return entry;
+  };
   const answerPage = deps.page && createPage(deps.page);
   const app = new Hono<AppEnv>();
   app.use("*", guard({ cors: deps.cors ?? [], hosts: deps.hosts ?? [], isOwnOriginServed: deps.page !== undefined }));
-  for (const [name, handle] of Object.entries(handlersOf(parts)) as [RouteName, Handler][]) {
+  for (const [name, ownHandle] of Object.entries(own) as [RouteName, Handler][]) {
     const [method = "", path = ""] = name.split(" ");
     app.on(method, path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
       await gate(c, ACCESS[name]);
+      const { person } = c.get("caller");
+      const theirs = person && tableFor(person);
+      if (theirs && ACCESS[name] === "admin") await requireChange(theirs.parts, c.req.param("id") ?? "");
+      const handle = theirs?.table[name] ?? ownHandle;
       if (isDraining && BEGINS_A_TURN.has(name)) throw new HttpError(503, "draining", "the server takes no new turns");
       if (method !== "GET") refuseForeignBody(c);
       noteUnknown(c, name, "query", [...new URL(c.req.url).searchParams.keys()]);
@@ -118,6 +154,18 @@ const BEGINS_A_TURN: ReadonlySet<RouteName> = new Set<RouteName>([
   "POST /commands/{name}/invoke",
   "POST /runs",
 ]);
+
+/** Of these sessions, those that a person may see. */
+async function visibleOf(sessions: Sessions, ids: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const found = await Promise.all([...ids].map(async (id) => ((await sessions.logs.has(id)) ? [id] : [])));
+  return new Set(found.flat());
+}
+
+/** What reaches beyond a session is for those who may change it. */
+async function requireChange({ openSession }: Parts, id: string): Promise<void> {
+  const session = await openSession(id);
+  if (session.isReadOnly) throw new HttpError(403, "read_only", "whoever may only read a session may not do this");
+}
 
 /** What a path can be asked with; nothing for one that does not exist. */
 function methodsAt(path: string): string[] {

@@ -1,7 +1,7 @@
 /** What an app is made of: plain functions and data, so that it can be mounted in any program. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EnginesReply, ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
-import type { Session, Sessions, SlashPalette } from "@chimera/session";
+import type { Person, Session, Sessions, SlashPalette } from "@chimera/session";
 import type { IsOwnUser } from "./auth/peer.js";
 import type { TokenHashes } from "./auth/token.js";
 
@@ -23,6 +23,8 @@ export interface AppDeps {
   readonly commandsCwd?: string;
   /** The master token. Without one every caller that passes the Host and Origin checks, and `isOwnUser`, is the master. */
   readonly authToken?: string;
+  /** People with tokens of their own, and a proxy that names them. @defaultValue none */
+  readonly people?: People;
   /** Whether the peer of a connection may call without a token; `createOwnUserCheck` makes one. @defaultValue everybody may */
   readonly isOwnUser?: IsOwnUser;
   /** The files of the page, read when somebody asks for one. @defaultValue there is no page, and a browser's Origin must be one of `cors` */
@@ -89,9 +91,19 @@ export interface Peers {
 
 /** Who calls. All but the master are good for as long as their token is. */
 export type Caller =
-  | { readonly kind: "master"; readonly life?: undefined }
-  | { readonly kind: "page"; readonly id: string; readonly life: AbortSignal }
-  | { readonly kind: "session"; readonly life: AbortSignal };
+  | { readonly kind: "master"; readonly life?: undefined; readonly person?: undefined }
+  | { readonly kind: "user"; readonly person: Person; readonly life: AbortSignal }
+  /** Its person is absent where the master signed in. */
+  | { readonly kind: "page"; readonly id: string; readonly person?: Person | undefined; readonly life: AbortSignal }
+  | { readonly kind: "session"; readonly life: AbortSignal; readonly person?: undefined };
+
+/** The people who may call besides the master. */
+export interface People {
+  /** Whose token has this digest. */
+  find(presented: Buffer): { readonly person: Person; readonly life: AbortSignal } | null;
+  /** Who a proxy says that it is, where the proxy is one that is believed. */
+  ofProxy(request: IncomingMessage): { readonly person: Person; readonly life: AbortSignal } | null;
+}
 
 /** Under Node the request and the response themselves are at hand, and event streams are written straight to the latter. */
 export interface AppEnv {
@@ -99,7 +111,7 @@ export interface AppEnv {
     readonly incoming?: IncomingMessage;
     readonly outgoing?: ServerResponse;
     /** Another node let this caller in, and asks in their place. */
-    readonly forwarded?: Caller["kind"];
+    readonly forwarded?: Pick<Caller, "kind" | "person">;
   };
   Variables: {
     caller: Caller;

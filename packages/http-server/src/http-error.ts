@@ -50,6 +50,7 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   invalid_setting: 400,
   too_large: 413,
   forbidden_directory: 403,
+  read_only: 403,
   nothing_to_fork: 409,
   unsupported_format: 409,
   workspace_moved: 409,

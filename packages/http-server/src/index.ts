@@ -2,7 +2,7 @@
 export { type App, createApp } from "./app.js";
 export { ACCESS, type RouteName } from "./auth/access.js";
 export { createOwnUserCheck, type IsOwnUser } from "./auth/peer.js";
-export type { AppDeps, AppEnv, PageFile } from "./deps.js";
+export type { AppDeps, AppEnv, PageFile, People } from "./deps.js";
 export { HttpError, isHttpError } from "./http-error.js";
 export { LIMITS } from "./limits.js";
 export type { CreatedSession, CreateSession } from "./open-session.js";

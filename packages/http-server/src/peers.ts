@@ -54,7 +54,7 @@ interface Asked {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  readonly caller: Caller["kind"];
+  readonly caller: Pick<Caller, "kind" | "person">;
 }
 
 interface Answer {
@@ -82,6 +82,7 @@ async function describe(c: Context<AppEnv>): Promise<string> {
       return value === undefined ? [] : [[name, value]];
     }),
   );
-  const { kind: caller } = c.get("caller");
+  const { kind, person } = c.get("caller");
+  const caller = { kind, ...(person && { person }) };
   return JSON.stringify({ method: c.req.method, target: pathname + search, headers, body, caller } satisfies Asked);
 }

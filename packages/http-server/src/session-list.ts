@@ -74,6 +74,8 @@ export function rowOf(summary: Summary, touched: number, session: Session | null
     started_at: started,
     ended_at: summary.ended_at,
     model: summary.model || null,
+    owner: summary.owner ?? null,
+    shared: summary.shared ?? false,
     prompt: summary.prompt,
     title: summary.title,
     success: summary.ended_at === null ? null : summary.success,

@@ -41,12 +41,14 @@ export async function settingsChange(deps: AppDeps, cwd: string, named: Named): 
   };
 }
 
-export function settingsOf({ id, title, mode, settings, conversation }: Session): SettingsReply {
+export function settingsOf({ id, title, owner, isShared, mode, settings, conversation }: Session): SettingsReply {
   const { model, agent, maxSteps, maxCostUsd, allowedTools, options } = settings;
   const flags = Object.entries(FLAG_OPTIONS).map(([name, flag]) => [name, settings[flag]] as const);
   return {
     session_id: id,
     title,
+    owner,
+    shared: isShared,
     model,
     mode,
     agent,

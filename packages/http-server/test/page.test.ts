@@ -175,17 +175,12 @@ test("a code is exchanged once, for a token that opens what a page calls and not
     const [method = "", path = ""] = name.split(" ");
     const target = path.replace("{id}", session.id).replace(/\{\w+\}/g, "unknown");
     const answer = await served.call(method, target, { token: body.token, ...(method !== "GET" && { body: {} }) });
-    if (ACCESS[name] === "master") expect([name, answer.status, answer.body.error]).toEqual([name, 403, "admin_only"]);
+    // Signing further pages in, and seeing them, takes a token.
+    const isForTokens = name === "POST /page/codes" || name === "GET /page/tokens";
+    if (ACCESS[name] === "master" || isForTokens)
+      expect([name, answer.status, answer.body.error]).toEqual([name, 403, "admin_only"]);
     else expect([name, [401, 403].includes(answer.status) && ACCESS[name] !== "open"]).toEqual([name, false]);
   }
-});
-
-test("wrong codes of one address are bounded", async () => {
-  const served = await serve({ page });
-  const guess = async () =>
-    (await served.call("POST", "/page/tokens", { token: null, body: { code: "guess" } })).status;
-  const statuses = await Promise.all(Array.from({ length: 260 }, guess));
-  expect(new Set(statuses)).toEqual(new Set([401, 429]));
 });
 
 test("only the latest codes work", async () => {

@@ -35,7 +35,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSess
 
 // --- internal ---
 
-function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "attended"> {
+function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "attended" | "isReadOnly"> {
   const { birth, writer, journal, queue, settings, activity, snapshots, summary } = parts;
   return {
     id: writer.id,
@@ -43,6 +43,8 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "
     directories: birth.directories,
     createdAt: birth.createdAt,
     persistent: birth.persistent,
+    owner: birth.owner ?? null,
+    isReadOnly: false,
     snapshots: snapshots && {
       drop: snapshots.drop,
       edits: snapshots.edits,
@@ -81,6 +83,9 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "
     },
     get title() {
       return journal.conversation.facts.title;
+    },
+    get isShared() {
+      return journal.conversation.facts.isShared;
     },
     get lastSeq() {
       return writer.lastSeq;
@@ -145,6 +150,11 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
         throw new SessionError("invalid_setting", `a title has at most ${limits.titleLength} characters`);
       const durable = change({ type: "title_changed", metadata: { title } }, origin);
       // Lists of other processes are made of summaries.
+      await Promise.all([durable, parts.saveSummary({ sync: false })]);
+    },
+    async share(isShared, origin) {
+      requireOpen();
+      const durable = change({ type: "sharing_changed", metadata: { shared: isShared } }, origin);
       await Promise.all([durable, parts.saveSummary({ sync: false })]);
     },
     async notify(level, text) {
@@ -234,7 +244,7 @@ function createMemory(journal: Journal, queue: WorkQueue): EngineMemory {
   };
 }
 
-type Life = Omit<OwnedSession, keyof Session | "idleMs" | "attended">;
+type Life = Omit<OwnedSession, keyof Session | "idleMs" | "attended" | "isReadOnly">;
 
 function lifeOf(parts: Parts): Life {
   const { activity, life } = parts;

@@ -18,6 +18,7 @@ export type SessionErrorCode =
   | "invalid_setting"
   | "too_large"
   | "forbidden_directory"
+  | "read_only"
   | "nothing_to_fork"
   | "unsupported_format"
   | "workspace_moved"

@@ -14,6 +14,8 @@ export { isSessionError, namedError, SessionError, type SessionErrorCode } from 
 export { createSessions } from "./lifecycle.js";
 export { DEFAULT_SESSION_TTL } from "./limits.js";
 export { foldLog, type SessionLogs } from "./logs.js";
+export { sessionsFor } from "./people.js";
+export { type Person, ROLES } from "./person.js";
 export { promptOf } from "./prompt-blocks.js";
 export { recoverRestores } from "./recover.js";
 export type { Rewind, RewindOptions, RewindReport } from "./rewind.js";

@@ -9,12 +9,13 @@ import { namedError, SessionError } from "./errors.js";
 import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
 import { createLoaded, type Loaded } from "./loaded.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
+import { sessionsFor } from "./people.js";
 import { byMode } from "./policy.js";
 import { isRecorded, settleFiles } from "./recover.js";
 import { remove, tearDown } from "./removal.js";
 import type { OwnedSession } from "./session.js";
 import type { SessionBirth } from "./session-parts.js";
-import type { CreateOptions, Sessions, SessionsDeps } from "./sessions.js";
+import type { CreateOptions, ForkOptions, Sessions, SessionsDeps } from "./sessions.js";
 import {
   changesBetween,
   DEFAULT_SETTINGS,
@@ -33,11 +34,12 @@ import { plainFiles } from "./workspace.js";
 export function createSessions(deps: SessionsDeps): Sessions {
   const house = createHouse(deps);
   const { loaded, store } = house;
-  const removed = new Set<(id: string) => void>();
+  const removed = new Set<Parameters<Sessions["onRemove"]>[0]>();
   const removing = (id: string, work: () => Promise<void>): Promise<void> =>
     loaded.inLane(id, async () => {
+      const last = loaded.find(id)?.summary() ?? (await store.readSummary(id).catch(() => null));
       await work();
-      for (const listener of removed) listener(id);
+      for (const listener of removed) listener(id, last);
     });
   const sessions: Sessions = {
     prefix: deps.prefix,
@@ -82,7 +84,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const stored = loaded.all().filter(({ persistent }) => persistent);
       return new Map(stored.map((one) => [one.id, { id: one.id, summary: one.summary(), touched: one.touchedAt }]));
     },
-    fork: (id, { turn } = {}) => loaded.inLane(id, () => fork(house, id, turn)),
+    fork: (id, options = {}) => loaded.inLane(id, () => fork(house, id, options)),
     close: (id) => loaded.inLane(id, () => close(house, id)),
     tearDown: (id) => removing(id, () => tearDown({ ...house, snapshots: deps.snapshots }, id)),
     delete: (id) => removing(id, () => remove({ ...house, snapshots: deps.snapshots }, id)),
@@ -161,6 +163,7 @@ async function born(
     directories: [...(deps.directories ?? []), ...(options.directories ?? [])],
     createdAt,
     bounds: ownSettings(made, house.start(cwd)),
+    ...(options.owner !== undefined && { owner: options.owner }),
     ...(parentId !== undefined && { parentId }),
   };
   const { model } = settingsOf(made, conversation.settings);
@@ -185,6 +188,7 @@ function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, 
     createdAt: Date.parse(summary.started_at ?? "") || sessionTime(summary.session_id) || 0,
     endedAt: summary.ended_at === null ? null : Date.parse(summary.ended_at),
     persistent: true,
+    ...(summary.owner !== undefined && { owner: summary.owner }),
     ...(summary.parent_id !== undefined && { parentId: summary.parent_id }),
   };
 }
@@ -249,7 +253,8 @@ function createHouse(deps: SessionsDeps): House {
       const session = createSession(
         {
           agent: deps.agent,
-          resolveCommand: async (one, prompt, rewind) => deps.commands?.resolve(house.sessions!, one, prompt, rewind),
+          resolveCommand: async (one, prompt, rewind) =>
+            deps.commands?.resolve(sessionsFor(house.sessions!, prompt.sender), one, prompt, rewind),
           bound: deps.bound ?? ((settings) => settings),
           policy: deps.policy ?? byMode,
           store,
@@ -286,7 +291,7 @@ async function close(house: House, id: string): Promise<void> {
 }
 
 /** Runs in the parent's lane. */
-async function fork(house: House, id: string, asked: number | undefined): Promise<OwnedSession> {
+async function fork(house: House, id: string, { turn: asked, owner }: ForkOptions): Promise<OwnedSession> {
   const parent = house.loaded.find(id) ?? (await bring(house, id));
   parent.touch();
   const { turns } = parent.conversation;
@@ -310,6 +315,7 @@ async function fork(house: House, id: string, asked: number | undefined): Promis
     directories: parent.directories.filter((directory) => !inherited.has(directory)),
     persist: parent.persistent,
     settings: parent.settings,
+    ...(owner !== undefined && { owner }),
   };
   const admitted = (await house.deps.admit?.(wanted)) ?? wanted;
   const settings = { ...parent.settings, ...admitted.settings };
@@ -326,6 +332,8 @@ async function fork(house: House, id: string, asked: number | undefined): Promis
   const durable = child.record({ type: "forked", metadata: { from: id, at } });
   // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything.
   change(child, settings);
+  // Who may read the parent is no reason to read the child.
+  if (child.isShared) await child.share(false);
   await durable;
   return child;
 }

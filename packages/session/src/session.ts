@@ -4,6 +4,7 @@ import type { Conversation, Mode } from "@chimera/acp-schema/conversation";
 import type { AgentEvent, Decision, Metadata, PromptBlock, ResolvedBy } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
+import type { Person } from "./person.js";
 import type { RewindOptions, RewindReport } from "./rewind.js";
 import type { SettingChange, Settings } from "./settings.js";
 import type { ClientEffects } from "./workspace.js";
@@ -20,6 +21,8 @@ export interface PromptInput {
   readonly origin?: string | undefined;
   /** The text is not what a person typed, as that of a template: the agent gets it as it is, and it is never a slash command. */
   readonly literal?: boolean;
+  /** The person who sent it: its commands see what that person may see. */
+  readonly sender?: Person;
   /** Sent with this session's token alone: its commands keep to this session, and settings can only get stricter. */
   readonly isGuest?: boolean;
 }
@@ -82,6 +85,10 @@ export interface ReadableSession {
   readonly settings: Settings;
   readonly mode: Mode;
   readonly title: string | null;
+  /** The person who made it; null where the program's own user did. */
+  readonly owner: string | null;
+  /** Other people may read it. */
+  readonly isShared: boolean;
   /** The number of the last record. */
   readonly lastSeq: number;
   /** The fold of its log. */
@@ -109,6 +116,8 @@ export interface Session extends ReadableSession {
   set(change: SettingChange, origin?: string): Promise<void>;
   /** One line; a blank one takes the title away. Throws `invalid_setting` for one that is too long. */
   setTitle(title: string, origin?: string): Promise<void>;
+  /** Lets other people read it, or no longer. */
+  share(isShared: boolean, origin?: string): Promise<void>;
   /** Shows every client something that belongs to no turn. */
   notify(level: "info" | "warning" | "error", text: string): Promise<void>;
   clear(origin?: string): Promise<void>;
@@ -122,6 +131,8 @@ export interface Session extends ReadableSession {
 
 /** What the program that holds the sessions may do besides. */
 export interface OwnedSession extends Session {
+  /** Whoever it was opened for may read it and no more. */
+  readonly isReadOnly: boolean;
   /** Milliseconds since anything happened, by a clock that never jumps. */
   readonly idleMs: number;
   /** Whether a client is attached that is there itself. */

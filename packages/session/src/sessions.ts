@@ -18,13 +18,21 @@ export interface CreateOptions {
   readonly settings?: Partial<Settings>;
   /** False keeps the log in memory. @defaultValue true */
   readonly persist?: boolean;
+  /** The person it is made for. @defaultValue nobody: it is the program's own user's */
+  readonly owner?: string;
+}
+
+export interface ForkOptions {
+  /** @defaultValue the last that ended */
+  readonly turn?: number | undefined;
+  readonly owner?: string;
 }
 
 export interface Sessions {
   readonly prefix: string;
   readonly defaults: Settings;
   /** Where sessions are kept, other programs' too. */
-  readonly store: EventStore<SessionEvent, Summary>;
+  readonly store: Pick<EventStore<SessionEvent, Summary>, "list" | "readSummary">;
   readonly logs: SessionLogs;
   create(options: CreateOptions): Promise<OwnedSession>;
   /** The loaded session, or the stored one, loaded. `session_not_found`, `session_claimed`. */
@@ -40,7 +48,7 @@ export interface Sessions {
   /** The rows of stored sessions that are in memory, as they are now: newer than what the store lists. */
   known(): ReadonlyMap<string, ListedSummary>;
   /** Copies the log up to the end of a turn (default: the last) into a new session. Resolves when the copy is durable. */
-  fork(id: string, options?: { readonly turn?: number | undefined }): Promise<OwnedSession>;
+  fork(id: string, options?: ForkOptions): Promise<OwnedSession>;
   /** Cancels, takes flags and options back to how it was made, unloads; the session stays loadable. */
   close(id: string): Promise<void>;
   /** Ends a session for good and forgets its snapshots; its log stays, as a record of what happened. `session_not_found`. */
@@ -55,8 +63,8 @@ export interface Sessions {
   clients(id: string): AttachedClient[];
   /** Calls the listener with each session that is loaded from now on; the function returned ends that. */
   onLoad(listener: (session: OwnedSession) => void): () => void;
-  /** Calls the listener with the id of each session that was deleted or torn down; the function returned ends that. */
-  onRemove(listener: (id: string) => void): () => void;
+  /** Calls the listener with each session that was deleted or torn down, and its last summary; the function returned ends that. */
+  onRemove(listener: (id: string, last: Summary | null) => void): () => void;
   /** Unloads what has been idle for the time to live. Called by every operation above; no sweeper needed. */
   evictIdle(): void;
   shutdown(): Promise<void>;

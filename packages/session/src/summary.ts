@@ -25,6 +25,7 @@ export interface SummaryFacts {
   readonly createdAt: number;
   readonly model: string;
   readonly bounds: SummaryBounds;
+  readonly owner?: string;
   readonly parentId?: string;
 }
 
@@ -53,7 +54,7 @@ export const sessionSummaries: SummaryForm<SessionEvent, Summary> = {
 };
 
 export function summarize(facts: SummaryFacts, conversation: Conversation, endedAt: number | null): Summary {
-  const { id, program, cwd, directories, createdAt, model, bounds, parentId } = facts;
+  const { id, program, cwd, directories, createdAt, model, bounds, owner, parentId } = facts;
   const created = isoSeconds(createdAt);
   const birth: Birth = {
     started_at: created,
@@ -61,6 +62,7 @@ export function summarize(facts: SummaryFacts, conversation: Conversation, ended
     cwd,
     directories,
     agent: program,
+    ...(owner !== undefined && { owner }),
     ...(parentId !== undefined && { parent_id: parentId, forked_at: created }),
     ...(Object.keys(bounds).length > 0 && { bounds }),
   };
@@ -152,6 +154,7 @@ const LISTED: ReadonlySet<string> = new Set([
   "permission_resolved",
   "title_changed",
   "model_changed",
+  "sharing_changed",
 ]);
 /** The bulk of a log: what is said and what tools say. */
 const SAYS_NOTHING: ReadonlySet<string> = new Set([
@@ -163,7 +166,7 @@ const SAYS_NOTHING: ReadonlySet<string> = new Set([
 ]);
 
 function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt: number | null): Summary {
-  const { usage, lastResult, title, firstPrompt, steps, toolCalls } = conversation.facts;
+  const { usage, lastResult, title, isShared, firstPrompt, steps, toolCalls } = conversation.facts;
   const input = usage?.input ?? 0;
   const output = usage?.output ?? 0;
   const cache = usage?.cache ?? 0;
@@ -191,6 +194,7 @@ function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt
     error: lastResult?.error == null ? null : beginningOf(lastResult.error, ERROR_CHARS),
     title,
     state: stateOf(conversation),
+    ...(isShared && { shared: true }),
     ...(conversation.turns[0]?.key != null && { key: conversation.turns[0].key }),
     ...rest,
   };

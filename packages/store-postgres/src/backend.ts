@@ -83,13 +83,14 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
 
   /** Makes the row of a session, held by this node. */
   const insert = async (sql: Sql, sid: string, summary: S, lastSeq: number, owner: string | null): Promise<void> => {
-    const { cwd, model, state, prompted, closed, text } = columnsOf(summary);
+    const { cwd, model, state, prompted, closed, person, shared, text } = columnsOf(summary);
     const created = sessionTime(sid);
     const rows = await sql`
-      INSERT INTO chimera.session(sid, last_seq, fence, owner, host, summary, prefix, created, touched, cwd, model, state, prompted, closed)
+      INSERT INTO chimera.session(sid, last_seq, fence, owner, host, summary, prefix, created, touched, cwd, model, state, prompted, closed,
+        person, shared)
       VALUES (${sid}, ${lastSeq}, 1, ${owner}, ${host}, ${text}, ${sessionPrefix(sid)},
         ${Number.isNaN(created) ? null : created}, extract(epoch FROM clock_timestamp()) * 1000,
-        ${cwd}, ${model}, ${state}, ${prompted}, ${closed})
+        ${cwd}, ${model}, ${state}, ${prompted}, ${closed}, ${person}, ${shared})
       ON CONFLICT (sid) DO NOTHING RETURNING sid`;
     if (rows.length === 0) throw new StoreError("exists", `session ${sid} exists`);
   };
@@ -182,10 +183,11 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
       return row === undefined ? null : shaped(sid, row.summary);
     },
     async writeSummary(sid, summary) {
-      const { cwd, model, state, prompted, closed, text } = columnsOf(summary);
+      const { cwd, model, state, prompted, closed, person, shared, text } = columnsOf(summary);
       const rows = await writes.sql`
         UPDATE chimera.session SET summary = ${text}, touched = extract(epoch FROM clock_timestamp()) * 1000,
-          cwd = ${cwd}, model = ${model}, state = ${state}, prompted = ${prompted}, closed = ${closed}
+          cwd = ${cwd}, model = ${model}, state = ${state}, prompted = ${prompted}, closed = ${closed},
+          person = ${person}, shared = ${shared}
         WHERE sid = ${sid} RETURNING sid`;
       if (rows.length === 0) throw new StoreError("not_found", `no session ${sid}`);
     },
@@ -282,7 +284,7 @@ function* contiguous<E extends EventBody>(lines: readonly Line[]): Generator<Rep
 
 /** The fields that lists filter by, beside the whole text. */
 function columnsOf(summary: object) {
-  const { cwd, model, state, turns, closed } = summary as Record<string, unknown>;
+  const { cwd, model, state, turns, closed, owner, shared } = summary as Record<string, unknown>;
   return {
     text: JSON.stringify(summary),
     cwd: textOf(cwd),
@@ -290,6 +292,8 @@ function columnsOf(summary: object) {
     state: textOf(state),
     prompted: turns !== 0,
     closed: closed === true,
+    person: textOf(owner),
+    shared: shared === true,
   };
 }
 
@@ -308,7 +312,20 @@ interface SessionRow {
 
 /** A page of rows that match, the one after it included, without those that the caller knows better. */
 function listRows(sql: Sql, options: ListOptions<object>): Promise<SessionRow[]> {
-  const { prefixes, cwd, model, state, prompted, closed, since, order = "created", limit, after, known } = options;
+  const {
+    prefixes,
+    cwd,
+    model,
+    state,
+    prompted,
+    visibleTo,
+    closed,
+    since,
+    order = "created",
+    limit,
+    after,
+    known,
+  } = options;
   const key = order === "touched" ? part`touched` : part`coalesce(created, touched)`;
   const place = placeOf(after);
   return sql<SessionRow>`
@@ -321,6 +338,7 @@ function listRows(sql: Sql, options: ListOptions<object>): Promise<SessionRow[]>
       ${model === undefined ? part`` : part`AND model = ${textOf(model)}`}
       ${state === undefined ? part`` : part`AND (state = ${textOf(state)} OR owner IS NOT NULL)`}
       ${prompted === undefined ? part`` : part`AND prompted = ${prompted}`}
+      ${visibleTo === undefined ? part`` : part`AND (person = ${textOf(visibleTo)} OR shared)`}
       ${closed === undefined ? part`` : part`AND closed = ${closed}`}
       ${since === undefined ? part`` : part`AND coalesce(created, touched) >= ${since}`}
       ${place === null ? part`` : part`AND (${key}, sid) < (${place[0]}, ${place[1]})`}

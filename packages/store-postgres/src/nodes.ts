@@ -10,6 +10,16 @@ export interface Nodes {
   /** True while another node holds the session. */
   isElsewhere(sid: string): Promise<boolean>;
   readonly tokens: TokenHashes;
+  readonly people: SharedText;
+}
+
+/** A text that all nodes share: the list of people. */
+export interface SharedText {
+  read(): Promise<string | null>;
+  /** One change at a time, over all nodes. */
+  change(make: (text: string | null) => string): Promise<void>;
+  /** Calls back after each change, also of other nodes. */
+  onChange(changed: () => void): void;
 }
 
 export interface TokenHashes {
@@ -21,6 +31,7 @@ export interface TokenHashes {
 }
 
 const CHANNEL = "chimera_token";
+const PEOPLE_CHANNEL = "chimera_people";
 const AT_ONCE = 8;
 
 export interface NodesDeps {
@@ -99,6 +110,21 @@ export function createNodes(
         await signs.sql`SELECT pg_notify(${CHANNEL}, ${sid})`;
       },
       onChange: (changed) => void listener.listen(CHANNEL, changed),
+    },
+    people: {
+      async read() {
+        const [row] = await reads.sql<{ list: string }>`SELECT list FROM chimera.people`;
+        return row?.list ?? null;
+      },
+      change: (make) =>
+        signs.begin(async (tx) => {
+          await tx`LOCK TABLE chimera.people IN EXCLUSIVE MODE`;
+          const [row] = await tx<{ list: string }>`SELECT list FROM chimera.people`;
+          const list = make(row?.list ?? null);
+          await tx`INSERT INTO chimera.people(list) VALUES (${list}) ON CONFLICT (one) DO UPDATE SET list = ${list}`;
+          await tx`SELECT pg_notify(${PEOPLE_CHANNEL}, '')`;
+        }),
+      onChange: (changed) => void listener.listen(PEOPLE_CHANNEL, changed, changed),
     },
   };
 }

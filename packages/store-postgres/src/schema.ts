@@ -30,6 +30,10 @@ const VERSIONS: readonly string[] = [
   CREATE TABLE chimera.audit(chain text NOT NULL, n int8 NOT NULL, line text NOT NULL, PRIMARY KEY (chain, n));
   CREATE TABLE chimera.audit_head(chain text PRIMARY KEY, n int8 NOT NULL, hash text NOT NULL);
   `,
+  `
+  ALTER TABLE chimera.session ADD COLUMN person text, ADD COLUMN shared boolean NOT NULL DEFAULT false;
+  CREATE TABLE chimera.people(one boolean PRIMARY KEY DEFAULT true CHECK (one), list text NOT NULL);
+  `,
 ];
 
 /** Any number will do, as long as every version uses the same. */

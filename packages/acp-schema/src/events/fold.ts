@@ -54,6 +54,8 @@ export interface ChangedSettings extends Partial<Flags> {
 /** The latest value of everything that is neither the conversation nor a setting. */
 export interface Facts {
   title: string | null;
+  /** Other people may read the session. */
+  isShared: boolean;
   usage: Usage | null;
   toolCalls: number;
   steps: number;
@@ -88,6 +90,7 @@ export function newFold(keepsMessages: boolean): Fold {
     turns: [],
     facts: {
       title: null,
+      isShared: false,
       usage: null,
       toolCalls: 0,
       steps: 0,
@@ -220,6 +223,9 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   },
   title_changed({ facts }, { title }) {
     facts.title = title;
+  },
+  sharing_changed({ facts }, { shared }) {
+    facts.isShared = shared;
   },
   agent_session({ facts }, { state }) {
     facts.memory = state;

@@ -213,6 +213,8 @@ export const metadata = {
   settings_reset: v.object({}),
   /** The session has a title, or another one. */
   title_changed: v.object({ title: text }),
+  /** Whether other people may read the session. */
+  sharing_changed: v.object({ shared: v.boolean() }),
   /** What the engine keeps in the session beyond a turn. No client sees `state`. */
   agent_session: v.object({ state: v.unknown() as unknown as v.GenericSchema<unknown, Json> }),
   /** Something a person should know that is not part of the answer. */

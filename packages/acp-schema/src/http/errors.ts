@@ -31,7 +31,7 @@ export const ERRORS = {
     "command_invoke_failed",
   ],
   401: ["unauthorized"],
-  403: ["admin_only", "bad_host", "bad_origin", "forbidden_directory"],
+  403: ["admin_only", "bad_host", "bad_origin", "forbidden_directory", "read_only"],
   404: [
     "not_found",
     "session_not_found",

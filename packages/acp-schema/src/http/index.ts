@@ -12,7 +12,7 @@ export {
   SearchQuery,
   SearchReply,
 } from "./inspect.js";
-export { PageCodeReply, PageTokenBody, PageTokenReply, PageTokensReply } from "./page.js";
+export { MeReply, PageCodeReply, PageTokenBody, PageTokenReply, PageTokensReply } from "./page.js";
 export { CostTotals, RunCostRow, RunRow, RunsCostReply, RunsQuery, RunsReply } from "./report.js";
 export { type Route, routes, type Tier } from "./routes.js";
 export {

@@ -1,9 +1,19 @@
-/** How the page signs in: it exchanges a code that works once for a token of its own. */
+/** Who calls, and how the page signs in: it exchanges a code that works once for a token of its own. */
 import * as v from "valibot";
 import { plain } from "../define/shape.js";
 
 const text = v.string();
 const seconds = v.pipe(v.number(), v.integer());
+
+/** `GET /me`. */
+export const MeReply = plain(() => ({
+  /** Null for the master. */
+  name: v.nullable(text),
+  role: v.picklist(["viewer", "user", "admin"]),
+  /** What was called with: the master token or none, a token of a person, a page that signed in. */
+  by: v.picklist(["master", "user", "page"]),
+}));
+export type MeReply = v.InferOutput<typeof MeReply>;
 
 /** `POST /page/codes`. */
 export const PageCodeReply = plain(() => ({ code: text, expires_seconds: seconds }));
@@ -24,6 +34,8 @@ export const PageTokensReply = plain(() => ({
   tokens: v.array(
     plain(() => ({
       id: text,
+      /** Whose page it is; null for the master's. */
+      person: v.nullable(text),
       /** What the browser calls itself. */
       name: v.nullable(text),
       created: text,

@@ -11,9 +11,9 @@ import { ModelsReply, SettingsBody, SettingsReply } from "./settings.js";
 import { ManyQuery, StreamQuery } from "./stream.js";
 
 /**
- * Who may call. open: anybody. person: the master, or a page that signed in. session: these, or the token of the session in the path.
- * admin: a person; the session's own token gets 403. master: the master; a page that signed in gets 403. Everybody else is a stranger
- * and gets 401.
+ * Who may call. open: anybody. person: the master, a person with a name, or a page that signed in. session: these, or the token of the
+ * session in the path. admin: a person who may change the session; its own token gets 403. master: the master, or a person with the
+ * role admin; others get 403. Everybody else is a stranger and gets 401. What a person may see and change, their role says.
  */
 export type Tier = "open" | "session" | "admin" | "person" | "master";
 
@@ -43,9 +43,10 @@ export const routes = {
   "GET /events": { tier: "person", status: 200, query: ManyQuery, stream: true },
   "GET /search": { tier: "person", status: 200, query: inspect.SearchQuery, reply: inspect.SearchReply },
 
-  "POST /page/codes": { tier: "master", status: 201, reply: page.PageCodeReply },
+  "GET /me": { tier: "person", status: 200, reply: page.MeReply },
+  "POST /page/codes": { tier: "person", status: 201, reply: page.PageCodeReply },
   "POST /page/tokens": { tier: "open", status: 201, body: page.PageTokenBody, reply: page.PageTokenReply },
-  "GET /page/tokens": { tier: "master", status: 200, reply: page.PageTokensReply },
+  "GET /page/tokens": { tier: "person", status: 200, reply: page.PageTokensReply },
   "DELETE /page/tokens/{token_id}": { tier: "person", status: 204 },
 
   "GET /sessions": { tier: "person", status: 200, query: session.ListSessionsQuery, reply: session.ListSessionsReply },

@@ -77,6 +77,10 @@ export const SessionRow = plain(() => ({
   started_at: v.nullable(text),
   ended_at: v.nullable(text),
   model: v.nullable(text),
+  /** The person who made it; null where it was the program's own user. */
+  owner: v.nullable(text),
+  /** Other people may read it. */
+  shared: v.boolean(),
   prompt: v.nullable(text),
   title: v.nullable(text),
   success: v.nullable(v.boolean()),

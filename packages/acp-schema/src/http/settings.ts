@@ -24,13 +24,22 @@ export const settings = () => ({
 });
 
 /** `PATCH /sessions/{id}`: what is named is changed, all of it or nothing. A blank title takes the title away. */
-export const SettingsBody = plain(() => ({ ...settings(), title: v.optional(text) }));
+export const SettingsBody = plain(() => ({
+  ...settings(),
+  title: v.optional(text),
+  /** Whether other people may read the session. */
+  shared: v.optional(v.boolean()),
+}));
 export type SettingsBody = v.InferOutput<typeof SettingsBody>;
 
 /** The settings as they are now. */
 export const SettingsReply = plain(() => ({
   session_id: text,
   title: v.nullable(text),
+  /** The person who made it; null where it was the program's own user. */
+  owner: v.nullable(text),
+  /** Other people may read it. */
+  shared: v.boolean(),
   model: text,
   mode: v.picklist(MODES),
   agent: text,

@@ -81,6 +81,19 @@ export function setupCommands(name: string): Command[] {
       load: loadedAction(AUDIT, "verify"),
     },
     {
+      name: "token",
+      summary: "Give people tokens of their own, list them, or revoke one",
+      operands: "[list | add <name> | revoke <name>]",
+      maxOperands: 2,
+      flags: {
+        role: { type: "string", value: "<role>", help: "viewer, user (default) or admin" },
+        ...configFlags("store"),
+        ...JSON_FLAG,
+      },
+      example: `${name} token add ann@example.com --role user`,
+      load: loadedAction(TOKENS, "list"),
+    },
+    {
       name: "completions",
       summary: "Print a completion script for your shell",
       operands: "[bash | zsh | fish]",
@@ -103,6 +116,12 @@ const ENGINES: Readonly<Record<string, Action>> = {
 const AGENTS: Readonly<Record<string, Action>> = {
   list: { load: async () => (await import("../setup/agents.js")).listAgents },
   show: { maxOperands: 1, load: async () => (await import("../setup/agents.js")).showAgent },
+};
+
+const TOKENS: Readonly<Record<string, Action>> = {
+  list: { load: async () => (await import("../setup/tokens.js")).listTokens },
+  add: { maxOperands: 1, load: async () => (await import("../setup/tokens.js")).addToken },
+  revoke: { maxOperands: 1, load: async () => (await import("../setup/tokens.js")).revokeToken },
 };
 
 const AUDIT: Readonly<Record<string, Action>> = {

@@ -80,14 +80,17 @@ interface Listed {
   readonly state?: unknown;
   readonly turns?: unknown;
   readonly closed?: unknown;
+  readonly owner?: unknown;
+  readonly shared?: unknown;
 }
 
-function matches(summary: object, { cwd, model, state, prompted, closed }: ListFilter): boolean {
+function matches(summary: object, { cwd, model, state, prompted, visibleTo, closed }: ListFilter): boolean {
   const fields: Listed = summary;
   if (cwd !== undefined && fields.cwd !== cwd) return false;
   if (model !== undefined && fields.model !== model) return false;
   if (state !== undefined && fields.state !== state) return false;
   if (prompted !== undefined && isPrompted(summary) !== prompted) return false;
+  if (visibleTo !== undefined && fields.owner !== visibleTo && fields.shared !== true) return false;
   return closed === undefined || (fields.closed === true) === closed;
 }
 

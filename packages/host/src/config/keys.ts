@@ -74,6 +74,25 @@ export const CONFIG_KEYS = complete({
     value: "<file>",
     help: "File with the token every request must carry; nobody else may read it (mode 0600)",
   }),
+  trust_proxy: key<readonly string[]>({
+    kind: list,
+    default: [],
+    value: "<network>",
+    repeatable: true,
+    help: "Address or network of a proxy that names the person who calls; needs --user-header (repeatable)",
+  }),
+  user_header: key<string | null>({
+    kind: text,
+    default: null,
+    value: "<name>",
+    help: "Header in which that proxy names the person, as X-Forwarded-Email",
+  }),
+  proxy_secret_file: key<string | null>({
+    kind: path,
+    default: null,
+    value: "<file>",
+    help: "File with what that proxy sends in X-Proxy-Secret; nobody else may read it (mode 0600)",
+  }),
   tls_cert: key<string | null>({
     kind: path,
     default: null,

@@ -1,6 +1,6 @@
 /** Who may reach the HTTP server and how: token, TLS pair, origins and host names, all checked before anything is bound. */
 import { randomBytes } from "node:crypto";
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { Invocation } from "../command/command.js";
@@ -8,6 +8,7 @@ import { UsageError } from "../command/usage-error.js";
 import { readNamedFile } from "../config/config-file.js";
 import { type ResolvedConfig, settingOf } from "../config/resolve.js";
 import { resolvePaths } from "../paths.js";
+import type { ProxyTrust } from "../people/open-people.js";
 import { envName } from "../profile.js";
 
 export interface HttpAccess {
@@ -15,6 +16,8 @@ export interface HttpAccess {
   /** The token was made here, and is kept where the user's own programs find it. */
   readonly isTokenMade: boolean;
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** A proxy that names people; null for none. */
+  readonly proxy: ProxyTrust | null;
   readonly cors: readonly string[];
   readonly hosts: readonly string[];
 }
@@ -32,13 +35,16 @@ export function readHttpAccess(invocation: Invocation, config: ResolvedConfig, m
   const authToken = isTokenMade ? made : set;
   // Nothing this process starts needs it.
   delete process.env[variable];
-  if (authToken === undefined && !isLoopback(host)) {
+  const proxy = readProxy(config);
+  const hasPeople = proxy !== null || existsSync(resolvePaths(process.env).people);
+  if (authToken === undefined && !hasPeople && !isLoopback(host)) {
     throw new UsageError(`--host ${host} is not loopback: set ${variable} or --auth-token-file <file> first`);
   }
   if ((tls_cert === null) !== (tls_key === null)) throw new UsageError("--tls-cert and --tls-key are given together");
   return {
     ...(authToken !== undefined && { authToken }),
     isTokenMade,
+    proxy,
     ...(tls_cert !== null &&
       tls_key !== null && {
         tls: { cert: readNamedFile("--tls-cert", tls_cert), key: readNamedFile("--tls-key", tls_key) },
@@ -83,6 +89,19 @@ export function readClientToken(invocation: Invocation, config: ResolvedConfig, 
 }
 
 // --- internal ---
+
+function readProxy({ values }: ResolvedConfig): ProxyTrust | null {
+  const { trust_proxy: networks, user_header: userHeader, proxy_secret_file: file } = values;
+  if (networks.length === 0 && userHeader === null && file === null) return null;
+  if (networks.length === 0 || userHeader === null || file === null) {
+    throw new UsageError("--trust-proxy, --user-header and --proxy-secret-file are given together");
+  }
+  return {
+    networks,
+    userHeader,
+    secret: requireToken("--proxy-secret-file", readSecret("--proxy-secret-file", file).trim()),
+  };
+}
 
 function namesIn(directory: string): string[] {
   try {

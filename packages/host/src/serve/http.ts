@@ -44,10 +44,10 @@ export async function startHttp(
     const { refuseSecond, takePort } = await import("../pidfile.js");
     // Checked again when the port is bound; here it saves the loading.
     if (port !== 0) refuseSecond(about);
-    const sharesDirectory = resolvePaths(process.env).shares;
+    const { shares: sharesDirectory, people: peoplePath } = resolvePaths(process.env);
     const shareUrl = process.env[envName(profile, "SHARE_URL")];
     const pageCode = settings.page && authToken !== undefined ? makeToken() : undefined;
-    const bind = () => listenHttp({ ...parts, profile, sharesDirectory, shareUrl, pageCode });
+    const bind = () => listenHttp({ ...parts, profile, sharesDirectory, shareUrl, peoplePath, pageCode });
     const { bound, pidfile } = await takePort(bind, about, log);
     if (settings.logsRequests) logRequests(bound.server, log);
     if (isTokenMade && pidfile) process.stderr.write(`[${name}] requests carry the token in ${pidfile.tokenPath}\n`);
@@ -138,7 +138,8 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
   const { profile, settings, access, extensions, log, sharesDirectory, shareUrl, pageCode } = options;
   const [{ createApp, createOwnUserCheck }, core] = await Promise.all([import("@chimera/http-server"), options.core()]);
   const isOwnUser = access.authToken === undefined || settings.open ? await createOwnUserCheck(server) : null;
-  if (access.authToken === undefined && !isOwnUser) log.warn(OPEN_TO_ALL);
+  const people = await peopleOf(options, core.shared);
+  if (access.authToken === undefined && !isOwnUser && !people) log.warn(OPEN_TO_ALL);
   return createApp({
     name: profile.name,
     version: profile.version,
@@ -152,6 +153,7 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
     hosts: access.hosts,
     ...(access.authToken !== undefined && { authToken: access.authToken }),
     ...(isOwnUser && { isOwnUser }),
+    ...(people && { people }),
     ...(settings.page && { page: settings.page }),
     ...(pageCode !== undefined && { pageCode }),
     agents: core.agents,
@@ -171,11 +173,24 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
   });
 }
 
+/** Where no token is set and nobody is listed, the server is its own user's alone. */
+async function peopleOf({ access, log, peoplePath }: HttpOptions, shared: RunningCore["shared"]) {
+  const [{ openPeople }, { fileList, parsePeople }] = await Promise.all([
+    import("../people/open-people.js"),
+    import("../people/people-list.js"),
+  ]);
+  const place = shared?.people ?? fileList(peoplePath);
+  const isWanted = access.authToken !== undefined || access.proxy !== null;
+  if (!isWanted && parsePeople(await place.read()).length === 0) return null;
+  return openPeople(place, access.proxy, log);
+}
+
 interface HttpOptions extends HttpParts {
   readonly profile: Profile;
   readonly sharesDirectory: string;
   /** Where shares are posted when a request names no address. */
   readonly shareUrl: string | undefined;
+  readonly peoplePath: string;
   /** By which a page may sign in. */
   readonly pageCode: string | undefined;
 }

@@ -33,5 +33,5 @@ export const HTTP_FLAGS: Flags = {
     help: "The token itself, which others can see while the program starts; auto makes one in a file of mode 0600",
   },
   open: { type: "boolean", help: "Open the page in a browser" },
-  ...configFlags("page", "tls_cert", "tls_key", "drain_timeout"),
+  ...configFlags("page", "trust_proxy", "user_header", "proxy_secret_file", "tls_cert", "tls_key", "drain_timeout"),
 };

@@ -1,7 +1,7 @@
 /** Lets a request through to its route, or answers it: by the tier of the route and the token it carries, or by its user where no token is set. */
 import type { Tier } from "@chimera/acp-schema/http";
 import type { Context } from "hono";
-import type { AppEnv, Caller } from "../deps.js";
+import type { AppEnv, Caller, People } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import type { PageTokens } from "./page-tokens.js";
 import type { IsOwnUser } from "./peer.js";
@@ -20,30 +20,43 @@ export function createGate(options: {
   readonly isOwnUser: IsOwnUser | undefined;
   readonly tokens: SessionTokens;
   readonly pageTokens: PageTokens;
+  readonly people: People | undefined;
   readonly refuse: Refuse;
 }): Gate {
-  const { tokens, pageTokens, refuse, isOwnUser } = options;
+  const { tokens, pageTokens, people, refuse, isOwnUser } = options;
   const master = options.authToken === undefined ? null : digest(options.authToken);
 
   return async (c, tier) => {
     const forwarded = c.env?.forwarded;
-    if (forwarded) return c.set("caller", forwarded === "session" ? { kind: forwarded, life: NEVER } : MASTER);
+    if (forwarded) return c.set("caller", forwardedCaller(forwarded));
     if (tier === "open") return c.set("caller", MASTER);
-    if (master === null) {
+    if (master === null && !people) {
       const socket = c.env?.incoming?.socket;
       if (!isOwnUser || !socket || (await isOwnUser(socket))) return c.set("caller", MASTER);
       throw await refuse(c, "without a token this server is open to the user who started it; see --auth-token-file");
     }
     const token = bearerToken(c.req.header("authorization"));
     const presented = token === null ? null : digest(token);
-    if (presented && sameDigest(master, presented)) return c.set("caller", MASTER);
+    if (master && presented && sameDigest(master, presented)) return c.set("caller", MASTER);
+    const incoming = c.env?.incoming;
+    const user = presented ? people?.find(presented) : incoming && people?.ofProxy(incoming);
     const page = presented && pageTokens.check(presented);
+    const person = (user ?? page)?.person;
+    if (user && (tier !== "master" || person?.role === "admin")) return c.set("caller", { kind: "user", ...user });
     if (page && tier !== "master") return c.set("caller", { kind: "page", ...page });
     const id = c.req.param("id");
     const ofSession = presented && id !== undefined && (tier === "session" || tier === "admin");
     const life = ofSession ? await tokens.check(id, presented) : null;
     if (life && tier === "session") return c.set("caller", { kind: "session", life });
-    if (page || life) throw new HttpError(403, "admin_only", "this takes the master token");
+    if (user || page || life) throw new HttpError(403, "admin_only", "this takes the master token");
     throw await refuse(c, "missing or invalid bearer token");
   };
+}
+
+// --- internal ---
+
+/** A caller whom another node let in. */
+function forwardedCaller({ kind, person }: Pick<Caller, "kind" | "person">): Caller {
+  if (kind === "session") return { kind, life: NEVER };
+  return person ? { kind: "user", person, life: NEVER } : MASTER;
 }

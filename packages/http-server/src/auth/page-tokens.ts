@@ -4,12 +4,13 @@
  */
 import { randomBytes } from "node:crypto";
 import type { PageTokensReply } from "@chimera/acp-schema/http";
+import type { Person } from "@chimera/session";
 import { LIMITS } from "../limits.js";
 import { digest } from "./token.js";
 
 export interface PageTokens {
-  /** A new code. */
-  code(): string;
+  /** A new code. @param signer whose page it signs in, for as long as that life lasts; the master's by default. */
+  code(signer?: Signer): string;
   /** Null for a code that is wrong, used or too old. */
   exchange(code: string, name: string | null): { readonly id: string; readonly token: string } | null;
   /** The page whose token has this digest; the token counts as used now. */
@@ -21,22 +22,25 @@ export interface PageTokens {
 
 export interface PageToken {
   readonly id: string;
+  readonly person: Person | undefined;
+  readonly life: AbortSignal;
+}
+
+export interface Signer {
+  readonly person: Person;
   readonly life: AbortSignal;
 }
 
 /** @param first a code that was made before. */
 export function createPageTokens(first: string | undefined, clock: () => number): PageTokens {
-  const codes = new Map<string, NodeJS.Timeout>();
+  const codes = new Map<string, { readonly timer: NodeJS.Timeout; readonly signer: Signer | undefined }>();
   /** By the digest of the token, the one that was used longest ago first. */
   const issued = new Map<string, Issued>();
 
-  const add = (code: string) => {
+  const add = (code: string, signer?: Signer) => {
     const key = keyOf(digest(code));
-    codes.set(
-      key,
-      after(LIMITS.pageCodeMs, () => codes.delete(key)),
-    );
-    for (const [oldest, timer] of codes) {
+    codes.set(key, { timer: after(LIMITS.pageCodeMs, () => codes.delete(key)), signer });
+    for (const [oldest, { timer }] of codes) {
       if (codes.size <= LIMITS.pageCodes) break;
       clearTimeout(timer);
       codes.delete(oldest);
@@ -51,25 +55,29 @@ export function createPageTokens(first: string | undefined, clock: () => number)
   if (first !== undefined) add(first);
 
   return {
-    code: () => add(secret()),
+    code: (signer) => add(secret(), signer),
     exchange(code, name) {
       const used = keyOf(digest(code));
-      const timer = codes.get(used);
-      if (!timer) return null;
-      clearTimeout(timer);
+      const found = codes.get(used);
+      if (!found) return null;
+      clearTimeout(found.timer);
       codes.delete(used);
+      const { signer } = found;
+      if (signer?.life.aborted) return null;
       const token = secret();
       const key = keyOf(digest(token));
       const created = clock();
       const entry: Issued = {
         id: randomBytes(6).toString("hex"),
         name,
+        person: signer?.person,
         created,
         used: created,
         life: new AbortController(),
         idle: after(LIMITS.pageIdleMs, () => end(key, entry)),
       };
       issued.set(key, entry);
+      signer?.life.addEventListener("abort", () => end(key, entry), { once: true, signal: entry.life.signal });
       for (const [oldest, each] of issued) if (issued.size > LIMITS.pageTokens) end(oldest, each);
       return { id: entry.id, token };
     },
@@ -81,11 +89,12 @@ export function createPageTokens(first: string | undefined, clock: () => number)
       entry.idle.refresh();
       issued.delete(key);
       issued.set(key, entry);
-      return { id: entry.id, life: entry.life.signal };
+      return { id: entry.id, person: entry.person, life: entry.life.signal };
     },
     list: () =>
-      [...issued.values()].map(({ id, name, created, used }) => ({
+      [...issued.values()].map(({ id, name, person, created, used }) => ({
         id,
+        person: person?.name ?? null,
         name,
         created: new Date(created).toISOString(),
         used: new Date(used).toISOString(),
@@ -103,6 +112,7 @@ export function createPageTokens(first: string | undefined, clock: () => number)
 interface Issued {
   readonly id: string;
   readonly name: string | null;
+  readonly person: Person | undefined;
   readonly created: number;
   used: number;
   readonly life: AbortController;

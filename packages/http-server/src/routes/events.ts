@@ -27,6 +27,7 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
     const sink = openSink(c);
     void sink.gone.then(leave);
     streams.open({
+      sessions,
       id: pathPart(c, "id"),
       family,
       from: from === "live" ? "live" : parseCursor(c.req.header("last-event-id")),

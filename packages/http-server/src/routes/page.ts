@@ -1,14 +1,28 @@
-/** How the page signs in, and who is signed in. */
-import type { PageCodeReply, PageTokenReply, PageTokensReply } from "@chimera/acp-schema/http";
+/** Who calls; how a page signs in, and who is signed in. */
+import type { MeReply, PageCodeReply, PageTokenReply, PageTokensReply } from "@chimera/acp-schema/http";
+import type { Caller } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { readBody } from "../request/body.js";
 import { type Handlers, nameOf, type Parts, pathPart } from "./route.js";
 
 export function pageRoutes({ deps, pageTokens, refuse }: Parts) {
+  /** The pages that a caller may list and end. */
+  const pagesOf = (caller: Caller) =>
+    pageTokens.list().filter(({ person }) => mayAll(caller) || (caller.person && person === caller.person.name));
   return {
-    "POST /page/codes": (c) =>
-      c.json({ code: pageTokens.code(), expires_seconds: LIMITS.pageCodeMs / 1000 } satisfies PageCodeReply, 201),
+    "GET /me": (c) => {
+      const { kind, person } = c.get("caller");
+      const by = kind === "session" ? "master" : kind;
+      return c.json({ name: person?.name ?? null, role: person?.role ?? "admin", by } satisfies MeReply);
+    },
+
+    "POST /page/codes": (c) => {
+      const caller = c.get("caller");
+      refusePage(caller);
+      const code = pageTokens.code(caller.kind === "user" ? caller : undefined);
+      return c.json({ code, expires_seconds: LIMITS.pageCodeMs / 1000 } satisfies PageCodeReply, 201);
+    },
 
     "POST /page/tokens": async (c) => {
       const { code } = await readBody(c, "POST /page/tokens");
@@ -20,16 +34,29 @@ export function pageRoutes({ deps, pageTokens, refuse }: Parts) {
       return c.json({ ...signedIn, idle_seconds: LIMITS.pageIdleMs / 1000 } satisfies PageTokenReply, 201);
     },
 
-    "GET /page/tokens": (c) => c.json({ tokens: pageTokens.list() } satisfies PageTokensReply),
+    "GET /page/tokens": (c) => {
+      const caller = c.get("caller");
+      refusePage(caller);
+      return c.json({ tokens: pagesOf(caller) } satisfies PageTokensReply);
+    },
 
     "DELETE /page/tokens/{token_id}": (c) => {
       const id = pathPart(c, "token_id");
       const caller = c.get("caller");
-      if (caller.kind === "page" && caller.id !== id) {
-        throw new HttpError(403, "admin_only", "a page can sign out itself; others take the master token");
-      }
-      if (!pageTokens.revoke(id)) throw new HttpError(404, "not_found", "there is no such page token");
+      if (caller.kind === "page" && caller.id !== id) refusePage(caller);
+      const isTheirs = caller.kind === "page" || pagesOf(caller).some((one) => one.id === id);
+      if (!isTheirs || !pageTokens.revoke(id)) throw new HttpError(404, "not_found", "there is no such page token");
       return c.body(null, 204);
     },
   } satisfies Handlers;
+}
+
+// --- internal ---
+
+function mayAll({ kind, person }: Caller): boolean {
+  return kind === "master" || person?.role === "admin";
+}
+
+function refusePage({ kind }: Caller): void {
+  if (kind === "page") throw new HttpError(403, "admin_only", "a page can sign out itself; the rest takes a token");
 }

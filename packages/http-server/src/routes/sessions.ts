@@ -79,15 +79,16 @@ export function sessionRoutes({ deps, openSession, createSession, creations, tok
     },
 
     "PATCH /sessions/{id}": async (c) => {
-      const { title, ...named } = await readBody(c, "PATCH /sessions/{id}");
+      const { title, shared, ...named } = await readBody(c, "PATCH /sessions/{id}");
       // What a session may do is for the operator to say.
-      if (isGuest(c) && Object.keys(named).length > 0) {
+      if (isGuest(c) && (shared !== undefined || Object.keys(named).length > 0)) {
         throw new HttpError(403, "admin_only", "with this session's token only its title can be changed");
       }
       const session = await openSession(pathPart(c, "id"));
       const change = await settingsChange(deps, session.cwd, named);
       if (title !== undefined) await session.setTitle(title);
       await change.apply(session);
+      if (shared !== undefined) await session.share(shared);
       return c.json(settingsOf(session));
     },
 

@@ -9,6 +9,8 @@ import { type Family, outcomeOf } from "./projection.js";
 import type { Sink } from "./sink.js";
 
 export interface StreamRequest {
+  /** Those that the reader may see. */
+  readonly sessions: Sessions;
   readonly id: string;
   readonly family: Family;
   readonly from: number | "live";
@@ -36,7 +38,7 @@ interface OpenStream {
 
 export type Streams = ReturnType<typeof createStreams>;
 
-export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
+export function createStreams(log: AppDeps["log"]) {
   const open = new Map<string, Set<OpenStream>>();
   const watched = new WeakSet<OwnedSession>();
   let lasting = 0;
@@ -77,7 +79,7 @@ export function createStreams(sessions: Sessions, log: AppDeps["log"]) {
     },
     /** Who reads a session. */
     clients: (id: string): AttachedClient[] => [...(open.get(id) ?? [])].map(({ client }) => client),
-    open({ id, family, from, until, name, sink, life }: StreamRequest) {
+    open({ sessions, id, family, from, until, name, sink, life }: StreamRequest) {
       const session = sessions.find(id) ?? null;
       const stop = new AbortController();
       const cut = () => stop.abort();

@@ -52,6 +52,7 @@ const NOTES: Readonly<Record<string, Row>> = {
   mode_changed: ["info", changed("Mode")],
   model_changed: ["info", changed("Model")],
   approval_changed: ["info", changed("Approval")],
+  sharing_changed: ["info", (fields) => (fields["shared"] === true ? "Shared" : "No longer shared")],
   config_changed: ["info", (fields) => `${textOf(fields["id"])}: ${textOf(fields["value"])}`],
   sandbox_violation: [
     "warning",

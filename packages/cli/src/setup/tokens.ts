@@ -1,0 +1,50 @@
+/** `token add`, `list` and `revoke`: the people who may call a server, each with a token of their own. */
+import { type Invocation, readConfig, UsageError } from "@chimera/host";
+import { addPerson, fileList, isPersonName, type ListPlace, parsePeople, removePerson } from "@chimera/host/people";
+import { openStorage } from "@chimera/host/storage";
+import { ROLES } from "@chimera/session";
+import { requireOperand } from "../actions.js";
+import { printReport } from "../output.js";
+
+export async function addToken(invocation: Invocation): Promise<number> {
+  const name = requireOperand(invocation, "the person: a name, or an address");
+  const role = ROLES.find((one) => one === (invocation.flags["role"] ?? "user"));
+  if (!role) throw new UsageError(`--role takes ${ROLES.join(", ")}`);
+  if (!isPersonName(name)) throw new UsageError("a name has letters, digits and . _ @ + - and at most 128 of them");
+  const token = await withPeople(invocation, (place) => addPerson(place, { name, role }));
+  invocation.process.stderr.write(`the token of ${name} (${role}); it is shown this once:\n`);
+  printReport(invocation, { name, role, token }, [token]);
+  return 0;
+}
+
+export async function listTokens(invocation: Invocation): Promise<number> {
+  const rows = await withPeople(invocation, async (place) => parsePeople(await place.read()));
+  const people = rows.map(({ name, role, created }) => ({ name, role, created }));
+  if (people.length === 0) invocation.process.stderr.write("nobody has a token\n");
+  const lines = people.map(({ name, role, created }) => `${name}  ${role}  ${created}`);
+  printReport(invocation, { people }, lines);
+  return 0;
+}
+
+export async function revokeToken(invocation: Invocation): Promise<number> {
+  const name = requireOperand(invocation, "the person");
+  await withPeople(invocation, (place) => removePerson(place, name));
+  printReport(invocation, { name, revoked: true }, [
+    `${name} can no longer call; servers cut what is open within a second`,
+  ]);
+  return 0;
+}
+
+// --- internal ---
+
+/** The list is where sessions are kept: in the database of several servers, else in a file. */
+async function withPeople<T>(invocation: Invocation, work: (place: ListPlace) => Promise<T>): Promise<T> {
+  const { paths, values } = readConfig(invocation);
+  if (!/^postgres(ql)?:/.test(values.store ?? "")) return work(fileList(paths.people));
+  const { shared, store } = await openStorage({ paths, values, program: invocation.profile.name });
+  try {
+    return await work(shared!.people);
+  } finally {
+    await store.close();
+  }
+}

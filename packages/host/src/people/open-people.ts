@@ -1,0 +1,89 @@
+/** The people of a running server: their tokens while the list has them, and whom a trusted proxy names. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIP } from "node:net";
+import type { People } from "@chimera/http-server";
+import type { Person } from "@chimera/session";
+import { UsageError } from "../command/usage-error.js";
+import type { Log } from "../log/log.js";
+import { isPersonName, type ListPlace, parsePeople } from "./people-list.js";
+
+/** How a proxy in front names the person it signed in. */
+export interface ProxyTrust {
+  /** `10.0.0.0/8`, `127.0.0.1`. */
+  readonly networks: readonly string[];
+  readonly userHeader: string;
+  /** What the proxy sends in `X-Proxy-Secret`, so that nobody else on its machine is believed. */
+  readonly secret: string;
+}
+
+export interface OpenPeople extends People {
+  /** Reads the list again. What was opened with a token that is gone is cut. */
+  reload(): Promise<void>;
+}
+
+export async function openPeople(place: ListPlace, proxy: ProxyTrust | null, log: Log): Promise<OpenPeople> {
+  /** By the digest of the token. */
+  let known = new Map<string, { readonly person: Person; readonly life: AbortController }>();
+  let roles = new Map<string, Person>();
+  const read = async () => {
+    const people = parsePeople(await place.read());
+    const next: typeof known = new Map();
+    for (const { name, role, sha256 } of people) {
+      const before = known.get(sha256);
+      const isSame = before?.person.name === name && before.person.role === role;
+      next.set(sha256, isSame ? before : { person: { name, role }, life: new AbortController() });
+    }
+    const gone = [...known.entries()].filter(([sha256, entry]) => next.get(sha256) !== entry);
+    known = next;
+    roles = new Map(people.map(({ name, role }) => [name, { name, role }]));
+    for (const [, { life }] of gone) life.abort();
+  };
+  await read();
+  // A list that cannot be read now leaves everything as it is.
+  const reload = () => read().catch((error) => log.error("the list of people was not read", { error: String(error) }));
+  place.onChange(() => void reload());
+  const isTrusted = proxy && proxyCheck(proxy);
+  return {
+    reload,
+    find(presented) {
+      const entry = known.get(presented.toString("hex"));
+      return entry ? { person: entry.person, life: entry.life.signal } : null;
+    },
+    ofProxy(request) {
+      if (!proxy || !isTrusted?.(request)) return null;
+      const named = request.headers[proxy.userHeader.toLowerCase()];
+      if (typeof named !== "string" || !isPersonName(named)) return null;
+      return { person: roles.get(named) ?? { name: named, role: "user" }, life: NEVER };
+    },
+  };
+}
+
+// --- internal ---
+
+/** The proxy ends what it no longer wants. */
+const NEVER = new AbortController().signal;
+
+function proxyCheck({ networks, secret }: ProxyTrust): (request: IncomingMessage) => boolean {
+  const trusted = new BlockList();
+  for (const network of networks) {
+    const [address = "", bits] = network.split("/");
+    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+    const most = family === "ipv6" ? 128 : 32;
+    const prefix = bits === undefined ? most : Number(bits);
+    if (isIP(address) === 0 || !Number.isInteger(prefix) || prefix < 0 || prefix > most) {
+      throw new UsageError(
+        `--trust-proxy takes an address or a network such as 10.0.0.0/8, not ${JSON.stringify(network)}`,
+      );
+    }
+    trusted.addSubnet(address, prefix, family);
+  }
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  const expected = digest(secret);
+  return ({ socket, headers }) => {
+    const address = socket.remoteAddress?.replace(/^::ffff:/, "") ?? "";
+    const given = headers["x-proxy-secret"];
+    if (typeof given !== "string" || !timingSafeEqual(digest(given), expected)) return false;
+    return trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  };
+}

@@ -1,0 +1,113 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { freePort, makeHome, run, startServer } from "./program.js";
+
+const MASTER = ["--auth-token", "a-token-of-our-own"];
+
+async function add(home: string, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(home, ["token", "add", ...args]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("shown this once")]);
+  return stdout.trim();
+}
+
+async function call(
+  port: number,
+  path: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; body: never }> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers });
+  return { status: response.status, body: (await response.json().catch(() => null)) as never };
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+it("gives a person a token that only its digest is kept of, and lets them in while the server runs", async () => {
+  const home = await makeHome();
+  const port = await freePort();
+  await startServer(home, port, ...MASTER);
+  const token = await add(home, "ann@example.com");
+  const path = join(home, ".chimera", "people.json");
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readFileSync(path, "utf8")).not.toContain(token);
+  expect((await run(home, ["token"])).stdout).toMatch(/^ann@example\.com {2}user {2}\d{4}-/);
+  await expect
+    .poll(() => call(port, "/me", bearer(token)), { timeout: 5000 })
+    .toEqual({ status: 200, body: { name: "ann@example.com", role: "user", by: "user" } });
+});
+
+it("cuts what is open with a token within a second after it is revoked", async () => {
+  const home = await makeHome();
+  const port = await freePort();
+  const token = await add(home, "ann");
+  await startServer(home, port, ...MASTER);
+  const stream = await fetch(`http://127.0.0.1:${port}/events?list=true`, { headers: bearer(token) });
+  expect(stream.status).toBe(200);
+  const ended = (async () => {
+    for await (const _ of stream.body as unknown as AsyncIterable<Uint8Array>);
+    return Date.now();
+  })();
+  expect((await run(home, ["token", "revoke", "ann"])).code).toBe(0);
+  const revoked = Date.now();
+  expect((await ended) - revoked).toBeLessThan(1000);
+  expect((await call(port, "/me", bearer(token))).status).toBe(401);
+});
+
+it("needs no master token where people are listed, and says what it does not understand", async () => {
+  const home = await makeHome();
+  const port = await freePort();
+  const token = await add(home, "ada", "--role", "admin");
+  await startServer(home, port);
+  expect((await call(port, "/sessions", {})).status).toBe(401);
+  expect((await call(port, "/sessions", bearer(token))).status).toBe(200);
+  expect(await run(home, ["token", "add", "ada"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("revoke it"),
+  });
+  expect(await run(home, ["token", "revoke", "bob"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("nobody"),
+  });
+  expect(await run(home, ["token", "add", "a b"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("a name has"),
+  });
+  expect(await run(home, ["token", "add", "bob", "--role", "king"])).toMatchObject({ code: 2 });
+  writeFileSync(join(home, ".chimera", "people.json"), "{}");
+  expect(await run(home, ["token", "list"])).toMatchObject({ code: 2, stderr: expect.stringContaining("version 1") });
+  // A list that cannot be read changes nothing for a server that runs.
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  expect((await call(port, "/sessions", bearer(token))).status).toBe(200);
+});
+
+it("loses nobody when many are added at once", async () => {
+  const home = await makeHome();
+  await Promise.all(Array.from({ length: 6 }, (_, at) => add(home, `p${at}`)));
+  const { stdout } = await run(home, ["token", "list", "--json"]);
+  expect(
+    JSON.parse(stdout)
+      .people.map(({ name }: { name: string }) => name)
+      .sort(),
+  ).toEqual(["p0", "p1", "p2", "p3", "p4", "p5"]);
+});
+
+it("believes a proxy that calls from its network with the secret, and nobody else", async () => {
+  const home = await makeHome();
+  const port = await freePort();
+  const secret = join(home, "secret");
+  writeFileSync(secret, "agreed-on\n", { mode: 0o600 });
+  const proxy = ["--user-header", "X-Forwarded-Email", "--proxy-secret-file", secret];
+  await startServer(home, port, ...MASTER, "--trust-proxy", "127.0.0.0/8", ...proxy);
+  const named = { "x-forwarded-email": "ann@example.com" };
+  expect((await call(port, "/me", { ...named, "x-proxy-secret": "agreed-on" })).body).toMatchObject({
+    name: "ann@example.com",
+  });
+  expect((await call(port, "/me", named)).status).toBe(401);
+  expect((await call(port, "/me", { ...named, "x-proxy-secret": "guessed" })).status).toBe(401);
+  expect((await call(port, "/me", { "x-forwarded-email": "a b", "x-proxy-secret": "agreed-on" })).status).toBe(401);
+  const far = await freePort();
+  await startServer(home, far, ...MASTER, "--trust-proxy", "10.0.0.0/8", ...proxy);
+  expect((await call(far, "/me", { ...named, "x-proxy-secret": "agreed-on" })).status).toBe(401);
+  const half = await run(home, ["serve", "--trust-proxy", "10.0.0.0/8"]);
+  expect(half).toMatchObject({ code: 2, stderr: expect.stringContaining("given together") });
+});

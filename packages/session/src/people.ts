@@ -1,0 +1,219 @@
+/** The sessions of a process as one person may see and use them: whatever a person calls is given these, and no others. */
+import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import type { LogEntry, Subscription } from "@chimera/event-store";
+import { SessionError } from "./errors.js";
+import { accessOf, type Person, type Seen } from "./person.js";
+import type { OwnedSession } from "./session.js";
+import type { Sessions } from "./sessions.js";
+
+/**
+ * What the person makes has them as its owner, and what they do is recorded under their name. Throws `session_not_found` for what they
+ * may not see, and `read_only` for what they may not change.
+ */
+export function sessionsFor(sessions: Sessions, person: Person | undefined): Sessions {
+  if (!person) return sessions;
+  const { name, role } = person;
+  const wrapped = new WeakMap<OwnedSession, OwnedSession>();
+  const bounded = role === "user" ? { visibleTo: name } : {};
+
+  const ofLoaded = (session: OwnedSession) => accessOf(person, seen(session));
+  /** Throws `session_not_found`. */
+  const access = async (id: string): Promise<"write" | "read"> => {
+    const here = sessions.find(id);
+    const summary = here ? seen(here) : await sessions.logs.readSummary(id);
+    const may = summary && accessOf(person, summary);
+    if (may) return may;
+    throw notFound(id);
+  };
+  const requireWrite = async (id: string): Promise<void> => {
+    if ((await access(id)) !== "write") throw readOnly(person);
+  };
+  const requireMaker = () => {
+    if (role === "viewer") throw readOnly(person);
+  };
+  const wrap = (session: OwnedSession): OwnedSession => {
+    const known = wrapped.get(session) ?? asPerson(session, person, () => ofLoaded(session));
+    wrapped.set(session, known);
+    return known;
+  };
+  const visible = (session: OwnedSession | undefined) => (session && ofLoaded(session) ? wrap(session) : undefined);
+  const opened = (session: OwnedSession): OwnedSession => {
+    const found = visible(session);
+    if (!found) throw notFound(session.id);
+    return found;
+  };
+
+  return {
+    ...sessions,
+    store: {
+      list: (options) => sessions.store.list({ ...options, ...bounded }),
+      async readSummary(id) {
+        const summary = await sessions.store.readSummary(id);
+        return summary && accessOf(person, summary) ? summary : null;
+      },
+    },
+    logs: {
+      async *read(id, range) {
+        await access(id);
+        yield* sessions.logs.read(id, range);
+      },
+      has: async (id) => (await sessions.logs.has(id)) && access(id).then(Boolean, () => false),
+      async lastSeq(id) {
+        await access(id);
+        return sessions.logs.lastSeq(id);
+      },
+      async readSummary(id) {
+        const summary = await sessions.logs.readSummary(id);
+        return summary && accessOf(person, sessions.find(id)?.summary() ?? summary) ? summary : null;
+      },
+      follow(id, options, reader) {
+        const stop = new AbortController();
+        const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+        const open = () =>
+          sessions.logs.follow(id, { ...options, signal }, (batch, position) => {
+            if (role !== "user" || !batch.some(endsSharing)) return reader(batch, position);
+            return access(id).then(
+              () => reader(batch, position),
+              () => stop.abort(),
+            );
+          });
+        return later(access(id).then(open), options.from);
+      },
+    },
+    async create(options) {
+      requireMaker();
+      return wrap(await sessions.create({ ...options, owner: name }));
+    },
+    async load(id) {
+      await access(id);
+      return opened(await sessions.load(id));
+    },
+    async loadVisible(id) {
+      await access(id);
+      const loaded = await sessions.loadVisible(id);
+      return { ...loaded, session: opened(loaded.session) };
+    },
+    find: (id) => visible(sessions.find(id)),
+    live: () => sessions.live().flatMap((session) => visible(session) ?? []),
+    list: (options) => sessions.list({ ...options, ...bounded }),
+    known: () => new Map([...sessions.known()].filter(([, { summary }]) => accessOf(person, summary))),
+    async fork(id, options) {
+      await requireWrite(id);
+      return wrap(await sessions.fork(id, { ...options, owner: name }));
+    },
+    async close(id) {
+      await requireWrite(id);
+      return sessions.close(id);
+    },
+    async tearDown(id) {
+      await requireWrite(id);
+      return sessions.tearDown(id);
+    },
+    async settle(id) {
+      await requireWrite(id);
+      return sessions.settle(id);
+    },
+    async delete(id) {
+      await requireWrite(id);
+      return sessions.delete(id);
+    },
+    attach(id, client) {
+      const session = sessions.find(id);
+      const may = session && ofLoaded(session);
+      if (!may) throw notFound(id);
+      // Who only reads is not asked for permissions, and lends nothing.
+      const { transport, name: called, absent } = client;
+      const reader = { ...(transport !== undefined && { transport }), name: called, absent: absent ?? false };
+      return sessions.attach(id, may === "write" ? client : { ...reader, approves: false });
+    },
+    clients: (id) => (visible(sessions.find(id)) ? sessions.clients(id) : []),
+    onLoad: (listener) => sessions.onLoad((session) => void (visible(session) && listener(wrap(session)))),
+    onRemove: (listener) =>
+      sessions.onRemove((id, last) => {
+        if (last && accessOf(person, last)) listener(id, last);
+      }),
+    // The life of the process is not theirs.
+    shutdown: async () => {},
+  };
+}
+
+// --- internal ---
+
+function seen({ owner, isShared }: OwnedSession): Seen {
+  return { ...(owner !== null && { owner }), shared: isShared };
+}
+
+function notFound(id: string): SessionError {
+  return new SessionError("session_not_found", `there is no session ${id}`, { sessionId: id });
+}
+
+function readOnly({ name, role }: Person): SessionError {
+  const why = role === "viewer" ? "has the role viewer" : "does not own this session";
+  return new SessionError("read_only", `${name} ${why}, and may only read`);
+}
+
+/** The session under their name: what they do is recorded so, where they may do it. */
+function asPerson(session: OwnedSession, person: Person, access: () => "write" | "read" | null): OwnedSession {
+  const { name } = person;
+  const asked = <A extends unknown[], R>(act: (...args: A) => R) => ({
+    value: (...args: A): R => {
+      if (access() !== "write") throw readOnly(person);
+      return act(...args);
+    },
+  });
+  const rewinding = (direction: "undo" | "redo") =>
+    asked<Parameters<OwnedSession["undo"]>, ReturnType<OwnedSession["undo"]>>((options) =>
+      session[direction]({ ...options, origin: options?.origin ?? name }),
+    );
+  const own = {
+    isReadOnly: { get: () => access() !== "write" },
+    prompt: asked<Parameters<OwnedSession["prompt"]>, ReturnType<OwnedSession["prompt"]>>((input) =>
+      session.prompt({ ...input, origin: input.origin ?? name, sender: person }),
+    ),
+    cancel: asked(session.cancel),
+    answer: asked<Parameters<OwnedSession["answer"]>, Promise<void>>(async (id, answer, origin = name, shown) =>
+      session.answer(id, answer, origin, shown),
+    ),
+    set: asked<Parameters<OwnedSession["set"]>, Promise<void>>(async (change, origin = name) =>
+      session.set(change, origin),
+    ),
+    setTitle: asked<Parameters<OwnedSession["setTitle"]>, Promise<void>>(async (title, origin = name) =>
+      session.setTitle(title, origin),
+    ),
+    share: asked<Parameters<OwnedSession["share"]>, Promise<void>>(async (isShared, origin = name) =>
+      session.share(isShared, origin),
+    ),
+    clear: asked<Parameters<OwnedSession["clear"]>, Promise<void>>(async (origin = name) => session.clear(origin)),
+    undo: rewinding("undo"),
+    redo: rewinding("redo"),
+    notify: asked(session.notify),
+    record: asked(session.record),
+    close: asked(session.close),
+  };
+  return Object.create(session, own) as OwnedSession;
+}
+
+function endsSharing(entry: LogEntry<SessionEvent>): boolean {
+  return !isLost(entry) && entry.event.type === "sharing_changed" && !entry.event.metadata.shared;
+}
+
+/** A subscription that begins once it is known that it may. */
+function later(opening: Promise<Subscription>, from: number | "live"): Subscription {
+  let inner: Subscription | null = null;
+  let isClosed = false;
+  const ended = opening.then((subscription) => {
+    inner = subscription;
+    if (isClosed) subscription.close();
+    return subscription.ended;
+  });
+  return {
+    get cursor() {
+      return inner?.cursor ?? (from === "live" ? 0 : from);
+    },
+    ended,
+    close() {
+      isClosed = true;
+      inner?.close();
+    },
+  };
+}
