@@ -126,13 +126,16 @@ function checkDirection(layers, owner, target, strict) {
   return `depends ${direction} on ${target.dir} (layer ${to}) from ${owner.dir} (layer ${from})`;
 }
 
-/** What is bundled ships without being installed: all of an app's development dependencies, and what a package names in tsup. */
+/**
+ * What is bundled ships without being installed: all of an app's development dependencies, and what a package names in tsup. What it
+ * runs in brings a module of its own name: `vscode` for an extension.
+ */
 function shippedDependencies(owner) {
-  const { dependencies, peerDependencies, optionalDependencies, devDependencies } = owner.manifest;
+  const { dependencies, peerDependencies, optionalDependencies, devDependencies, engines } = owner.manifest;
   const bundled = owner.dir.startsWith("apps/")
     ? Object.keys(devDependencies ?? {})
     : (owner.manifest.tsup?.noExternal ?? []);
-  return [...Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies }), ...bundled];
+  return [...Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies, ...engines }), ...bundled];
 }
 
 function allDependencies(owner) {

@@ -333,8 +333,8 @@ describe("HTTP", () => {
 /** The command a document tells people to paste into their editor's settings. */
 function documented(page: string, key: string): { command: string; args: string[]; env: Record<string, string> } {
   const text = readFileSync(join(repositoryRoot, "docs", page), "utf8");
-  const [, block = ""] = /```json\n([\s\S]*?)```/.exec(text) ?? [];
-  return JSON.parse(block)[key].ferret;
+  const blocks = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(([, block = ""]) => JSON.parse(block));
+  return blocks.find((block) => key in block)[key].ferret;
 }
 
 // With the client library that editors' extensions are built on, and the command found as a terminal would find it.

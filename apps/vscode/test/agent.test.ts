@@ -1,0 +1,175 @@
+// What the extension does without a window, against the built programs.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Agent, type Decision, startAgent, type Update } from "../src/agent.js";
+import { createConversation } from "../src/conversation.js";
+import { createEdits } from "../src/edits.js";
+
+const root = join(import.meta.dirname, "..", "..", "..");
+
+function folder(files: Record<string, string> = {}): string {
+  const path = mkdtempSync(join(tmpdir(), "chimera-vscode-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text);
+  return path;
+}
+
+const turn = (...reply: object[]) => ({
+  steps: [...reply.map((part) => ({ reply: [part] })), { reply: [{ text: "Done." }] }],
+});
+
+/** The program that `chimera.command` starts, with a script for its model. */
+async function begin(program: "otter" | "ferret", turns: object[], decide: Decision = "allow") {
+  const cwd = folder({ "README.md": "one\ntwo\nthree\n" });
+  const script = join(folder({ "script.json": JSON.stringify({ turns }) }), "script.json");
+  const updates: Update[] = [];
+  const ends: (string | null)[] = [];
+  const args = ["serve", ...(program === "otter" ? ["--acp"] : ["--approval", "auto", "--sandbox", "workspace-write"])];
+  const conversation = createConversation();
+  const agent: Agent = await startAgent({
+    command: process.execPath,
+    args: [join(root, "apps", program, "dist", "cli.js"), ...args, "--model", `scripted:${script}`],
+    cwd,
+    version: "0.1.0",
+    env: { PATH: process.env["PATH"], HOME: cwd, CHIMERA_HOME: folder() },
+    onUpdate(update) {
+      updates.push(update);
+      conversation.apply(update);
+      if (update.kind === "permission_request") void agent.answer(update.id, decide, update.shown);
+    },
+    onLog() {},
+    onEnd: (reason) => ends.push(reason),
+  });
+  onTestFinished(() => agent.close());
+  return { agent, cwd, updates, conversation, ends };
+}
+
+describe.each(["otter", "ferret"] as const)("%s", (program) => {
+  test("streams into the panel, a tool as a card that closes", async () => {
+    const { agent, conversation } = await begin(program, [
+      {
+        steps: [
+          {
+            reply: [
+              { text: "Hello.", chunks: 3 },
+              { call: "Read", args: { path: "README.md" } },
+            ],
+          },
+          { reply: [{ text: "Read." }] },
+        ],
+      },
+    ]);
+    await agent.say("hello");
+    expect(conversation.items).toMatchObject([
+      { type: "agent", text: "Hello." },
+      { type: "tool", title: "Read README.md", state: "done", output: expect.stringContaining("two") },
+      { type: "agent", text: "Read." },
+    ]);
+  });
+
+  test("shows an edit as a diff that can be taken out again, and undoes the turn", async () => {
+    const edit = { path: "README.md", old_string: "two", new_string: "2" };
+    const { agent, cwd, updates, conversation } = await begin(program, [turn({ call: "Edit", args: edit })]);
+    await agent.say("edit it");
+    const path = join(cwd, "README.md");
+    const seen = updates.find((update) => update.kind === "file_edit");
+    expect(seen).toMatchObject({ path, change: "update" });
+    const edits = createEdits();
+    if (seen?.kind === "file_edit") edits.add(seen);
+    expect(edits.linesOf(path)).toEqual([1]);
+    expect(edits.without(path, readFileSync(path, "utf8"))).toBe("one\ntwo\nthree\n");
+    await agent.say("/undo");
+    expect(readFileSync(path, "utf8")).toBe("one\ntwo\nthree\n");
+    expect(conversation.items.at(-1)).toMatchObject({ type: "agent", text: expect.stringMatching(/undo|undone/i) });
+  });
+});
+
+test.each([
+  ["allow", true],
+  ["deny", false],
+] as const)("a question answered with %s: the command runs is %s", async (decision, runs) => {
+  const command = "touch made.txt && rm -rf nothing";
+  const { agent, cwd, updates } = await begin("ferret", [turn({ call: "Bash", args: { command } })], decision);
+  await agent.say("run it");
+  expect(updates).toContainEqual(expect.objectContaining({ kind: "permission_request", tool: "Bash" }));
+  expect(existsSync(join(cwd, "made.txt"))).toBe(runs);
+});
+
+test("a turn is stopped, and the next one goes on", async () => {
+  const { agent, updates } = await begin("ferret", [{ steps: [{ reply: [{ text: "…" }, { stall: true }] }] }, turn()]);
+  const talking = agent.say("talk");
+  await expect.poll(() => updates.length).toBeGreaterThan(0);
+  await agent.cancel();
+  await talking;
+  await agent.say("again");
+  expect(updates.filter(({ kind }) => kind === "turn_end")).toMatchObject([
+    { stop_reason: "cancelled" },
+    { stop_reason: "end_turn" },
+  ]);
+});
+
+test("closing ends the program, without a complaint", async () => {
+  const { agent, ends } = await begin("otter", [turn()]);
+  await agent.close();
+  expect(ends).toEqual([null]);
+  await expect(agent.say("hello")).rejects.toThrow();
+});
+
+test.each([
+  ["is missing", "/nowhere/chimera", [], /was not found: set chimera.command/],
+  [
+    "ends at once",
+    process.execPath,
+    ["-e", "console.error('no such flag'); process.exit(2)"],
+    /ended with 2: no such flag/,
+  ],
+  ["says nothing of the protocol", process.execPath, ["-e", "console.log('hello'); process.exit(0)"], /ended with 0/],
+])("a program that %s is an error in words", async (_, command, args, reason) => {
+  const ends: (string | null)[] = [];
+  const starting = startAgent({
+    command,
+    args,
+    cwd: folder(),
+    version: "0",
+    onUpdate() {},
+    onLog() {},
+    onEnd: (why) => ends.push(why),
+  });
+  await expect(starting).rejects.toThrow(reason);
+});
+
+describe("edits of one file", () => {
+  const path = "/w/a.txt";
+  const diff = (body: string) => `--- a.txt\n+++ a.txt\n${body}`;
+  const first = { path, change: "update" as const, diff: diff("@@ -1,2 +1,2 @@\n-one\n+1\n two\n") };
+  const second = { path, change: "update" as const, diff: diff("@@ -1,2 +1,2 @@\n 1\n-two\n+2\n") };
+
+  test("are taken out newest first; a change of a person elsewhere in the file stays", () => {
+    const edits = createEdits();
+    edits.add(first);
+    edits.add(second);
+    expect(edits.linesOf(path)).toEqual([0, 1]);
+    expect(edits.without(path, "1\n2\n")).toBe("one\ntwo\n");
+    expect(edits.without(path, "1\n2\nthree\n")).toBe("one\ntwo\nthree\n");
+    edits.accept(path);
+    expect(edits.paths).toEqual([]);
+  });
+
+  test("are not guessed at: a file that was changed in the same place, and one too large to describe, stay as they are", () => {
+    const edits = createEdits();
+    edits.add(first);
+    expect(edits.without(path, "uno\ntwo\n")).toBeUndefined();
+    const large = createEdits();
+    large.add({ path, change: "update", diff: "--- a.txt\n+++ a.txt\n" });
+    expect(large.without(path, "anything")).toBeUndefined();
+  });
+
+  test("that made the file take it away", () => {
+    const edits = createEdits();
+    edits.add({ path, change: "add", diff: diff("@@ -0,0 +1,1 @@\n+new\n") });
+    expect(edits.without(path, "new\n")).toBeNull();
+    expect(edits.without(path, "new\nand mine\n")).toBeUndefined();
+  });
+});
