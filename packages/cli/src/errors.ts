@@ -28,5 +28,8 @@ export const EXIT_CODES: Readonly<Record<CliErrorCode, number>> = {
   conflict: 1,
 };
 
+/** The answer is there, and calls on the way to it were not permitted. */
+export const EXIT_DENIED = 3;
+
 /** What a shell expects of a program that Ctrl-C ended. */
 export const EXIT_INTERRUPTED = 130;

@@ -62,9 +62,11 @@ export interface RunFlags {
   readonly title?: string;
 }
 
-export function readRunFlags({ flags }: Invocation): RunFlags {
+export function readRunFlags({ flags, operands }: Invocation): RunFlags {
   const text = (name: string) => flags[name] as string | undefined;
-  const [prompt, resume, title] = ["print", "resume", "title"].map(text);
+  const [typed, resume, title] = ["print", "resume", "title"].map(text);
+  if (typed !== undefined && operands.length > 0) throw new UsageError("-p takes one prompt; quote it as a whole");
+  const prompt = typed ?? operands[0];
   if (resume !== undefined && flags["continue"] === true)
     throw new UsageError("--resume and --continue exclude each other");
   return {

@@ -11,7 +11,9 @@ test("-p answers on stdout, names the saved run on stderr and exits 0", async ()
   const model = await person.script(says("four"));
   const { code, stdout, stderr } = await person.type(["-p", "two and two?", "--model", model]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: "four\n" });
-  const saved = /^\[otter\] run saved as (otter-\d{8}T\d{6}-[0-9a-f]{8}) at (.+)\/\n$/.exec(stderr);
+  const saved = /^\[otter\] session (otter-\d{8}T\d{6}-[0-9a-f]{8})\n\[otter\] run saved as \1 at (.+)\/\n$/.exec(
+    stderr,
+  );
   expect(existsSync(join(saved?.[2] ?? "", "summary.json"))).toBe(true);
 });
 
@@ -61,6 +63,17 @@ test("files and piped text stand before the prompt, in blocks of their own", asy
   expect(JSON.parse(whole.stdout.split("\n", 1)[0]!).data.text).toBe("all of it");
 });
 
+test("words without a flag are a prompt, and what is piped in is its context", async () => {
+  const person = await createPerson();
+  const model = await person.script(says("read"));
+  const run = await person.type(["why does it fail?", "--model", model, "--output-format", "stream-json"], {
+    input: "the log",
+  });
+  const { data } = JSON.parse(run.stdout.split("\n", 1)[0]!);
+  expect(data.content).toMatchObject([{ text: expect.stringContaining("the log") }, { text: "why does it fail?" }]);
+  expect((await person.type(["-p", "one", "two words"])).stderr).toContain("-p takes one prompt");
+});
+
 test("files are cut at 500 KiB together", async () => {
   const person = await createPerson();
   await writeFile(join(person.cwd, "big.txt"), "x".repeat(700 * 1024));
@@ -86,7 +99,7 @@ test("-c and --resume go on with a session; a title and --cwd are kept", async (
   expect(summary).toMatchObject({ title: "My run", turns: 3, cwd: join(person.cwd, "sub") });
 });
 
-test("without a terminal a permission is denied at once, and a failed run exits 1", async () => {
+test("without a terminal a permission is denied at once and counted with exit 3, and a failed run exits 1", async () => {
   const person = await createPerson();
   const denied = await person.script([
     {
@@ -96,7 +109,14 @@ test("without a terminal a permission is denied at once, and a failed run exits 
       ],
     },
   ]);
-  expect(await person.type(["-p", "write", "--model", denied])).toMatchObject({ code: 0, stdout: "could not\n" });
+  const text = await person.type(["-p", "write", "--model", denied]);
+  expect(text).toMatchObject({
+    code: 3,
+    stdout: "could not\n",
+    stderr: expect.stringContaining("1 call was not permitted"),
+  });
+  const json = await person.type(["-p", "write", "--model", denied, "--output-format", "json"]);
+  expect(JSON.parse(json.stdout)).toMatchObject({ success: true, denied: 1 });
   expect(existsSync(join(person.cwd, "x.txt"))).toBe(false);
   const failing = await person.script([{ steps: [{ reply: [{ error: { code: "unauthorized" } }] }] }]);
   const run = await person.type(["-p", "go", "--model", failing, "--output-format", "json"]);

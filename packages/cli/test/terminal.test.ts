@@ -1,68 +1,10 @@
-/** The conversation on a real terminal: tmux types, and the screen is compared. */
-import { execFile } from "node:child_process";
+/** The conversation on a real terminal. What breaks terminals is in terminal-hostile.test.ts. */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
-import { createPerson, type Person, serve, TOKEN } from "./person.js";
-
-const run = promisify(execFile);
-const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
-let terminals = 0;
-
-interface Terminal {
-  /** Keys by their tmux names; text is typed as it stands. */
-  press(...keys: string[]): Promise<void>;
-  type(text: string): Promise<void>;
-  screen(): Promise<string>;
-  /** The screen, with its colours. */
-  painted(): Promise<string>;
-  /** Waits until the screen shows it; fails with the screen. */
-  until(pattern: RegExp): Promise<string>;
-}
-
-const onTerminal = { timeout: 60_000, tags: ["needs-tmux"] };
-
-async function open(
-  person: Person,
-  args: readonly string[],
-  { columns = 80, env = {} }: { columns?: number; env?: Record<string, string> } = {},
-): Promise<Terminal> {
-  const name = `t${terminals++}`;
-  // A server each: one that loses its last session is on its way out when the next test asks it for another.
-  const socket = `cli-test-${process.pid}-${name}`;
-  // The shell is named, because an account may have none.
-  const shell = { env: { ...process.env, SHELL: "/bin/sh" } };
-  const tmux = async (...words: string[]) => (await run("tmux", ["-L", socket, ...words], shell)).stdout;
-  const settings = Object.entries({ ...person.env, ...env }).map(([key, value]) => `${key}=${quote(value ?? "")}`);
-  const command = `cd ${quote(person.cwd)}; env -i TERM=screen-256color LANG=C.UTF-8 ${settings.join(" ")} ${quote(process.execPath)} ${quote(PROGRAM)} ${args.map(quote).join(" ")}; echo EXIT $?; sleep 600`;
-  await tmux("new-session", "-d", "-x", String(columns), "-y", "50", "-s", name, command);
-  onTestFinished(async () => {
-    await tmux("kill-server").catch(() => {});
-  });
-  const terminal: Terminal = {
-    press: async (...keys) => void (await tmux("send-keys", "-t", name, ...keys)),
-    type: async (text) => void (await tmux("send-keys", "-t", name, "-l", text)),
-    screen: () => tmux("capture-pane", "-p", "-t", name),
-    painted: () => tmux("capture-pane", "-p", "-e", "-t", name),
-    async until(pattern) {
-      const end = Date.now() + 20_000;
-      for (;;) {
-        const screen = await terminal.screen();
-        if (pattern.test(screen)) return screen;
-        if (Date.now() > end) throw new Error(`no ${pattern} on the screen:\n${screen}`);
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    },
-  };
-  return terminal;
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
+import { expect, test } from "vitest";
+import { createPerson, serve, TOKEN } from "./person.js";
+import { onTerminal, open } from "./terminal.js";
 
 const write = { call: "write_file", args: { path: "note.txt", content: "hello\n" } };
 const TURNS = [
@@ -92,13 +34,10 @@ test("prompt, permission, diff, undo, completion, cancel, leave, history", onTer
   await terminal.until(/^>$/m);
   await terminal.type("write a note");
   await terminal.press("Enter");
-  await terminal.until(/│ \+hello\n\? Write note\.txt.*\n {2}\[y\]es \/ \[a\]lways \/ \[n\]o \/ never/);
+  await terminal.until(/│ \+hello\n\? Write note\.txt.*\n {2}\[y\]es \/ \[a\]lways \/ \[n\]o \/ n\[e\]ver/);
   expect(existsSync(join(person.cwd, "note.txt"))).toBe(false);
-  await terminal.type("what?");
-  await terminal.press("Enter");
   await terminal.type("y");
-  await terminal.press("Enter");
-  const done = await terminal.until(/Done\.\n2 steps · 1 tool call · .*\n\n>$/m);
+  const done = await terminal.until(/Done\.\n.*review · .*2 steps · 1\s+tool call ·\s.*\n\n>$/m);
   expect(done).toMatch(/I will write a note\.\n[\s\S]*✓ Write note\.txt [\d.]+m?s\n {2}@@ .*\n {2}\+hello\n/);
   expect(await terminal.painted()).toContain("\u001b[32m+hello");
 
@@ -153,7 +92,6 @@ test("two terminals on one server see the same stream, and either may answer", o
   await first.until(/\[y\]es/);
   await second.until(/> write a note\n[\s\S]*\[y\]es/);
   await second.type("y");
-  await second.press("Enter");
   const seen = await Promise.all([first, second].map((terminal) => terminal.until(/Done\.\n.*\n\n>$/m)));
   expect(seen[0]).toContain("answered elsewhere: allow");
   expect(await readFile(join(person.cwd, "note.txt"), "utf8")).toBe("hello\n");
@@ -173,8 +111,146 @@ test("narrow and without colours", onTerminal, async () => {
   await terminal.until(/^>$/m);
   await terminal.type("a prompt that is wider than the terminal is");
   await terminal.press("Enter");
-  const screen = await terminal.until(/1 step · [\s\S]*\n>$/m);
+  const screen = await terminal.until(/1 step\s[\s\S]*\n>$/m);
   expect(screen).toContain("A paragraph that is wider than\nthis terminal, broken between\nits words.\n");
   expect(screen).toContain("- an item that goes on and on\n");
   expect(await terminal.painted()).not.toContain("\u001b[");
+});
+
+test(
+  "a question is answered by one key that was meant for it: not by a paste, nor by what was typed before",
+  onTerminal,
+  async () => {
+    const person = await createPerson();
+    const content = Array.from({ length: 60 }, (_, at) => `line ${at + 1}\n`).join("");
+    const model = await person.script([
+      {
+        steps: [
+          { reply: [{ call: "Write", args: { path: "long.txt", content } }] },
+          { expect: { result: "The user denied this call" }, reply: [{ text: "As you like." }] },
+        ],
+      },
+    ]);
+    const terminal = await open(person, ["--model", model], { rows: 24 });
+    await terminal.until(/^>$/m);
+    await terminal.type("write");
+    await terminal.press("Enter");
+    const folded = await terminal.until(
+      /│ … \d+ more lines, v shows them[\s\S]*\? Write long\.txt, the 62 lines above[\s\S]*v view all/,
+    );
+    expect(folded).not.toContain("line 40");
+    await terminal.paste("y\n");
+    await terminal.paste("yes\nyes\n");
+    await terminal.type("yes");
+    await terminal.press("Enter");
+    await terminal.until(/\[y\]es/);
+    await terminal.type("?");
+    await terminal.until(/y {2}do it, this once\n[\s\S]*A paste answers nothing/);
+    await terminal.type("v");
+    await terminal.until(/│ \+line 59\n│ \+line 60\n/);
+    expect(existsSync(join(person.cwd, "long.txt"))).toBe(false);
+    await terminal.type("r");
+    await terminal.until(/why not\?/);
+    await terminal.type("use a table");
+    await terminal.press("Enter");
+    await terminal.until(/✗ Write long\.txt[\s\S]*As you like\./);
+    expect(existsSync(join(person.cwd, "long.txt"))).toBe(false);
+  },
+);
+
+test("lines are typed, pasted, completed and queued; Escape cancels", onTerminal, async () => {
+  const person = await createPerson();
+  await mkdir(join(person.cwd, "src"));
+  await writeFile(join(person.cwd, "src/lighthouse.ts"), "");
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  await writeFile(join(person.cwd, "shot.png"), Buffer.from(png, "base64"));
+  const model = await person.script(
+    [{ steps: [{ reply: [{ text: "Busy.\n" }, { stall: true }] }] }, { steps: [{ reply: [{ text: "Next." }] }] }],
+    { repeat: true },
+  );
+  const terminal = await open(person, ["--model", model]);
+  await terminal.until(/^>$/m);
+  await terminal.type("one");
+  await terminal.press("M-Enter");
+  await terminal.type("two\\");
+  await terminal.press("Enter");
+  await terminal.type("three");
+  await terminal.press("-H", "1b", "5b", "31", "33", "3b", "32", "75");
+  await terminal.until(/> one\n {2}two\n {2}three\n/);
+  await terminal.paste("pasted\ntext");
+  await terminal.until(/ {2}three\n {2}pasted\n {2}text/);
+  await terminal.press("C-c");
+  await terminal.type("look at @ligh");
+  await terminal.until(/› @src\/lighthouse\.ts/);
+  await terminal.press("Tab");
+  await terminal.type("and shot.png");
+  await terminal.press("Enter");
+  await terminal.until(/> look at @src\/lighthouse\.ts and shot\.png\nBusy\.\n/);
+  await terminal.type("wait for it");
+  await terminal.until(/Enter queues it, Esc cancels the turn\n> wait for it/);
+  await terminal.press("Enter");
+  await terminal.until(/queued: wait for it {2}\(Up takes it back\)\n>$/m);
+  await terminal.press("Up");
+  await terminal.until(/^> wait for it$/m);
+  await terminal.press("Enter");
+  await terminal.until(/queued: wait for it/);
+  await terminal.press("Escape");
+  await terminal.until(/cancelled\n\n> wait for it/);
+  await terminal.press("Enter");
+  await terminal.until(/> wait for it\nNext\./);
+  await terminal.type("/unod");
+  await terminal.press("Enter");
+  await terminal.until(/there is no command \/unod; did you mean \/undo\?/);
+  await terminal.type("/");
+  await terminal.until(/› \/help +List the commands/);
+  await terminal.press("C-c", "C-d");
+  const id = /otter-\d{8}T\d{6}-[0-9a-f]{8}/.exec(await terminal.until(/EXIT 0/))?.[0] ?? "";
+  const events = JSON.parse((await person.type(["sessions", "show", id, "--json"])).stdout).events;
+  expect(events[0].metadata.content[1]).toMatchObject({ type: "image", mimeType: "image/png", data: png });
+});
+
+test("text flows, tables and code are drawn, thoughts fold, a command shows its end", onTerminal, async () => {
+  const person = await createPerson();
+  const thought = "First this.\nThen that.\nAnd a third thing.\n";
+  const text = "| Name | What |\n|---|---|\n| **a** | first |\n| b | second |\n\n```js\nlet x;\n```\n\nAfter.\n";
+  const todos = ["completed", "in_progress"].map((status, at) => ({
+    content: `step ${at}`,
+    status,
+    priority: "medium",
+  }));
+  const bash = { call: "Bash", args: { command: "for i in 1 2 3 4 5; do echo out $i; sleep 0.2; done; exit 3" } };
+  const model = await person.script(
+    [
+      {
+        steps: [
+          {
+            reply: [
+              { thought },
+              { text },
+              { text: "a paragraph without an end", chunks: 2, delayMs: 200 },
+              { call: "todo", args: { todos } },
+              bash,
+            ],
+          },
+          { reply: [{ text: "Done." }, { usage: { input: 1000, output: 10 } }] },
+        ],
+      },
+    ],
+    { price: { input: 3, output: 15 } },
+  );
+  const terminal = await open(person, ["--model", model, "--mode", "auto"]);
+  await terminal.until(/^>$/m);
+  await terminal.type("go");
+  await terminal.press("Enter");
+  await terminal.until(/ {2}out 2\n[\s\S]*for i in .* [\d.]+m?s\n>$/m);
+  const done = await terminal.until(/Done\.\n.*\n/);
+  expect(done).toContain("First this.\n… 2 more lines, Ctrl-O shows them\n");
+  expect(done).toContain(
+    "Name  What\n────  ──────\na     first\nb     second\n\n  let x;\n\nAfter.\na paragraph without an end\n",
+  );
+  expect(done).toMatch(/✓ step 0\n {2}▸ step 1\n/);
+  expect(done).toMatch(/✗ for i in .*Exit code\s3\n {2}out 1\n[\s\S]* {2}out 5\n/);
+  expect(done).toMatch(/· auto · context \d+ % · 2 steps · 2\s+tool\s+calls\s·\s\$0\.\d{4} · \d/);
+  await terminal.press("C-o");
+  await terminal.until(/First this\.\nThen that\.\nAnd a third thing\./);
 });

@@ -44,7 +44,8 @@ async function run(program: Program, calledAs: string, process: NodeJS.Process):
   }
   const command = commands.find((candidate) => candidate.name === name);
   if (command) return runCommand(program, calledAs, command, rest, process);
-  if (fallback && (name === undefined || name.startsWith("-"))) {
+  // No command has a space in its name: several words are something to say.
+  if (fallback && (name === undefined || name.startsWith("-") || /\s/.test(name))) {
     return runCommand(program, calledAs, fallback, argv, process);
   }
   const kind = name!.startsWith("-") ? "option" : "command";

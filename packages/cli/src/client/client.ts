@@ -1,5 +1,8 @@
 /** A conversation's end of a session, in this process or on a server: read records by cursor, send commands. */
+import { MODES, type Mode } from "@chimera/acp-schema/conversation";
 import type { Decision, PromptBlock, SessionRecord } from "@chimera/acp-schema/events";
+import type { Choice } from "../conversation/screen.js";
+import { plainLine } from "../terminal/text.js";
 
 export interface SessionClient {
   readonly id: string;
@@ -19,8 +22,12 @@ export interface SessionClient {
   prompt(input: { readonly text: string; readonly content?: readonly PromptBlock[] }): Promise<number>;
   /** Ends the running turn; nothing when none runs. */
   cancel(): Promise<void>;
-  /** False when somebody else answered first. @param shown the digest of what the person saw */
-  answer(permissionId: string, decision: Decision, shown?: string): Promise<boolean>;
+  /** False when somebody else answered first. @param details the digest of what the person saw */
+  answer(permissionId: string, decision: Decision, details?: { readonly shown?: string | undefined }): Promise<boolean>;
+  /** What the session works with now. */
+  settings(): Promise<{ readonly model: string; readonly mode: string; readonly agent: string }>;
+  /** What each setting can be, and the sessions that can be opened in this one's place. */
+  choices(of: "model" | "mode" | "agent" | "session"): Promise<readonly Choice[]>;
   /** Slash commands this session knows. */
   commands(): Promise<readonly PaletteRow[]>;
   /** Forgets what undo would restore files from, unless somebody else may still be at work: a turn, a server's other clients. */
@@ -42,4 +49,25 @@ export interface FollowOptions {
 export interface PaletteRow {
   readonly name: string;
   readonly description: string;
+}
+
+/** Sessions that a person is offered to go on with. */
+export const MOST_OFFERED = 50;
+
+const MODE_WORDS: Readonly<Record<Mode, string>> = {
+  auto: "write files and run commands without asking",
+  review: "ask before files are written and commands run",
+  "read-only": "refuse writes and commands",
+};
+
+export function modeChoices(): Choice[] {
+  return MODES.map((mode) => ({ value: mode, label: mode, description: MODE_WORDS[mode] }));
+}
+
+/** A session by what it is about. */
+export function sessionChoice(
+  id: string,
+  about: { readonly title?: string | null; readonly prompt?: string | null },
+): Choice {
+  return { value: id, label: id, description: plainLine(about.title || about.prompt || "") };
 }

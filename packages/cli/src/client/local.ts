@@ -2,7 +2,7 @@
 import { describeLost, isLost } from "@chimera/acp-schema/events";
 import type { RunningCore } from "@chimera/host";
 import { isSessionError, type Session } from "@chimera/session";
-import type { SessionClient } from "./client.js";
+import { MOST_OFFERED, modeChoices, type SessionClient, sessionChoice } from "./client.js";
 
 /** `approves`: whether somebody sits here who can be asked; without one, permissions are denied at once. */
 export function localClient(core: RunningCore, session: Session, approves: boolean): SessionClient {
@@ -31,7 +31,7 @@ export function localClient(core: RunningCore, session: Session, approves: boole
     async cancel() {
       session.cancel();
     },
-    async answer(permissionId, decision, shown) {
+    async answer(permissionId, decision, { shown } = {}) {
       try {
         await session.answer(permissionId, decision, undefined, shown);
         return true;
@@ -43,6 +43,16 @@ export function localClient(core: RunningCore, session: Session, approves: boole
     async commands() {
       const custom = await core.palette.custom(session.cwd);
       return [...core.palette.commands, ...custom].map(({ name, description }) => ({ name, description }));
+    },
+    settings: async () => ({ model: session.settings.model, mode: session.mode, agent: session.settings.agent }),
+    async choices(of) {
+      if (of === "mode") return modeChoices();
+      if (of === "session") {
+        const { sessions: rows } = await sessions.list({ limit: MOST_OFFERED, prompted: true });
+        return rows.filter(({ id }) => id !== session.id).map(({ id, summary }) => sessionChoice(id, summary));
+      }
+      const rows = of === "model" ? core.models() : await core.agents(session.cwd);
+      return rows.map(({ id, description = "" }) => ({ value: id, label: id, description }));
     },
     async forgetFiles() {
       if (session.state === "idle") await session.snapshots?.drop();

@@ -1,9 +1,18 @@
 /** A session of a running server. */
 import type { PromptBlock } from "@chimera/acp-schema/events";
+import type { TurnBody } from "@chimera/acp-schema/http";
 import type { Client } from "@chimera/client";
 import { createSlashPalette } from "@chimera/session";
+import type { Choice } from "../conversation/screen.js";
 import { CliError, isCliError } from "../errors.js";
-import type { FollowOptions, PaletteRow, SessionClient } from "./client.js";
+import {
+  type FollowOptions,
+  MOST_OFFERED,
+  modeChoices,
+  type PaletteRow,
+  type SessionClient,
+  sessionChoice,
+} from "./client.js";
 import type { Server } from "./server.js";
 
 /** Opens the session on the server, so that it is live and can be talked to. */
@@ -19,7 +28,8 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
     head: event_count,
     follow: (options) => followSession(server, id, options),
     async prompt({ text, content }) {
-      const body = { prompt: content === undefined ? text : textOf(content) };
+      const rest = content?.filter(({ type }) => type !== "text") as TurnBody["content"];
+      const body = { prompt: content === undefined ? text : textOf(content), ...(rest?.length && { content: rest }) };
       const reply = await server.ask((client) => client.call("POST /sessions/{id}/turns", { id, body }));
       const turn = /^msg-(\d+)$/.exec(reply.message_id)?.[1];
       if (turn === undefined)
@@ -27,11 +37,10 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
       return Number(turn);
     },
     cancel: () => server.ask((client) => client.sessions.open(id).cancel()),
-    async answer(permissionId, decision, shown) {
+    async answer(permissionId, decision, { shown } = {}) {
+      const details = { ...(shown !== undefined && { shown }) };
       try {
-        await server.ask((client) =>
-          client.sessions.open(id).answer(permissionId, decision, { ...(shown !== undefined && { shown }) }),
-        );
+        await server.ask((client) => client.sessions.open(id).answer(permissionId, decision, details));
         return true;
       } catch (error) {
         if (isCliError(error) && error.code === "conflict") return false;
@@ -39,6 +48,8 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
       }
     },
     commands: async () => [...createSlashPalette({ home: "" }).commands.map(rowOf), ...(await customCommands(server))],
+    settings: () => server.ask((client) => client.sessions.open(id).settings()),
+    choices: (of) => (of === "mode" ? Promise.resolve(modeChoices()) : server.ask(CHOICES[of])),
     async forgetFiles() {},
     async close() {},
   };
@@ -81,6 +92,25 @@ export async function followSession(server: Server, id: string, options: FollowO
 }
 
 // --- internal ---
+
+const CHOICES: Readonly<Record<"model" | "agent" | "session", (client: Client) => Promise<readonly Choice[]>>> = {
+  model: async (client) =>
+    (await client.call("GET /models", {})).models.map(({ id, provider }) => ({
+      value: id,
+      label: id,
+      description: provider ?? "",
+    })),
+  agent: async (client) =>
+    (await client.call("GET /agents", {})).agents.map(({ name, description }) => ({
+      value: name,
+      label: name,
+      description,
+    })),
+  session: async (client) =>
+    (await client.call("GET /sessions", { query: { limit: String(MOST_OFFERED) } })).sessions.map((row) =>
+      sessionChoice(row.session_id, row),
+    ),
+};
 
 /** Files that are given with a prompt are blocks of text before it. */
 function textOf(content: readonly PromptBlock[]): string {

@@ -6,27 +6,35 @@ import { EXIT_INTERRUPTED } from "../errors.js";
 import { wrap } from "../terminal/markdown.js";
 import type { Style } from "../terminal/style.js";
 import { plainLine } from "../terminal/text.js";
+import { readMentions } from "./attachments.js";
+import type { Suggestions } from "./editor.js";
 import { type LocalActions, listCommands, runLocalCommand, withLocalCommands } from "./local-commands.js";
 import { createQuestions } from "./questions.js";
 import type { Screen, ScreenEvents } from "./screen.js";
 import { createPast, createTurns, type Past } from "./turns.js";
-import { createView } from "./view.js";
+import { createView, promptLines } from "./view.js";
 
 /** A second Ctrl-C within this time leaves. */
 const AGAIN_MS = 2000;
 const TICK_MS = 100;
+/** A turn that took longer ends with a bell: somebody may have looked away. */
+const LONG_MS = 3000;
 
 export interface ConversationOptions {
   readonly client: SessionClient;
   readonly style: Style;
-  readonly openScreen: (events: ScreenEvents & { readonly complete: (line: string) => string[] }) => Screen;
+  readonly openScreen: (events: ScreenEvents) => Screen;
   /** Opens another session, or with null a new one. */
   readonly openOther: (id: string | null) => Promise<SessionClient>;
   /** Whether somebody is here to be asked. */
   readonly approves: boolean;
   readonly greeting: readonly string[];
-  /** Columns of the screen now; undefined where lines are never wrapped. */
-  readonly width: () => number | undefined;
+  /** The screen now; undefined where lines are neither wrapped nor folded. */
+  readonly size: () => { readonly columns: number; readonly rows: number } | undefined;
+  /** Names of files that begin with, or have, what was typed. */
+  readonly findFiles: (part: string, onMore: () => void) => readonly string[];
+  /** Sent as the first prompt. */
+  readonly first?: string | undefined;
   readonly clock: () => number;
   readonly signal: AbortSignal;
 }
@@ -35,52 +43,82 @@ export interface ConversationOptions {
 type Ending = { readonly exit: number } | { readonly next: SessionClient };
 
 export async function converse(options: ConversationOptions): Promise<Ending> {
-  const { client, style, clock } = options;
+  const { client, style, clock, size } = options;
+  const width = () => size()?.columns;
   const done = new AbortController();
   const signal = AbortSignal.any([options.signal, done.signal]);
   const turns = createTurns();
   /** Prompts seen as they were typed: the log's record of them is not shown again. */
   const echoed: string[] = [];
+  /** Typed while a turn runs; sent one by one when it has ended. */
+  let queued: string[] = [];
+  let entering = 0;
   let commands = withLocalCommands([]);
+  let settings: Awaited<ReturnType<SessionClient["settings"]>> | null = null;
   let ending: Ending = { exit: 0 };
   let interruptedAt = Number.NEGATIVE_INFINITY;
-  let past: Past | null = client.head > 0 ? createPast() : null;
+  let turnSince = clock();
+  let past: Past | null = client.head > 0 ? createPast(turns.conversation) : null;
 
   const screen = options.openScreen({
-    onEntry: (text) => {
-      enter(text).then(refresh, complain);
+    live: () => {
+      const choices = past ? null : questions.choices;
+      const isBusy = past !== null || turns.busy || entering > 0;
+      return {
+        lines: choices === null ? view.lines() : [],
+        status: isBusy && choices === null ? view.label(clock()) || "waiting" : null,
+        queued,
+        choices,
+      };
     },
+    onEntry: (text) => submit(text),
+    onAnswer: (text) => void questions.reply(text).catch(complain).finally(screenChanged),
     onInterrupt: interrupt,
+    onEscape: cancel,
+    onUnfold: () => view.unfold(),
+    onTakeBack: () => queued.pop() ?? null,
     onEnd: () => leave({ exit: 0 }),
-    complete: (line) =>
-      /^\/\S*$/.test(line) ? commands.map(({ name }) => `/${name}`).filter((name) => name.startsWith(line)) : [],
+    suggest,
   });
-  const view = createView({ style, clock, width: options.width, print: screen.print });
+  const view = createView({ style, clock, width, print: screen.print, settings: () => settings });
   const questions = createQuestions({
     style,
-    print: screen.print,
-    width: options.width,
+    screen,
+    size,
+    clock,
     live: () => past === null,
     answer: client.answer,
   });
+  const known = client.commands().then(
+    (rows) => {
+      commands = withLocalCommands(rows);
+    },
+    () => {},
+  );
+
+  function screenChanged(): void {
+    // What is still waiting when somebody has left belongs to the next conversation.
+    if (!done.signal.aborted) screen.changed();
+  }
 
   function leave(how: Ending): void {
+    for (const text of queued) screen.print(`${style.yellow("not sent:")} ${plainLine(text)}\n`);
+    queued = [];
     ending = how;
     done.abort();
   }
 
   function complain(error: Error): void {
-    screen.print(`${style.red(plainLine(error.message))}\n`);
-    refresh();
+    screen.print(`${style.red(wrap(plainLine(error.message), width()))}\n`);
+    screenChanged();
   }
 
-  function refresh(): void {
-    // Whoever has left takes no more input: what is still waiting belongs to the next conversation.
-    if (done.signal.aborted) return;
-    const { choices } = questions;
-    if (choices !== null) screen.show({ kind: "asking", choices });
-    else if (past || turns.busy) screen.show({ kind: "busy", label: view.label(clock()) || "waiting" });
-    else screen.show({ kind: "ready" });
+  /** Ends the running turn; what was to follow it goes back to where it was typed. */
+  function cancel(): void {
+    if (!turns.running) return;
+    client.cancel().catch(complain);
+    if (queued.length > 0) screen.putBack(queued.join("\n"));
+    queued = [];
   }
 
   function interrupt(): void {
@@ -90,23 +128,47 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
       leave({ exit: EXIT_INTERRUPTED });
       return;
     }
-    if (turns.running) client.cancel().catch(complain);
-    screen.print(`${style.dim(`${turns.running ? "cancelling; " : ""}Ctrl-C again to leave`)}\n`);
-    refresh();
+    const running = turns.running;
+    cancel();
+    screen.print(`${style.dim(`${running ? "cancelling; " : ""}Ctrl-C again to leave`)}\n`);
+  }
+
+  function submit(text: string): void {
+    if (text.trim() === "") return;
+    if (turns.busy || entering > 0) queued.push(text);
+    else void enter(text);
+    screenChanged();
+  }
+
+  /** What is queued is sent when a turn has ended, one at a time. */
+  function sendNext(): void {
+    const next = turns.busy || entering > 0 || past || questions.choices !== null ? undefined : queued.shift();
+    if (next !== undefined) void enter(next);
   }
 
   async function enter(text: string): Promise<void> {
-    if (questions.choices !== null) return questions.reply(text);
-    const entry = text.trim();
-    if (entry === "" || (await runLocalCommand(entry, actions))) return;
-    // What was typed while something runs was not echoed; the log's own record of it shows where it stands.
-    if (!turns.running) echoed.push(entry);
-    const sent = turns.send(() => client.prompt({ text: entry }));
-    refresh();
-    await sent.catch((error: unknown) => {
-      if (echoed.at(-1) === entry) echoed.pop();
-      throw error;
-    });
+    entering++;
+    if (screen.echoes) screen.print(`${promptLines(text.trimEnd(), style)}\n`);
+    try {
+      await known;
+      const left = await runLocalCommand(text.trimEnd(), actions, commands, client.server === null);
+      const entry = left?.trim() ?? "";
+      if (entry === "" || done.signal.aborted) return;
+      const input = await readMentions(entry, client.cwd, complain);
+      echoed.push(entry);
+      await turns
+        .send(() => client.prompt(input))
+        .catch((error: unknown) => {
+          if (echoed.at(-1) === entry) echoed.pop();
+          throw error;
+        });
+    } catch (error) {
+      complain(error as Error);
+    } finally {
+      entering--;
+      sendNext();
+      screenChanged();
+    }
   }
 
   const actions: LocalActions = {
@@ -117,23 +179,53 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
       if (id === null) await client.forgetFiles();
       leave({ next });
     },
+    undoable: () =>
+      turns.undoable().map(({ prompt }, at) => {
+        const label = plainLine(prompt.text);
+        return {
+          value: String(at + 1),
+          label: label.slice(0, 60),
+          description: at === 0 ? "the last turn" : `${at + 1} turns`,
+        };
+      }),
+    screen,
+    choices: client.choices,
+    picks: options.approves,
   };
+
+  function suggest(text: string, cursor: number, onMore: () => void): Suggestions | null {
+    const typed = text.slice(0, cursor);
+    if (/^\/\S*$/.test(typed)) {
+      const items = commands.filter(({ name }) => `/${name}`.startsWith(typed));
+      return { from: 0, items: items.map(({ name, description }) => ({ text: `/${name}`, description })) };
+    }
+    const [, part] = /(?:^|\s)@([^\s@]*)$/.exec(typed) ?? [];
+    if (part === undefined) return null;
+    const found = options.findFiles(part, onMore);
+    return { from: cursor - part.length - 1, items: found.map((path) => ({ text: `@${path} `, description: "" })) };
+  }
 
   function onRecord(raw: SessionRecord): void {
     const record = readable(raw);
     turns.apply(record);
-    // The Ctrl-C that ended a turn has done its work; the next one starts over.
-    if (endsTurn(record.type)) interruptedAt = Number.NEGATIVE_INFINITY;
+    if (record.type === "turn_start") turnSince = clock();
     if (past) past.add(record);
     else if (record.type === "user_message" && echoed[0] === record.metadata.text) echoed.shift();
     else view.apply(record);
     if (options.approves) questions.apply(record);
+    if (SETTING.has(record.type)) refreshSettings();
     if (past && record.seq >= client.head) {
       const before = past;
       past = null;
       showPast(before);
     }
-    if (!past) refresh();
+    if (endsTurn(record.type) && !past) {
+      // The Ctrl-C that ended a turn has done its work; the next one starts over.
+      interruptedAt = Number.NEGATIVE_INFINITY;
+      if (clock() - turnSince > LONG_MS) screen.bell();
+      sendNext();
+    }
+    if (!past) screenChanged();
   }
 
   function showPast(before: Past): void {
@@ -143,14 +235,19 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     questions.announce();
   }
 
-  for (const line of options.greeting) screen.print(`${style.dim(wrap(line, options.width(), 0))}\n`);
+  function refreshSettings(): void {
+    client.settings().then(
+      (now) => (settings = now),
+      () => {},
+    );
+  }
+
+  for (const line of options.greeting) screen.print(`${style.dim(wrap(line, width()))}\n`);
   screen.print("\n");
-  refresh();
-  client.commands().then(
-    (rows) => (commands = withLocalCommands(rows)),
-    () => {},
-  );
-  const ticking = tick(signal, () => turns.running && questions.choices === null && refresh());
+  refreshSettings();
+  const ticking = tick(signal, () => (turns.busy || questions.choices !== null) && screen.changed());
+  if (options.first !== undefined) submit(options.first);
+  screenChanged();
   try {
     await client.follow({ from: 0, signal, onRecord, onNotice: (text) => screen.print(`${style.dim(text)}\n`) });
   } finally {
@@ -162,6 +259,9 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
 }
 
 // --- internal ---
+
+/** Records after which the session works with something else. */
+const SETTING: ReadonlySet<string> = new Set(["model_changed", "mode_changed", "config_changed", "settings_reset"]);
 
 /** Keeps durations on the bottom line moving. */
 async function tick(signal: AbortSignal, onTick: () => void): Promise<void> {

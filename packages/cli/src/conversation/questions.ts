@@ -2,49 +2,80 @@
 import type { Metadata, SessionRecord } from "@chimera/acp-schema/events";
 import type { SessionClient } from "../client/client.js";
 import { wrap } from "../terminal/markdown.js";
-import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
+import {
+  EXTRAS,
+  explainAnswers,
+  folded,
+  parseAnswer,
+  permissionQuestion,
+  permissionWords,
+} from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
+import type { Screen } from "./screen.js";
+
+type Request = Metadata<"permission_request">;
 
 export interface QuestionsOptions {
   readonly style: Style;
-  readonly print: (text: string) => void;
-  /** Columns of the screen now; undefined where lines are never wrapped. */
-  readonly width: () => number | undefined;
+  readonly screen: Pick<Screen, "print" | "bell" | "changed">;
+  /** Columns and rows of the screen now; undefined where lines are neither wrapped nor folded. */
+  readonly size: () => { readonly columns: number; readonly rows: number } | undefined;
+  readonly clock: () => number;
   /** False while the log is replayed: what was asked then may be answered by now. */
   readonly live: () => boolean;
   readonly answer: SessionClient["answer"];
 }
 
-export function createQuestions({ style, print, width, live, answer }: QuestionsOptions) {
-  const waiting: Metadata<"permission_request">[] = [];
+/** A key that was on its way when the question came up does not answer it: it takes a moment without keys before one counts. */
+const PAUSE_MS = 400;
 
-  /** The question that is on the screen: only what was shown can be answered. */
-  let shown: Metadata<"permission_request"> | null = null;
+export function createQuestions({ style, screen, size, clock, live, answer }: QuestionsOptions) {
+  const waiting: Request[] = [];
+  /** The question that is on the screen: only what was shown can be answered, and only after a pause. */
+  let shown: { readonly request: Request; readonly lines: readonly string[]; isFolded: boolean } | null = null;
+  let countsFrom = Number.POSITIVE_INFINITY;
 
   const announce = () => {
     const [first] = waiting;
     if (first) void show(first);
   };
-  const show = async (question: Metadata<"permission_request">) => {
-    const text = await permissionQuestion(question, style);
-    if (waiting[0] !== question) return;
-    print(`${text.includes("\n") ? text : wrap(text, width(), 2)}\n`);
-    shown = question;
+  const show = async (request: Request) => {
+    const { lines, asked } = await permissionQuestion(request, style);
+    if (waiting[0] !== request) return;
+    const room = size();
+    const most = room ? Math.max(8, room.rows - 10) : Number.POSITIVE_INFINITY;
+    const note = (hidden: number) => style.yellow(`│ … ${hidden} more lines, ${EXTRAS.all} shows them`);
+    const visible = folded(lines, most, note);
+    const isFolded = visible.length < lines.length;
+    screen.print([...visible, wrap(asked, room?.columns), ""].join("\n"));
+    screen.bell();
+    shown = { request, lines, isFolded };
+    countsFrom = clock() + (room ? PAUSE_MS : 0);
+    screen.changed();
   };
   /** True when it was waiting. */
   const drop = (id: string): boolean => {
     const at = waiting.findIndex(({ permission_id }) => permission_id === id);
     if (at < 0) return false;
     waiting.splice(at, 1);
+    if (at === 0) shown = null;
     if (at === 0 && live()) announce();
     return true;
   };
+  const settle = async (request: Request, decision: Parameters<typeof answer>[1]) => {
+    drop(request.permission_id);
+    if (!(await answer(request.permission_id, decision, { shown: request.shown })))
+      screen.print(`${style.yellow("somebody else answered first")}\n`);
+  };
 
   return {
-    /** The answers that the question on the screen takes; null when none is asked. */
-    get choices() {
+    /** The answers that the question on the screen takes: empty while a key would not count yet, null when none is asked. */
+    get choices(): string | null {
       const [first] = waiting;
-      return first ? permissionWords(first.options) : null;
+      if (!first) return null;
+      if (shown?.request !== first || clock() < countsFrom) return "";
+      const extras = [...(shown.isFolded ? [`${EXTRAS.all} view all`] : []), EXTRAS.help];
+      return `${permissionWords(first.options)}  ${style.dim(extras.join(" · "))}`;
     },
     /** Puts the question on the screen again. */
     announce,
@@ -55,17 +86,31 @@ export function createQuestions({ style, print, width, live, answer }: Questions
       } else if (record.type === "permission_resolved") {
         const { permission_id, decision, by } = record.metadata;
         if (!drop(permission_id) || !live()) return;
-        print(`  ${style.dim(by === "client" ? `answered elsewhere: ${decision}` : decision)}\n`);
+        screen.print(`  ${style.dim(by === "client" ? `answered elsewhere: ${decision}` : decision)}\n`);
       }
     },
-    /** What was typed; what is no answer changes nothing. */
+    /** A key or a word; what is not an answer changes nothing. */
     async reply(text: string) {
-      const [first] = waiting;
-      const decision = first && first === shown ? parseAnswer(text, first.options) : undefined;
-      if (!first || !decision) return;
-      drop(first.permission_id);
-      if (!(await answer(first.permission_id, decision, first.shown)))
-        print(`${style.yellow("somebody else answered first")}\n`);
+      if (!shown || waiting[0] !== shown.request) return;
+      if (clock() < countsFrom || text === "") {
+        countsFrom = Math.max(countsFrom, clock() + (size() ? PAUSE_MS : 0));
+        return;
+      }
+      const { request, lines } = shown;
+      const said = text.trim();
+      if (said === EXTRAS.help)
+        screen.print(
+          explainAnswers(request.options)
+            .map((line) => `  ${line}\n`)
+            .join(""),
+        );
+      else if (said === EXTRAS.all) {
+        shown.isFolded = false;
+        screen.print(lines.map((line) => `${line}\n`).join(""));
+      } else {
+        const decision = parseAnswer(said, request.options);
+        if (decision) await settle(request, decision);
+      }
     },
   };
 }

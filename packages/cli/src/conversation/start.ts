@@ -19,6 +19,7 @@ import { openSession, readRunFlags, type SessionChoice } from "../open-session.j
 import { styleFor } from "../output.js";
 import type { Style } from "../terminal/style.js";
 import { plainLine } from "../terminal/text.js";
+import { createFileFinder } from "./attachments.js";
 import { type ConversationOptions, converse } from "./converse.js";
 import { openInputHistory } from "./input-history.js";
 import { createLineScreen, createLineSource } from "./screen.js";
@@ -33,11 +34,14 @@ interface Opener {
   readonly approves: boolean;
   /** Whether what is typed may be kept. */
   readonly remembers: boolean;
+  /** What was typed after the name of the program: the first prompt. */
+  readonly prompt?: string | undefined;
 }
 
-/** Whether there is a terminal that can be drawn on, and somebody to read it. */
-function hasTerminal({ process }: Invocation): boolean {
-  return process.stdin.isTTY === true && process.stdout.isTTY === true && process.env["TERM"] !== "dumb";
+/** Whether there is a terminal that can be drawn on, and somebody to look at it. */
+function hasTerminal({ process, flags }: Invocation): boolean {
+  const { stdin, stdout, env } = process;
+  return stdin.isTTY === true && stdout.isTTY === true && env["TERM"] !== "dumb" && flags["plain"] !== true;
 }
 
 async function startConversation(invocation: Invocation, opener: Opener): Promise<number> {
@@ -49,6 +53,7 @@ async function startConversation(invocation: Invocation, opener: Opener): Promis
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => gone.abort());
   const openScreen = screenFor(invocation, style, history);
   let client = opener.first;
+  let { prompt } = opener;
   try {
     for (;;) {
       const ending = await converse({
@@ -56,7 +61,12 @@ async function startConversation(invocation: Invocation, opener: Opener): Promis
         style,
         approves: opener.approves,
         greeting: greetingOf(invocation, client),
-        width: () => (hasTerminal(invocation) ? process.stdout.columns : undefined),
+        size: () => {
+          const { columns, rows } = process.stdout;
+          return hasTerminal(invocation) ? { columns: columns || 80, rows: rows || 24 } : undefined;
+        },
+        findFiles: createFileFinder(client.cwd ?? process.cwd()),
+        first: prompt,
         clock: Date.now,
         signal: gone.signal,
         openOther: opener.open,
@@ -66,6 +76,7 @@ async function startConversation(invocation: Invocation, opener: Opener): Promis
       if ("exit" in ending) return ending.exit;
       await client.close();
       client = ending.next;
+      prompt = undefined;
     }
   } finally {
     await client.close();
@@ -86,6 +97,7 @@ export async function converseHere(invocation: Invocation): Promise<number> {
     return await startConversation(invocation, {
       approves,
       remembers: persist,
+      prompt: flags.prompt,
       first: await open({ ...flags, cwd, persist }),
       open: (id) => open({ cwd, last: false, persist, ...(id === null ? { typed: flags.typed } : { resume: id }) }),
     });
@@ -137,7 +149,7 @@ function screenFor(
   let entries = history.entries;
   if (!hasTerminal(invocation)) {
     const lines = createLineSource(input);
-    return (events) => createLineScreen(lines, output, events);
+    return (events) => createLineScreen(lines, output, events, input.isTTY === true);
   }
   return (events) =>
     createTerminalScreen({
@@ -145,6 +157,7 @@ function screenFor(
       input,
       output,
       style,
+      isConsole: invocation.process.env["TERM"] === "linux",
       history: entries,
       onHistory: (next) => {
         entries = [...next];

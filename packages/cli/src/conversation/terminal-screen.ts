@@ -1,149 +1,270 @@
-/** A terminal screen. While something runs, readline's echo is held back and the bottom line shows a spinner. */
-import { clearScreenDown, createInterface, cursorTo, moveCursor } from "node:readline";
-import { Writable } from "node:stream";
+/** A terminal as a screen: what is typed stays visible below what is going on, and one key answers a question. */
 import stringWidth from "string-width";
+import wrapAnsi from "wrap-ansi";
+import { createKeys, type Key } from "../terminal/keys.js";
+import { createLiveArea, type Frame } from "../terminal/live-area.js";
 import type { Style } from "../terminal/style.js";
-import { cut } from "../terminal/text.js";
-import type { Screen, ScreenEvents, ScreenState } from "./screen.js";
+import { cut, plainLine } from "../terminal/text.js";
+import { createEditor } from "./editor.js";
+import type { Choice, Screen, ScreenEvents } from "./screen.js";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
+/** Rows of suggestions, of things to pick from, and of what is typed. */
+const MENU_ROWS = 8;
+const INPUT_ROWS = 10;
+/** Pastes come with marks; Shift+Enter is a key of its own. The console of Linux would take the second for a colour. */
+const ENTER = "\u001b[?2004h";
+const LEAVE = "\u001b[?2004l";
+const MORE_KEYS = { on: "\u001b[>4;1m", off: "\u001b[>4m" };
 
 export interface TerminalScreenOptions extends ScreenEvents {
   readonly input: NodeJS.ReadStream;
   readonly output: NodeJS.WriteStream;
   readonly style: Style;
-  /** Newest first, as readline keeps it. */
+  /** Whether it is the console of Linux. */
+  readonly isConsole: boolean;
+  /** Newest first. */
   readonly history: readonly string[];
   readonly onHistory: (history: readonly string[]) => void;
-  /** What a word at the start of a line may become. */
-  readonly complete: (line: string) => string[];
+}
+
+/** Something that takes the place of the prompt until it is settled. */
+interface Dialog {
+  readonly label: string;
+  /** Null for a line of text. */
+  readonly choices: readonly Choice[] | null;
+  readonly settle: (value: string | null) => void;
+  at: number;
 }
 
 export function createTerminalScreen(options: TerminalScreenOptions): Screen {
   const { input, output, style } = options;
-  const gate = createGate(output);
-  let state: ScreenState = { kind: "busy", label: "" };
-  let frame = 0;
-  let closed = false;
-  const typed: string[] = [];
-
-  const editor = createInterface({
-    input,
-    output: gate.stream,
-    terminal: true,
-    history: [...options.history],
-    historySize: 500,
-    removeHistoryDuplicates: true,
-    completer: (line: string): [string[], string] => [options.complete(line), line],
+  const prompt = createEditor({
+    history: options.history,
+    suggest: (text, cursor) => options.suggest(text, cursor, suggestAgain),
   });
+  /** What is typed into a dialog; the prompt keeps its own text. */
+  const typed = createEditor({ history: [], suggest: () => null });
+  let dialog: Dialog | null = null;
+  let spin = 0;
+  let closed = false;
 
-  const drawBottom = () => {
-    if (state.kind === "busy") {
-      const line = `${FRAMES[frame % FRAMES.length]} ${cut(state.label, Math.max(1, (output.columns ?? 80) - 3), stringWidth)}`;
-      output.write(`\r\u001b[K${style.dim(line)}`);
-      return;
-    }
-    gate.open = true;
-    // readline would go up by the rows it last drew; they are gone.
-    (editor as { prevRows?: number }).prevRows = 0;
-    editor.setPrompt(state.kind === "ready" ? style.bold("> ") : `  ${state.choices} `);
-    editor.prompt(true);
-  };
-
-  const clearBottom = () => {
-    if (gate.open) moveCursor(output, 0, -editor.getCursorPos().rows);
-    cursorTo(output, 0);
-    clearScreenDown(output);
-    gate.open = false;
-  };
-
+  const area = createLiveArea(output, compose);
+  const keys = createKeys(press);
+  const onData = (bytes: Buffer) => keys.write(bytes);
+  const onGone = () => !closed && options.onEnd();
   const spinner = setInterval(() => {
-    frame++;
-    if (state.kind === "busy" && state.label !== "") drawBottom();
+    spin++;
+    if (options.live().status !== null) area.changed();
   }, FRAME_MS);
   spinner.unref();
 
-  editor.on("line", (line) => {
-    typed.push(line);
-    // Lines of one paste arrive in one tick, and are one prompt; an answer is always one line.
-    if (state.kind === "asking") deliver();
-    else if (typed.length === 1) setImmediate(deliver);
-  });
-  const deliver = () => {
-    if (typed.length === 0) return;
-    const text = typed.splice(0).join("\n");
-    // readline has moved on to a fresh row; nothing of it is to be cleared there.
-    gate.open = false;
-    options.onEntry(text);
+  const enter = () => {
+    input.setRawMode(true);
+    output.write(ENTER + (options.isConsole ? "" : MORE_KEYS.on));
+    input.resume();
+    area.now();
   };
-  editor.on("history", (history) => {
-    // An answer to a question is nothing to go back to.
-    if (state.kind === "asking") history.shift();
-    else options.onHistory(history);
-  });
-  editor.on("SIGINT", () => {
-    if (state.kind === "ready" && editor.line !== "") eraseTyped();
-    else options.onInterrupt();
-  });
-  editor.on("close", () => {
-    if (!closed) options.onEnd();
-  });
+  const leave = () => {
+    output.write(LEAVE + (options.isConsole ? "" : MORE_KEYS.off));
+    if (!input.destroyed) input.setRawMode(false);
+    input.pause();
+  };
+  input.on("data", onData).on("end", onGone).on("close", onGone);
+  process.on("SIGCONT", enter);
+  enter();
 
-  function eraseTyped(): void {
-    editor.write(null, { ctrl: true, name: "e" });
-    editor.write(null, { ctrl: true, name: "u" });
+  function suggestAgain(): void {
+    if (closed) return;
+    prompt.suggest();
+    area.now();
+  }
+
+  function press(key: Key): void {
+    if (closed) return;
+    const name = key.kind === "named" ? key.name : null;
+    if (name === "ctrl-l") area.clear();
+    else if (name === "ctrl-z" && process.platform !== "win32") suspend();
+    else if (dialog) pressInDialog(dialog, key);
+    else if (options.live().choices !== null) pressAtQuestion(key);
+    else pressAtPrompt(key);
+    area.now();
+  }
+
+  function pressAtQuestion(key: Key): void {
+    if (key.kind === "named") {
+      if (key.name === "ctrl-c") options.onInterrupt();
+      else if (key.name === "escape") options.onEscape();
+      else if (key.name === "ctrl-o") options.onUnfold();
+      return;
+    }
+    // One key is an answer; what came in one piece was pasted.
+    options.onAnswer(key.kind === "text" && [...key.text].length === 1 ? key.text : "");
+  }
+
+  function pressAtPrompt(key: Key): void {
+    if (key.kind === "named" && Object.hasOwn(AT_PROMPT, key.name)) {
+      if (AT_PROMPT[key.name]?.()) return;
+    }
+    prompt.press(key);
+  }
+
+  /** True when the key has done its work. */
+  const AT_PROMPT: Readonly<Record<string, () => boolean>> = {
+    enter() {
+      const entry = prompt.enter();
+      if (entry === null) return true;
+      prompt.remember(entry);
+      options.onHistory(prompt.history);
+      options.onEntry(entry);
+      return true;
+    },
+    up() {
+      const queued = prompt.text === "" ? options.onTakeBack() : null;
+      if (queued !== null) prompt.set(queued);
+      return queued !== null;
+    },
+    escape() {
+      if (!prompt.closeMenu()) options.onEscape();
+      return true;
+    },
+    "ctrl-c"() {
+      if (prompt.text === "" || options.live().status !== null) options.onInterrupt();
+      else prompt.set("");
+      return true;
+    },
+    "ctrl-d"() {
+      if (prompt.text !== "") return false;
+      options.onEnd();
+      return true;
+    },
+    "ctrl-o"() {
+      options.onUnfold();
+      return true;
+    },
+  };
+
+  function pressInDialog(open: Dialog, key: Key): void {
+    const name = key.kind === "named" ? key.name : "";
+    const shown = choicesOf(open);
+    if (name === "escape" || name === "ctrl-c") settle(null);
+    else if (name === "enter" && open.choices === null) settle(typed.enter());
+    else if (name === "enter") settle(shown[open.at]?.value ?? null);
+    else if ((name === "up" || name === "down" || name === "tab") && shown.length > 0)
+      open.at = (open.at + (name === "up" ? -1 : 1) + shown.length) % shown.length;
+    else if (typed.press(key)) open.at = 0;
+  }
+
+  const choicesOf = ({ choices }: Dialog): readonly Choice[] => {
+    const part = typed.text.trim().toLowerCase();
+    return (choices ?? []).filter(({ label, description }) => `${label} ${description}`.toLowerCase().includes(part));
+  };
+
+  function settle(value: string | null): void {
+    const open = dialog;
+    dialog = null;
+    typed.set("");
+    open?.settle(value);
+  }
+
+  function openDialog(label: string, choices: readonly Choice[] | null): Promise<string | null> {
+    settle(null);
+    return new Promise((resolve) => {
+      dialog = { label, choices, settle: resolve, at: 0 };
+      area.now();
+    });
+  }
+
+  function suspend(): void {
+    leave();
+    process.kill(process.pid, "SIGTSTP");
+  }
+
+  function compose(columns: number, rows: number): Frame {
+    const { lines, status, queued, choices } = options.live();
+    const editor = dialog ? typed : prompt;
+    const shown = lines.slice(-Math.max(1, rows - INPUT_ROWS));
+    const head = shown.length > 0 && status !== null ? [...shown, ""] : [...shown];
+    if (status !== null) {
+      const hint = !dialog && choices === null && prompt.text !== "" ? " · Enter queues it, Esc cancels the turn" : "";
+      const label = cut(status, Math.max(8, columns - hint.length - 3), stringWidth);
+      head.push(style.dim(`${FRAMES[spin % FRAMES.length]} ${label}${hint}`));
+    }
+    for (const text of queued) head.push(style.dim(`  queued: ${plainLine(text)}  (Up takes it back)`));
+    if (!dialog && choices !== null) {
+      return { lines: [...head, `  ${choices}`], cursor: choices === "" ? null : { row: head.length, column: 2 } };
+    }
+    const lead = dialog ? `${dialog.label} ` : style.bold("> ");
+    const box = inputBox(editor.text, editor.cursor, lead, columns);
+    const offered = dialog?.choices ? choicesOf(dialog) : (editor.menu?.items ?? []).map(asChoice);
+    const menu = menuLines(offered, dialog?.at ?? editor.menu?.at ?? 0, columns);
+    if (dialog?.choices && offered.length === 0) menu.push(style.dim("  (nothing of that name)"));
+    return {
+      lines: [...head, ...box.lines, ...menu],
+      cursor: { row: head.length + box.row, column: box.column },
+    };
+  }
+
+  /** The rows around the chosen one. */
+  function menuLines(choices: readonly Choice[], at: number, columns: number): string[] {
+    const from = Math.max(0, Math.min(at - MENU_ROWS + 1, choices.length - MENU_ROWS));
+    const rows = choices.slice(from, from + MENU_ROWS);
+    const width = Math.min(Math.floor(columns / 2), Math.max(0, ...rows.map(({ label }) => stringWidth(label))));
+    const lines = rows.map(({ label, description }, row) => {
+      const space = " ".repeat(Math.max(0, width - stringWidth(label)));
+      const line = `${label}${space}  ${style.dim(plainLine(description))}`.trimEnd();
+      return from + row === at ? `${style.cyan("›")} ${style.bold(line)}` : `  ${line}`;
+    });
+    const more = choices.length - rows.length;
+    return more > 0 ? [...lines, style.dim(`  … ${more} more`)] : lines;
   }
 
   return {
-    print(text) {
-      if (closed) return;
-      clearBottom();
-      output.write(text);
-      drawBottom();
+    echoes: true,
+    print: (text) => area.print(text),
+    changed: () => area.changed(),
+    pick: (title, choices) => openDialog(title, choices),
+    ask: (label) => openDialog(label, null),
+    putBack(text) {
+      prompt.set(prompt.text === "" ? text : `${text}\n${prompt.text}`);
+      area.now();
     },
-    show(next) {
-      if (closed) return;
-      const same = next.kind === state.kind && next.kind !== "busy";
-      if (same && gate.open) return;
-      clearBottom();
-      // What was typed before the question was asked is no answer to it.
-      if (next.kind === "asking" && state.kind !== "asking") eraseTyped();
-      state = next;
-      drawBottom();
-    },
+    bell: () => void output.write("\u0007"),
     close() {
       if (closed) return;
-      clearBottom();
+      settle(null);
+      area.close();
       closed = true;
       clearInterval(spinner);
-      editor.close();
+      keys.close();
+      process.off("SIGCONT", enter);
+      input.off("data", onData).off("end", onGone).off("close", onGone);
+      leave();
     },
   };
 }
 
 // --- internal ---
 
-interface Gate {
-  open: boolean;
-  readonly stream: Writable;
+function asChoice({ text, description }: { readonly text: string; readonly description: string }): Choice {
+  return { value: text, label: text.trimEnd(), description };
 }
 
-/** readline's output: passed on while the person may see what they type, dropped otherwise. */
-function createGate(output: NodeJS.WriteStream): Gate {
-  const stream = new Writable({
-    decodeStrings: false,
-    write(chunk, _encoding, done) {
-      if (gate.open) output.write(chunk);
-      done();
-    },
+/** What is typed, broken at the edge of the screen, and where in it the cursor is. Long text is shown around the cursor. */
+function inputBox(text: string, cursor: number, label: string, columns: number) {
+  const indent = stringWidth(label);
+  const room = Math.max(4, columns - indent - 1);
+  const wrapped = (part: string) =>
+    part.split("\n").flatMap((line) => wrapAnsi(line, room, { hard: true, wordWrap: false, trim: false }).split("\n"));
+  const all = wrapped(text);
+  const upTo = wrapped(text.slice(0, cursor));
+  const row = upTo.length - 1;
+  const from = Math.max(0, Math.min(row - INPUT_ROWS + 1, all.length - INPUT_ROWS));
+  const lines = all.slice(from, from + INPUT_ROWS).map((line, at) => {
+    const isFirst = at === 0;
+    const lead = isFirst && from === 0 ? label : isFirst ? "… ".padStart(indent) : " ".repeat(indent);
+    return `${lead}${line}`.trimEnd();
   });
-  Object.defineProperties(stream, {
-    columns: { get: () => output.columns },
-    rows: { get: () => output.rows },
-    isTTY: { value: true },
-  });
-  output.on("resize", () => stream.emit("resize"));
-  const gate: Gate = { open: false, stream };
-  return gate;
+  return { lines, row: row - from, column: indent + stringWidth(upTo[row] ?? "") };
 }

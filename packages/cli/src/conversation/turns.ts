@@ -1,9 +1,10 @@
 /** The turns of a session as a conversation sees them: those under way, and those before somebody joined. */
-import { foldConversation } from "@chimera/acp-schema/conversation";
+import { foldConversation, type TurnView } from "@chimera/acp-schema/conversation";
 import { endsTurn, type SessionRecord } from "@chimera/acp-schema/events";
 
 /** Which turns are under way: from the log, and from prompts that the log has yet to show. */
 export function createTurns() {
+  const conversation = foldConversation({ keep: "state" });
   const open = new Set<number>();
   let lastEnded = -1;
   let sending = 0;
@@ -16,7 +17,12 @@ export function createTurns() {
     get busy() {
       return open.size > 0 || sending > 0;
     },
-    apply({ type, turn }: SessionRecord) {
+    conversation,
+    /** Turns that can be taken back, the last one first. */
+    undoable: (): TurnView[] => conversation.undoable().reverse(),
+    apply(record: SessionRecord) {
+      conversation.apply(record);
+      const { type, turn } = record;
       if (turn === null) return;
       if (type === "user_message") open.add(turn);
       if (!endsTurn(type)) return;
@@ -44,13 +50,11 @@ const KEPT = 20;
 
 export type Past = ReturnType<typeof createPast>;
 
-/** What happened before somebody joined: the last turns that still count, and what is open. */
-export function createPast() {
-  const conversation = foldConversation({ keep: "state" });
+/** What happened before somebody joined: the last turns that still count, and what is unresolved. */
+export function createPast(conversation: ReturnType<typeof foldConversation>) {
   let kept: SessionRecord[] = [];
   return {
     add(record: SessionRecord) {
-      conversation.apply(record);
       kept.push(record);
       if (record.type !== "user_message") return;
       const oldest = conversation.turns.length - KEPT;

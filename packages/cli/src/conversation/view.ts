@@ -1,8 +1,8 @@
-/** Records of a session -> what a person sees of them. Prints whole lines, and says what to show while something runs. */
-import type { RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
-import { startOf } from "@chimera/acp-schema/text";
-import { createMarkdownStream } from "../terminal/markdown.js";
-import { paintOf } from "../terminal/permission.js";
+/** Records of a session -> what a person sees of them. Prints whole lines, and says what is going on below them. */
+import type { PlanEntry, RecordOf, RecordType, SessionRecord } from "@chimera/acp-schema/events";
+import { endOf, startOf } from "@chimera/acp-schema/text";
+import { createMarkdownStream, wrap } from "../terminal/markdown.js";
+import { folded, paintOf } from "../terminal/permission.js";
 import type { Style } from "../terminal/style.js";
 import { plain, plainLine } from "../terminal/text.js";
 
@@ -12,24 +12,43 @@ interface ViewOptions {
   /** Columns to wrap text at; undefined: never. */
   readonly width: () => number | undefined;
   readonly clock: () => number;
+  /** What the session works with now. */
+  readonly settings: () => { readonly model: string; readonly mode: string } | null;
 }
 
 interface OpenCall {
   readonly title: string;
   readonly startedAt: number;
-  /** The last line it put out. */
-  tail: string;
+  /** The end of what it has put out. */
+  output: string;
+  /** How long it waited for a person. */
+  waitedMs: number;
 }
 
-export function createView({ style, print, width, clock }: ViewOptions) {
+/** Lines of a diff, of a thought and of the output of a command; Ctrl-O shows the rest. */
+const DIFF_LINES = 40;
+const THOUGHT_LINES = 2;
+const FAILED_LINES = 10;
+const TAIL_LINES = 3;
+const TAIL_CHARACTERS = 16 * 1024;
+
+export function createView({ style, print, width, clock, settings }: ViewOptions) {
   const markdown = createMarkdownStream(style, width);
   const calls = new Map<string, OpenCall>();
+  const asked = new Map<string, { readonly callId: string; readonly at: number }>();
+  const titles = new Set<string>();
   let diffs: string[] = [];
-  let startedAt: string | null = null;
+  let thought = "";
+  let plan: readonly PlanEntry[] = [];
+  let startedAt: number | null = null;
+  let waitedMs = 0;
   let toolCalls = 0;
+  let context = "";
   /** A blank line separates what was said from what was done. */
   let last: "said" | "done" | "none" = "none";
   let doing = "";
+  /** All of what was folded last. */
+  let unfolded: readonly string[] | null = null;
 
   const line = (text: string) => print(`${text}\n`);
   const enter = (kind: typeof last) => {
@@ -41,14 +60,31 @@ export function createView({ style, print, width, clock }: ViewOptions) {
     enter("said");
     print(text);
   };
+  const fold = (lines: readonly string[], most: number): void => {
+    const shown = folded(lines, most, (hidden) => style.dim(`… ${hidden} more lines, Ctrl-O shows them`));
+    if (shown.length < lines.length) unfolded = lines;
+    for (const one of shown) line(one);
+  };
+  const endThought = () => {
+    const text = plain(thought).trim();
+    thought = "";
+    if (text === "") return;
+    enter("done");
+    fold(
+      wrap(text.replace(/\n{2,}/g, "\n"), width(), "")
+        .split("\n")
+        .map((one) => style.dim(style.italic(one))),
+      THOUGHT_LINES,
+    );
+  };
   const flush = () => {
-    const rest = markdown.end();
-    if (rest !== "") say(`${rest}\n`);
+    endThought();
+    say(markdown.end());
   };
   const note = (text: string, paint = style.dim) => {
     flush();
     enter("done");
-    for (const part of plain(text).split("\n")) line(paint(part));
+    for (const part of plain(text).split("\n")) line(paint(wrap(part, width())));
   };
 
   const finishCall = ({ metadata }: RecordOf<"tool_result">) => {
@@ -57,27 +93,47 @@ export function createView({ style, print, width, clock }: ViewOptions) {
     toolCalls++;
     flush();
     enter("done");
-    const took = style.dim(formatDuration(metadata.duration_ms));
+    const took = style.dim(formatDuration(metadata.duration_ms - (call?.waitedMs ?? 0)));
     const title = call?.title ?? "tool";
     if (metadata.success) line(`${style.green("✓")} ${title} ${took}`);
-    else
-      line(
-        `${style.red("✗")} ${title} ${took} ${style.red(startOf(plainLine(metadata.error ?? metadata.output), 200))}`,
-      );
-    for (const diff of diffs) for (const shown of renderDiff(diff, style)) line(`  ${shown}`);
+    else {
+      const said = plain(metadata.error || metadata.output).trim();
+      const why = startOf(plainLine(said.split("\n", 1)[0] ?? ""), 200);
+      line(`${style.red("✗")} ${title} ${took} ${style.red(why)}`);
+      const output = plain(call?.output || metadata.output).trimEnd();
+      const lines = output === "" || output === said.split("\n", 1)[0] ? [] : output.split("\n");
+      if (lines.length > FAILED_LINES) unfolded = lines.map((one) => `  ${one}`);
+      for (const one of lines.slice(-FAILED_LINES)) line(style.dim(`  ${one}`));
+    }
+    for (const diff of diffs) fold(diffLines(diff, style), DIFF_LINES);
     diffs = [];
   };
 
   const endTurn = (ts: string, facts: readonly string[]) => {
     flush();
     calls.clear();
-    const took = startedAt === null ? [] : [formatDuration(Date.parse(ts) - Date.parse(startedAt))];
-    if (facts.length > 0) line(style.dim([...facts, ...took].join(" · ")));
+    asked.clear();
+    titles.clear();
+    const took = startedAt === null ? [] : [formatDuration(Date.parse(ts) - startedAt - waitedMs)];
+    if (facts.length > 0) line(style.dim(wrap([...facts, ...took].join(" · "), width())));
     print("\n");
     last = "none";
     startedAt = null;
+    waitedMs = 0;
     toolCalls = 0;
     doing = "";
+  };
+  /** What a turn took; a slash command takes nothing worth showing. */
+  const factsOf = ({ metadata }: RecordOf<"agent_result">): string[] => {
+    if (metadata.steps === 0) return [];
+    const now = settings();
+    return [
+      ...(now ? [startOf(plainLine(now.model), 40), now.mode] : []),
+      ...(context === "" ? [] : [context]),
+      count(metadata.steps, "step"),
+      ...(toolCalls > 0 ? [count(toolCalls, "tool call")] : []),
+      ...(metadata.cost > 0 ? [`$${metadata.cost.toFixed(4)}`] : []),
+    ];
   };
 
   const rewound = ({ type, metadata }: RecordOf<"undo" | "redo">) => {
@@ -90,36 +146,65 @@ export function createView({ style, print, width, clock }: ViewOptions) {
     user_message({ metadata, origin }) {
       flush();
       const from = origin ? style.dim(` (${plainLine(origin)})`) : "";
-      line(`${style.bold("> ")}${plain(metadata.text)}${from}`);
+      line(`${promptLines(metadata.text, style)}${from}`);
       last = "none";
     },
     turn_start({ ts }) {
-      startedAt = ts;
+      startedAt = Date.parse(ts);
       doing = "working";
     },
     text_delta({ metadata }) {
+      if (thought !== "") endThought();
       say(markdown.write(metadata.text));
-      doing = markdown.pending() || "writing";
+      doing = "writing";
     },
-    thought_delta() {
+    thought_delta({ metadata }) {
+      if (thought === "") say(markdown.end());
+      thought += metadata.text;
       doing = "thinking";
+    },
+    plan({ metadata }) {
+      // An agent without a list of its own makes one of its calls, which have lines already.
+      const steps = metadata.entries.filter(({ content }) => !titles.has(plainLine(content)));
+      const isNew = steps.length !== plan.length || steps.some(({ content }, at) => content !== plan[at]?.content);
+      const shown = isNew ? steps : steps.filter(({ status }, at) => status !== plan[at]?.status);
+      plan = steps;
+      if (shown.length === 0) return;
+      flush();
+      enter("done");
+      for (const { status, content } of shown) line(wrap(plainLine(content), width(), `  ${planMark(status, style)} `));
     },
     tool_call({ metadata }) {
       flush();
-      calls.set(metadata.call_id, { title: plainLine(metadata.title), startedAt: clock(), tail: "" });
+      const title = plainLine(metadata.title);
+      titles.add(title);
+      calls.set(metadata.call_id, { title, startedAt: clock(), output: "", waitedMs: 0 });
     },
-    permission_request() {
+    permission_request({ metadata, ts }) {
       flush();
       enter("done");
+      asked.set(metadata.permission_id, { callId: metadata.call_id, at: Date.parse(ts) });
+    },
+    permission_resolved({ metadata, ts }) {
+      const question = asked.get(metadata.permission_id);
+      if (!question) return;
+      asked.delete(metadata.permission_id);
+      const waited = Math.max(0, Date.parse(ts) - question.at);
+      const call = calls.get(question.callId);
+      if (call) call.waitedMs += waited;
+      // Of several questions at once, the last one's answer ends the waiting.
+      if (asked.size === 0) waitedMs += waited;
     },
     tool_progress({ metadata }) {
       const call = calls.get(metadata.call_id);
-      const tail = plainLine(metadata.chunk.trimEnd().split("\n").at(-1) ?? "");
-      if (call && tail) call.tail = tail;
+      if (call) call.output = endOf(call.output + metadata.chunk, TAIL_CHARACTERS);
     },
     tool_result(record) {
       finishCall(record);
       doing = "working";
+    },
+    usage({ metadata: { used, size } }) {
+      if (size > 0) context = `context ${Math.round((used / size) * 100)} %`;
     },
     file_edit: ({ metadata }) => void diffs.push(metadata.diff),
     notice: ({ metadata }) => note(metadata.text, metadata.level === "info" ? style.dim : style.yellow),
@@ -130,7 +215,7 @@ export function createView({ style, print, width, clock }: ViewOptions) {
       note("cancelled", style.yellow);
       endTurn(ts, []);
     },
-    agent_result: (record) => endTurn(record.ts, factsOf(record, toolCalls)),
+    agent_result: (record) => endTurn(record.ts, factsOf(record)),
     undo: rewound,
     redo: rewound,
     model_changed: changed,
@@ -139,13 +224,30 @@ export function createView({ style, print, width, clock }: ViewOptions) {
   };
 
   return {
-    /** What is going on at the end of the log, in a few words. */
+    /** What is still arriving: the end of an answer or of a thought, or of what a command puts out. */
+    lines(): string[] {
+      const [call] = calls.values();
+      if (call) {
+        const lines = plain(call.output).trimEnd().split("\n").slice(-TAIL_LINES);
+        return call.output === "" ? [] : lines.map((one) => style.dim(`  ${one}`));
+      }
+      if (thought === "") return markdown.pending();
+      const end = wrap(plain(endOf(thought, 1000)).trim(), width())
+        .split("\n")
+        .slice(-THOUGHT_LINES);
+      return end.map((one) => style.dim(style.italic(one)));
+    },
+    /** What is going on, in a few words. */
     label(now: number) {
       const [first, ...more] = calls.values();
       if (!first) return doing;
       const others = more.length > 0 ? ` (and ${more.length} more)` : "";
-      const tail = first.tail === "" ? "" : `  ${first.tail}`;
-      return `${first.title} ${formatDuration(now - first.startedAt)}${others}${tail}`;
+      return `${first.title} ${formatDuration(now - first.startedAt - first.waitedMs)}${others}`;
+    },
+    /** Shows all of what was folded last. */
+    unfold() {
+      for (const one of unfolded ?? []) line(one);
+      unfolded = null;
     },
     apply(record: SessionRecord) {
       if (Object.hasOwn(rows, record.type)) (rows[record.type] as (record: SessionRecord) => void)(record);
@@ -153,16 +255,20 @@ export function createView({ style, print, width, clock }: ViewOptions) {
   };
 }
 
+/** A prompt as it stands in the conversation. */
+export function promptLines(text: string, style: Style): string {
+  const lines = plain(text).split("\n");
+  const shown = folded(lines, 12, (hidden) => style.dim(`… ${hidden} more lines`));
+  return shown
+    .map((one, at) => (at === 0 ? `${style.bold("> ")}${startOf(one, 2000)}` : `  ${startOf(one, 2000)}`))
+    .join("\n");
+}
+
 // --- internal ---
 
-/** What a turn took; a slash command takes nothing worth telling. */
-function factsOf({ metadata }: RecordOf<"agent_result">, toolCalls: number): string[] {
-  if (metadata.steps === 0) return [];
-  return [
-    count(metadata.steps, "step"),
-    ...(toolCalls > 0 ? [count(toolCalls, "tool call")] : []),
-    ...(metadata.cost > 0 ? [`$${metadata.cost.toFixed(4)}`] : []),
-  ];
+function planMark(status: PlanEntry["status"], style: Style): string {
+  if (status === "completed") return style.green("✓");
+  return status === "in_progress" ? style.cyan("▸") : style.dim("·");
 }
 
 function count(n: number, noun: string): string {
@@ -177,18 +283,13 @@ function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 60)}m ${String(seconds % 60).padStart(2, "0")}s`;
 }
 
-/** Longer diffs are summed up: the files tell the rest. */
-const MOST_LINES = 40;
-
-/** A unified diff, coloured, and cut when it is long; nothing where nothing changed. */
-function renderDiff(diff: string, style: Style): string[] {
+/** A unified diff, coloured; nothing where nothing changed. */
+function diffLines(diff: string, style: Style): string[] {
   const all = plain(diff).split("\n");
   // What stands before the first hunk names the file, which the tool's own line does.
   const start = all.findIndex((line) => line.startsWith("@@"));
   if (start < 0) return [];
   const lines = all.slice(start).filter((line) => !line.startsWith("\\ "));
   while (lines.at(-1)?.trim() === "") lines.pop();
-  const shown = lines.slice(0, MOST_LINES).map((line) => paintOf(line, style)(line));
-  const hidden = lines.length - shown.length;
-  return hidden > 0 ? [...shown, style.dim(`… ${hidden} more lines`)] : shown;
+  return lines.map((line) => `  ${paintOf(line, style)(line)}`);
 }

@@ -7,20 +7,24 @@ import { UsageError } from "@chimera/host";
 export interface Outcome extends TurnResult {
   /** The cost limit was reached and nobody allowed to go on. */
   readonly overBudget: boolean;
+  /** Calls that a rule, a person or the absence of anybody refused. */
+  readonly denied: number;
 }
 
 export function createOutcomeFold() {
   let result: TurnResult = { output: "", steps: 0, cost: 0, success: false, error: null, cancelled: false };
   let overBudget = false;
+  let denied = 0;
   const budgetCalls = new Set<string>();
   return {
     get outcome(): Outcome {
-      return { ...result, overBudget };
+      return { ...result, overBudget, denied };
     },
     /** True when this was the turn's last record. */
     apply({ type, metadata }: SessionRecord) {
       if (type === "tool_call" && metadata.tool === BUDGET_TOOL) budgetCalls.add(metadata.call_id);
       if (type === "tool_result" && budgetCalls.has(metadata.call_id)) overBudget ||= !metadata.success;
+      if (type === "tool_result" && metadata.error === DENIED) denied++;
       if (type === "agent_result") {
         const { output, steps, cost, success, error } = metadata;
         result = { output, steps, cost, success, error, cancelled: false };
@@ -75,8 +79,12 @@ export function parseFormat(name: string): OutputFormat {
 /** The call an agent shows when it asks whether to spend more. */
 const BUDGET_TOOL = "continue_over_budget";
 
-function resultOf({ output, steps, cost, success, error }: Outcome, { model, runId }: RunFacts) {
-  return { output, steps, cost, success, model, ...(runId && { run_id: runId }), ...(error && { error }) };
+/** What a call that was not permitted ends with. */
+const DENIED = "permission_denied";
+
+function resultOf({ output, steps, cost, success, error, denied }: Outcome, { model, runId }: RunFacts) {
+  const rest = { ...(runId && { run_id: runId }), ...(denied > 0 && { denied }), ...(error && { error }) };
+  return { output, steps, cost, success, model, ...rest };
 }
 
 function line(value: unknown): string {

@@ -1,13 +1,11 @@
 /** `-p`: one prompt, its answer on stdout, an exit code that tells how it went. A reader of the log like every other. */
-import { createInterface } from "node:readline/promises";
 import type { Metadata } from "@chimera/acp-schema/events";
 import { type Invocation, openCore, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
-import { EXIT_INTERRUPTED } from "../errors.js";
+import { EXIT_DENIED, EXIT_INTERRUPTED } from "../errors.js";
 import { openSession, type RunFlags, readRunFlags } from "../open-session.js";
 import { styleFor } from "../output.js";
 import { complain } from "../reported.js";
-import { parseAnswer, permissionQuestion, permissionWords } from "../terminal/permission.js";
 import { createOutcomeFold, type Outcome, type OutputFormat, parseFormat } from "./outcome.js";
 import { hasInput, type PromptFile, pipedInput, promptBlocks, readPromptFiles } from "./prompt-files.js";
 
@@ -22,10 +20,12 @@ export async function print(invocation: Invocation): Promise<number> {
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
     const choice = { ...flags, cwd: config.cwd, persist: config.values.save };
     const client = await openSession(invocation, core, choice, somebodyIsHere);
+    if (client.persistent) process.stderr.write(`[${profile.name}] session ${client.id}\n`);
     const { outcome, turn } = await ask(invocation, client, { text, ...(content && { content }) }, format);
     const runId = client.persistent ? client.id : null;
     process.stdout.write(format.result(outcome, { model: client.model ?? "", runId }, turn));
     if (outcome.error && !outcome.cancelled) complain(invocation, outcome.error);
+    if (outcome.denied > 0) complain(invocation, deniedLine(outcome.denied));
     if (runId) process.stderr.write(`[${profile.name}] run saved as ${runId} at ${core.pathOf(runId)}/\n`);
     return exitCodeOf(outcome);
   } finally {
@@ -43,7 +43,13 @@ type PromptOf = Parameters<SessionClient["prompt"]>[0];
 function exitCodeOf(outcome: Outcome): number {
   if (outcome.cancelled) return EXIT_INTERRUPTED;
   if (outcome.overBudget) return 2;
-  return outcome.success ? 0 : 1;
+  if (!outcome.success) return 1;
+  return outcome.denied > 0 ? EXIT_DENIED : 0;
+}
+
+function deniedLine(denied: number): string {
+  const calls = denied === 1 ? "1 call was" : `${denied} calls were`;
+  return `${calls} not permitted; --mode auto permits writes and commands, --allowed-tools names the tools there are`;
 }
 
 /** The prompt, with what is piped in as one more file; `-p -` takes the prompt itself from stdin. */
@@ -88,6 +94,12 @@ async function ask(
   // They stay: a second one while the session is being closed must not end the process with a signal.
   process.on("SIGINT", onInterrupt);
   process.on("SIGTERM", onInterrupt);
+  // One question at a time: a key answers the one that is read.
+  let answered = Promise.resolve();
+  const asked = (request: Metadata<"permission_request">) => {
+    const answer = () => answerAt(invocation, client, request, done.signal);
+    answered = answered.then(answer).catch((error: Error) => complain(invocation, error.message));
+  };
   const turn = await client.prompt(prompt);
   await client.follow({
     from: client.head,
@@ -100,7 +112,7 @@ async function ask(
       if (record.turn !== null && record.turn !== turn) return;
       process.stdout.write(format.record(record));
       if (record.type === "notice" && record.metadata.level !== "info") complain(invocation, record.metadata.text);
-      if (record.type === "permission_request") void answerAt(invocation, client, record.metadata, done.signal);
+      if (record.type === "permission_request") asked(record.metadata);
       if (fold.apply(record)) done.abort();
     },
   });
@@ -119,20 +131,8 @@ async function answerAt(
     if (client.server !== null) await client.answer(request.permission_id, "deny");
     return;
   }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  terminal.on("SIGINT", () => process.emit("SIGINT"));
+  const { askAtTerminal } = await import("./ask.js");
   const style = styleFor(invocation, process.stderr);
-  try {
-    let decision: ReturnType<typeof parseAnswer>;
-    while (!decision) {
-      const question = `${await permissionQuestion(request, style)}\n  ${permissionWords(request.options)} `;
-      const answer = await terminal.question(question, { signal });
-      decision = parseAnswer(answer, request.options);
-    }
-    await client.answer(request.permission_id, decision, request.shown);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  } finally {
-    terminal.close();
-  }
+  const decision = await askAtTerminal(process, request, style, signal);
+  if (decision) await client.answer(request.permission_id, decision, { shown: request.shown });
 }

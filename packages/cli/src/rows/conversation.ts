@@ -7,6 +7,8 @@ export function conversationCommand(name: string): Command {
   return {
     name: "",
     summary: "Talk to the agent, or with -p get one answer",
+    operands: "['<prompt>']",
+    maxOperands: 1,
     startsSessions: true,
     flags: RUN_FLAGS,
     example: `${name} -p 'list files and read README.md'`,
@@ -33,6 +35,7 @@ export function attachCommand(name: string): Command {
         help: `File with the server's token (default: $${name.toUpperCase()}_SERVER_TOKEN)`,
       },
       ...NO_COLOR_FLAG,
+      ...PLAIN_FLAG,
     },
     example: `${name} attach http://127.0.0.1:5173`,
     load: loaded(async () => (await import("../conversation/start.js")).attach),
@@ -41,9 +44,10 @@ export function attachCommand(name: string): Command {
 
 // --- internal ---
 
-/** A prompt was typed: there is something to answer, and nobody to talk to. */
-function isPrint({ flags }: Invocation): boolean {
-  return flags["print"] !== undefined;
+/** A prompt was typed with -p, or where nobody can go on talking. */
+function isPrint({ flags, operands, process }: Invocation): boolean {
+  const isHere = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  return flags["print"] !== undefined || (operands.length > 0 && !isHere);
 }
 
 async function print(invocation: Invocation): Promise<number> {
@@ -53,6 +57,10 @@ async function print(invocation: Invocation): Promise<number> {
 async function converse(invocation: Invocation): Promise<number> {
   return (await import("../conversation/start.js")).converseHere(invocation);
 }
+
+const PLAIN_FLAG: Flags = {
+  plain: { type: "boolean", help: "Lines only, nothing drawn twice: for screen readers" },
+};
 
 /** The flags of a run, for `-p` and for the conversation. What they mean is read when one starts. */
 const RUN_FLAGS: Flags = {
@@ -70,4 +78,5 @@ const RUN_FLAGS: Flags = {
   title: { type: "string", value: "<title>", help: "Name the session" },
   ...SESSION_FLAGS,
   ...NO_COLOR_FLAG,
+  ...PLAIN_FLAG,
 };

@@ -1,93 +1,156 @@
-/** Markdown as it streams in, lightly coloured, a line at a time: nothing on the screen is ever taken back. */
+/** Markdown as it streams in: whole blocks stay on the screen, and the one that is still arriving is drawn again with each piece. */
 import stringWidth from "string-width";
+import wrapAnsi from "wrap-ansi";
 import type { Style } from "./style.js";
 import { plain } from "./text.js";
+
+/** Narrower screens are left to the terminal: words would hardly fit. */
+const NARROWEST = 20;
+/** A paragraph without an end is shown in parts of this size. */
+const LONGEST_LINE = 16 * 1024;
+const MOST_ROWS = 500;
 
 /** @param width columns to wrap text at; undefined: never. Code is left as it is. */
 export function createMarkdownStream(style: Style, width: () => number | undefined = () => undefined) {
   let pending = "";
   let fence: string | null = null;
+  let table: string[] = [];
 
-  const draw = (line: string): string => {
+  /** A whole line as lines of the screen; a mark around code is none, and a row of a table waits for the others. */
+  const take = (line: string): string[] => {
     const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
     if (mark && (fence === null || (mark.startsWith(fence) && line.trim() === mark))) {
+      const rows = endTable();
       fence = fence === null ? mark : null;
-      return style.dim(line);
+      return rows;
     }
-    if (fence !== null) return style.cyan(line);
-    return wrap(drawLine(line, style), width(), /^\s*(?:[-*+>]\s+|\d{1,9}[.)]\s+)?/.exec(line)?.[0].length ?? 0);
+    if (fence !== null) return [`  ${style.cyan(line)}`];
+    if (ROW.test(line) && table.length < MOST_ROWS) {
+      table.push(line);
+      return [];
+    }
+    return [...endTable(), wrapped(line, style, width())];
   };
+  const endTable = (): string[] => {
+    const rows = table;
+    table = [];
+    if (rows.length === 0) return [];
+    return RULE_ROW.test(rows[1] ?? "")
+      ? drawTable(rows, style, width())
+      : rows.map((row) => wrapped(row, style, width()));
+  };
+  const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
 
   return {
-    /** Returns what can be shown now. */
-    write(text: string) {
-      const lines = (pending + plain(text)).split("\n");
+    /** Returns what can stay on the screen now. */
+    write(text: string): string {
+      pending += plain(text);
+      if (!text.includes("\n") && pending.length < LONGEST_LINE) return "";
+      const lines = pending.split("\n");
       pending = lines.pop() ?? "";
-      return lines.map((line) => `${draw(line)}\n`).join("");
+      if (pending.length >= LONGEST_LINE) {
+        const end = Math.max(pending.lastIndexOf(" "), 0) || pending.length;
+        lines.push(pending.slice(0, end));
+        pending = pending.slice(end);
+      }
+      return joined(lines.flatMap(take));
     },
-    /** The line that is not complete yet. */
-    pending: () => pending,
+    /** The block that is not complete yet, as it looks so far. */
+    pending(): string[] {
+      if (fence !== null) return pending === "" ? [] : [`  ${style.cyan(pending)}`];
+      const line = pending === "" || /^\s*[`~|]+\s*$/.test(pending) ? [] : wrapped(pending, style, width()).split("\n");
+      return [...table.map((row) => style.dim(row)), ...line];
+    },
     /** The rest: a last line without a newline. */
-    end() {
-      const rest = pending === "" ? "" : draw(pending);
+    end(): string {
+      const lines = pending === "" ? [] : take(pending);
+      lines.push(...endTable());
       pending = "";
       fence = null;
-      return rest;
+      return joined(lines);
     },
   };
 }
 
 /**
- * Breaks a line between words; colours may run on across the break, for they end where the line ends.
+ * Breaks a line between words, and words that are longer than a line.
  *
- * @param indent columns that further lines start at, so that an item of a list stays one block.
+ * @param lead what the first line begins with; further ones begin below its end, so that an item of a list stays one block.
  */
-export function wrap(line: string, width: number | undefined, indent: number): string {
-  if (width === undefined || width < NARROWEST || stringWidth(line) <= width) return line;
-  const start = " ".repeat(Math.min(indent, Math.floor(width / 2)));
-  const lines: string[] = [];
-  let current = "";
-  let taken = 0;
-  for (const word of line.split(/(?<=\S)(?=\s)/)) {
-    const size = stringWidth(word);
-    if (current.trim() !== "" && taken + size > width) {
-      lines.push(current);
-      current = start + word.trimStart();
-      taken = stringWidth(current);
-    } else {
-      current += word;
-      taken += size;
-    }
-  }
-  return [...lines, current].join("\n");
+export function wrap(line: string, width: number | undefined, lead = ""): string {
+  if (width === undefined || width < NARROWEST) return lead + line;
+  const indent = Math.min(stringWidth(lead), Math.floor(width / 2));
+  return lead + wrapAnsi(line, width - indent, { hard: true }).replaceAll("\n", `\n${" ".repeat(indent)}`);
 }
 
 // --- internal ---
-
-/** Narrower screens are left to the terminal: words would hardly fit. */
-const NARROWEST = 20;
 
 const HEADING = /^(#{1,6})\s+(.*)$/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])(\s+)(.*)$/;
 const QUOTE = /^(\s*>\s?)(.*)$/;
 const RULE = /^\s*([-*_])(?:\s*\1){2,}\s*$/;
+const ROW = /^\s*\|.*\S/;
+const RULE_ROW = /^\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?\s*)?$/;
 
-function drawLine(line: string, style: Style): string {
+function wrapped(line: string, style: Style, width: number | undefined): string {
   const heading = HEADING.exec(line);
-  if (heading) return style.bold(drawInline(heading[2] ?? "", style));
+  if (heading) return wrap(style.bold(drawInline(heading[2] ?? "", style)), width);
   if (RULE.test(line)) return style.dim(line);
   const item = ITEM.exec(line);
-  if (item) return `${item[1]}${style.cyan(item[2] ?? "")}${item[3]}${drawInline(item[4] ?? "", style)}`;
+  if (item) return wrap(drawInline(item[4] ?? "", style), width, `${item[1]}${style.cyan(item[2] ?? "")}${item[3]}`);
   const quote = QUOTE.exec(line);
-  if (quote) return style.dim(`${quote[1]}${quote[2]}`);
-  return drawInline(line, style);
+  if (quote) return wrap(style.dim(quote[2] ?? ""), width, style.dim(quote[1] ?? ""));
+  const [lead = ""] = /^\s*/.exec(line) ?? [];
+  return wrap(drawInline(line.slice(lead.length), style), width, lead);
 }
 
-/** Code first: what stands between backticks is not looked at again. */
+const GAP = "  ";
+
+/** Columns as wide as what is in them; where they do not fit, the widest give way and their cells are broken into lines. */
+function drawTable(rows: readonly string[], style: Style, width: number | undefined): string[] {
+  const cells = rows.filter((_, at) => at !== 1).map((row) => cellsOf(row).map((cell) => drawInline(cell, style)));
+  const count = Math.max(...cells.map((row) => row.length));
+  const columns = Array.from({ length: count }, (_, at) =>
+    Math.max(1, ...cells.map((row) => stringWidth(row[at] ?? ""))),
+  );
+  const room = (width ?? Number.POSITIVE_INFINITY) - GAP.length * (count - 1);
+  for (let over = columns.reduce((sum, one) => sum + one, 0) - room; over > 0; over--) {
+    const widest = columns.indexOf(Math.max(...columns));
+    if ((columns[widest] ?? 0) <= 3) break;
+    columns[widest] = (columns[widest] ?? 0) - 1;
+  }
+  const draw = (row: readonly string[], paint: (text: string) => string): string[] => {
+    const parts = columns.map((size, at) => wrapAnsi(row[at] ?? "", size, { hard: true }).split("\n"));
+    const height = Math.max(...parts.map((lines) => lines.length));
+    return Array.from({ length: height }, (_, line) =>
+      parts
+        .map((lines, at) => {
+          const text = lines[line] ?? "";
+          return paint(text) + " ".repeat(Math.max(0, (columns[at] ?? 0) - stringWidth(text)));
+        })
+        .join(GAP)
+        .trimEnd(),
+    );
+  };
+  const [head = [], ...body] = cells;
+  const rule = style.dim(columns.map((size) => "─".repeat(size)).join(GAP));
+  return [...draw(head, style.bold), rule, ...body.flatMap((row) => draw(row, (text) => text))];
+}
+
+function cellsOf(row: string): string[] {
+  const inner = row
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/(?<!\\)\|$/, "");
+  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+}
+
+/** Code first: what stands between backticks is not looked at again. They stay where no colour says what it is. */
 function drawInline(text: string, style: Style): string {
+  const code = (part: string) => (style.cyan("x") === "x" ? part : style.cyan(part.slice(1, -1)));
   return text
     .split(/(`[^`]+`)/)
-    .map((part, at) => (at % 2 === 1 ? style.cyan(part) : drawEmphasis(part, style)))
+    .map((part, at) => (at % 2 === 1 ? code(part) : drawEmphasis(part, style)))
     .join("");
 }
 

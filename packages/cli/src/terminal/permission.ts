@@ -1,45 +1,68 @@
-/** A permission request in words, and the answers a person can type. */
+/** A permission request in words, and the answers a person can give. */
 import type { Decision, Metadata, ToolContent } from "@chimera/acp-schema/events";
 import { visible } from "@chimera/acp-schema/text";
 import type { Style } from "./style.js";
 import { plainLine } from "./text.js";
 
-const ANSWERS: Readonly<Record<string, Decision>> = {
-  y: "allow",
-  yes: "allow",
-  allow: "allow",
-  n: "deny",
-  no: "deny",
-  deny: "deny",
-  a: "always",
-  always: "always",
-  never: "never",
+type Request = Metadata<"permission_request">;
+
+interface Answer {
+  readonly key: string;
+  readonly word: string;
+  readonly shown: string;
+  readonly means: string;
+}
+
+const ANSWERS: Readonly<Record<Decision, Answer>> = {
+  allow: { key: "y", word: "yes", shown: "[y]es", means: "do it, this once" },
+  always: { key: "a", word: "always", shown: "[a]lways", means: "do it, and do not ask about exactly this here again" },
+  deny: { key: "n", word: "no", shown: "[n]o", means: "do not do it, this once" },
+  never: { key: "e", word: "never", shown: "n[e]ver", means: "do not do it, and refuse exactly this here from now on" },
 };
 
-const WORDS: Readonly<Record<Decision, string>> = { allow: "[y]es", deny: "[n]o", always: "[a]lways", never: "never" };
+/** What a person can do at a question besides. */
+export const EXTRAS = { all: "v", help: "?" } as const;
 
-/** All of what is asked for, behind a margin that no text can draw, and then the question. */
-export async function permissionQuestion(request: Metadata<"permission_request">, style: Style): Promise<string> {
+export interface Question {
+  /** All of what is asked for, each line after a margin that no text can draw. */
+  readonly lines: readonly string[];
+  readonly asked: string;
+}
+
+/** What is asked, in full, before anybody answers. */
+export async function permissionQuestion(request: Request, style: Style): Promise<Question> {
   const { content = [{ type: "text" as const, text: JSON.stringify(request.args, null, 2) }] } = request;
   const lines = (await Promise.all(content.map((item) => linesOf(item, style)))).flat();
   const risk = request.risk === "low" ? "" : ` ${style.yellow(`(${request.risk} risk)`)}`;
   const asked = `${style.yellow("?")} ${style.bold(plainLine(request.tool))}`;
-  if (lines.length === 1) return `${asked} ${lines[0]}${risk}`;
+  if (lines.length === 1) return { lines: [], asked: `${asked} ${lines[0]}${risk}` };
   const { path } = request.args;
   const about = `${typeof path === "string" ? `${plainLine(path)}, ` : ""}the ${lines.length} lines above`;
-  return [...lines.map((line) => `${style.dim("│")} ${line}`), `${asked} ${about}${risk}`].join("\n");
+  return { lines: lines.map((line) => `${style.dim("│")} ${line}`), asked: `${asked} ${about}${risk}` };
 }
 
-/** The answers it takes: `[y]es / [n]o / [a]lways / never`. */
+/** The beginning and the end of long lines, with a note of what is left out between them. */
+export function folded(lines: readonly string[], most: number, note: (hidden: number) => string): readonly string[] {
+  if (lines.length <= most) return lines;
+  const end = Math.min(4, Math.floor(most / 3));
+  const hidden = lines.length - (most - 1);
+  return [...lines.slice(0, most - 1 - end), note(hidden), ...lines.slice(lines.length - end)];
+}
+
+/** The answers it takes: `[y]es / [a]lways / [n]o / n[e]ver`. */
 export function permissionWords(options: readonly Decision[]): string {
-  return options.map((option) => WORDS[option]).join(" / ");
+  return options.map((option) => ANSWERS[option].shown).join(" / ");
 }
 
-/** Undefined for anything that is no answer. */
+export function explainAnswers(options: readonly Decision[]): string[] {
+  const rows = options.map((option) => `${ANSWERS[option].key}  ${ANSWERS[option].means}`);
+  return [...rows, `${EXTRAS.all}  show all of it`, "Esc cancels the turn. A paste answers nothing."];
+}
+
+/** Undefined for anything that is not an answer. */
 export function parseAnswer(text: string, options: readonly Decision[]): Decision | undefined {
-  const word = text.trim().toLowerCase();
-  const decision = Object.hasOwn(ANSWERS, word) ? ANSWERS[word] : undefined;
-  return decision && options.includes(decision) ? decision : undefined;
+  const said = text.trim().toLowerCase();
+  return options.find((option) => [option, ANSWERS[option].key, ANSWERS[option].word].includes(said));
 }
 
 /** How a line of a unified diff is coloured. */

@@ -1,0 +1,78 @@
+/** A real terminal: tmux types, and the screen is compared. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { onTestFinished } from "vitest";
+import type { Person } from "./person.js";
+
+const run = promisify(execFile);
+const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
+let terminals = 0;
+
+export interface Terminal {
+  /** Keys by their tmux names; text is typed as it stands. */
+  press(...keys: string[]): Promise<void>;
+  type(text: string): Promise<void>;
+  screen(): Promise<string>;
+  /** The screen, with its colours. */
+  painted(): Promise<string>;
+  /** Waits until the screen shows it; fails with the screen. */
+  until(pattern: RegExp): Promise<string>;
+  /** As a terminal's own paste does, with marks where the program asked for them. */
+  paste(text: string): Promise<void>;
+  resize(columns: number): Promise<void>;
+  /** What tmux knows of the pane: `#{pane_pid}`. */
+  ask(format: string): Promise<string>;
+  /** Closes the terminal, as a person closes a window. */
+  kill(): Promise<void>;
+}
+
+export const onTerminal = { timeout: 60_000, tags: ["needs-tmux"] };
+
+export async function open(
+  person: Person,
+  args: readonly string[],
+  { columns = 80, rows = 50, env = {} }: { columns?: number; rows?: number; env?: Record<string, string> } = {},
+): Promise<Terminal> {
+  const name = `t${terminals++}`;
+  // A server each: one that loses its last session is on its way out when the next test asks it for another.
+  const socket = `cli-test-${process.pid}-${name}`;
+  // The shell is named, because an account may have none.
+  const shell = { env: { ...process.env, SHELL: "/bin/sh" } };
+  const tmux = async (...words: string[]) => (await run("tmux", ["-L", socket, ...words], shell)).stdout;
+  const settings = Object.entries({ ...person.env, ...env }).map(([key, value]) => `${key}=${quote(value ?? "")}`);
+  const command = `cd ${quote(person.cwd)}; env -i TERM=screen-256color LANG=C.UTF-8 ${settings.join(" ")} ${quote(process.execPath)} ${quote(PROGRAM)} ${args.map(quote).join(" ")}; echo EXIT $?; sleep 600`;
+  await tmux("new-session", "-d", "-x", String(columns), "-y", String(rows), "-s", name, command);
+  onTestFinished(async () => {
+    await tmux("kill-server").catch(() => {});
+  });
+  const terminal: Terminal = {
+    press: async (...keys) => void (await tmux("send-keys", "-t", name, ...keys)),
+    type: async (text) => void (await tmux("send-keys", "-t", name, "-l", text)),
+    async paste(text) {
+      const loading = run("tmux", ["-L", socket, "load-buffer", "-"], shell);
+      loading.child.stdin?.end(text);
+      await loading;
+      await tmux("paste-buffer", "-p", "-t", name);
+    },
+    resize: async (size) => void (await tmux("resize-window", "-t", name, "-x", String(size))),
+    ask: async (format) => (await tmux("display-message", "-p", "-t", name, format)).trim(),
+    kill: async () => void (await tmux("kill-session", "-t", name)),
+    screen: () => tmux("capture-pane", "-p", "-t", name),
+    painted: () => tmux("capture-pane", "-p", "-e", "-t", name),
+    async until(pattern) {
+      const end = Date.now() + 20_000;
+      for (;;) {
+        const screen = await terminal.screen();
+        if (pattern.test(screen)) return screen;
+        if (Date.now() > end) throw new Error(`no ${pattern} on the screen:\n${screen}`);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    },
+  };
+  return terminal;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
