@@ -29,6 +29,7 @@ export type AgentErrorCode =
   | "internal"
   /** What a tool refuses. */
   | "unknown_tool"
+  | "unknown_skill"
   | "path_invalid"
   | "path_outside"
   | "not_a_file"
@@ -39,6 +40,8 @@ export type AgentErrorCode =
   /** Somebody else changed the file since the model read it. */
   | "file_changed"
   | "bad_pattern"
+  /** An address that is not fetched, or could not be. */
+  | "bad_address"
   /** Work that was ended at its time limit. */
   | "too_slow"
   /** What an MCP server or its configuration does wrong. */

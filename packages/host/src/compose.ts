@@ -205,9 +205,9 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
         ...(description && { description }),
       })),
     tools: turns.tools,
-    // Most directories have neither, and the agent's code is half of the program's.
+    // Most directories have none of them, and the agent's code is half of the program's.
     untrusted: async (cwd) =>
-      config.trust.isAnswered(cwd) || ![".opencode", ".chimera"].some((name) => existsSync(join(cwd, name)))
+      config.trust.isAnswered(cwd) || ![".opencode", ".chimera", ".claude"].some((name) => existsSync(join(cwd, name)))
         ? []
         : turns.untrusted(cwd),
     offered: async () => {

@@ -207,6 +207,7 @@ const PROTECTED: ReadonlySet<string> = new Set([
   ".svn",
   ".opencode",
   ".chimera",
+  ".claude",
   ".codex",
   ".cursor",
   ".vscode",

@@ -16,12 +16,13 @@ import { cleanEnvironment } from "../tools/environment.js";
 import { type AgentDefinition, definitionOf, toolsOf } from "./definition.js";
 import { folderRules } from "./instructions.js";
 import { opening } from "./opening.js";
+import { createSkillTool, skillList } from "./skills.js";
 import { createSurroundings, type Surroundings, type TrustPort } from "./surroundings.js";
 import { type GitState, readGitState, systemPrompt } from "./system-prompt.js";
 
 export interface CodingAgentOptions
   extends Pick<AgentOptions, "resolveModel" | "compact" | "clock" | "random" | "trace"> {
-  /** Where the user's own `.opencode` files are. */
+  /** Where the user's own `.chimera`, `.opencode` and `.claude` files are. */
   readonly home: string;
   /** Where output that is too long for the model is kept whole, outside of any workspace; the agent may read it there. */
   readonly outputsDirectory?: string;
@@ -33,7 +34,7 @@ export interface CodingAgentOptions
   readonly tools?: readonly Tool[];
   /** Whether configured MCP servers are used; those a client hands over always are. @defaultValue true */
   readonly mcp?: boolean;
-  /** Whether MCP servers may be reached over the network by sessions in `cwd`. @defaultValue always */
+  /** Whether pages and MCP servers may be reached over the network by sessions in `cwd`. @defaultValue always */
   readonly mcpNetwork?: (cwd: string) => boolean;
   /** A file of MCP servers named by hand. */
   readonly mcpFile?: string;
@@ -77,7 +78,11 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const { around, facts, definition, directories, model, allowed, mcp } = parts;
     const isDeclared = isTrainedOnPatches(model);
     const own = plainTools().map((tool) => (tool.name === PATCH && isDeclared ? { ...tool, deferred: false } : tool));
-    const there = [...own, ...mcp.tools].filter((tool) => tool.available?.(workspace) ?? true);
+    const { skills } = around;
+    const reachable = network?.(cwd) === false ? own.filter(({ kind }) => kind !== "fetch") : own;
+    const there = [...reachable, ...(skills.length === 0 ? [] : [createSkillTool(skills)]), ...mcp.tools].filter(
+      (tool) => tool.available?.(workspace) ?? true,
+    );
     const permitted = allowedTools(toolsOf(definition, there), allowed);
     return {
       parts,
@@ -90,6 +95,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
         platform: process.platform,
         model,
         servers: mcp.instructions,
+        skills: permitted.some(({ name }) => name === "skill") ? skillList(skills) : "",
         instructions: isInstructed ? around.instructions : "",
       }),
     };

@@ -31,7 +31,7 @@ export interface AgentDefinition {
   readonly source: "built-in" | "user" | "project";
 }
 
-const READING = ["Read", "search", "list_files", "think", "todo"];
+const READING = ["Read", "search", "list_files", "think", "todo", "skill"];
 
 const common = { rules: [], model: null, maxSteps: null, hidden: false, source: "built-in" } as const;
 
@@ -118,7 +118,7 @@ interface AgentPlaces {
   readonly trusted: boolean;
 }
 
-/** Reads `.opencode/agent/*.md` (and `agents/`) of the user and of the project. */
+/** Reads the agents of the user and of the project: `agent/*.md` and `agents/*.md` of `.opencode` and `.chimera`, and those of `.claude`. */
 export async function loadAgents({ home, cwd, trusted }: AgentPlaces): Promise<LoadedAgents> {
   const problems: string[] = [];
   const untrusted: string[] = [];
@@ -131,7 +131,11 @@ export async function loadAgents({ home, cwd, trusted }: AgentPlaces): Promise<L
     for (const path of files.flat()) {
       const text = await readTextBeneath(root, path);
       if (text === null || text.trim() === "") continue;
-      const { agent, complaints } = await parseAgent(text, basename(path, ".md"), source);
+      const { agent: written, complaints } = await parseAgent(text, basename(path, ".md"), source);
+      const isForeign = path.startsWith(FOREIGN);
+      if (isForeign && agents.has(written.name)) continue;
+      // Another program's agents are only called by others, and its names of models mean nothing here.
+      const agent = isForeign ? { ...written, mode: "subagent" as const, model: null } : written;
       problems.push(...complaints.map((complaint) => `${join(root, path)}: ${complaint}`));
       const isFree = source === "user" || trusted;
       if (!isFree && agent.model !== null) untrusted.push(`the model ${agent.model} of ${join(root, path)}`);
@@ -166,7 +170,13 @@ export function createAgentList(
 
 // --- internal ---
 
-const FOLDERS = ["agent", "agents"].map((folder) => join(".opencode", folder));
+/** Another program's: its agents count where nothing else has their name. */
+const FOREIGN = join(".claude", "agents");
+/** Later ones win, but for the last. */
+const FOLDERS = [
+  ...[".opencode", ".chimera"].flatMap((place) => ["agent", "agents"].map((folder) => join(place, folder))),
+  FOREIGN,
+];
 
 type Source = "user" | "project";
 

@@ -1,13 +1,15 @@
-/** Everything that files around a session say about it: agents, instructions, MCP servers. Read again when they change. */
+/** Everything that files around a session say about it: agents, skills, instructions, MCP servers. Read again when they change. */
 import { join } from "node:path";
 import { whileUnchanged } from "../files/project-file.js";
 import { loadMcpConfig, type McpConfig, mcpConfigFiles } from "../mcp/config.js";
 import { agentFolders, type LoadedAgents, loadAgents } from "./definition.js";
 import { instructionPlaces, loadInstructions } from "./instructions.js";
+import { type LoadedSkills, loadSkills, skillFolders } from "./skills.js";
 
 export interface Surroundings {
   readonly agents: LoadedAgents["agents"];
   readonly instructions: string;
+  readonly skills: LoadedSkills["skills"];
   readonly mcp: McpConfig;
   /** What could not be used, each naming its file. */
   readonly problems: readonly string[];
@@ -46,17 +48,19 @@ export function createSurroundings(options: SurroundingsOptions): (cwd: string) 
 
 async function load({ home, mcpFile, trust }: SurroundingsOptions, cwd: string): Promise<Surroundings> {
   const trusted = trust?.isGiven(cwd) ?? false;
-  const [{ agents, problems, untrusted }, instructions, mcp] = await Promise.all([
+  const [{ agents, problems, untrusted }, skills, instructions, mcp] = await Promise.all([
     loadAgents({ home, cwd, trusted }),
+    loadSkills({ home, cwd, trusted }),
     loadInstructions({ home, cwd }),
     loadMcpConfig({ home, cwd, trusted, ...(mcpFile !== undefined && { file: mcpFile }) }),
   ]);
   return {
     agents,
     instructions: instructions.text,
+    skills: skills.skills,
     mcp,
-    problems: [...problems, ...instructions.problems],
-    untrusted: [...untrusted, ...mcp.untrusted],
+    problems: [...problems, ...skills.problems, ...instructions.problems],
+    untrusted: [...untrusted, ...skills.untrusted, ...mcp.untrusted],
   };
 }
 
@@ -64,7 +68,7 @@ async function load({ home, mcpFile, trust }: SurroundingsOptions, cwd: string):
 function watched({ home, mcpFile, trust }: SurroundingsOptions, cwd: string): string[] {
   const mcp = mcpConfigFiles(home, cwd);
   return [
-    ...[home, cwd].flatMap(agentFolders),
+    ...[home, cwd].flatMap((root) => [...agentFolders(root), ...skillFolders(root)]),
     ...instructionPlaces({ home, cwd }).flatMap(({ root, paths }) => paths.map((path) => join(root, path))),
     mcp.user,
     ...mcp.project,

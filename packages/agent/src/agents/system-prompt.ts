@@ -21,16 +21,20 @@ export interface PromptFacts {
   readonly git: GitState | null;
   /** What MCP servers say about how to use them. */
   readonly servers: readonly { readonly server: string; readonly text: string }[];
+  /** Names and descriptions of skills, one a line; may be empty. */
+  readonly skills: string;
   /** Joined project instructions; may be empty. */
   readonly instructions: string;
 }
 
 export function systemPrompt(facts: PromptFacts): string {
-  const { agent, instructions, servers } = facts;
+  const { agent, instructions, servers, skills } = facts;
   const told = servers.map(({ server, text }) => `### ${server}\n${text}`).join("\n\n");
   const tools = told === "" ? "" : `## What MCP servers say about their tools\n\n${told}`;
+  const known =
+    skills === "" ? "" : `## Skills\nRead one with the skill tool when a task is what it is for.\n\n${skills}`;
   const rules = instructions === "" ? "" : `## Project Rules\n\n${instructions}`;
-  return [BASE, agent.prompt, surroundings(facts), tools, rules].filter((part) => part !== "").join("\n\n");
+  return [BASE, agent.prompt, surroundings(facts), known, tools, rules].filter((part) => part !== "").join("\n\n");
 }
 
 export interface GitState {

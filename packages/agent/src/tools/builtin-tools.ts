@@ -10,6 +10,7 @@ import { listFilesTool } from "./list-files.js";
 import { readTool } from "./read.js";
 import { createSearchTool } from "./search.js";
 import { thinkTool, todoTool } from "./think.js";
+import { createWebFetchTool } from "./web-fetch.js";
 import { replaceInFileTool, writeTool } from "./write.js";
 
 export interface BuiltinToolOptions {
@@ -27,6 +28,7 @@ export function builtinTools(options: BuiltinToolOptions = {}): Tool[] {
     listFilesTool,
     replaceInFileTool,
     applyPatchTool,
+    createWebFetchTool() as Tool,
     thinkTool,
     todoTool,
     // What runs in an editor's terminal cannot be confined.

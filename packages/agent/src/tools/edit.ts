@@ -8,10 +8,6 @@ import { fitPassage, type Splice, spliced } from "./edit/fit.js";
 import { withoutNumbers } from "./edit/line-numbers.js";
 import { type Found, findPassage, MAX_PLACES, type Place, type Rung } from "./edit/place.js";
 
-const old_string = v.pipe(v.string(), v.description("The text to replace, without line numbers."));
-const new_string = v.pipe(v.string(), v.description("What takes its place."));
-const replace_all = v.optional(v.pipe(v.boolean(), v.description("Replace every occurrence.")));
-
 export const editTool = defineTool({
   name: "Edit",
   aliases: ["edit_file", "MultiEdit", "replace"],
@@ -19,11 +15,13 @@ export const editTool = defineTool({
     "Replace a passage of a text file: old_string as it stands there, whole lines if possible, with enough around it to occur " +
     "once. For several passages of one file send edits; all are looked for in the file as it is, and all are made or none.",
   input: v.object({
-    path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
-    old_string: v.optional(old_string),
-    new_string: v.optional(new_string),
-    replace_all,
-    edits: v.optional(v.array(v.object({ old_string, new_string, replace_all }))),
+    path: v.string(),
+    old_string: v.optional(v.pipe(v.string(), v.description("The text to replace, without line numbers."))),
+    new_string: v.optional(v.string()),
+    replace_all: v.optional(v.boolean()),
+    edits: v.optional(
+      v.array(v.object({ old_string: v.string(), new_string: v.string(), replace_all: v.optional(v.boolean()) })),
+    ),
   }),
   kind: "edit",
   parallel: false,

@@ -13,4 +13,5 @@ export { type ProcessGroup, spawnGroup } from "./process-group.js";
 export { readTool } from "./read.js";
 export { createSearchTool, type SearchOptions } from "./search.js";
 export { thinkTool, todoTool } from "./think.js";
+export { createWebFetchTool, type WebFetchOptions } from "./web-fetch.js";
 export { replaceInFileTool, writeTool } from "./write.js";

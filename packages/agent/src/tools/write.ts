@@ -10,7 +10,7 @@ export const writeTool = defineTool({
   aliases: ["write_file"],
   description: "Write a text file, replacing what is there; directories are made as needed.",
   input: v.object({
-    path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
+    path: v.string(),
     content: v.pipe(v.string(), v.description("The complete new content.")),
   }),
   kind: "edit",
@@ -31,7 +31,7 @@ export const replaceInFileTool = defineTool({
   name: "replace_in_file",
   description: "Replace every match of a JavaScript regular expression in a text file; $1 and $<name> insert groups.",
   input: v.object({
-    path: v.pipe(v.string(), v.description("The file, relative to the workspace or absolute.")),
+    path: v.string(),
     pattern: v.pipe(v.string(), v.description("The regular expression, without slashes.")),
     replacement: v.string(),
     flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("Any of i, m, s, u.")), ""),

@@ -65,7 +65,11 @@ describe("the coding agent", () => {
     ]);
     expect(await readFile(join(cwd, "a.txt"), "utf8")).toBe("hi");
     expect(asked).toEqual([join(outside, "b")]);
-    expect(of("tool_result")).toMatchObject([{ success: true }, { success: false }, { success: true, output: "hi" }]);
+    expect(of("tool_result")).toMatchObject([
+      { success: true },
+      { success: false },
+      { success: true, output: "1\thi" },
+    ]);
   });
 
   test("agents bring their tools, prompt, model and steps", async () => {
@@ -93,12 +97,12 @@ describe("the coding agent", () => {
     const steps = ["c.txt", "lib/a.txt", "lib/b.txt"].map((path) => call("Read", { path }));
     const { of } = await take([...steps, end]);
     const outputs = of("tool_result").map(({ output }) => output);
-    expect(outputs[0]).toBe("c");
-    expect(outputs[1]).toMatch(/^a\n\n\[Project rules .*\n<!-- source: .*lib\/AGENTS\.md -->\nTabs only\.$/s);
-    expect(outputs[2]).toBe("b");
+    expect(outputs[0]).toBe("1\tc");
+    expect(outputs[1]).toMatch(/^1\ta\n\n\[Project rules .*\n<!-- source: .*lib\/AGENTS\.md -->\nTabs only\.$/s);
+    expect(outputs[2]).toBe("1\tb");
     const history = [{ role: "tool" as const, id: "x", name: "Read", success: true, output: outputs[1] ?? "" }];
     const later = await take([...steps, end], { history });
-    expect(later.of("tool_result").map(({ output }) => output)).toEqual(["c", "a", "b"]);
+    expect(later.of("tool_result").map(({ output }) => output)).toEqual(["1\tc", "1\ta", "1\tb"]);
   });
 
   test("the model reads the day, the shell, the branch and what is changed, but no repository's settings are obeyed", {
@@ -165,7 +169,7 @@ describe("the coding agent", () => {
     const { of } = await take([...steps, end], { context: { workspace } });
     const outputs = of("tool_result").map(({ output }) => output);
     expect(outputs[0]).toContain("Tabs only.");
-    expect(outputs[1]).toBe("b");
+    expect(outputs[1]).toBe("1\tb");
   });
 
   test("a repository that hides in the working directory gives git nothing to run", {
@@ -235,5 +239,61 @@ describe("the coding agent", () => {
     const { take } = await setUp();
     const { events } = await take([end], { context: { signal: AbortSignal.abort() } });
     expect(events.at(-1)?.type).toBe("cancelled");
+  });
+});
+
+describe("skills and pages", () => {
+  const SKILL = "---\nname: pdf\ndescription: Reads PDF files\n---\nUse pdftotext.";
+  const trust = (isGiven: boolean) => ({
+    file: "/nonexistent",
+    isGiven: () => isGiven,
+    leftOut: () => [],
+    how: "Trust it",
+  });
+
+  test("a skill is in the prompt and read by a call; a project's only once it is trusted", async () => {
+    for (const isGiven of [true, false]) {
+      const { take, put, cwd } = await setUp({ trust: trust(isGiven) });
+      await put(cwd, ".claude/skills/pdf/SKILL.md", SKILL);
+      const steps = [
+        call("skill", { name: "pdf" }, isGiven ? { system: "- pdf: Reads PDF files", tools: ["skill"] } : {}),
+        end,
+      ];
+      const { of } = await take(steps);
+      expect(of("tool_result")).toMatchObject([
+        isGiven
+          ? { success: true, output: "Use pdftotext." }
+          : { success: false, output: expect.stringMatching(/^There is no tool named "skill"/) },
+      ]);
+    }
+  });
+
+  test("a page is asked about, and not offered where there is no network", async () => {
+    const { take } = await setUp();
+    const asked: string[] = [];
+    const { of } = await take([call("web_fetch", { url: "http://127.0.0.1/" }), end], { settings: CAUTIOUS }, [
+      async (request) => {
+        asked.push(request.tool);
+        return { decision: "allow", by: "client" };
+      },
+    ]);
+    expect(asked).toEqual(["web_fetch"]);
+    expect(of("tool_result")).toMatchObject([{ success: false, output: "127.0.0.1 is not on the public internet." }]);
+    const offline = await setUp({ mcpNetwork: () => false });
+    const refused = await offline.take([call("web_fetch", { url: "http://a.test/" }), end]);
+    expect(refused.of("tool_result")).toMatchObject([
+      { success: false, output: expect.stringMatching(/^There is no tool named "web_fetch"/) },
+    ]);
+  });
+
+  test("the definitions of all built-in tools stay below 5.5 KB", () => {
+    const { tools } = createCodingAgent({ resolveModel: () => Promise.reject(new Error()), home: "/nonexistent" });
+    const sizes = tools
+      .filter(({ deferred }) => !deferred)
+      .map(
+        (tool) =>
+          JSON.stringify({ name: tool.name, description: tool.description, input_schema: tool.inputSchema }).length,
+      );
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(5_632);
   });
 });

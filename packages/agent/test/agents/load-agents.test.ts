@@ -108,7 +108,7 @@ describe("agent definitions", () => {
     });
     expect(await named("plan")).toMatchObject({
       permission: "read_only",
-      tools: ["Read", "search", "list_files", "think", "todo"],
+      tools: ["Read", "search", "list_files", "think", "todo", "skill"],
     });
   });
 
@@ -131,6 +131,28 @@ describe("agent definitions", () => {
     expect((await load(false)).untrusted).toHaveLength(3);
     expect(await named("mine")).toMatchObject({ model: "scripted:evil.json", maxSteps: 5, prompt: "Theirs" });
     expect((await load()).untrusted).toEqual([]);
+  });
+
+  test("`.chimera` wins over `.opencode`; `.claude` counts where nothing else has the name, and widens nothing", async () => {
+    const { put, home, cwd, load } = await places();
+    await put(home, ".opencode/agent/a.md", "opencode");
+    await put(home, ".chimera/agents/a.md", "chimera");
+    await put(home, ".claude/agents/a.md", "claude");
+    await put(home, ".claude/agents/build.md", "---\nname: build\npermission: auto_approve\n---\nanother build");
+    await put(home, ".claude/agents/b.md", "---\nmodel: opus\ntools: Read, Grep\n---\nclaude");
+    await put(cwd, ".claude/agents/b.md", "---\npermission: auto_approve\n---\nproject");
+    const { agents, untrusted } = await load(false);
+    const of = (name: string) => agents.find((agent) => agent.name === name);
+    expect(of("a")).toMatchObject({ prompt: "chimera", mode: "all" });
+    expect(of("b")).toMatchObject({
+      prompt: "claude",
+      mode: "subagent",
+      model: null,
+      tools: ["Read", "Grep"],
+      source: "user",
+    });
+    expect(of("build")).toEqual(BUILTIN_AGENTS[0]);
+    expect(untrusted).toEqual([]);
   });
 
   test("a project's file that leads out of it is not read", async () => {

@@ -1,14 +1,12 @@
-import { lookup } from "node:dns/promises";
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { isIP } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { requireDelay, startTimer } from "@chimera/acp-schema/timer";
 import { sessionPrefix } from "@chimera/event-store";
+import { isPublicHost, publicLookup, type ResolveName } from "@chimera/sandbox/public-address";
 import { isReportError, ReportError } from "../errors.js";
 import { contentType, type TranscriptFormat } from "../transcript/render.js";
-import { blocked, isPrivateName, isPublicAddress, publicLookup, type ResolveName } from "./public-address.js";
 
 /** How to post, from the options of `share`. */
 export interface Posting {
@@ -28,7 +26,7 @@ export async function postTranscript(
 ): Promise<{ status: number; reply: string }> {
   const limitMs = requireDelay("timeoutMs", posting.timeoutMs ?? TIMEOUT_MS);
   const url = parseShareUrl(posting.url);
-  if (!posting.trusted) assertPublicHost(url);
+  if (!posting.trusted && !isPublicHost(url)) throw blocked();
   const body = await takeStart(chunks);
   const deadline = new AbortController();
   const stop = () => deadline.abort();
@@ -62,8 +60,6 @@ const LARGEST_REPLY = 1024 * 1024;
 /** Up to here the length is sent in advance: plain collectors do not understand a body in chunks. */
 const LARGEST_MEASURED = 1024 * 1024;
 
-const resolveName: ResolveName = (name) => lookup(name, { all: true });
-
 /** Absolute, http or https, without credentials, and written so that every parser reads the same host. */
 function parseShareUrl(text: unknown): URL {
   if (typeof text !== "string" || text === "") throw new ReportError("invalid_url", "url is missing");
@@ -77,9 +73,9 @@ function parseShareUrl(text: unknown): URL {
   return url;
 }
 
-function assertPublicHost(url: URL): void {
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) === 0 ? isPrivateName(host) : !isPublicAddress(host)) throw blocked();
+/** The one answer for every refusal: it tells a stranger nothing of what is there. */
+function blocked(): ReportError {
+  return new ReportError("blocked_url", "the address is not on the public internet");
 }
 
 /** The first part of a document, and the rest of it when it is longer. */
@@ -91,7 +87,7 @@ interface Body {
 async function send(
   url: URL,
   body: Body,
-  { id, format, trusted, resolve = resolveName }: Posting & { id: string },
+  { id, format, trusted, resolve }: Posting & { id: string },
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const prefix = sessionPrefix(id);
@@ -99,7 +95,7 @@ async function send(
     method: "POST",
     agent: false,
     signal,
-    ...(!trusted && { lookup: publicLookup(resolve) }),
+    ...(!trusted && { lookup: publicLookup({ resolve, refusal: blocked }) }),
     headers: {
       "content-type": contentType(format),
       "user-agent": `chimera-${/^[a-z0-9]{1,32}$/.test(prefix) ? `${prefix}-` : ""}share/1`,

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, open, realpath, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { ResolveName } from "@chimera/sandbox/public-address";
 import { ReportError } from "../errors.js";
 import { oneOf, parseFormat, renderTranscript, type TranscriptFormat } from "../transcript/render.js";
 import type { TranscriptSource } from "../transcript/source.js";
-import type { ResolveName } from "./public-address.js";
 
 export const SHARE_SINKS = ["file", "http", "stdout"] as const;
 export type ShareSink = (typeof SHARE_SINKS)[number];

@@ -1,4 +1,7 @@
-/** Where command files are found; later directories win: the project's over the user's, plural over singular. */
+/**
+ * Where command files are found; later directories win: the project's over the user's, `.chimera` over `.opencode`, plural over singular.
+ * What another program keeps in `.claude` counts where nothing else has its name.
+ */
 import { existsSync } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
@@ -8,6 +11,13 @@ import { parseCommand } from "./parse.js";
 /** Larger files are no prompts. */
 const MAX_BYTES = 256 * 1024;
 const MAX_FILES = 500;
+const FOLDERS = [
+  ".claude/commands",
+  ".opencode/command",
+  ".opencode/commands",
+  ".chimera/command",
+  ".chimera/commands",
+];
 
 export async function discoverCommands(places: {
   readonly home: string;
@@ -16,7 +26,7 @@ export async function discoverCommands(places: {
   // The user may link to files anywhere; a project came from somewhere, and what it links to must be its own.
   const scopes = [{ root: places.home }, { root: places.cwd, within: places.cwd }];
   const folders = scopes.flatMap(({ root, within }) =>
-    ["command", "commands"].map((folder) => ({ folder: join(root, ".opencode", folder), within })),
+    FOLDERS.map((folder) => ({ folder: join(root, folder), within })),
   );
   const found = new Map<string, CustomCommand>();
   // Read side by side: this stands between a prompt and its first word.

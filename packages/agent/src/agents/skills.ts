@@ -1,0 +1,155 @@
+/**
+ * Skills: folders with a SKILL.md that says how to do something. The model is shown their names and descriptions, and reads one when a
+ * task needs it. Those of a project count once the person trusts the directory.
+ */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { startOf } from "@chimera/acp-schema/text";
+import * as v from "valibot";
+import { AgentError } from "../errors.js";
+import { readTextBeneath } from "../files/project-file.js";
+import type { Tool } from "../tool.js";
+import { capOutput, defineTool } from "../tools/define.js";
+import { parseFrontMatter } from "./front-matter.js";
+
+export interface Skill {
+  readonly name: string;
+  readonly description: string;
+  /** What a link in the skill must not lead out of. */
+  readonly root: string;
+  /** Its folder, relative to the root. */
+  readonly folder: string;
+}
+
+export interface LoadedSkills {
+  readonly skills: readonly Skill[];
+  /** What could not be used, each naming its file. */
+  readonly problems: readonly string[];
+  /** Those that count once the project is trusted. */
+  readonly untrusted: readonly string[];
+}
+
+/** The project's win over the person's of the same name. */
+export async function loadSkills({ home, cwd, trusted }: SkillPlaces): Promise<LoadedSkills> {
+  const [own, project] = await Promise.all([skillsBelow(home), skillsBelow(cwd)]);
+  const problems = [...own.problems, ...(trusted ? project.problems : [])];
+  const skills = new Map([...own.skills, ...(trusted ? project.skills : [])].map((skill) => [skill.name, skill]));
+  const untrusted = trusted
+    ? []
+    : project.skills.map(({ name, root, folder }) => `the skill ${name} of ${join(root, folder)}`);
+  return { skills: [...skills.values()].slice(0, MOST_SKILLS), problems, untrusted };
+}
+
+/** Where skills are below the home or a project. */
+export function skillFolders(root: string): string[] {
+  return FOLDERS.map((folder) => join(root, folder));
+}
+
+/** What the model reads of them before it needs one; empty when there are none. */
+export function skillList(skills: readonly Skill[]): string {
+  const lines = skills.map(({ name, description }) => `- ${name}: ${startOf(description, LONGEST_DESCRIPTION)}`);
+  return startOf(lines.join("\n"), LONGEST_LIST);
+}
+
+export function createSkillTool(skills: readonly Skill[]): Tool {
+  return defineTool({
+    name: "skill",
+    description: "Read how a skill of the list is done, before you do it; or another file of its folder.",
+    input: v.object({
+      name: v.pipe(v.string(), v.description("The skill.")),
+      file: v.optional(v.pipe(v.string(), v.description("A file in its folder. Without it: SKILL.md."))),
+    }),
+    kind: "read",
+    parallel: true,
+    describe: ({ name }) => ({
+      title: startOf(`Skill ${name}`, 120),
+      locations: [],
+      touches: { reads: [], writes: [] },
+    }),
+    run: async ({ name, file = FILE }, context) => {
+      const skill = skills.find((each) => each.name.toLowerCase() === name.trim().toLowerCase());
+      if (!skill)
+        throw new AgentError(
+          "unknown_skill",
+          `There is no skill named ${JSON.stringify(startOf(name, 80))}: ${skills.map((each) => each.name).join(", ")}.`,
+        );
+      const text = await readTextBeneath(join(skill.root, skill.folder), file);
+      const files = await filesOf(skill);
+      if (text === null)
+        throw new AgentError(
+          "unknown_skill",
+          `${skill.name} has no text file ${JSON.stringify(startOf(file, 200))}. It has: ${files.join(", ")}.`,
+        );
+      const { body } = file === FILE ? await parseFrontMatter(text) : { body: text };
+      const others = files.filter((each) => each !== FILE);
+      const more =
+        file === FILE && others.length > 0
+          ? `\n\n[Other files of this skill, in ${join(skill.root, skill.folder)}: ${others.join(", ")}]`
+          : "";
+      return { success: true, output: await capOutput(body + more, context) };
+    },
+  }) as Tool;
+}
+
+// --- internal ---
+
+interface SkillPlaces {
+  readonly home: string;
+  readonly cwd: string;
+  readonly trusted: boolean;
+}
+
+const FILE = "SKILL.md";
+const MOST_SKILLS = 100;
+const LONGEST_DESCRIPTION = 300;
+const LONGEST_LIST = 8 * 1024;
+const MOST_FILES = 200;
+
+/** Later ones win; those of another program are there for whoever has no other. */
+const FOLDERS = [
+  join(".claude", "skills"),
+  join(".opencode", "skill"),
+  join(".opencode", "skills"),
+  join(".chimera", "skills"),
+];
+
+async function skillsBelow(root: string): Promise<{ skills: Skill[]; problems: string[] }> {
+  const problems: string[] = [];
+  const found = new Map<string, Skill>();
+  for (const place of FOLDERS) {
+    for (const entry of await namesIn(join(root, place))) {
+      const folder = join(place, entry);
+      const text = await readTextBeneath(root, join(folder, FILE));
+      if (text === null) continue;
+      const { head, problem } = await parseFrontMatter(text);
+      const name = typeof head["name"] === "string" && NAME.test(head["name"]) ? head["name"] : entry;
+      const description =
+        typeof head["description"] === "string" ? head["description"].replace(/\s+/g, " ").trim() : "";
+      if (problem !== null) problems.push(`${join(root, folder, FILE)}: its head was not read: ${problem}`);
+      else if (description === "" || !NAME.test(name))
+        problems.push(`${join(root, folder, FILE)}: it needs a name and a description`);
+      else found.set(name, { name, description, root, folder });
+    }
+  }
+  return { skills: [...found.values()], problems };
+}
+
+const NAME = /^[\w.-]{1,64}$/;
+
+async function namesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .filter((name) => !name.startsWith("."))
+    .sort()
+    .slice(0, MOST_SKILLS);
+}
+
+async function filesOf({ root, folder }: Skill): Promise<string[]> {
+  const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(() => []);
+  const base = join(root, folder);
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(base.length + 1))
+    .sort()
+    .slice(0, MOST_FILES);
+}
