@@ -114,8 +114,13 @@ test("[undo.teardown-wipes] /new wipes the snapshots of the session it was said 
   expect(existsSync(join(root, id))).toBe(true);
   await say("/new");
   expect(existsSync(join(root, id))).toBe(false);
+  const before = read("b.txt");
   await say("go on");
   expect(readdirSync(join(root, id, "snaps"))).toHaveLength(1);
+  expect(read("b.txt")).not.toBe(before);
+  // What this session does after it can still be undone.
+  await go("undo");
+  expect(read("b.txt")).toBe(before);
 });
 
 test("[undo.teardown-wipes] tearing the session down wipes its snapshots", async () => {

@@ -439,6 +439,23 @@ describe("the life of a session", () => {
     expect([...second.problems(), ...third.problems()]).toEqual([]);
   });
 
+  test("keeps every model that was chosen in the picker", async () => {
+    const client = await standardClient(makeEngine(saying("ok")));
+    const { sessionId } = client;
+    const pick = async (value: string) => {
+      const params = { sessionId, configId: "model", value };
+      const { result } = await client.call("session/set_config_option", params);
+      const [model] = result!["configOptions"] as { options: { value: string }[] }[];
+      return model!.options.map((option) => option.value);
+    };
+    await pick("first/one");
+    await pick("second/two");
+    expect(await pick("test-model")).toEqual(expect.arrayContaining(["first/one", "second/two", "test-model"]));
+    const { result } = await client.call("session/new", { cwd: "/", mcpServers: [] });
+    expect(JSON.stringify(result)).toContain("second/two");
+    expect(client.problems()).toEqual([]);
+  });
+
   test("lists its commands when it is opened: after new, fork and resume are answered, before load is", async () => {
     const core = makeEngine(saying("ok"));
     const client = await standardClient(core);

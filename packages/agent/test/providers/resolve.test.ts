@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isAgentError } from "../../src/index.js";
+import { listedModels } from "../../src/providers/facts.js";
 import {
   anthropicFirst,
   createModels,
@@ -10,6 +11,7 @@ import {
   listProviders,
   openaiFirst,
   resolveModel,
+  routeOf,
   suggestModels,
 } from "../../src/providers/index.js";
 
@@ -227,6 +229,15 @@ describe("without a name", () => {
     expect(suggestModels({ OPENAI_API_KEY: "o" }, openaiFirst)).toEqual(["gpt-6.1-sol", "offline"]);
     const configured = listProviders({ OPENAI_API_KEY: "o" }).filter((row) => row.configured);
     expect(configured.map((row) => row.name)).toEqual(["openai", "offline", "scripted"]);
+  });
+
+  it("is suggested with the newest of each provider that has a key, by names that lead to it", () => {
+    const env = { ANTHROPIC_API_KEY: "a", OPENROUTER_API_KEY: "r" };
+    const models = suggestModels(env, openaiFirst, listedModels);
+    expect(models).toEqual(expect.arrayContaining(["claude-opus-5-5", "claude-haiku-5-5", "offline"]));
+    const providers = models.map((model) => routeOf(model, env, openaiFirst).provider);
+    expect(new Set(providers)).toEqual(new Set(["anthropic", "openrouter", "offline"]));
+    expect(providers.filter((one) => one === "anthropic").length).toBeLessThanOrEqual(13);
   });
 });
 
