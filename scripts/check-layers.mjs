@@ -86,7 +86,7 @@ function isExported({ name, manifest }, specifier) {
 
 function checkImport(world, source, specifier) {
   if (specifier.startsWith(".")) return checkRelative(world, source, specifier);
-  if (isBuiltin(specifier)) return undefined;
+  if (isBuiltin(specifier) || Object.hasOwn(source.owner.manifest.imports ?? {}, specifier)) return undefined;
   const name = specifier
     .split("/")
     .slice(0, specifier.startsWith("@") ? 2 : 1)

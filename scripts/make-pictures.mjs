@@ -1,13 +1,14 @@
 #!/usr/bin/env node
-// The pictures of the README, made from the built program: a conversation in a terminal, and the same session as an HTML
-// transcript. Needs tmux and chromium, which is why no test runs it.
+// The pictures of the README, made from the built program: a conversation in a terminal, the same session as an HTML
+// transcript, and one in the page while it asks. Needs tmux and chromium, which is why no test runs it.
 //   npm run build && node scripts/make-pictures.mjs
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
 import { drawScreens } from "./terminal-svg.mjs";
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -83,6 +84,7 @@ try {
     drawScreens(await converse(), { columns: COLUMNS, rows: ROWS, title: "otter" }),
   );
   await photograph(join(pictures, "transcript.png"));
+  await photographPage(join(pictures, "page.png"));
 } finally {
   rmSync(root, { recursive: true, force: true });
 }
@@ -153,9 +155,40 @@ async function photograph(picture) {
   // Paths are shown short, and the edit as after a click.
   const html = otter("export", session_id, "html").replaceAll(root, "~");
   writeFileSync(page, html.replace(/<details(?=[^>]*>(?:(?!<details).)*Edit)/s, "<details open"));
-  const chromium = ["--headless", "--no-sandbox", "--hide-scrollbars", "--force-device-scale-factor=1.5"];
-  execFileSync("chromium", [...chromium, "--window-size=900,900", `--screenshot=${picture}`, `file://${page}`], {
+  const flags = ["--headless", "--no-sandbox", "--hide-scrollbars", "--force-device-scale-factor=1.5"];
+  execFileSync("chromium", [...flags, "--window-size=900,900", `--screenshot=${picture}`, `file://${page}`], {
     env,
     stdio: "ignore",
   });
+}
+
+/** The page, when the agent asks whether it may edit. */
+async function photographPage(picture) {
+  writeFileSync(join(folder, "greet.js"), project["greet.js"]);
+  const server = spawn(process.execPath, [cli, "serve", "--port", "0", "--model", `scripted:${root}/model.json`], {
+    cwd: folder,
+    env,
+  });
+  let said = "";
+  server.stderr.on("data", (text) => {
+    said += text;
+  });
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+  try {
+    while (!/http:\S+/.test(said)) await pause(50);
+    const page = await browser.newPage({ viewport: { width: 1180, height: 760 }, deviceScaleFactor: 1.5 });
+    await page.goto(`${/http:\S+/.exec(said)[0]}/#/new`);
+    await page.getByLabel("Prompt").fill("why does the test fail? fix it");
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.getByRole("alertdialog").getByText('(name = "world")').waitFor();
+    // Paths are shown short.
+    await page.evaluate((long) => {
+      for (const node of document.querySelectorAll(".path, option"))
+        node.textContent = node.textContent.replaceAll(long, "~").replace(/^scripted:.*/, "scripted");
+    }, root);
+    await page.screenshot({ path: picture });
+  } finally {
+    await browser.close();
+    server.kill();
+  }
 }

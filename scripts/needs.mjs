@@ -13,6 +13,7 @@ import { delimiter, join } from "node:path";
  */
 export const needs = [
   program("bwrap", "bubblewrap"),
+  program("chromium"),
   program("curl"),
   program("git"),
   program("jq"),

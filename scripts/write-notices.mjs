@@ -34,6 +34,18 @@ export function installedPackage(path) {
   return { name: parts.slice(at, end).join("/"), home: parts.slice(0, end).join(sep) };
 }
 
+/** The packages that the files have something of, by name. */
+export function bundledPackages(metafiles, from) {
+  const inputs = metafiles
+    .flatMap(({ outputs }) => Object.values(outputs))
+    .flatMap((output) => Object.entries(output.inputs))
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .map(([path]) => resolve(from, path));
+  const found = inputs.flatMap((path) => installedPackage(path) ?? sourcesOfGenerated(path));
+  const homes = new Map(found.map((one) => [one.home, one]));
+  return [...homes.values()].toSorted((a, b) => a.name.localeCompare(b.name));
+}
+
 // --- internal ---
 
 const RULE = "-".repeat(80);
@@ -41,23 +53,12 @@ const RULE = "-".repeat(80);
 /** Licences that give a work to the public and want no text passed on with it. */
 const ASK_FOR_NOTHING = new Set(["Unlicense"]);
 
-/** The packages that the files have something of, by name. */
-function bundledPackages(metafiles, from) {
-  const inputs = metafiles
-    .flatMap(({ outputs }) => Object.values(outputs))
-    .flatMap((output) => Object.entries(output.inputs))
-    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
-    .map(([path]) => resolve(from, path));
-  const found = inputs.flatMap((path) => installedPackage(path) ?? sourceOfGenerated(path) ?? []);
-  const homes = new Map(found.map((one) => [one.home, one]));
-  return [...homes.values()].toSorted((a, b) => a.name.localeCompare(b.name));
-}
-
-/** A file that a script wrote from a package's data says so in its first line: `Written by <script> from <package> <version>`. */
-function sourceOfGenerated(path) {
-  if (!path.endsWith(".gen.ts")) return undefined;
-  const [, name] = /^.* from (\S+) \d/.exec(readFileSync(path, "utf8")) ?? [];
-  return name && installedPackage(createRequire(path).resolve(name));
+/** A file that a script wrote from packages says so in its first lines: `Written by <script> from <package> <version>`. */
+function sourcesOfGenerated(path) {
+  if (!/\.gen\.[jt]s$/.test(path)) return [];
+  const [head] = /^(\/[/*].*\n)*/.exec(readFileSync(path, "utf8"));
+  const names = [...head.matchAll(/ from (\S+) \d/g)].map(([, name]) => name);
+  return names.map((name) => installedPackage(createRequire(path).resolve(name)));
 }
 
 function readLicence({ home }) {

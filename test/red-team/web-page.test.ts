@@ -73,7 +73,10 @@ const ATTEMPTS: readonly Attempt[] = [
   from("file://"),
   from("http://localhost"),
   from("http://localhost:1"),
-  from("http://127.0.0.1:PORT"),
+  {
+    what: "our own origin, where the browser says that it is another site",
+    headers: ["Origin: http://127.0.0.1:PORT", "Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: cors"],
+  },
   from("http://[::1]:PORT"),
   from("https://localhost:PORT"),
   from("http://localhost:PORT.evil.example"),
@@ -205,6 +208,14 @@ describe("a web page", () => {
     expect(answer).not.toMatch(/access-control-allow-/i);
     expect(answer).not.toContain("session_id");
     expect((await server.ask("GET /session")).body.sessions).toEqual([]);
+  });
+
+  // With the page, that origin is the page itself.
+  test("does nothing from our own origin where no page is served", async () => {
+    const bare = await startServer(["--mode", "auto", "--no-page"]);
+    const answer = await send(Number(new URL(bare.address).port), from("http://127.0.0.1:PORT"));
+    expect(answer).toMatch(/^HTTP\/1.1 403 /);
+    expect((await bare.ask("GET /session")).body.sessions).toEqual([]);
   });
 
   afterAll(() => {

@@ -13,6 +13,7 @@ export const profile: Profile = {
   chain: openaiFirst,
   settings,
   flags,
+  page: async () => (await import("@chimera/web-page")).readPage(),
   extensions: async () => (await import("./extensions.js")).extensions,
 };
 

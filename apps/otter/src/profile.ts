@@ -12,5 +12,6 @@ export const profile: Profile = {
   chain: anthropicFirst,
   settings: {},
   flags: {},
+  page: async () => (await import("@chimera/web-page")).readPage(),
   extensions: async () => [],
 };

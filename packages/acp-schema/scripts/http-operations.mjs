@@ -58,6 +58,7 @@ export const operations = {
     "session_claimed",
   ],
   "GET /sessions/{id}/settings": ["sessionsSettings", "The settings of a session", ...loaded],
+  "GET /sessions/{id}/commands": ["sessionsCommands", "The slash commands of a session", ...loaded],
   "GET /sessions/{id}/clients": ["sessionsClients", "Who is attached to a session", ...session],
   "GET /sessions/{id}/files": [
     "sessionsFiles",

@@ -48,6 +48,8 @@ export interface Summary {
   readonly forked_at?: string;
   /** The settings it was made with, where they differ from what its program started with. */
   readonly bounds?: SummaryBounds;
+  /** The program that runs its turns, where a client chose one. */
+  readonly engine?: string;
   /** What the sender of its first prompt calls that prompt. */
   readonly key?: string;
   /** Torn down by its owner: kept as a record of what happened, no longer a session to talk to. */
@@ -124,6 +126,7 @@ export function readSummary(id: string, stored: object): Summary {
     ...optional("parent_id", text("parent_id", LONG)),
     ...optional("forked_at", time("forked_at")),
     ...optional("bounds", boundsOf(given["bounds"])),
+    ...optional("engine", text("engine", LONG)),
     ...optional("key", text("key", LONG)),
     ...optional("closed", given["closed"] === true || null),
     ...optional("permission_mode", text("permission_mode", LONG)),
@@ -192,6 +195,7 @@ function isCurrent(id: string, stored: object): stored is Summary {
     directories,
     state,
     bounds,
+    engine = "",
     key = "",
     owner = "",
     shared = true,
@@ -201,6 +205,7 @@ function isCurrent(id: string, stored: object): stored is Summary {
     session_id === id &&
     bounds === undefined &&
     TEXTS.every((name) => isShort(given[name], LONG)) &&
+    isShort(engine, LONG) &&
     isShort(key, LONG) &&
     isShort(owner, LONG) &&
     shared === true &&

@@ -16,7 +16,7 @@ export interface AppDeps {
   /** The other nodes, where several share a store. @defaultValue none: a session that another process has is refused */
   readonly peers?: Peers;
   /** Custom slash commands. @defaultValue none */
-  readonly palette?: Pick<SlashPalette, "custom">;
+  readonly palette?: Pick<SlashPalette, "custom"> & Partial<Pick<SlashPalette, "commands">>;
   /** Where sessions run when a request names no directory. */
   readonly defaultCwd: string;
   /** Whose custom commands are listed and invoked. @defaultValue defaultCwd */

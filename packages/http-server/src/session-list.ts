@@ -76,6 +76,7 @@ export function rowOf(summary: Summary, touched: number, session: Session | null
     model: summary.model || null,
     owner: summary.owner ?? null,
     shared: summary.shared ?? false,
+    engine: (session?.settings.options["engine"] as string | undefined) ?? summary.engine ?? null,
     prompt: summary.prompt,
     title: summary.title,
     success: summary.ended_at === null ? null : summary.success,

@@ -171,6 +171,7 @@ function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt
   const output = usage?.output ?? 0;
   const cache = usage?.cache ?? 0;
   const { started_at, model, cwd, directories, agent, ...rest } = birth;
+  const { engine } = conversation.settings.options;
   return {
     v: SUMMARY_VERSION,
     session_id: id,
@@ -195,6 +196,7 @@ function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt
     title,
     state: stateOf(conversation),
     ...(isShared && { shared: true }),
+    ...(typeof engine === "string" && { engine }),
     ...(conversation.turns[0]?.key != null && { key: conversation.turns[0].key }),
     ...rest,
   };

@@ -1,9 +1,8 @@
 /** What each record type carries. A closed union: readers ignore types they do not know, writers write no other. */
 import * as v from "valibot";
+import { count, text } from "../define/scalar.js";
 import { toolKinds } from "../define/tool-kinds.js";
 
-const count = v.pipe(v.number(), v.integer(), v.minValue(0));
-const text = v.string();
 const json = v.record(v.string(), v.unknown());
 
 export const ToolKind = v.picklist(toolKinds);

@@ -1,8 +1,8 @@
 /** Custom slash commands over HTTP. */
 import * as v from "valibot";
+import { text } from "../define/scalar.js";
 import { plain, record } from "../define/shape.js";
-
-const text = v.string();
+import { metadata } from "../events/metadata.js";
 
 /** `GET /commands`. */
 export const CommandsReply = plain(() => ({
@@ -17,6 +17,10 @@ export const CommandsReply = plain(() => ({
   ),
 }));
 export type CommandsReply = v.InferOutput<typeof CommandsReply>;
+
+/** `GET /sessions/{id}/commands`: everything that may follow a slash in a prompt of the session. */
+export const SessionCommandsReply = metadata.commands_changed;
+export type SessionCommandsReply = v.InferOutput<typeof SessionCommandsReply>;
 
 /** What can stand in a prompt as it is written. */
 const word = v.union([text, v.number(), v.boolean()]);

@@ -1,7 +1,7 @@
 /** `@chimera/acp-schema/http`: request and response bodies of the HTTP routes. */
 
 export { strict } from "../define/mode.js";
-export { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.js";
+export { CommandsReply, InvokeCommandBody, InvokeCommandReply, SessionCommandsReply } from "./command.js";
 export type { ErrorCode } from "./errors.js";
 export {
   ChangesQuery,

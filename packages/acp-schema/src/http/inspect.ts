@@ -1,9 +1,8 @@
 /** What a client looks at in a session besides its records: files of its workspace, changes per turn, who is attached, and search. */
 import * as v from "valibot";
+import { count, text } from "../define/scalar.js";
 import { plain, variant } from "../define/shape.js";
 
-const text = v.string();
-const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const moment = v.string();
 
 /** The query of `GET /sessions/{id}/files`: a path below the session's directory, which is the default. */

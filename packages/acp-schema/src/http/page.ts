@@ -1,8 +1,8 @@
 /** Who calls, and how the page signs in: it exchanges a code that works once for a token of its own. */
 import * as v from "valibot";
+import { text } from "../define/scalar.js";
 import { plain } from "../define/shape.js";
 
-const text = v.string();
 const seconds = v.pipe(v.number(), v.integer());
 
 /** `GET /me`. */

@@ -1,9 +1,8 @@
 /** Lists and cost of past runs, over all programs' logs. */
 import * as v from "valibot";
+import { count, text } from "../define/scalar.js";
 import { plain, record } from "../define/shape.js";
 
-const text = v.string();
-const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const usd = v.number();
 const moment = v.nullable(text);
 

@@ -1,6 +1,6 @@
 /** One row per route: drives access, validation, documentation and tests. A row without a `reply` answers with no JSON. */
 import type * as v from "valibot";
-import { CommandsReply, InvokeCommandBody, InvokeCommandReply } from "./command.js";
+import { CommandsReply, InvokeCommandBody, InvokeCommandReply, SessionCommandsReply } from "./command.js";
 import * as inspect from "./inspect.js";
 import * as page from "./page.js";
 import { RunsCostReply, RunsQuery, RunsReply } from "./report.js";
@@ -66,6 +66,7 @@ export const routes = {
   },
   "GET /sessions/{id}/settings": { tier: "session", status: 200, reply: SettingsReply },
   "GET /sessions/{id}/clients": { tier: "session", status: 200, reply: inspect.ClientsReply },
+  "GET /sessions/{id}/commands": { tier: "session", status: 200, reply: SessionCommandsReply },
   "GET /sessions/{id}/files": { tier: "admin", status: 200, query: inspect.FilesQuery, reply: inspect.FilesReply },
   "GET /sessions/{id}/changes": {
     tier: "session",

@@ -1,9 +1,8 @@
 /** The run API: a run is a session with one prompt, and its id is the session's. */
 import * as v from "valibot";
+import { text } from "../define/scalar.js";
 import { json, plain, variant } from "../define/shape.js";
 import { Loss } from "./stream.js";
-
-const text = v.string();
 
 /** `content_type` is text/plain unless named. */
 export const MessagePart = plain(() => ({ content_type: v.optional(text), content: text }));

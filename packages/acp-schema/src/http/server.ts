@@ -1,8 +1,7 @@
 /** What the server says about itself. */
 import * as v from "valibot";
+import { text } from "../define/scalar.js";
 import { json, plain } from "../define/shape.js";
-
-const text = v.string();
 
 /** `GET /healthz` and `GET /ping`. */
 export const AliveReply = plain(() => ({ status: v.literal("ok") }));

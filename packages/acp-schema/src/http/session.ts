@@ -1,11 +1,10 @@
 /** Sessions over HTTP: `/sessions` and `/session`, which share handlers and differ in shape. */
 import * as v from "valibot";
+import { count, text } from "../define/scalar.js";
 import { json, plain, record, variant } from "../define/shape.js";
 import { Decision, FileOutcome, metadata } from "../events/metadata.js";
 import { Content, settings } from "./settings.js";
 
-const text = v.string();
-const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 /** Seconds since 1970, with a fraction. */
 const epochSeconds = v.number();
 /** ISO 8601, UTC. */
@@ -81,6 +80,8 @@ export const SessionRow = plain(() => ({
   owner: v.nullable(text),
   /** Other people may read it. */
   shared: v.boolean(),
+  /** The program that runs its turns, by its name in `GET /engines`; null for a stored session that names none. */
+  engine: v.nullable(text),
   prompt: v.nullable(text),
   title: v.nullable(text),
   success: v.nullable(v.boolean()),

@@ -1,12 +1,10 @@
 /** What a session is made with and may change: model, mode, agent, options; the models there are; what a prompt may hold. */
 import * as v from "valibot";
 import { ContentBlock } from "../acp/content.js";
+import { count, text } from "../define/scalar.js";
 import { plain, record } from "../define/shape.js";
 import { EngineOption } from "../events/metadata.js";
 import { MODES } from "../events/modes.js";
-
-const text = v.string();
-const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** Pictures, files and links beside the text of a prompt, in the shape of ACP's content blocks. */
 export const Content = v.array(ContentBlock);

@@ -1,10 +1,10 @@
 /** The `data:` of server-sent events. `/sessions/{id}/events` carries log records (see `../events`) and one `end`. */
 import * as v from "valibot";
+import { text } from "../define/scalar.js";
 import { json, plain } from "../define/shape.js";
 import { metadata, Risk, ToolContent } from "../events/metadata.js";
 import { SessionRow } from "./session.js";
 
-const text = v.string();
 const seq = v.pipe(v.number(), v.integer(), v.minValue(1));
 
 /** The query of `/sessions/{id}/events`: `until` is `end` (nothing runs any more, the default), `turn` (a turn has ended) or `never`. */

@@ -1,5 +1,5 @@
-/** Custom slash commands, listed and rendered into a prompt of an existing session. */
-import type { CommandsReply, InvokeCommandReply } from "@chimera/acp-schema/http";
+/** Slash commands: those of a session, and custom ones, listed and rendered into a prompt of an existing session. */
+import type { CommandsReply, InvokeCommandReply, SessionCommandsReply } from "@chimera/acp-schema/http";
 import { type CustomCommand, renderCommand } from "@chimera/session/commands";
 import { HttpError } from "../http-error.js";
 import { readBody } from "../request/body.js";
@@ -22,6 +22,16 @@ export function commandRoutes({ deps, openSession }: Parts) {
         source,
       }));
       return c.json({ commands } satisfies CommandsReply);
+    },
+    "GET /sessions/{id}/commands": async (c) => {
+      const { cwd, conversation } = await openSession(pathPart(c, "id"));
+      const custom = (await deps.palette?.custom(cwd)) ?? [];
+      const own = [...(deps.palette?.commands ?? []), ...custom];
+      // A name that is ours stays ours: `/undo` is about our log.
+      const engine = conversation.facts.engineCommands.filter(({ name }) => !own.some((one) => one.name === name));
+      const all: SessionCommandsReply["commands"] = [...own, ...engine];
+      const commands = all.map(({ name, description, hint }) => ({ name, description, ...(hint && { hint }) }));
+      return c.json({ commands } satisfies SessionCommandsReply);
     },
     "POST /commands/{name}/invoke": async (c) => {
       const name = pathPart(c, "name");

@@ -71,6 +71,7 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
       const leave = streams.enter();
       const sink = openSink(c);
       void sink.gone.then(leave);
+      void sink.gone.then(streams.attend([...cursors.keys()], nameOf(c)));
       openMany(sessions, deps.log, { cursors, list: list === "true", sink, life: c.get("caller").life });
       return sink.response;
     },

@@ -41,6 +41,8 @@ export type Streams = ReturnType<typeof createStreams>;
 export function createStreams(log: AppDeps["log"]) {
   const open = new Map<string, Set<OpenStream>>();
   const watched = new WeakSet<OwnedSession>();
+  /** Those who read a session among others, in one stream. */
+  const among = new Map<string, Set<AttachedClient>>();
   let lasting = 0;
 
   /** One watch per session, however many streams come and go. */
@@ -78,7 +80,21 @@ export function createStreams(log: AppDeps["log"]) {
       for (const stream of [...(open.get(id) ?? [])]) stream.cut();
     },
     /** Who reads a session. */
-    clients: (id: string): AttachedClient[] => [...(open.get(id) ?? [])].map(({ client }) => client),
+    clients: (id: string): AttachedClient[] => [
+      ...[...(open.get(id) ?? [])].map(({ client }) => client),
+      ...(among.get(id) ?? []),
+    ],
+    /** Counts a reader of several sessions among the clients of each; the returned function ends that. */
+    attend(ids: readonly string[], name: string | null) {
+      const client = { transport: "stream", name, approves: false, since: Date.now() };
+      for (const id of ids) among.set(id, (among.get(id) ?? new Set()).add(client));
+      return () => {
+        for (const id of ids) {
+          among.get(id)?.delete(client);
+          if (among.get(id)?.size === 0) among.delete(id);
+        }
+      };
+    },
     open({ sessions, id, family, from, until, name, sink, life }: StreamRequest) {
       const session = sessions.find(id) ?? null;
       const stop = new AbortController();

@@ -1,0 +1,220 @@
+/** Records as items of a conversation: a reducer with a rule per type. What it does not know is not shown. */
+import { endsTurn, type Metadata, type RecordType, type SessionRecord } from "@chimera/acp-schema/events";
+import { signal } from "@preact/signals-core";
+import { createBlocks } from "../text/blocks.js";
+import type { CallItem, Item, NoteItem, PlanItem, ShownTurn, TextItem } from "./item.js";
+
+export interface Projection {
+  readonly turns: readonly ShownTurn[];
+  /** Counts up whenever an item or a turn is added. */
+  readonly added: number;
+  apply(record: SessionRecord): void;
+  /** A line of the page's own, in its place. */
+  note(level: NoteItem["level"], text: string): void;
+  /** The items that changed since the last call. */
+  takeChanged(): readonly Item[];
+}
+
+export function createProjection(): Projection {
+  const state: State = {
+    turns: [],
+    byNumber: new Map(),
+    calls: new Map(),
+    open: new Map(),
+    changed: new Set(),
+    added: 0,
+  };
+  return {
+    turns: state.turns,
+    get added() {
+      return state.added;
+    },
+    apply(record) {
+      if (!Object.hasOwn(RULES, record.type)) return;
+      (RULES[record.type] as Rule<RecordType>)(state, record.metadata, record);
+      if (endsTurn(record.type)) endText(state, record.turn);
+    },
+    note: (level, text) => note(state, null, level, text),
+    takeChanged() {
+      const items = [...state.changed];
+      state.changed.clear();
+      return items;
+    },
+  };
+}
+
+// --- internal ---
+
+/** A tool's output on the screen: its end. */
+const PROGRESS_CHARS = 64 * 1024;
+
+interface State {
+  readonly turns: ShownTurn[];
+  readonly byNumber: Map<number, ShownTurn>;
+  readonly calls: Map<string, CallItem>;
+  /** The text that still grows, by its turn: the prompt of a later turn does not end it. */
+  readonly open: Map<number | null, TextItem>;
+  readonly changed: Set<Item>;
+  added: number;
+}
+
+type Rule<T extends RecordType> = (state: State, metadata: Metadata<T>, record: SessionRecord) => void;
+
+const say: Rule<"text_delta" | "thought_delta"> = (state, { text }, { type, turn }) => {
+  const kind = type === "text_delta" ? "text" : "thought";
+  let item = state.open.get(turn);
+  if (item?.type !== kind) {
+    endText(state, turn);
+    item = { type: kind, ...fresh(state), blocks: createBlocks(), size: 0, isOpen: true };
+    state.open.set(turn, item);
+    add(state, turn, item);
+  }
+  item.blocks.push(text);
+  item.size += text.length;
+  state.changed.add(item);
+};
+
+const changed =
+  (what: string): Rule<"mode_changed" | "model_changed" | "approval_changed"> =>
+  (state, metadata, { turn }) =>
+    note(state, turn, "info", `${what}: ${metadata.new}`);
+
+const rewound =
+  (verb: string): Rule<"undo" | "redo"> =>
+  (state, { turns, files, conflicts }, { turn }) => {
+    const done = `${verb} ${plural(turns, "turn")}, ${plural(files.length, "file")}`;
+    const left = conflicts.length > 0 ? `. Changed since, and left alone: ${conflicts.join(", ")}` : "";
+    note(state, turn, conflicts.length > 0 ? "warning" : "info", done + left);
+  };
+
+/** Record type -> what it adds or changes. */
+const RULES: { readonly [T in RecordType]?: Rule<T> } = {
+  user_message(state, { text, content = [] }, { turn }) {
+    add(state, turn, { type: "prompt", ...fresh(state), text, content });
+  },
+  text_delta: say,
+  thought_delta: say,
+  part_end: (state, _metadata, { turn }) => endText(state, turn),
+  step_end: (state, _metadata, { turn }) => endText(state, turn),
+  tool_call(state, { call_id, tool, args, kind, title }, { turn }) {
+    endText(state, turn);
+    const call: CallItem = {
+      type: "call",
+      ...fresh(state),
+      id: call_id,
+      tool,
+      title,
+      kind,
+      args,
+      state: "running",
+      progress: "",
+      output: "",
+      error: null,
+      durationMs: null,
+      content: [],
+      edits: [],
+      decision: null,
+    };
+    state.calls.set(call_id, call);
+    add(state, turn, call);
+  },
+  tool_update: (state, { call_id, locations: _locations, ...news }) =>
+    update(state, call_id, news as Partial<CallItem>),
+  tool_progress(state, { call_id, chunk }) {
+    const call = state.calls.get(call_id);
+    update(state, call_id, { progress: ((call?.progress ?? "") + chunk).slice(-PROGRESS_CHARS) });
+  },
+  tool_result(state, { call_id, success, output, error = null, duration_ms, content }) {
+    const ended = { state: success ? "done" : "failed", output, error, durationMs: duration_ms } as const;
+    update(state, call_id, content ? { ...ended, content } : ended);
+  },
+  permission_request(state, { call_id, content }) {
+    update(state, call_id, { state: "waiting", ...(content && { content }) });
+  },
+  permission_resolved(state, { decision, by }, { turn }) {
+    const waiting = callsOf(state, turn).find((call) => call.state === "waiting");
+    if (waiting) update(state, waiting.id, { state: "running", decision: `${decision} (${by})` });
+  },
+  file_edit(state, edit, { turn }) {
+    const call = callsOf(state, turn).findLast((one) => one.durationMs === null);
+    if (call) update(state, call.id, { edits: [...call.edits, edit] });
+  },
+  plan(state, { entries }, { turn }) {
+    const shown = turnOf(state, turn).items.find((item): item is PlanItem => item.type === "plan");
+    if (!shown) return add(state, turn, { type: "plan", ...fresh(state), entries });
+    shown.entries = entries;
+    state.changed.add(shown);
+  },
+  content(state, { block }, { turn }) {
+    endText(state, turn);
+    add(state, turn, { type: "content", ...fresh(state), block });
+  },
+  notice: (state, { level, text }, { turn }) => note(state, turn, level, text),
+  error: (state, { message }, { turn }) => note(state, turn, "error", message),
+  sandbox_violation: (state, { reason }, { turn }) => note(state, turn, "warning", reason),
+  mode_changed: changed("Mode"),
+  model_changed: changed("Model"),
+  approval_changed: changed("Approval"),
+  compaction: (state, _metadata, { turn }) => note(state, turn, "info", "The conversation so far was summed up."),
+  cleared: (state, _metadata, { turn }) => note(state, turn, "info", "The agent starts afresh from here."),
+  forked: (state, { from }, { turn }) => note(state, turn, "info", `Forked from ${from}`),
+  undo: rewound("Undone:"),
+  redo: rewound("Redone:"),
+  agent_result(state, { output, success, error }, { turn }) {
+    const { items } = turnOf(state, turn);
+    const spoke = items.some((item) => item.type === "text");
+    if (output !== "" && !spoke) say(state, { text: output }, { type: "text_delta", turn } as SessionRecord);
+    const said = items.some((item) => item.type === "note" && item.text === error);
+    if (!success && error && !said && error !== output) note(state, turn, "error", error);
+  },
+  cancelled: (state, _metadata, { turn }) => note(state, turn, "warning", "Cancelled."),
+};
+
+function fresh(state: State) {
+  return { key: `i${state.added}`, changed: signal(0) };
+}
+
+/** What belongs to no turn is shown where the conversation is. */
+function turnOf({ turns, byNumber }: State, number: number | null): ShownTurn {
+  const place = number ?? turns.at(-1)?.number ?? -1;
+  const known = byNumber.get(place);
+  if (known) return known;
+  const turn: ShownTurn = { number: place, items: [] };
+  byNumber.set(place, turn);
+  turns.push(turn);
+  if ((turns.at(-2)?.number ?? -1) > place) turns.sort((a, b) => a.number - b.number);
+  return turn;
+}
+
+function callsOf(state: State, turn: number | null): CallItem[] {
+  return turnOf(state, turn).items.filter((item) => item.type === "call");
+}
+
+function add(state: State, turn: number | null, item: Item): void {
+  turnOf(state, turn).items.push(item);
+  state.added++;
+}
+
+function note(state: State, turn: number | null, level: NoteItem["level"], text: string): void {
+  add(state, turn, { type: "note", ...fresh(state), level, text });
+}
+
+function update(state: State, id: string, news: Partial<CallItem>): void {
+  const call = state.calls.get(id);
+  if (!call) return;
+  Object.assign(call, news);
+  state.changed.add(call);
+}
+
+function endText(state: State, turn: number | null): void {
+  const item = state.open.get(turn);
+  if (!item) return;
+  state.open.delete(turn);
+  item.blocks.end();
+  item.isOpen = false;
+  state.changed.add(item);
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,31 @@
+/** Colours the code that is near the screen, and no other: most of a long session is never looked at. */
+
+/** Longer code stays as it is. */
+const CODE_CHARS = 20_000;
+
+const seen = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      void colour(target as HTMLElement);
+    }
+  },
+  { rootMargin: "200px" },
+);
+
+/** Watches the closed code blocks below a node. */
+export function highlightWhenSeen(node: ParentNode): void {
+  for (const code of node.querySelectorAll("code[data-language]")) seen.observe(code);
+}
+
+// --- internal ---
+
+async function colour(code: HTMLElement): Promise<void> {
+  const text = code.textContent ?? "";
+  if (text.length > CODE_CHARS) return;
+  // Without it the code is still there.
+  const { highlight } = await import("./languages.js").catch(() => ({ highlight: () => null }));
+  const nodes = highlight(text, code.dataset["language"] ?? "");
+  if (nodes) code.replaceChildren(...nodes);
+}

@@ -1,0 +1,184 @@
+/** What a session is and runs with: title, state, context and cost, mode, model, who else is there, and what can be done with it. */
+
+import { MODES } from "@chimera/acp-schema/conversation";
+import type { ClientsReply, SettingsBody, SettingsReply } from "@chimera/acp-schema/http";
+import { effect, useComputed, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { attempt, client } from "../server/client.js";
+import { titleOf } from "../server/notify.js";
+import { rowOf } from "../server/rows.js";
+import type { OpenedSession } from "../session/opened.js";
+import { agents, models, readChoices } from "./choices.js";
+import { dollars, tokens } from "./figures.js";
+import { RewindButtons } from "./rewind.js";
+import { addressOf } from "./route.js";
+import { SessionMenu } from "./session-menu.js";
+
+/** How often the page looks who is there. */
+const CLIENTS_MS = 10_000;
+
+export function SessionHead({ session }: { readonly session: OpenedSession }) {
+  const { id } = session;
+  const row = rowOf(id);
+  const settings = useSignal<SettingsReply | null>(null);
+  const facts = useComputed(() => {
+    session.changed.value;
+    return { ...session.conversation.facts };
+  });
+  const changedSettings = useComputed(() => {
+    session.changed.value;
+    return session.conversation.settings;
+  });
+  const engineOptions = useComputed(() => {
+    session.changed.value;
+    return session.conversation.facts.engineOptions;
+  });
+  const change = async (body: SettingsBody) => {
+    const changed = await attempt(() => client.call("PATCH /sessions/{id}", { id, body }));
+    if (changed) settings.value = changed;
+  };
+  useEffect(() => {
+    void readChoices();
+    // The answer says what is in force, also what the log does not; the fold gives new objects when something changed.
+    return effect(() => {
+      changedSettings.value;
+      engineOptions.value;
+      void client
+        .call("GET /sessions/{id}/settings", { id })
+        .then((reply) => {
+          settings.value = reply;
+        })
+        .catch(() => {});
+    });
+  }, [session]);
+  const { title, usage, firstPrompt } = facts.value;
+  const name = titleOf({
+    title: title ?? row?.title ?? null,
+    prompt: firstPrompt ?? row?.prompt ?? null,
+    session_id: id,
+  });
+  return (
+    <header class="session-head">
+      <div class="row">
+        <a class="back" href={addressOf({ view: "sessions" })} aria-label="All sessions">
+          ←
+        </a>
+        <h1 title={row?.working_dir ?? undefined}>{name}</h1>
+        <SessionMenu id={id} title={name} rename={(next) => void change({ title: next })} />
+      </div>
+      <div class="row small">
+        {usage && usage.size > 0 && (
+          <label class="context">
+            Context <meter min={0} max={usage.size} high={usage.size * 0.8} value={usage.used} /> {tokens(usage.used)}{" "}
+            of {tokens(usage.size)}
+          </label>
+        )}
+        {usage && (
+          <span title="Cost of this session">{usage.priced ? dollars(usage.total_usd) : "no price known"}</span>
+        )}
+        <Others id={id} />
+        <a href={addressOf({ view: "changes", id })}>Changes</a>
+        <RewindButtons session={session} />
+      </div>
+      {settings.value && (
+        <div class="row small">
+          <Choice
+            label="Mode"
+            value={settings.value.mode}
+            among={MODES.map((mode) => [mode, mode])}
+            choose={(mode) => change({ mode: mode as never })}
+          />
+          <Choice
+            label="Model"
+            value={settings.value.model}
+            among={models.value.map((model) => [model.id, model.name])}
+            choose={(model) => change({ model })}
+          />
+          <Choice
+            label="Agent"
+            value={settings.value.agent}
+            among={agents.value.map((agent) => [agent, agent])}
+            choose={(agent) => change({ agent })}
+          />
+          {settings.value.engine_options.map((option) => (
+            <Choice
+              key={option.id}
+              label={option.name}
+              value={String(option.value)}
+              among={
+                option.choices?.map((one) => [one.id, one.name]) ?? [
+                  ["true", "on"],
+                  ["false", "off"],
+                ]
+              }
+              choose={(value) =>
+                change({ options: { [`engine:${option.id}`]: option.choices ? value : value === "true" } })
+              }
+            />
+          ))}
+        </div>
+      )}
+    </header>
+  );
+}
+
+/** A picker; a value that is not offered is there all the same. */
+export function Choice({
+  label,
+  value,
+  among,
+  choose,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly among: readonly (readonly [id: string, name: string])[];
+  readonly choose: (value: string) => void;
+}) {
+  const isThere = among.some(([one]) => one === value);
+  return (
+    <label class="choice">
+      {label}{" "}
+      <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
+        {!isThere && <option value={value}>{value || "as usual"}</option>}
+        {among.map(([one, name]) => (
+          <option key={one} value={one} selected={one === value}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+// --- internal ---
+
+/** Those who are attached besides this page. */
+function Others({ id }: { readonly id: string }) {
+  const clients = useSignal<ClientsReply["clients"]>([]);
+  useEffect(() => {
+    const look = async () => {
+      if (document.visibilityState !== "visible") return;
+      const reply = await client.call("GET /sessions/{id}/clients", { id }).catch(() => null);
+      if (reply) clients.value = reply.clients;
+    };
+    void look();
+    const timer = setInterval(() => void look(), CLIENTS_MS);
+    return () => clearInterval(timer);
+  }, [id]);
+  const names = clients.value.map(({ name, transport }) => shortName(name) ?? transport);
+  return names.length > 1 ? <span class="others">Also here: {withoutOne(names).join(", ")}</span> : null;
+}
+
+/** A browser says at length what it is. */
+function shortName(name: string | null): string | null {
+  if (name === null) return null;
+  return /^Mozilla\//.test(name) ? BROWSER : name.slice(0, 40);
+}
+
+const BROWSER = "a browser";
+
+/** This page is one of the browsers. */
+function withoutOne(names: readonly string[]): string[] {
+  const own = names.indexOf(BROWSER);
+  return names.filter((_, at) => at !== own);
+}

@@ -1,0 +1,78 @@
+/** What can be done with a session besides talking to it: name it, fork it, save its transcript, delete it. */
+import { useRef } from "preact/hooks";
+import { attempt, client } from "../server/client.js";
+import { go } from "./route.js";
+
+const FORMATS = [
+  ["html", "text/html"],
+  ["md", "text/markdown"],
+  ["json", "application/json"],
+] as const;
+
+export function SessionMenu({
+  id,
+  title,
+  rename,
+}: {
+  readonly id: string;
+  readonly title: string;
+  readonly rename: (title: string) => void;
+}) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  const session = client.sessions.open(id);
+  const close = () => {
+    if (menu.current) menu.current.open = false;
+  };
+  const save = async (format: (typeof FORMATS)[number][0], type: string) => {
+    close();
+    // A link would go without the token.
+    const text = await attempt(() => session.transcript(format));
+    if (text === null) return;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = `${id}.${format}`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  };
+  const fork = async () => {
+    close();
+    const made = await attempt(() => session.fork());
+    if (made) go({ view: "session", id: made.id });
+  };
+  const remove = async () => {
+    close();
+    if (!confirm(`Delete “${title}” with its log? Nothing brings it back.`)) return;
+    const gone = await attempt(() => session.delete());
+    if (gone) go({ view: "sessions" });
+  };
+  return (
+    <details class="menu" ref={menu}>
+      <summary aria-label="More">⋯</summary>
+      <div class="inside">
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            close();
+            rename(String(new FormData(event.currentTarget).get("title") ?? ""));
+          }}
+        >
+          <label>
+            Title <input name="title" defaultValue={title} maxLength={200} />
+          </label>{" "}
+          <button type="submit">Rename</button>
+        </form>
+        <button type="button" onClick={() => void fork()}>
+          Fork
+        </button>
+        {FORMATS.map(([format, type]) => (
+          <button type="button" key={format} onClick={() => void save(format, type)}>
+            Transcript as {format}
+          </button>
+        ))}
+        <button type="button" class="danger" onClick={() => void remove()}>
+          Delete
+        </button>
+      </div>
+    </details>
+  );
+}

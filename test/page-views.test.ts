@@ -1,0 +1,95 @@
+// Every view on a desk and on a phone, light and dark: accessible by what axe can tell, within the width, reachable by keyboard.
+// PAGE_PICTURES=<folder> keeps a picture of each.
+import { join } from "node:path";
+import axe from "axe-core";
+import { expect, test } from "vitest";
+import { createBrowser, type PageWindow, servePage, startSession } from "./page-window.js";
+import { fileScope } from "./program.js";
+
+const open = createBrowser(fileScope());
+const pictures = process.env["PAGE_PICTURES"];
+
+async function look(window: PageWindow, view: string): Promise<void> {
+  const { page } = window;
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of [1280, 390]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.setViewportSize({ width, height: 800 });
+      const name = `${view}-${width}-${colorScheme}`;
+      if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`) });
+      expect(await page.evaluate<number>("document.documentElement.scrollWidth"), name).toBeLessThanOrEqual(width);
+      const found = await page.evaluate<
+        string[]
+      >(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+        violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+          .flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ": " + html.slice(0, 160))))`);
+      expect(found, name).toEqual([]);
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+}
+
+test("every view has no serious finding of axe, at 1280 and 390 pixels, light and dark", {
+  tags: ["needs-chromium"],
+  timeout: 90_000,
+}, async () => {
+  const text =
+    "# A title\n\nSome **text** with `code`, [a link](https://example.com).\n\n```js\nconst a = 1; // one\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
+  const edit = { call: "Edit", args: { path: "greet.js", old_string: "(name)", new_string: '(name = "world")' } };
+  const { signIn, address } = await servePage([
+    {
+      steps: [
+        {
+          reply: [
+            { thought: "Let me see." },
+            { text },
+            { call: "Bash", args: { command: "printf '\\033[31mred\\033[0m \\033[32mgreen\\033[0m'" } },
+          ],
+        },
+        { reply: [edit, { usage: { input: 20_000, output: 900 } }] },
+        { reply: [{ text: "It is done." }] },
+      ],
+    },
+  ]);
+  const window = await open(signIn, { bypassCSP: true });
+  const { page } = window;
+  await page.addScriptTag({ content: axe.source });
+  await page.getByText("No sessions yet.").waitFor();
+  await look(window, "empty");
+  await page.getByRole("link", { name: "New", exact: true }).click();
+  await page.getByRole("option", { name: /build/ }).first().waitFor({ state: "attached" });
+  await look(window, "new");
+  await startSession(window, "make it so");
+  await page.getByRole("alertdialog").getByText("printf").first().waitFor();
+  await page.getByRole("button", { name: /^Allow/ }).click();
+  await page.getByRole("alertdialog").getByText('(name = "world")').waitFor();
+  await look(window, "permission");
+  await page.goto(`${address}/#/approvals`);
+  await page.getByText('(name = "world")').first().waitFor();
+  await look(window, "approvals");
+  await page.getByRole("button", { name: /^Allow/ }).click();
+  await page.getByText("Nothing waits.").waitFor();
+  await page
+    .getByRole("link", { name: /A title|make it so/ })
+    .first()
+    .click();
+  await page.locator(".turn").getByText("It is done.").waitFor();
+  await page.evaluate(`for (const one of document.querySelectorAll("details.card:not([open]) > summary")) one.click()`);
+  await look(window, "session");
+  await page.getByLabel("Prompt").fill("/");
+  await page.getByRole("option").first().waitFor();
+  await look(window, "commands");
+  await page.getByLabel("Prompt").fill("");
+  await page.getByRole("link", { name: "Changes" }).click();
+  await page.locator("details.card > summary").first().click();
+  await page.locator(".diff").first().waitFor();
+  await look(window, "changes");
+  await page.getByRole("link", { name: "Runs" }).click();
+  await page.locator(".chart").waitFor();
+  await look(window, "runs");
+  await page.getByRole("link", { name: "Sessions" }).click();
+  await look(window, "sessions");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await look(window, "sign-in");
+});

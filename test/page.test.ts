@@ -1,0 +1,151 @@
+// The page in a real browser, served by the built program: what a person sees and does, on a desk.
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createBrowser, GREET, servePage, startSession } from "./page-window.js";
+import { fileScope } from "./program.js";
+
+const atEnd = fileScope();
+const open = createBrowser(atEnd);
+const browser = { tags: ["needs-chromium"], timeout: 60_000 };
+
+const edit = { call: "Edit", args: { path: "greet.js", old_string: "(name)", new_string: '(name = "world")' } };
+
+test(
+  "signs in by code, starts a session, shows the diff before the answer, denies and allows, undoes and redoes",
+  browser,
+  async () => {
+    const { cwd, signIn } = await servePage([
+      {
+        steps: [
+          { reply: [{ thought: "Hm." }, { text: "I'll **change** it.\n", chunks: 4 }, edit] },
+          { reply: [{ text: "Left as it is." }] },
+        ],
+      },
+      { steps: [{ reply: [edit] }, { reply: [{ text: "Now it has a default.", chunks: 5, delayMs: 10 }] }] },
+    ]);
+    const window = await open(signIn);
+    const { page } = window;
+    await page.getByText("No sessions yet.").waitFor();
+    expect(page.url()).not.toContain("code");
+    await startSession(window, "give greet a default");
+    const question = page.getByRole("alertdialog");
+    await question.getByText('(name = "world")').waitFor();
+    expect(await question.innerText()).toContain("export const greet = (name) =>");
+    expect(readFileSync(join(cwd, "greet.js"), "utf8")).toBe(GREET);
+    await question.getByRole("button", { name: /^Deny/ }).click();
+    await page.getByText("Left as it is.").waitFor();
+    expect(readFileSync(join(cwd, "greet.js"), "utf8")).toBe(GREET);
+
+    await page.getByLabel("Prompt").fill("do it now");
+    await page.keyboard.press("Enter");
+    await question.getByText('(name = "world")').waitFor();
+    await page.waitForTimeout(500);
+    await page.keyboard.press("Alt+y");
+    await page.getByText("Now it has a default.").waitFor();
+    const changed = GREET.replace("(name)", '(name = "world")');
+    expect(readFileSync(join(cwd, "greet.js"), "utf8")).toBe(changed);
+
+    await page.getByRole("link", { name: "Changes" }).click();
+    await page.getByText("greet.js").first().click();
+    await page.getByRole("table").getByText('(name = "world")').waitFor();
+    await page.getByRole("button", { name: "Undo this turn" }).click();
+    await expect.poll(() => readFileSync(join(cwd, "greet.js"), "utf8")).toBe(GREET);
+    await page.getByRole("button", { name: "Redo" }).click();
+    await expect.poll(() => readFileSync(join(cwd, "greet.js"), "utf8")).toBe(changed);
+
+    // Somebody else's work is named, and overwritten only when asked.
+    writeFileSync(join(cwd, "greet.js"), "// mine\n");
+    await page.getByRole("button", { name: "Undo this turn" }).click();
+    await page.getByRole("alert").getByText("greet.js").waitFor();
+    expect(readFileSync(join(cwd, "greet.js"), "utf8")).toBe("// mine\n");
+    await page.getByRole("button", { name: "Overwrite them" }).click();
+    await expect.poll(() => readFileSync(join(cwd, "greet.js"), "utf8")).toBe(GREET);
+
+    // The token is the tab's: a reload keeps it, another window has to sign in, and the code works once.
+    await page.reload();
+    await page.getByRole("heading", { name: "Changes" }).waitFor();
+    const stranger = await open(signIn);
+    await stranger.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await window.problems()).toEqual([]);
+  },
+);
+
+test(
+  "the page left open goes on when the server is killed in the middle of an answer and started again",
+  browser,
+  async () => {
+    const words = Array.from({ length: 300 }, (_, at) => `word${at}`).join(" ");
+    const turns = [
+      { steps: [{ reply: [{ text: words, chunks: 300, delayMs: 10 }] }] },
+      { steps: [{ reply: [{ text: "And on." }] }] },
+    ];
+    const first = await servePage(turns);
+    const window = await open(first.signIn);
+    const { page } = window;
+    await startSession(window, "say much");
+    await page.getByText("word40 ").waitFor();
+    first.program.child.kill("SIGKILL");
+    await first.program.exited;
+    await page.getByText("Connection lost").waitFor();
+    const port = new URL(first.address).port;
+    const second = await servePage(turns, { home: first.program.home, cwd: first.cwd, port });
+    // Page tokens end with the server that gave them: the page signs in again, and goes on where it was.
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.getByLabel("Code").fill(second.signIn);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByLabel("Prompt").fill("go on");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator(".turn").getByText("And on.").waitFor();
+    const id = decodeURIComponent(/#\/s\/(.*)$/.exec(page.url())![1]!);
+    const { events } = (await first.ask(`GET /sessions/${id}`)) as {
+      events: { type: string; turn: number; metadata: { text: string } }[];
+    };
+    const said = events
+      .filter(({ type, turn }) => type === "text_delta" && turn === 0)
+      .map(({ metadata }) => metadata.text);
+    const shown = await page.locator(".turn").first().locator(".item:not(.prompt) .prose").first().innerText();
+    expect(said.length).toBeGreaterThan(40);
+    expect(shown.trim()).toBe(said.join("").trim());
+  },
+);
+
+test("works below a path of a proxy, and goes on when the network was away", browser, async () => {
+  const words = Array.from({ length: 200 }, (_, at) => `word${at}`).join(" ");
+  const { signIn, address } = await servePage([
+    { steps: [{ reply: [{ text: `${words} end`, chunks: 200, delayMs: 10 }] }] },
+  ]);
+  const proxy = createServer((incoming, outgoing) => {
+    const path = incoming.url?.startsWith("/deep/path/") ? incoming.url.slice("/deep/path".length) : "/nowhere";
+    const { method = "GET", headers } = incoming;
+    const passed = request(address + path, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on("error", () => outgoing.destroy());
+    incoming.pipe(passed);
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  await expect.poll(() => proxy.listening).toBe(true);
+  const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/deep/path/`;
+  const window = await open(base + new URL(signIn).hash);
+  const { page } = window;
+  await startSession(window, "say much");
+  await page.getByText("word30 ").waitFor();
+  await page.context().setOffline(true);
+  proxy.closeAllConnections();
+  await page.getByText("Connection lost").waitFor();
+  await page.context().setOffline(false);
+  await page
+    .locator(".turn")
+    .getByText(/word199 end$/)
+    .waitFor();
+  expect((await page.locator(".item:not(.prompt) .prose").first().innerText()).trim()).toBe(`${words} end`);
+  expect(page.url().startsWith(base)).toBe(true);
+  expect(await window.problems()).toEqual([]);
+});
