@@ -4,10 +4,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import * as stable from "@agentclientprotocol/sdk";
+import { createHttpStream } from "@agentclientprotocol/sdk/experimental/http-client";
+import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-client";
 import * as unstable from "@agentclientprotocol/sdk/unstable";
 import { createOracle } from "@chimera/acp-schema/oracle";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { launch, type ProgramName } from "./clients/editor.js";
+import { WebSocket } from "ws";
+import { type Editor, launch, type ProgramName } from "./clients/editor.js";
 import type { Frame } from "./peer.js";
 
 const todo = { content: "Look around", status: "in_progress", priority: "high" };
@@ -64,12 +67,55 @@ const shownAgain = [
   "compaction_update",
 ];
 
+type Transport = "stdio" | "http" | "websocket";
+type Open = (
+  editor: Editor,
+  kept: (stream: stable.Stream) => stable.Stream,
+  stdio: () => unknown,
+) => unknown | Promise<unknown>;
+
+/** How a client reaches the program. On stdio the lines are kept as they are. */
+const TRANSPORTS: Record<Transport, { readonly args: readonly string[]; readonly open: Open }> = {
+  stdio: { args: [], open: (_editor, _kept, stdio) => stdio() },
+  http: {
+    args: ["--http", "--port", "0"],
+    open: async (editor, kept) => kept(createHttpStream(`${await addressOf(editor)}/acp`)),
+  },
+  websocket: {
+    args: ["--http", "--port", "0"],
+    open: async (editor, kept) =>
+      kept(
+        createWebSocketStream(`${(await addressOf(editor)).replace("http", "ws")}/acp`, {
+          WebSocket: WebSocket as never,
+        }),
+      ),
+  },
+};
+
+async function addressOf(editor: Editor): Promise<string> {
+  await expect.poll(() => editor.stderr(), { timeout: 20_000 }).toMatch(/https?:/);
+  return /http:\/\/[^\s]+/.exec(editor.stderr())?.[0] ?? "";
+}
+
 /** The program under a client of the given build, with every line both ways kept. */
-function drive(program: ProgramName, sdk: typeof stable | typeof unstable) {
-  const args = program === "ferret" ? ["--sandbox", "off"] : [];
+async function drive(program: ProgramName, sdk: typeof stable | typeof unstable, transport: Transport) {
+  const args = [...(program === "ferret" ? ["--sandbox", "off"] : []), ...TRANSPORTS[transport].args];
   const editor = launch(program, { script, args });
   onTestFinished(() => editor.dispose());
   const lines: { from: "agent" | "client"; line: string }[] = [];
+  /** The transport's own stream, with every message both ways kept as a line. */
+  const kept = (stream: stable.Stream): stable.Stream => {
+    const keep = (from: "agent" | "client") =>
+      new TransformStream<stable.AnyMessage, stable.AnyMessage>({
+        transform(message, control) {
+          lines.push({ from, line: JSON.stringify(message) });
+          control.enqueue(message);
+        },
+      });
+    const out = keep("client");
+    void out.readable.pipeTo(stream.writable).catch(() => {});
+    return { readable: stream.readable.pipeThrough(keep("agent")), writable: out.writable };
+  };
   const asked: string[] = [];
   let sent = "";
   const output = new WritableStream<Uint8Array>({
@@ -109,7 +155,7 @@ function drive(program: ProgramName, sdk: typeof stable | typeof unstable) {
     .onRequest("terminal/output", () => answering("terminal/output", { output: "from the terminal", truncated: false }))
     .onRequest("terminal/release", () => answering("terminal/release", {}))
     .onNotification("session/update", () => {})
-    .connect(sdk.ndJsonStream(output, input) as never);
+    .connect((await TRANSPORTS[transport].open(editor, kept, () => sdk.ndJsonStream(output, input))) as never);
   const frames = () => lines.map(({ line }) => JSON.parse(line) as Frame);
   const kinds = (from = 0) =>
     new Set(
@@ -124,12 +170,14 @@ function drive(program: ProgramName, sdk: typeof stable | typeof unstable) {
 const UNSTABLE_METHODS = ["session/fork", "session/set_title"];
 
 describe.each([
-  ["otter", "stable", stable],
-  ["otter", "unstable", unstable],
-  ["ferret", "stable", stable],
-] as const)("%s under the %s client", (program, build, sdk) => {
-  test("serves every method, shows every kind of update, and writes nothing the schema forbids", async () => {
-    const { editor, agent, lines, asked, kinds, frames } = drive(program, sdk);
+  ["otter", "stable", stable, "stdio"],
+  ["otter", "unstable", unstable, "stdio"],
+  ["ferret", "stable", stable, "stdio"],
+  ["otter", "stable", stable, "http"],
+  ["otter", "stable", stable, "websocket"],
+] as const)("%s under the %s client", (program, build, sdk, transport) => {
+  test(`serves every method over ${transport}, shows every kind of update, and writes nothing the schema forbids`, async () => {
+    const { editor, agent, lines, asked, kinds, frames } = await drive(program, sdk, transport);
     const { cwd } = editor;
     const say = (sessionId: string, text: string) =>
       agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
@@ -189,6 +237,7 @@ describe.each([
     await agent.request("session/delete", { sessionId });
     await agent.request("logout", {});
     editor.child.stdin.end();
+    if (transport !== "stdio") editor.child.kill("SIGTERM");
     expect(await editor.exited, editor.stderr()).toBe(0);
 
     const conversation = createOracle({ unstable: true }).conversation();

@@ -19,7 +19,7 @@ test.each([
     const { result } = await peer.request("initialize", hello);
     const { capabilities = {}, agentCapabilities } = result;
     const known: string[] = [];
-    for (const method of methods) {
+    for (const method of await methods()) {
       const { error } = await peer.request(method, {});
       if (error?.code !== -32601) known.push(method);
     }

@@ -3,17 +3,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { MODE_FLAGS } from "@chimera/acp-schema/conversation";
-import {
-  type Dialect,
-  ferretDialect,
-  nativeDialect,
-  otterDialect,
-  serveAcp,
-  standardDialect,
-} from "@chimera/acp-server";
+import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
 import { createMemoryStore } from "@chimera/event-store";
 import { listPidfiles, stopAll } from "@chimera/host/pidfile";
 import { createApp } from "@chimera/http-server";
+import { streamChannel } from "@chimera/ndjson-rpc";
 import { createSessions, createSlashPalette, DEFAULT_SESSION_TTL, type SessionsDeps } from "@chimera/session";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { scratchTree } from "./scratch.js";
@@ -82,16 +76,15 @@ describe("time to live", () => {
 });
 
 /** A client at the other end of two streams. */
-function stdio(sessions: ReturnType<typeof core>, otter: Dialect = otterDialect) {
+function stdio(sessions: ReturnType<typeof core>, options: { readonly historyLimit?: number } = {}) {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const server = serveAcp({
-    input,
-    output,
-    core: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
+    channel: streamChannel(input, output),
+    sessions: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
     program: { name: "parrot", title: "Parrot", version: "1.0.0" },
-    dialects: { acp: standardDialect, otter, ferret: ferretDialect },
-    native: { name: "otter", version: "0.1" },
-    defaultCwd: "/",
+    dialects: [standardDialect, otterDialect, ferretDialect],
+    native: "otter",
+    ...options,
   });
   onTestFinished(async () => {
     input.end();
@@ -187,7 +180,7 @@ test("[editor.embed-stdio] the stdio server runs on any two streams", async () =
 });
 
 test("[acp.history-option] an embedder bounds the history of a dialect", async () => {
-  const acp = stdio(core(), nativeDialect({ name: "otter", historyLimit: 2 }));
+  const acp = stdio(core(), { historyLimit: 2 });
   await acp.call("initialize", {});
   const { sessionId } = await acp.call("session/new", { cwd: "/" });
   await acp.call("session/message", { sessionId, message: "one two three four" });

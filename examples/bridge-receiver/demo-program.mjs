@@ -1,5 +1,5 @@
 // A program with a bridge, small enough for a check: a sessions in memory, an agent that shows what a page can draw.
-import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
+import { ferretDialect, serveAcp, standardDialect } from "@chimera/acp-server";
 import { createBridge } from "@chimera/bridge";
 import { createMemoryStore } from "@chimera/event-store";
 import { createSessions, createSlashPalette } from "@chimera/session";
@@ -38,10 +38,10 @@ export async function startDemoProgram({ remoteUrl, token, agent = demoAgent }) 
     serve: (peer) =>
       serveAcp({
         ...peer,
-        core: async () => core,
+        sessions: async () => core,
         program: { name: "ferret", title: "Ferret", version: "0.0.0" },
-        dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
-        native: { name: "ferret", version: "0.2" },
+        dialects: [standardDialect, ferretDialect],
+        native: "ferret",
         defaultCwd: session.cwd,
       }),
   });

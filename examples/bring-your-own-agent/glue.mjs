@@ -1,9 +1,10 @@
 // All it takes to put an agent on the wire: a log, undo, sessions, then HTTP and ACP over the same sessions.
 import { join } from "node:path";
-import { ferretDialect, otterDialect, serveAcp, standardDialect } from "@chimera/acp-server";
+import { serveAcp } from "@chimera/acp-server";
 import { createFileStore } from "@chimera/event-store";
 import { createApp } from "@chimera/http-server";
 import { listen } from "@chimera/http-server/node";
+import { streamChannel } from "@chimera/ndjson-rpc";
 import { createSessions, createSlashPalette } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 
@@ -27,16 +28,7 @@ export async function serveAgent({ agent, model, home, cwd }) {
   return {
     url: `http://127.0.0.1:${http.port}`,
     /** ACP on any two byte streams: process.stdin and process.stdout, a socket, a test. */
-    acp: (input, output) =>
-      serveAcp({
-        input,
-        output,
-        program,
-        defaultCwd: cwd,
-        dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
-        native: { name: "otter", version: "0.1" },
-        core: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
-      }),
+    acp: (input, output) => serveAcp({ channel: streamChannel(input, output), sessions, program }),
     async close() {
       await http.close();
       await sessions.shutdown();

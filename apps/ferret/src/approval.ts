@@ -1,6 +1,6 @@
 /** Approval presets: how much runs without asking. Can be switched while a session lives. */
 import { MODE_FLAGS } from "@chimera/acp-schema/conversation";
-import { lazyMethods, type OfferedModes } from "@chimera/acp-server";
+import type { OfferedModes } from "@chimera/acp-server";
 import type { ProgramExtension } from "@chimera/host";
 import { type Session, SessionError, type Settings } from "@chimera/session";
 import {
@@ -50,10 +50,7 @@ export const approvalExtension: ProgramExtension = {
             },
           },
         ],
-        methods: (connection) =>
-          lazyMethods(["session/setApproval"], async () =>
-            (await import("./methods.js")).setApproval(connection, approvals.switch),
-          ),
+        methods: async (connection) => (await import("./methods.js")).setApproval(connection, approvals.switch),
       },
       commands: [
         {

@@ -1,5 +1,4 @@
 /** The bridge: a remote console that watches and drives the sessions of this program, when one was named. */
-import { lazyMethods } from "@chimera/acp-server";
 import {
   type Bridge,
   type BridgeExit,
@@ -35,8 +34,7 @@ export function createBridgeExtension(hooks: Partial<Pick<BridgesDeps, "report" 
         protocol: {
           name: "bridge",
           capabilities: { bridge: true },
-          methods: () =>
-            lazyMethods(["session/bridgeStatus"], async () => (await import("./methods.js")).bridgeStatus(status)),
+          methods: async () => (await import("./methods.js")).bridgeStatus(status),
         },
         ...(bridges && { onLoad: bridges.begin, onUnload: bridges.end }),
       };

@@ -1,15 +1,15 @@
 /** The methods of ferret's dialect, loaded when the first of them is called: their schemas are heavy. */
 import { agentMethods, type BridgeStatusResponse, type SetApprovalResponse } from "@chimera/acp-schema/ferret";
-import { type ConnectionContext, rowsOf } from "@chimera/acp-server";
-import type { Methods } from "@chimera/ndjson-rpc";
+import { type ConnectionContext, type Rows, rowsOf } from "@chimera/acp-server";
 import type { Session } from "@chimera/session";
 import type { ApprovalPreset, ProjectBounds } from "./settings.js";
 
 type SwitchApproval = (session: Session, preset: ApprovalPreset, origin?: string) => Promise<SetApprovalResponse>;
 
 /** Switches the preset; every client of the session sees it. */
-export function setApproval(context: ConnectionContext, switchTo: SwitchApproval): Methods {
-  return rowsOf(agentMethods, {
+export function setApproval(context: ConnectionContext, switchTo: SwitchApproval): Rows {
+  const traits = { "session/setApproval": { remote: ["own", "narrower_approval"] } } as const;
+  return rowsOf(agentMethods, traits, {
     "session/setApproval": async ({ sessionId, preset }) => {
       const { sessions } = await context.core();
       return switchTo(await sessions.load(sessionId), preset, context.origin);
@@ -18,8 +18,9 @@ export function setApproval(context: ConnectionContext, switchTo: SwitchApproval
 }
 
 /** Reads the mode; a request for another one is answered with what it takes. */
-export function setSandbox(context: ConnectionContext, modeIn: ProjectBounds["sandbox"]): Methods {
-  return rowsOf(agentMethods, {
+export function setSandbox(context: ConnectionContext, modeIn: ProjectBounds["sandbox"]): Rows {
+  const traits = { "session/setSandbox": { remote: ["own"] } } as const;
+  return rowsOf(agentMethods, traits, {
     "session/setSandbox": async ({ sessionId, mode: requested }) => {
       const { sessions } = await context.core();
       const mode = modeIn((await sessions.load(sessionId)).cwd);
@@ -30,6 +31,7 @@ export function setSandbox(context: ConnectionContext, modeIn: ProjectBounds["sa
 }
 
 /** Whether a remote console is attached to the session, and where. */
-export function bridgeStatus(status: (sessionId?: string) => BridgeStatusResponse): Methods {
-  return rowsOf(agentMethods, { "session/bridgeStatus": ({ sessionId }) => status(sessionId) });
+export function bridgeStatus(status: (sessionId?: string) => BridgeStatusResponse): Rows {
+  const traits = { "session/bridgeStatus": { remote: [] } } as const;
+  return rowsOf(agentMethods, traits, { "session/bridgeStatus": ({ sessionId }) => status(sessionId) });
 }

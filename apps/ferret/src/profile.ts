@@ -1,3 +1,4 @@
+import { ferretDialect, otterDialect, standardDialect } from "@chimera/acp-server";
 import { openaiFirst } from "@chimera/agent/providers";
 import { type Command, type Profile, SESSION_FLAGS } from "@chimera/host";
 import { about } from "./about.js";
@@ -9,7 +10,7 @@ export const profile: Profile = {
   title: "Ferret",
   tagline: "a sandboxed coding agent for your editor",
   defaultTransport: "acp",
-  native: { name: "ferret", version: "0.2" },
+  dialects: [ferretDialect, standardDialect, otterDialect],
   chain: openaiFirst,
   settings,
   flags,

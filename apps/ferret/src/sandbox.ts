@@ -1,7 +1,6 @@
 /** The sandbox: one mode for commands, file tools and MCP servers, chosen at start and fixed while the program runs. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { lazyMethods } from "@chimera/acp-server";
 import { type ExtensionContext, type ProgramExtension, UsageError } from "@chimera/host";
 import { type OsSandbox, SANDBOX_MODES, type SandboxMode } from "@chimera/sandbox";
 import { type Session, SessionError } from "@chimera/session";
@@ -46,10 +45,7 @@ export const sandboxExtension: ProgramExtension = {
             },
           },
         ],
-        methods: (connection) =>
-          lazyMethods(["session/setSandbox"], async () =>
-            (await import("./methods.js")).setSandbox(connection, modeIn),
-          ),
+        methods: async (connection) => (await import("./methods.js")).setSandbox(connection, modeIn),
       },
       commands: [
         {

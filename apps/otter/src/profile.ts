@@ -1,3 +1,4 @@
+import { ferretDialect, otterDialect, standardDialect } from "@chimera/acp-server";
 import { anthropicFirst } from "@chimera/agent/providers";
 import type { Profile } from "@chimera/host";
 import { about } from "./about.js";
@@ -8,7 +9,7 @@ export const profile: Profile = {
   title: "Otter",
   tagline: "a coding agent you drive over HTTP or from an editor",
   defaultTransport: "http",
-  native: { name: "otter", version: "0.1" },
+  dialects: [otterDialect, standardDialect, ferretDialect],
   chain: anthropicFirst,
   settings: {},
   flags: {},

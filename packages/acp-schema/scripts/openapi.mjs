@@ -89,6 +89,7 @@ function success({ route, status, stream, reply }, schemas) {
 
 /** What the frames of a stream hold: OpenAPI 3.1 has no words for it. */
 function streamOf(route) {
+  if (route === "GET /acp") return { id: "seq", data: { type: "object", description: "A JSON-RPC message of ACP" } };
   const record = { $ref: "#/components/schemas/SessionRecordSchema" };
   if (route === "GET /events")
     return { events: { record: { session_id: TEXT, record }, row: { $ref: "#/components/schemas/SessionRow" } } };

@@ -1,19 +1,19 @@
 /** Which dialect a connection speaks, from its first `initialize`. Native rows take only what ACP refuses. */
-export type DialectName = "acp" | "otter" | "ferret";
-
 export type DialectChoice =
-  | { readonly ok: true; readonly dialect: DialectName; readonly revision2: boolean }
+  | { readonly ok: true; readonly dialect: string; readonly revision2: boolean }
   | { readonly ok: false; readonly message: string; readonly data?: unknown };
 
 export interface ChoiceContext {
   /** `--acp-dialect`. */
-  readonly forced: DialectName | null;
-  /** The native dialect of this program. */
-  readonly native: Exclude<DialectName, "acp">;
-  readonly nativeVersion: string;
+  readonly forced: string | null;
+  /** Every dialect that is served. */
+  readonly names: readonly string[];
+  /** The program's own dialect and its version; null for a program that speaks standard ACP alone. */
+  readonly native: { readonly name: string; readonly version: string } | null;
 }
 
-const NAMES: readonly DialectName[] = ["acp", "otter", "ferret"];
+/** What standard ACP is called among the dialects. */
+export const STANDARD = "acp";
 const ACP_FIELDS = ["info", "capabilities", "clientInfo", "clientCapabilities"];
 
 export function chooseDialect(params: unknown, context: ChoiceContext): DialectChoice {
@@ -22,28 +22,30 @@ export function chooseDialect(params: unknown, context: ChoiceContext): DialectC
   const fields = isObject ? (asked as Record<string, unknown>) : {};
   const version = fields["protocolVersion"] ?? null;
   const bare2 = version === 2 && ACP_FIELDS.every((name) => fields[name] === undefined);
-  if (context.forced) return chosen(context.forced, context.forced !== "acp" && bare2);
+  if (context.forced) return chosen(context.forced, context.forced !== STANDARD && bare2);
   if (!isObject) return refused("params must be an object");
   const named = (fields["_meta"] as Record<string, unknown> | null | undefined)?.["chimera.dev/dialect"];
   if (named !== undefined) {
-    const dialect = NAMES.find((name) => name === named);
+    const dialect = context.names.find((name) => name === named);
     return dialect
-      ? chosen(dialect, dialect !== "acp" && version === 2)
-      : refused(`unknown dialect ${JSON.stringify(named)}`, { dialects: NAMES });
+      ? chosen(dialect, dialect !== STANDARD && version === 2)
+      : refused(`unknown dialect ${JSON.stringify(named)}`, { dialects: context.names });
   }
-  if (isUint16(version)) return bare2 ? chosen(context.native, true) : chosen("acp", false);
-  if (typeof version === "string" && /^0\.\d{1,4}(\.\d{1,4})?$/.test(version)) return chosen(context.native, false);
-  if (version === null) {
+  const native = context.native?.name;
+  if (isUint16(version)) return bare2 && native ? chosen(native, true) : chosen(STANDARD, false);
+  if (native && typeof version === "string" && /^0\.\d{1,4}(\.\d{1,4})?$/.test(version)) return chosen(native, false);
+  if (version === null && native) {
     return fields["clientCapabilities"] !== undefined || fields["info"] !== undefined
       ? refused("protocolVersion is missing", supported(context))
-      : chosen(context.native, false);
+      : chosen(native, false);
   }
+  if (version === null) return refused("protocolVersion is missing", supported(context));
   return refused(`unsupported protocolVersion ${JSON.stringify(version)?.slice(0, 80)}`, supported(context));
 }
 
 // --- internal ---
 
-function chosen(dialect: DialectName, revision2: boolean): DialectChoice {
+function chosen(dialect: string, revision2: boolean): DialectChoice {
   return { ok: true, dialect, revision2 };
 }
 
@@ -51,8 +53,8 @@ function refused(message: string, data?: unknown): DialectChoice {
   return { ok: false, message, data };
 }
 
-function supported(context: ChoiceContext) {
-  return { supported: [1], dialects: [context.nativeVersion] };
+function supported({ native }: ChoiceContext) {
+  return { supported: [1], dialects: native ? [native.version] : [] };
 }
 
 function isUint16(value: unknown): boolean {

@@ -18,7 +18,12 @@ export interface ConnectionSessions {
   /** The MCP servers that the client hands over for a session. */
   lend(id: string, servers: readonly McpServer[]): void;
   /** Sends a prompt once its session is open; the request is answered when the turn has passed and `updates` have gone out. */
-  prompt(id: string, request: RequestContext, opening: () => Promise<OpenedPrompt>): Promise<typeof deferred>;
+  prompt(
+    id: string,
+    request: RequestContext,
+    opening: () => Promise<OpenedPrompt>,
+    key?: string,
+  ): Promise<typeof deferred>;
   /** Resolves when the prompts sent so far have their place in the queue. A cancel that did not wait could overtake its prompt. */
   arrived(id: string): Promise<void>;
   /** Unloads a session; its last updates go out, then it is no longer shown. */
@@ -44,6 +49,8 @@ export interface ShowOptions {
   readonly from: number;
   readonly view: () => SessionView;
   readonly isHeld?: boolean;
+  /** The client was just sent everything before `from`: no earlier place counts. */
+  readonly isReplayed?: boolean;
 }
 
 /** A prompt and the open session it is for. */
@@ -55,7 +62,10 @@ export interface OpenedPrompt {
 }
 
 /** With an `origin` a connection speaks for others: several people may watch through it, so it is shown its own prompts too. */
-type ConnectionSessionsDeps = Pick<ConnectionContext, "connection" | "origin" | "core" | "onLeave" | "onReaderError">;
+type ConnectionSessionsDeps = Pick<
+  ConnectionContext,
+  "connection" | "origin" | "core" | "onLeave" | "onReaderError" | "places" | "onRewind"
+>;
 
 /** Those of this connection: a dialect that was forced on it is opened before and after `initialize`, and shows each session once. */
 export function sessionsOf(deps: ConnectionSessionsDeps): ConnectionSessions {
@@ -73,6 +83,8 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
   const lent = new Map<string, readonly McpServer[]>();
   /** Prompts whose session is still being opened, by its id. */
   const arriving = new Map<string, Promise<unknown>>();
+  /** What this connection calls its prompts. */
+  const keys = new Set<string>();
   let stopListening: (() => void) | null = null;
   let isGone = false;
 
@@ -80,12 +92,45 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
     const one = shown.get(id);
     if (!one) return;
     shown.delete(id);
-    one.subscription?.close();
+    const { subscription } = one;
+    one.subscription = null;
+    subscription?.close();
     one.detach();
     one.view.close?.();
     for (const turn of [...one.pending.keys()]) settle(one, turn);
   };
+  /** The log was deleted or cannot be read: what waits is answered, and the client may load the session again. */
+  const lose = (one: Shown, subscription: Subscription, failure: unknown = null): void => {
+    if (one.subscription !== subscription) return;
+    for (const turn of [...one.pending.keys()]) settle(one, turn, failure);
+    hide(one.id);
+  };
+  const follow = ({ sessions }: Core, one: Shown, from: number): void => {
+    const subscription: Subscription = sessions.logs.follow(one.id, { from, sleeps: !one.isHeld }, (batch) =>
+      deliver(deps, one, batch, () => one.subscription === subscription, keys),
+    );
+    one.subscription = subscription;
+    one.reached = from;
+    subscription.ended.then(
+      () => lose(one, subscription),
+      (error) => {
+        deps.onReaderError(error, one.id);
+        lose(one, subscription, error);
+      },
+    );
+  };
 
+  // Everything after the record again, the answers to prompts too: the client's channel lost it.
+  deps.onRewind((id, seq) => {
+    const one = shown.get(id);
+    if (!one) return void deps.places.set(id, seq);
+    const { subscription } = one;
+    // Nothing is skipped, wherever a client says that it is.
+    if (!subscription || seq >= one.reached) return;
+    one.subscription = null;
+    subscription.close();
+    follow(one.core, one, seq);
+  });
   deps.onLeave(() => {
     isGone = true;
     for (const id of [...shown.keys()]) hide(id);
@@ -97,25 +142,16 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
       // The client may have left while its last call was under way.
       if (isGone || shown.has(id)) return;
       stopListening ??= core.sessions.onLoad((session) => shown.get(session.id)?.view.reloaded?.(session));
-      const one = startShowing(deps, core, id, options, () => lent.get(id) ?? []);
+      const one = startShowing(core, id, options, () => lent.get(id) ?? []);
       shown.set(id, one);
-      /** The log was deleted or cannot be read: what waits is answered, and the client may load the session again. */
-      const lose = (failure: unknown = null): void => {
-        if (shown.get(id) !== one) return;
-        for (const turn of [...one.pending.keys()]) settle(one, turn, failure);
-        hide(id);
-      };
-      one.subscription?.ended.then(
-        () => lose(),
-        (error) => {
-          deps.onReaderError(error, id);
-          lose(error);
-        },
-      );
+      const place = options.isReplayed ? undefined : deps.places.get(id);
+      deps.places.delete(id);
+      follow(core, one, Math.min(place ?? options.from, options.from));
     },
     view: (id) => shown.get(id)?.view,
     lend: (id, servers) => void lent.set(id, servers),
-    prompt(id, request, opening) {
+    prompt(id, request, opening, key) {
+      if (key !== undefined) keys.add(key);
       const before = arriving.get(id);
       const placing = opening().then(async (prompt): Promise<typeof deferred> => {
         // Prompts run in the order they were sent, whichever of them was ready first.
@@ -133,7 +169,7 @@ function createConnectionSessions(deps: ConnectionSessionsDeps): ConnectionSessi
       const { sessions } = await deps.core();
       try {
         await sessions.close(id);
-        const answers = [...(shown.get(id)?.pending.values() ?? [])].map(({ done }) => done);
+        const answers = [...(shown.get(id)?.pending.values() ?? [])].flat().map(({ done }) => done);
         await Promise.race([Promise.all(answers), new Promise((resolve) => setTimeout(resolve, FAREWELL_MS).unref())]);
       } finally {
         hide(id);
@@ -150,27 +186,38 @@ interface Pending {
   readonly session: Session;
   readonly request: RequestContext;
   readonly updates: () => Promise<void>;
+  /** The last record of before, for a prompt whose turn had ended when it was sent again. */
+  readonly endedBy: number | null;
   answered(): void;
   readonly done: Promise<void>;
 }
 
 interface Shown {
+  readonly id: string;
+  readonly core: Core;
   readonly view: SessionView;
-  readonly pending: Map<number, Pending>;
+  readonly isHeld: boolean;
+  readonly pending: Map<number, readonly Pending[]>;
+  /** Answered prompts by their turn: a client that goes back before the end of one gets its answer again. */
+  readonly answered: Map<number, readonly RequestContext[]>;
   readonly detach: () => void;
   subscription: Subscription | null;
+  /** The last record whose lines were sent. */
+  reached: number;
 }
 
+/** How many answered turns of a session can be shown again with their answers. */
+const REPEATED = 100;
+
 function startShowing(
-  deps: ConnectionSessionsDeps,
-  { sessions }: Core,
+  core: Core,
   id: string,
-  { from, view: makeView, isHeld = false }: ShowOptions,
+  { view: makeView, isHeld = false }: ShowOptions,
   mcpServers: () => readonly McpServer[],
 ): Shown {
   const view = makeView();
-  const pending = new Map<number, Pending>();
-  const { detach } = sessions.attach(id, {
+  const pending = new Map<number, readonly Pending[]>();
+  const { detach } = core.sessions.attach(id, {
     transport: "acp",
     approves: true,
     ...(view.effects && { effects: view.effects }),
@@ -179,8 +226,7 @@ function startShowing(
       for (const turn of [...pending.keys()].filter((candidate) => !busy.has(candidate))) settle(one, turn, error);
     },
   });
-  const one: Shown = { view, pending, detach, subscription: null };
-  one.subscription = sessions.logs.follow(id, { from, sleeps: !isHeld }, (batch) => deliver(deps, one, batch));
+  const one: Shown = { id, core, view, isHeld, pending, answered: new Map(), detach, subscription: null, reached: 0 };
   return one;
 }
 
@@ -188,35 +234,63 @@ async function deliver(
   deps: ConnectionSessionsDeps,
   one: Shown,
   batch: readonly LogEntry<SessionEvent>[],
+  isCurrent: () => boolean,
+  keys: ReadonlySet<string>,
 ): Promise<void> {
-  const connection = deps.connection;
+  const { connection } = deps;
+  const { id: session, view, pending, answered } = one;
+  let seq = 0;
   for (const entry of batch) {
     const turn = promptTurn(entry);
-    const own = deps.origin === undefined && one.pending.has(turn);
-    for (const line of one.view.frames(entry, own)) connection.notifyEncoded(line);
+    const own =
+      deps.origin === undefined && turn >= 0 && (pending.has(turn) || answered.has(turn) || isOwn(entry, keys));
+    seq = isLost(entry) ? entry.last : entry.seq;
+    for (const line of view.frames(entry, own)) connection.notifyEncoded(line, { session, seq });
+    one.reached = seq;
     if (isLost(entry)) continue;
-    one.view.after?.(entry);
-    const waiting = endsTurn(entry.type) ? one.pending.get(turn) : undefined;
-    if (!waiting) continue;
-    // An answer promises that the turn is kept.
-    const failure = await Promise.all([waiting.session.durable(entry.seq), waiting.updates()]).then(
-      () => null,
-      (error: unknown) => error,
-    );
-    settle(one, turn, failure);
+    view.after?.(entry);
+    if (turn < 0 || !endsTurn(entry.type)) continue;
+    for (const request of answered.get(turn) ?? []) request.repeat({ session, seq });
+    await answerTurn(one, turn, seq, isCurrent);
+    if (!isCurrent()) return;
   }
-  await connection.drained();
+  for (const [turn, waiting] of pending) {
+    if (waiting.some(({ endedBy }) => endedBy !== null && endedBy <= seq)) settle(one, turn, null, seq);
+  }
+  await connection.drained(session);
 }
 
-function settle({ pending, view }: Shown, turn: number, failure: unknown = null): void {
+/** Answers the prompts of a turn whose last record has passed. */
+async function answerTurn(one: Shown, turn: number, seq: number, isCurrent: () => boolean): Promise<void> {
+  const waiting = one.pending.get(turn);
+  if (!waiting) return;
+  // An answer promises that the turn is kept.
+  const kept = waiting.flatMap(({ session, updates }) => [session.durable(seq), updates()]);
+  const failure = await Promise.all(kept).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  // A client that went back meanwhile gets the updates again first.
+  if (isCurrent()) settle(one, turn, failure, seq);
+}
+
+function settle({ id, pending, answered, view }: Shown, turn: number, failure: unknown = null, seq?: number): void {
   const waiting = pending.get(turn);
   if (!waiting) return;
   pending.delete(turn);
-  const ended = waiting.session.conversation.turns[turn];
-  const answer = failure === null ? view.answer(stopReasonOf(ended), ended) : null;
-  if (answer) waiting.request.reply(answer);
-  else waiting.request.fail(failure ?? turnFailure(ended));
-  waiting.answered();
+  const place = { session: id, ...(seq !== undefined && { seq }) };
+  for (const { session, request, answered: done } of waiting) {
+    const ended = session.conversation.turns[turn];
+    const answer = failure === null ? view.answer(stopReasonOf(ended), ended) : null;
+    if (answer) request.reply(answer, place);
+    else request.fail(failure ?? turnFailure(ended), place);
+    done();
+  }
+  // Only a turn that is in the log can pass again.
+  if (failure !== null || seq === undefined) return;
+  answered.set(turn, [...(answered.get(turn) ?? []), ...waiting.map(({ request }) => request)]);
+  const [oldest] = answered.keys();
+  if (answered.size > REPEATED && oldest !== undefined) answered.delete(oldest);
 }
 
 /** A turn that is answered before it ended was left: its session, or its connection, was closed. */
@@ -249,8 +323,18 @@ function place(
     answered = resolve;
   });
   const send = () => updates().catch((error) => deps.onReaderError(error, session.id));
-  one.pending.set(turn, { session, request, updates: send, answered, done });
+  const endedBy = session.conversation.turns[turn]?.ended ? session.lastSeq : null;
+  const waiting = one.pending.get(turn) ?? [];
+  one.pending.set(turn, [...waiting, { session, request, updates: send, endedBy, answered, done }]);
+  if (endedBy !== null && one.reached >= endedBy) settle(one, turn, null, endedBy);
   return deferred;
+}
+
+/** Whether this connection sent the prompt, perhaps over a channel of before. */
+function isOwn(entry: LogEntry<SessionEvent>, keys: ReadonlySet<string>): boolean {
+  if (keys.size === 0 || isLost(entry) || entry.event.type !== "user_message") return false;
+  const { key } = entry.event.metadata;
+  return key !== undefined && keys.has(key);
 }
 
 /** The turn that a prompt begins or a record ends; -1 for every other entry, because a delta's line need not be decoded for it. */

@@ -36,7 +36,7 @@ export interface OfferedModes {
 /** The core behind a connection; loaded when the first session is asked for, so that `initialize` is answered at once. */
 export interface Core {
   readonly sessions: Sessions;
-  readonly palette: SlashPalette;
+  readonly palette: Pick<SlashPalette, "commands" | "custom">;
   models(): readonly Choice[];
   /** The agents a session in that directory can use: built in, the user's and the project's. */
   agents(cwd: string): Promise<readonly Choice[]>;

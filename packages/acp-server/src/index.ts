@@ -1,5 +1,5 @@
 /** `@chimera/acp-server`: the Agent Client Protocol over any sessions. */
-export { type ChoiceContext, chooseDialect, type DialectChoice, type DialectName } from "./choose-dialect.js";
+export { type ChoiceContext, chooseDialect, type DialectChoice } from "./choose-dialect.js";
 export type { SessionView } from "./connection-sessions.js";
 export type { Choice, Core, OfferedModes, SessionOption } from "./core.js";
 export type {
@@ -11,6 +11,15 @@ export type {
   ProgramInfo,
 } from "./dialect.js";
 export { ferretDialect, type NativeDialectOptions, nativeDialect, otterDialect } from "./native/dialect.js";
-export { type Handlers, lazyMethods, rowsOf, type Shape } from "./row.js";
+export type { RemoteSession } from "./remote.js";
+export {
+  type Handlers,
+  type MethodTraits,
+  type RemoteRule,
+  type Rows,
+  rowsOf,
+  type Shape,
+  type Traits,
+} from "./row.js";
 export { type AcpServer, type AcpServerOptions, serveAcp } from "./serve.js";
 export { standardDialect } from "./standard/dialect.js";

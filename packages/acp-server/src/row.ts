@@ -1,11 +1,11 @@
-/** Rows of a dialect: made from a table of shapes and one of handlers, and loaded when the first of them is called. */
+/** Rows of a dialect: made from a table of shapes, one of traits and one of handlers, and loaded when the first of them is called. */
 import type {
   deferred,
   InputOf,
   MethodRow,
-  Methods,
   OutputOf,
   RequestContext,
+  RpcError,
   StandardSchema,
 } from "@chimera/ndjson-rpc";
 
@@ -24,38 +24,62 @@ export type Handlers<S extends Readonly<Record<string, Shape>>> = {
   ) => Answer<S[K]> | Promise<Answer<S[K]>>;
 };
 
-/** A row for each method that has a handler. */
-export function rowsOf<const S extends Readonly<Record<string, Shape>>>(shapes: S, handlers: Handlers<S>): Methods {
-  const rows = Object.entries(handlers).map(([name, handle]) => [name, { params: shapes[name]?.params, handle }]);
-  return Object.fromEntries(rows);
+/** What a call of a remote console is held to: `packages/acp-server/src/remote.ts`. */
+export type RemoteRule =
+  | "own"
+  | "brings_nothing"
+  | "own_hands"
+  | "plain_prompt"
+  | "narrower_mode"
+  | "narrower_approval"
+  | "narrower_option"
+  | "unscripted_modelId"
+  | "unscripted_model";
+
+/** What is known of a method besides its shape and what it does. */
+export interface Traits {
+  /** What `initialize` names it by among the capabilities of sessions. */
+  readonly capability?: string;
+  /** The rules for a remote console; absent: it may not call the method. */
+  readonly remote?: readonly RemoteRule[];
 }
 
-/** A table whose rows are known by name and loaded with the first call: `initialize` needs no schema and no handler. */
-export function lazyMethods(names: readonly string[], load: () => Promise<Methods>): Methods {
-  let loaded: Promise<Methods> | undefined;
-  const rowOf = async (name: string): Promise<MethodRow> => {
-    loaded ??= load().then((rows) => sameNames(names, rows));
-    return (await loaded)[name]!;
-  };
-  const rows = names.map((name): [string, MethodRow] => {
-    const params: StandardSchema = {
-      "~standard": {
-        version: 1,
-        vendor: "chimera",
-        validate: async (value) => (await rowOf(name)).params?.["~standard"].validate(value) ?? { value },
-      },
+export type MethodTraits = Readonly<Record<string, Traits>>;
+
+export type Rows = Readonly<Record<string, MethodRow & Traits>>;
+
+/** A row for each method of the traits, all of which have a handler. */
+export function rowsOf<const S extends Readonly<Record<string, Shape>>, const T extends MethodTraits>(
+  shapes: S,
+  traits: T,
+  handlers: Required<Pick<Handlers<S>, keyof S & keyof T>>,
+): Rows {
+  const all = handlers as Handlers<S>;
+  return Object.fromEntries(
+    Object.entries(traits).map(([name, known]) => [
+      name,
+      { ...known, params: shapes[name]?.params, handle: all[name] } as MethodRow & Traits,
+    ]),
+  );
+}
+
+/** Finds rows that are loaded with the first call: `initialize` needs no schema and no handler. */
+export function lazyRows(
+  load: () => Promise<Rows>,
+  missing: (method: string) => Promise<RpcError>,
+): (method: string) => MethodRow {
+  let loaded: Promise<Rows> | undefined;
+  return (method) => {
+    const find = async (): Promise<MethodRow> => {
+      loaded ??= load();
+      const rows = await loaded;
+      if (!Object.hasOwn(rows, method)) throw await missing(method);
+      return rows[method]!;
     };
-    return [name, { params, handle: async (given, context) => (await rowOf(name)).handle?.(given as never, context) }];
-  });
-  return Object.fromEntries(rows);
-}
-
-// --- internal ---
-
-/** A row whose name is not listed could never be called, and nobody would notice. */
-function sameNames(names: readonly string[], rows: Methods): Methods {
-  const all = [...new Set([...names, ...Object.keys(rows)])];
-  const odd = all.filter((name) => !names.includes(name) || !Object.hasOwn(rows, name));
-  if (odd.length > 0) throw new Error(`the list of methods and their rows disagree on ${odd.join(", ")}`);
-  return rows;
+    const validate = async (value: unknown) => (await find()).params?.["~standard"].validate(value) ?? { value };
+    return {
+      params: { "~standard": { version: 1, vendor: "chimera", validate } },
+      handle: async (given, context) => (await find()).handle?.(given as never, context),
+    };
+  };
 }

@@ -3,33 +3,43 @@ import {
   type Connection,
   createConnection,
   ErrorCode,
-  type InputStream,
-  type Methods,
-  mergeMethods,
-  type OutputStream,
+  type LineChannel,
+  type MethodRow,
   RpcError,
 } from "@chimera/ndjson-rpc";
-import { chooseDialect, type DialectName } from "./choose-dialect.js";
+import type { Sessions } from "@chimera/session";
+import { chooseDialect } from "./choose-dialect.js";
 import type { Core } from "./core.js";
-import type { Dialect, DialectContext, Extension, ProgramInfo } from "./dialect.js";
+import type { Dialect, DialectContext, Extension, OpenedDialect, ProgramInfo } from "./dialect.js";
+import type { RemoteSession } from "./remote.js";
+import { lazyRows, type Rows } from "./row.js";
+import { standardDialect } from "./standard/dialect.js";
 
 export interface AcpServerOptions {
-  readonly input: InputStream;
-  readonly output: OutputStream;
-  readonly core: () => Promise<Core>;
+  readonly channel: LineChannel;
+  /** The sessions alone, or a function that opens them with what a client may choose for them, when the first is asked for. */
+  readonly sessions: Sessions | (() => Promise<Core>);
   readonly program: ProgramInfo;
-  readonly dialects: Readonly<Record<DialectName, Dialect>>;
-  /** The native dialect of this program, and the version it names itself by. */
-  readonly native: { readonly name: Exclude<DialectName, "acp">; readonly version: string };
+  /** @defaultValue standard ACP alone */
+  readonly dialects?: readonly Dialect[];
+  /** The name of the program's own dialect, for clients that do not speak standard ACP. @defaultValue none */
+  readonly native?: string;
   /** `--acp-dialect`; a forced native dialect also serves requests that come before `initialize`. */
-  readonly forced?: DialectName | null;
+  readonly forced?: string | null;
   readonly extensions?: readonly Extension[];
   readonly keyVariables?: readonly string[];
-  readonly defaultCwd: string;
-  /** Names whoever is at the other end, when it is not the session's own client; its records carry it. */
+  /** Where a native client works that names no directory. @defaultValue / */
+  readonly defaultCwd?: string;
+  /** Updates that a native client can go back to, per session. @defaultValue 1024 */
+  readonly historyLimit?: number;
+  /** What the channel can do that stdio cannot, for `initialize` to say. */
+  readonly transport?: object;
+  /** Names the peer, when it is not the session's own client; its records carry it. */
   readonly origin?: string;
-  /** Called before any row runs, with params that fit; throws to refuse the call. */
-  readonly admit?: (method: string, params: unknown) => void;
+  /** The peer reaches this session alone, with no more rights than it has. @defaultValue it may do everything */
+  readonly remote?: RemoteSession;
+  /** Called before any row runs, with params that fit. */
+  readonly onCall?: (method: string) => void;
   readonly log?: (message: string, fields?: Record<string, unknown>) => void;
 }
 
@@ -37,78 +47,119 @@ export interface AcpServer {
   /** Resolves when the peer has gone and its last line was taken. */
   readonly closed: Promise<unknown>;
   close(): Promise<void>;
+  /** Sends everything of a session after a record again, answers too: the channel lost it. */
+  rewind(sessionId: string, seq: number): void;
 }
 
+const HISTORY_SIZE = 1024;
+
 /**
- * Serves one client from a pair of streams until it goes.
+ * Serves one client over a channel until it goes.
  *
  * @example
  * const server = serveAcp({
- *   input: process.stdin,
- *   output: process.stdout,
- *   core: async () => ({ sessions, palette, models: () => [], agents: async () => [] }),
+ *   channel: streamChannel(process.stdin, process.stdout),
+ *   sessions,
  *   program: { name: "otter", title: "Otter", version: "1.0.0" },
- *   dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
- *   native: { name: "otter", version: "0.1" },
- *   defaultCwd: process.cwd(),
  * });
  * await server.closed;
  */
 export function serveAcp(options: AcpServerOptions): AcpServer {
+  const { dialects = [standardDialect], native, sessions, forced = null } = options;
   const log = options.log ?? (() => {});
   const leaving: (() => void)[] = [];
   let isGone = false;
   const connection: Connection = createConnection({
-    input: options.input,
-    output: options.output,
+    channel: options.channel,
     onClose() {
       isGone = true;
       for (const leave of leaving) leave();
     },
     onError: (error, { method }) => log("unanswered fault", { method: method.slice(0, 80), error: String(error) }),
   });
+  const places = new Map<string, number>();
+  let rewind = (id: string, seq: number): void => void places.set(id, seq);
   const context: DialectContext = {
     connection,
-    core: options.core,
+    places,
+    onRewind(listener) {
+      rewind = listener;
+    },
+    core: typeof sessions === "function" ? sessions : async () => bareCore(sessions),
     onLeave: (leave) => void (isGone ? leave() : leaving.push(leave)),
     onReaderError: (error, sessionId) => log("reader failed", { sessionId, error: String(error) }),
     onNotice: (text, sessionId) => log(text, { sessionId }),
     program: options.program,
     extensions: options.extensions ?? [],
-    defaultCwd: options.defaultCwd,
+    defaultCwd: options.defaultCwd ?? "/",
+    historyLimit: options.historyLimit ?? HISTORY_SIZE,
+    transport: options.transport,
     keyVariables: options.keyVariables ?? [],
     origin: options.origin,
   };
-  const { dialects, native } = options;
-  /** This program's own dialect last: a method that several have is hinted at under its name. */
-  const hints = hintRows([...Object.values(dialects), dialects[native.name]]);
+  const byName = (name: string): Dialect => {
+    const found = dialects.find((dialect) => dialect.name === name);
+    if (!found) throw new Error(`no dialect is called ${JSON.stringify(name)}`);
+    return found;
+  };
+  const own = native === undefined ? null : byName(native);
+  /** The error for a method that the spoken dialect does not have: it names another one that does, the program's own first. */
+  const missing = async (method: string): Promise<RpcError> => {
+    for (const { name, methodNames } of own ? [own, ...dialects] : dialects) {
+      if (!(await methodNames()).includes(method)) continue;
+      return new RpcError(ErrorCode.methodNotFound, "Method not found", {
+        method,
+        hint: `${method} belongs to the ${name} dialect`,
+      });
+    }
+    return new RpcError(ErrorCode.methodNotFound, "Method not found", { method });
+  };
+  const tableOf = ({ rows }: OpenedDialect, begin: MethodRow) => {
+    const find = lazyRows(async () => guarded(await rows(), options), missing);
+    return (method: string) => (method === INITIALIZE ? begin : find(method));
+  };
 
-  const speak = (name: DialectName, params: Record<string, unknown>, revision2: boolean): object => {
-    const { welcome, methods, mapError } = dialects[name].open(context, params, revision2);
-    const table = mergeMethods(hints, admitted(methods, options.admit));
-    connection.use(mergeMethods(table, { initialize: { handle: refuseSecond } }), mapError);
-    return welcome;
+  const speak = (name: string, params: Record<string, unknown>, revision2: boolean): object => {
+    const opened = byName(name).open(context, params, revision2);
+    connection.use(tableOf(opened, { handle: refuseSecond }), opened.mapError);
+    return opened.welcome;
   };
 
   const initialize = (params: unknown): object => {
-    options.admit?.("initialize", params);
-    const { forced = null } = options;
-    const choice = chooseDialect(params, { forced, native: native.name, nativeVersion: native.version });
+    const choice = chooseDialect(params, {
+      forced,
+      names: dialects.map(({ name }) => name),
+      native: own?.version === undefined ? null : { name: own.name, version: own.version },
+    });
     if (!choice.ok) throw new RpcError(ErrorCode.invalidParams, choice.message, choice.data);
     return speak(choice.dialect, (params ?? {}) as Record<string, unknown>, choice.revision2);
   };
 
-  const early: Methods = { initialize: { handle: initialize } };
-  if (options.forced && options.forced !== "acp") {
-    const { methods, mapError } = dialects[options.forced].open(context, {}, false);
-    connection.use(mergeMethods(admitted(methods, options.admit), early), mapError);
+  // A remote's files and terminals stay where they are.
+  const early = guarded({ [INITIALIZE]: { handle: initialize, remote: ["own_hands"] } }, options);
+  if (forced !== null && byName(forced).version !== undefined) {
+    const opened = byName(forced).open(context, {}, false);
+    connection.use(tableOf(opened, early[INITIALIZE]!), opened.mapError);
   } else {
     connection.use(early, undefined, notYet);
   }
-  return { closed: connection.closed, close: () => connection.close() };
+  return {
+    closed: connection.closed,
+    close: () => connection.close(),
+    rewind: (id, seq) => rewind(id, seq),
+  };
 }
 
 // --- internal ---
+
+function bareCore(sessions: Sessions): Core {
+  return {
+    sessions,
+    palette: { commands: [], custom: async () => [] },
+    models: () => [],
+    agents: async () => [],
+  };
+}
 
 function notYet(method: string): RpcError {
   return new RpcError(ErrorCode.invalidRequest, `${method} before initialize`);
@@ -118,30 +169,17 @@ function refuseSecond(): never {
   throw new RpcError(ErrorCode.invalidRequest, "initialize was answered already");
 }
 
-/** The same rows, each behind the gate. */
-function admitted(methods: Methods, admit: AcpServerOptions["admit"]): Methods {
-  if (!admit) return methods;
-  const rows = Object.entries(methods).map(([name, row]) => {
-    const handle = row.handle as (params: unknown, context: unknown) => unknown;
-    const gated = (params: unknown, context: unknown) => {
-      admit(name, params);
-      return handle.call(row, params, context);
-    };
-    return [name, { ...row, handle: gated }];
-  });
-  return Object.fromEntries(rows) as Methods;
-}
+const INITIALIZE = "initialize";
 
-/** Rows that name the dialect a method belongs to; those of the dialect that is spoken take their place. */
-function hintRows(dialects: readonly Dialect[]): Methods {
-  const rows = dialects.flatMap(({ name, methodNames }) =>
-    methodNames.map((method) => {
-      const handle = (): never => {
-        const hint = `${method} belongs to the ${name} dialect`;
-        throw new RpcError(ErrorCode.methodNotFound, "Method not found", { method, hint });
-      };
-      return [method, { handle }];
-    }),
-  );
-  return Object.fromEntries(rows);
+/** The same rows, each of which is announced, and refused to a remote that may not call it. */
+function guarded(rows: Rows, { remote, onCall }: Pick<AcpServerOptions, "remote" | "onCall">): Rows {
+  const guard = ([name, row]: [string, Rows[string]]) => {
+    const handle = async (params: never, context: never) => {
+      onCall?.(name);
+      if (remote) (await import("./remote.js")).requireAllowed(remote, { method: name, params, rules: row.remote });
+      return row.handle?.(params, context);
+    };
+    return [name, { ...row, handle }];
+  };
+  return remote || onCall ? Object.fromEntries(Object.entries(rows).map(guard)) : rows;
 }

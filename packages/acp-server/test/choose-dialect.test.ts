@@ -2,16 +2,20 @@ import { describe, expect, test } from "vitest";
 import { type ChoiceContext, chooseDialect } from "../src/index.js";
 import { connect, makeEngine, saying } from "./harness.js";
 
-const auto: ChoiceContext = { forced: null, native: "otter", nativeVersion: "0.1" };
+const auto: ChoiceContext = {
+  forced: null,
+  names: ["acp", "otter", "ferret"],
+  native: { name: "otter", version: "0.1" },
+};
 const meta = (dialect: unknown) => ({ _meta: { "chimera.dev/dialect": dialect } });
 
 describe("the seven rows", () => {
   test.each([
     // 1. forced
-    [{ ...auto, forced: "acp" as const }, {}, "acp", false],
-    [{ ...auto, forced: "ferret" as const }, { protocolVersion: 1 }, "ferret", false],
-    [{ ...auto, forced: "otter" as const }, [], "otter", false],
-    [{ ...auto, forced: "otter" as const }, { protocolVersion: 2 }, "otter", true],
+    [{ ...auto, forced: "acp" }, {}, "acp", false],
+    [{ ...auto, forced: "ferret" }, { protocolVersion: 1 }, "ferret", false],
+    [{ ...auto, forced: "otter" }, [], "otter", false],
+    [{ ...auto, forced: "otter" }, { protocolVersion: 2 }, "otter", true],
     // 3. named
     [auto, meta("acp"), "acp", false],
     [auto, { protocolVersion: 1, ...meta("ferret") }, "ferret", false],
@@ -23,7 +27,7 @@ describe("the seven rows", () => {
     [auto, { protocolVersion: 1 }, "acp", false],
     [auto, { protocolVersion: 65535, info: { name: "x", version: "1" } }, "acp", false],
     [auto, { protocolVersion: 2 }, "otter", true],
-    [{ ...auto, native: "ferret" as const }, { protocolVersion: 2 }, "ferret", true],
+    [{ ...auto, native: { name: "ferret", version: "0.2" } }, { protocolVersion: 2 }, "ferret", true],
     [auto, { protocolVersion: 2, info: { name: "x", version: "1" } }, "acp", false],
     [auto, { protocolVersion: 2, capabilities: {} }, "acp", false],
     [auto, { protocolVersion: 2, clientInfo: {} }, "acp", false],

@@ -153,7 +153,7 @@ test("a client that left while its session was being loaded is not waited for", 
   const loading = new Promise<void>((resolve) => {
     load = resolve;
   });
-  const client = connect(core, { core: () => loading.then(() => core) });
+  const client = connect(core, { sessions: () => loading.then(() => core) });
   await client.call("initialize", { protocolVersion: 1 });
   client.start("session/prompt", { sessionId: id, prompt: [{ type: "text", text: "go" }] });
   client.end();

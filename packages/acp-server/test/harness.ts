@@ -7,13 +7,13 @@ import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import { createOracle } from "@chimera/acp-schema/oracle";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore } from "@chimera/event-store";
+import { streamChannel } from "@chimera/ndjson-rpc";
 import { type Agent, createSessions, createSlashPalette, type SessionsDeps } from "@chimera/session";
 import { expect, onTestFinished } from "vitest";
 import {
   type AcpServerOptions,
   type Core,
   ferretDialect,
-  nativeDialect,
   otterDialect,
   serveAcp,
   standardDialect,
@@ -140,13 +140,11 @@ export function connect(core: Core, options: Partial<AcpServerOptions> & { reado
     for (const line of lines) void receive(line);
   });
   const running = serveAcp({
-    input,
-    output,
-    core: async () => core,
+    channel: streamChannel(input, output),
+    sessions: async () => core,
     program: { name: "otter", title: "Otter", version: "1.2.3" },
-    dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
-    native: { name: "otter", version: "0.1" },
-    defaultCwd: "/",
+    dialects: [standardDialect, otterDialect, ferretDialect],
+    native: "otter",
     ...server,
   });
   onTestFinished(() => running.close());
@@ -216,17 +214,10 @@ export async function nativeClient(
   const { dialect = "otter", historyLimit } = options;
   const client = connect(core, {
     forced: dialect,
-    ...(historyLimit !== undefined && {
-      dialects: { acp: standardDialect, otter: limited(historyLimit), ferret: ferretDialect },
-    }),
+    ...(historyLimit !== undefined && { historyLimit }),
   });
   await client.call("initialize", {});
   const { result } = await client.call("session/new", {});
   const { sessionId } = result as unknown as { sessionId: string };
   return { ...client, sessionId, message: (text) => client.call("session/message", { sessionId, message: text }) };
-}
-
-function limited(historyLimit: number) {
-  const projection = async () => (await import("../src/project/otter.js")).otterProjection;
-  return nativeDialect({ name: "otter", version: "0.1", projection, historyLimit });
 }

@@ -1,21 +1,21 @@
 /** One life of the WebSocket: opened, served, watched, closed. */
 import type { Agent, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { type LineChannel, streamChannel } from "@chimera/ndjson-rpc";
 import type { WebSocket } from "ws";
 import { BridgeError, networkError, statusError } from "./errors.js";
-import type { RemotePolicy } from "./remote-policy.js";
+import type { BridgedSession } from "./session.js";
 
 const HANDSHAKE_MS = 15_000;
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 /** How long a clean close may take before the socket is cut. */
 const CLOSE_MS = 2_000;
 
-/** What a connection over the bridge is served with: two byte streams, whom its records name, and what it may call. */
+/** What a connection over the bridge is served with: a channel, whom its records name, and the one session it reaches. */
 export interface BridgePeer {
-  readonly input: Duplex;
-  readonly output: Duplex;
+  readonly channel: LineChannel;
   readonly origin: string;
-  readonly admit: RemotePolicy["admit"];
+  readonly remote: BridgedSession;
 }
 
 /** A served connection, as `serveAcp` of `@chimera/acp-server` returns it. */
@@ -40,7 +40,7 @@ export interface AttachOptions {
   readonly token: string;
   readonly agent: Agent | undefined;
   readonly origin: string;
-  readonly policy: RemotePolicy;
+  readonly session: BridgedSession;
   readonly serve: (peer: BridgePeer) => BridgeServer;
 }
 
@@ -80,9 +80,9 @@ export async function attach(options: AttachOptions, signal: AbortSignal): Promi
 
 // --- internal ---
 
-function serveOn(stream: Duplex, { serve, origin, policy }: AttachOptions): BridgeServer {
+function serveOn(stream: Duplex, { serve, origin, session }: AttachOptions): BridgeServer {
   try {
-    return serve({ input: stream, output: stream, origin, admit: policy.admit });
+    return serve({ channel: streamChannel(stream, stream), origin, remote: session });
   } catch (error) {
     stream.destroy();
     throw error;

@@ -5,7 +5,6 @@ import { type Attachment, attach, type BridgePeer, type BridgeServer } from "./a
 import { BridgeError, type BridgeErrorCode, isBridgeError } from "./errors.js";
 import { checkRemote, type Remote } from "./remote.js";
 import { createRemoteApi } from "./remote-api.js";
-import { createRemotePolicy } from "./remote-policy.js";
 import type { BridgedSession } from "./session.js";
 
 const HEARTBEAT_MS = 30_000;
@@ -72,7 +71,6 @@ export function createBridge(options: BridgeOptions): Bridge {
   const { session, clock = systemClock, log = () => {} } = options;
   const { address, token } = checkRemote(options);
   const api = createRemoteApi({ address, token, session, agent: options.agent });
-  const policy = createRemotePolicy(session);
   const backoff = createBackoff(options.backoff);
   let state: BridgeState | null = null;
   let uiUrl: string | null = null;
@@ -88,7 +86,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     registered = true;
     uiUrl = registration.uiUrl;
     const { agent, serve } = options;
-    const attachment = await attach({ url: registration.wsUrl, token, agent, origin: ORIGIN, policy, serve }, signal);
+    const attachment = await attach({ url: registration.wsUrl, token, agent, origin: ORIGIN, session, serve }, signal);
     state = "connected";
     problem = null;
     attachedOnce = true;

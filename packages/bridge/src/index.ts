@@ -11,5 +11,4 @@ export {
 } from "./bridge.js";
 export { BridgeError, type BridgeErrorCode, isBridgeError } from "./errors.js";
 export { checkRemote, type Remote } from "./remote.js";
-export { createRemotePolicy, type RemotePolicy } from "./remote-policy.js";
 export type { BridgedSession, SessionFacts } from "./session.js";

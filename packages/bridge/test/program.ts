@@ -46,10 +46,10 @@ export async function startProgram(agent: Agent): Promise<Program> {
     serve: (peer) =>
       serveAcp({
         ...peer,
-        core: async () => core,
+        sessions: async () => core,
         program: { name: "ferret", title: "Ferret", version: "0.0.0" },
-        dialects: { acp: standardDialect, otter: otterDialect, ferret: ferretDialect },
-        native: { name: "ferret", version: "0.2" },
+        dialects: [standardDialect, otterDialect, ferretDialect],
+        native: "ferret",
         defaultCwd: "/tmp",
       }),
     close: () => sessions.shutdown(),

@@ -27,6 +27,7 @@ import {
   isSessionError,
   type OptionOrders,
   recoverRestores,
+  type SlashPalette,
 } from "@chimera/session";
 import type { RecoveryReport } from "@chimera/snapshot-store";
 import type { Config } from "./config/read-config.js";
@@ -54,6 +55,7 @@ export interface CoreOptions {
 }
 
 export interface RunningCore extends Core {
+  readonly palette: SlashPalette;
   /** Every tool of the program, but for those of MCP servers. */
   tools(): Promise<readonly Tool[]>;
   /** Those that a session without an editor gets, unless it asks for fewer. */
@@ -122,7 +124,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     const { acpServer } = await import("./serve/acp.js");
     const { cwd } = config;
     const historyLimit = values.acp_history;
-    return acpServer({ profile, core: async () => core, extensions, cwd, forced: null, historyLimit, log });
+    return acpServer({ profile, core: async () => core, extensions, cwd, dialect: "auto", historyLimit, log });
   };
   const onRecovered = ({ sessionId: session, result, message }: RecoveryReport) => {
     const said = result === "failed" ? "an interrupted undo is still unfinished" : "an interrupted undo was settled";

@@ -1,6 +1,6 @@
 /** What makes a program: its name, its defaults and what it adds. otter and ferret differ in nothing else. */
 import type { Flags as ApprovalFlags } from "@chimera/acp-schema/conversation";
-import type { AcpServer, AcpServerOptions, Extension } from "@chimera/acp-server";
+import type { AcpServer, AcpServerOptions, Dialect, Extension } from "@chimera/acp-server";
 import type { CodingAgentOptions } from "@chimera/agent/agents";
 import type { Chain } from "@chimera/agent/providers";
 import type { PageFile } from "@chimera/http-server";
@@ -19,8 +19,8 @@ export interface Profile {
   readonly version: string;
   readonly tagline: string;
   readonly defaultTransport: "http" | "acp";
-  /** The native ACP dialect and the version it names itself by. */
-  readonly native: { readonly name: "otter" | "ferret"; readonly version: string };
+  /** The dialects of ACP that it speaks by name, its own first. */
+  readonly dialects: readonly [Dialect, ...Dialect[]];
   /** The order in which model keys are looked for when no model is named. */
   readonly chain: Chain;
   /** Settings of its extensions: rows like those that every program has, by their name in a config file. */
@@ -82,14 +82,14 @@ export interface StartedExtension {
 
 /** What a transport of an extension is made of. */
 export interface ServingProgram {
-  /** How to serve ACP as this program does, on any two streams. */
+  /** How to serve ACP as this program does, on any channel. */
   acp(): Promise<(peer: AcpPeer) => AcpServer>;
   /** Adds an approver to the session, until it is detached. */
   attach(): { detach(): void };
 }
 
 /** The other end of an ACP connection. */
-export type AcpPeer = Pick<AcpServerOptions, "input" | "output" | "origin" | "admit">;
+export type AcpPeer = Pick<AcpServerOptions, "channel" | "origin" | "remote" | "transport">;
 
 export interface AgentParts extends Pick<CodingAgentOptions, "confine" | "mcpNetwork" | "tools"> {
   /** Judges command lines, for the rules of every engine. */

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isLost } from "@chimera/acp-schema/events";
+import { standardDialect } from "@chimera/acp-server";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Config, openCore, type Profile } from "../src/index.js";
 import { freePort, makeHome, startServer } from "./program.js";
@@ -13,7 +14,7 @@ const profile: Profile = {
   version: "0.0.0",
   tagline: "",
   defaultTransport: "http",
-  native: { name: "otter", version: "0.1" },
+  dialects: [standardDialect],
   chain: [],
   settings: {},
   flags: {},

@@ -13,6 +13,7 @@ const groups = [
   ["The page", (path) => /^\/(page|me$)/.test(path)],
   ["Sessions", (path) => /^\/(sessions|events|search)/.test(path)],
   ["Sessions, the older shapes", (path) => /^\/(session|tool)(\/|$)/.test(path)],
+  ["ACP", (path) => path === "/acp"],
   ["Custom commands", (path) => /^\/commands/.test(path)],
   ["Past runs", (path) => /^\/runs(\/cost)?$/.test(path)],
   ["The run API", (path) => /^\/(runs\/\{run_id\}|agents)/.test(path)],
@@ -24,6 +25,7 @@ const tiers = {
   session: "master, a person who may see the session, or the session's token",
   admin: "master, or a person who may change the session; the session's own token gets 403 `admin_only`",
   master: "master, or a person with the role admin; others get 403 `admin_only`",
+  any: "master, a person with the role admin, or the token of any session, for that session alone",
 };
 
 const text = `${introduction()}\n${groups.map(section).join("\n")}\n${rest()}\n${shapes()}`;
@@ -148,17 +150,31 @@ that waits for a record which is lost ends as if it had come.
 - \`?until=turn\` ends a session's stream after the last record of a turn, \`?until=never\` keeps it open when nothing runs, \`?until=end\` is the default of \`/sessions/{id}/events\`.
 - \`POST /runs\` with \`mode: "stream"\`: lines of \`data\` only, each a run event.
 
+## ACP
+
+\`/acp\` is the remote transport of the Agent Client Protocol, for every dialect that the program speaks on stdio. \`POST\` \`initialize\` answers with \`Acp-Connection-Id\`, which
+every later request carries; a message about a session carries \`Acp-Session-Id\` too. Messages are answered 202, and what they bring comes on event streams: \`GET\` with
+both headers for a session, without \`Acp-Session-Id\` for the rest. Or all of it goes over a WebSocket, one message a text frame; where a browser cannot send a header,
+\`Sec-WebSocket-Protocol: acp.v1, bearer.<token in base64url>\` carries the token.
+
+- \`id:\` is the number of the record that a frame shows. \`Last-Event-ID\` brings back everything after it: updates, the answer to the prompt, and questions that are still unanswered. It holds
+  over connections and restarts of the server.
+- A connection lives ${LIMITS.acpGraceMs / 1000} s without a stream. \`DELETE\` ends it. Turns go on either way.
+- \`Idempotency-Key\` on a \`POST\`: done once, however often it is sent. A prompt with a key is run once over any connection, and everybody who sent it gets its answer.
+- A session's token is for that session, and may only make its settings stricter. Other methods are answered with a JSON-RPC error.
+
 ## Errors
 
 \`{error, message?, detail?, request_id}\`: a code, words, and an id to find the rest by in the server's log.
 
 | status | codes |
 |---|---|
-| 400 | \`invalid_json\`, \`body_cut_short\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`unknown_field\`, \`invalid_key\`, \`command_invoke_failed\` (too many arguments, or too long a prompt) |
+| 400 | \`invalid_json\`, \`body_cut_short\`, \`expected_json_object\`, \`invalid_body\`, \`invalid_query\`, \`missing_prompt\`, \`missing_text\`, \`missing_title\`, \`missing_session_id\`, \`missing_session_id_or_permission_id\`, \`missing_approved\`, \`missing_agent_name\`, \`args_must_be_list\`, \`kwargs_must_be_object\`, \`invalid_input\`, \`invalid_cwd\`, \`invalid_working_dir\`, \`invalid_decision\`, \`invalid_format\`, \`invalid_sink\`, \`invalid_url\`, \`invalid_path\`, \`blocked_url\`, \`invalid_setting\`, \`unknown_field\`, \`invalid_key\`, \`command_invoke_failed\` (too many arguments, or too long a prompt), \`connection_missing\`, \`already_initialized\`, \`session_mismatch\`, \`bad_upgrade\` (all of \`/acp\`) |
 | 401 | \`unauthorized\` |
 | 403 | \`admin_only\`, \`bad_host\`, \`bad_origin\`, \`forbidden_directory\` (see \`--workspace-root\`), \`read_only\` (whoever calls may only read) |
-| 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\`, \`file_not_found\` |
+| 404 | \`not_found\`, \`session_not_found\`, \`permission_not_found\`, \`snapshot_not_found\`, \`command_not_found\`, \`agent_not_found\`, \`run_not_found\`, \`file_not_found\`, \`connection_not_found\` (initialize again) |
 | 405 | \`method_not_allowed\`, with \`Allow\` |
+| 406 | \`not_acceptable\` |
 | 409 | \`session_claimed\` (another process has it: \`holder: {program, pid, host, since}\`), \`session_elsewhere\` (no server runs where its files are), \`session_damaged\`, \`turn_running\`, \`already_resolved\`, \`not_as_shown\` (the answer is for something else than what is asked), \`nothing_to_fork\`, \`unsupported_format\`, \`workspace_moved\` |
 | 413 | \`body_too_large\`, \`too_large\` |
 | 415 | \`json_required\` |
@@ -166,7 +182,7 @@ that waits for a record which is lost ends as if it had come.
 | 429 | \`queue_full\`, \`too_many_refusals\` |
 | 500 | \`internal_error\`, \`command_invoke_failed\`, \`runs_list_failed\`, \`runs_cost_failed\`, \`write_failed\` |
 | 502 | \`upstream_failed\`, \`outcome_unknown\` (the node that had the session died while it did this: look at the session before asking again) |
-| 503 | \`session_closed\` (it was just leaving memory), \`draining\`, \`shutting_down\`, \`storage_failed\` (the disk failed), \`too_many_streams\` (event streams have a bound of their own, so that other requests find room); all with \`Retry-After\` |
+| 503 | \`session_closed\` (it was just leaving memory), \`draining\`, \`shutting_down\`, \`storage_failed\` (the disk failed), \`too_many_streams\` (event streams have a bound of their own, so that other requests find room), \`too_many_connections\` (of ACP); all with \`Retry-After\` |
 | 507 | \`storage_full\`, \`storage_read_only\` |
 `;
 }

@@ -19,6 +19,7 @@ import { healthRoutes } from "./probes.js";
 import { refuseForeignBody } from "./request/body.js";
 import { existingDirectory } from "./request/query.js";
 import { noteUnknown } from "./request/unknown.js";
+import { acpRoutes } from "./routes/acp.js";
 import { agentRunRoutes } from "./routes/agent-runs.js";
 import { commandRoutes } from "./routes/commands.js";
 import { eventRoutes } from "./routes/events.js";
@@ -39,6 +40,8 @@ export interface App extends Hono<AppEnv> {
   rotateSessionToken(id: string): Promise<string | null>;
   /** From now on no turn begins: `/readyz` and every prompt are answered 503, and all else goes on. */
   drain(): void;
+  /** Ends what outlasts a request, once the sessions have ended or had a moment for it. */
+  close(): Promise<void>;
 }
 
 export function createApp(deps: AppDeps): App {
@@ -57,8 +60,10 @@ export function createApp(deps: AppDeps): App {
   const clock = deps.clock ?? Date.now;
   const pageTokens = createPageTokens(deps.pageCode, clock);
   const refuse = createRefuse();
+  const closing: (() => Promise<void>)[] = [];
   const parts: Parts = {
     deps,
+    onClose: (close) => void closing.push(close),
     isDraining: () => isDraining,
     creations: createCreations(sessions, clock),
     tokens,
@@ -134,6 +139,11 @@ export function createApp(deps: AppDeps): App {
     drain() {
       isDraining = true;
     },
+    async close() {
+      const ended = Promise.all(sessions.live().map((session) => session.ended));
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, LIMITS.farewellMs).unref())]);
+      await Promise.all(closing.map((close) => close()));
+    },
     async rotateSessionToken(id: string): Promise<string | null> {
       try {
         return await tokens.issue(await openSession(id));
@@ -191,5 +201,6 @@ function handlersOf(parts: Parts): Readonly<Record<RouteName, Handler>> {
     ...commandRoutes(parts),
     ...reportRoutes(parts),
     ...agentRunRoutes(parts),
+    ...acpRoutes(parts),
   };
 }

@@ -33,6 +33,12 @@ export function boundConnections(server: Server, limit: number): void {
     });
   });
 
+  // A connection that speaks another protocol now is in use for as long as it lasts.
+  server.on("upgrade", ({ socket }: IncomingMessage) => {
+    const connection = open.get(peerOf(socket));
+    if (connection) connection.requests++;
+  });
+
   const cutLongestWaiting = () => {
     for (const [peer, { socket, requests }] of open) {
       if (requests > 0) continue;

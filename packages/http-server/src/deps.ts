@@ -1,7 +1,9 @@
 /** What an app is made of: plain functions and data, so that it can be mounted in any program. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import type { EnginesReply, ModelsReply, ProvidersReply, ToolsReply } from "@chimera/acp-schema/http";
 import type { Person, Session, Sessions, SlashPalette } from "@chimera/session";
+import type { ServeAcp } from "./acp/serve-acp.js";
 import type { IsOwnUser } from "./auth/peer.js";
 import type { TokenHashes } from "./auth/token.js";
 
@@ -13,6 +15,8 @@ export interface AppDeps {
   readonly agentDescription?: string;
   /** The core; how long idle sessions stay loaded and where logs live is its business. */
   readonly sessions: Sessions;
+  /** Serves ACP at `/acp`. @defaultValue nothing is there */
+  readonly acp?: ServeAcp;
   /** The other nodes, where several share a store. @defaultValue none: a session that another process has is refused */
   readonly peers?: Peers;
   /** Custom slash commands. @defaultValue none */
@@ -95,7 +99,7 @@ export type Caller =
   | { readonly kind: "user"; readonly person: Person; readonly life: AbortSignal }
   /** Its person is absent where the master signed in. */
   | { readonly kind: "page"; readonly id: string; readonly person?: Person | undefined; readonly life: AbortSignal }
-  | { readonly kind: "session"; readonly life: AbortSignal; readonly person?: undefined };
+  | { readonly kind: "session"; readonly session: string; readonly life: AbortSignal; readonly person?: undefined };
 
 /** The people who may call besides the master. */
 export interface People {
@@ -110,6 +114,8 @@ export interface AppEnv {
   Bindings: {
     readonly incoming?: IncomingMessage;
     readonly outgoing?: ServerResponse;
+    /** The connection, where the request asks for another protocol on it; whoever takes it says so. */
+    readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer; accept(): void };
     /** Another node let this caller in, and asks in their place. */
     readonly forwarded?: Pick<Caller, "kind" | "person">;
   };

@@ -47,6 +47,19 @@ export const LIMITS = {
   farewellMs: 2000,
   /** Rows of `GET /sessions` that are not live, when the query names no limit. */
   listedSessions: 20,
+  /** Bytes of an ACP message: posted, and over a WebSocket. */
+  acpMessageBytes: 16 * 1024 * 1024,
+  acpSocketBytes: 32 * 1024 * 1024,
+  /** ACP connections at once, and of one caller. */
+  acpConnections: 1000,
+  acpConnectionsOfCaller: 64,
+  /** How long an ACP connection lives without any stream. */
+  acpGraceMs: 60_000,
+  /** Frames without a session that a connection keeps for a stream that comes back. */
+  acpKeptFrames: 256,
+  /** Characters that wait for a stream before its reader waits too, and before the connection is given up. */
+  acpHighBytes: 1024 * 1024,
+  acpQueuedBytes: 64 * 1024 * 1024,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5000,

@@ -1,5 +1,13 @@
 /** `@chimera/http-server/node`: an app on a Node server, with or without TLS, stopped gracefully. */
-import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
+import type { Duplex } from "node:stream";
 import { boundConnections } from "./connections.js";
 import { EVERY_ANSWER } from "./guard/headers.js";
 import { LIMITS } from "./limits.js";
@@ -37,13 +45,16 @@ export async function listen(
   options: ListenOptions,
 ): Promise<Listening> {
   let answer: RequestListener | undefined;
+  let upgrade: ((incoming: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined;
   let closing = false;
   const load = async () => {
-    const [loaded, { getRequestListener }] = await Promise.all([
+    const [loaded, { getRequestListener }, { createUpgrade }] = await Promise.all([
       typeof app === "function" ? app(server) : app,
       import("@hono/node-server"),
+      import("./upgrade.js"),
     ]);
     answer = getRequestListener((request, env) => loaded.fetch(request, env as never), { errorHandler: refuse });
+    upgrade = createUpgrade((request, env) => loaded.fetch(request, env as never));
   };
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {
@@ -57,6 +68,18 @@ export async function listen(
     ready.then(
       () => answer?.(incoming, outgoing),
       () => outgoing.destroy(),
+    );
+  });
+  const upgraded = new Set<Duplex>();
+  server.on("upgrade", (incoming, socket, head) => {
+    socket.on("error", () => {});
+    if (closing) return void socket.destroy();
+    upgraded.add(socket);
+    socket.once("close", () => upgraded.delete(socket));
+    begin();
+    ready.then(
+      () => upgrade?.(incoming, socket, head),
+      () => socket.destroy(),
     );
   });
   boundConnections(server, LIMITS.connections);
@@ -80,7 +103,10 @@ export async function listen(
       new Promise((resolve) => {
         closing = true;
         clearTimeout(grace);
-        const cut = setTimeout(() => server.closeAllConnections(), LIMITS.stopMs);
+        const cut = setTimeout(() => {
+          server.closeAllConnections();
+          for (const socket of upgraded) socket.destroy();
+        }, LIMITS.stopMs);
         const sweep = setInterval(() => server.closeIdleConnections(), 50);
         server.close(() => {
           clearTimeout(cut);

@@ -1,29 +1,23 @@
 import { createCalls } from "./calls.js";
+import { type InputStream, type LineChannel, type Place, streamChannel } from "./channel.js";
 import { ConnectionError } from "./errors.js";
-import type { Frame } from "./frame.js";
 import { encodeError, encodeNotification, encodeRequest } from "./frame.js";
-import { createFrameReader } from "./frame-reader.js";
+import { frameOf, type Line } from "./frame-reader.js";
 import { createIncoming, type MapError, type UnknownMethod } from "./incoming.js";
 import { defaultLimits, type Limits } from "./limits.js";
-import type { Methods, ParamsOf, ResultOf } from "./method-table.js";
-import { createOutbox, type OutputStream } from "./outbox.js";
+import type { MethodSource, Methods, ParamsOf, ResultOf } from "./method-table.js";
+import type { OutputStream } from "./outbox.js";
 import { invalidPaths, type StandardSchema } from "./standard-schema.js";
-
-/** The part of a Node readable stream that a connection uses; it must deliver bytes, not strings. */
-export interface InputStream {
-  on(event: "data", listener: (chunk: Uint8Array) => void): unknown;
-  on(event: "end" | "close", listener: () => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
-  pause(): unknown;
-  resume(): unknown;
-}
 
 /** Why a connection closed: the input ended, a stream failed, or `close()` was called. */
 export type CloseReason = "input_ended" | "input_failed" | "output_failed" | "closed";
 
-export interface ConnectionOptions<Peer extends Methods = Methods> {
-  readonly input: InputStream;
-  readonly output: OutputStream;
+/** What a connection speaks over: a channel, or two byte streams with one message a line. */
+export type Wire = { readonly channel: LineChannel } | { readonly input: InputStream; readonly output: OutputStream };
+
+export type ConnectionOptions<Peer extends Methods = Methods> = Wire & ConnectionSettings<Peer>;
+
+export interface ConnectionSettings<Peer extends Methods = Methods> {
   /** What this side serves; may be replaced later with `use`. */
   readonly methods?: Methods;
   /** What the peer gets for an error that a handler throws. @defaultValue -32603 with the message in `data` */
@@ -45,23 +39,23 @@ export interface Connection<Peer extends Methods = Methods> {
   ): Promise<ResultOf<Peer[K]>>;
   notify<K extends keyof Peer & string>(method: K, params?: ParamsOf<Peer[K]>): void;
   /** Sends one complete JSON-RPC message, already encoded and without a newline, in order with everything else. */
-  notifyEncoded(line: string): void;
+  notifyEncoded(line: string, place?: Place): void;
   /** Replaces the served table, from the next frame on. */
-  use(methods: Methods, mapError?: MapError, unknown?: UnknownMethod): void;
+  use(methods: MethodSource, mapError?: MapError, unknown?: UnknownMethod): void;
   /** Output accepted and not yet taken by the stream, in characters. */
   readonly bufferedBytes: number;
-  /** Resolves once the output is below `limits.highWaterBytes`, or gone. */
-  drained(): Promise<void>;
+  /** Resolves once the output is below `limits.highWaterBytes`, or gone; with a session, where that one has room of its own. */
+  drained(session?: string): Promise<void>;
   /** Aborts open requests, rejects open calls, writes what is queued and ends the output. */
   close(): Promise<void>;
   /** Resolves when the connection is closed and its last line was taken by the output. */
   readonly closed: Promise<CloseReason>;
 }
 
-/** JSON-RPC 2.0 in both directions over two byte streams, one message per line. */
+/** JSON-RPC 2.0 in both directions over a channel of lines, one message per line. */
 export function createConnection<Peer extends Methods = Methods>(options: ConnectionOptions<Peer>): Connection<Peer> {
-  const { input, output } = options;
   const limits = { ...defaultLimits, ...options.limits };
+  const channel = "channel" in options ? options.channel : streamChannel(options.input, options.output, limits);
   // A timer that is asked to wait longer fires at once.
   const endGraceMs = Math.min(limits.endGraceMs, 2 ** 31 - 1);
   const onError = options.onError ?? (() => {});
@@ -72,13 +66,8 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
   let paused = false;
   let grace: NodeJS.Timeout | undefined;
 
-  const outbox = createOutbox(output, {
-    highWaterBytes: limits.highWaterBytes,
-    onFailure: () => void shut("output_failed"),
-    onBuffered: throttleInput,
-  });
   const incoming = createIncoming({
-    send: outbox.send,
+    send: channel.send,
     onError,
     onIdle: () => {
       if (inputEnded) void shut("input_ended");
@@ -86,18 +75,20 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
   });
   if (options.methods) incoming.use(options.methods, options.mapError);
 
-  function throttleInput(buffered: number): void {
-    if (!paused && buffered > limits.pauseInputBytes) {
-      paused = true;
-      input.pause();
-    } else if (paused && !closing && buffered < limits.highWaterBytes) {
+  /** A peer that asks and never reads must not grow this process. */
+  function throttleInput(): void {
+    if (paused || channel.bufferedBytes <= limits.pauseInputBytes) return;
+    paused = true;
+    channel.pause(true);
+    void channel.drained().then(() => {
       paused = false;
-      input.resume();
-    }
+      if (!closing) channel.pause(false);
+    });
   }
 
-  function receive(frame: Frame): void {
+  function receive(line: Line): void {
     if (closing) return;
+    const frame = frameOf(line, limits.maxDepth);
     switch (frame.kind) {
       case "request":
         incoming.request(frame);
@@ -110,14 +101,14 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
         else incoming.notification(frame);
         break;
       case "invalid":
-        outbox.send(encodeError(frame.idText, frame));
+        channel.send(encodeError(frame.idText, frame));
     }
+    throttleInput();
   }
 
   function endOfInput(): void {
     if (inputEnded) return;
     inputEnded = true;
-    reader.end();
     calls.rejectAll(new ConnectionError("closed", "The peer closed the connection"));
     if (incoming.open === 0) void shut("input_ended");
     else grace = setTimeout(() => void shut("input_ended"), endGraceMs);
@@ -132,29 +123,29 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
     const error = new ConnectionError("closed", "The connection is closed");
     incoming.abortAll(error);
     calls.rejectAll(error);
-    input.pause();
+    channel.pause(true);
     options.onClose?.(reason);
     // Handlers that end on the abort still get their answers out.
     await new Promise((resolve) => setImmediate(resolve));
-    await outbox.close();
+    await channel.close();
     clearTimeout(stalled);
     resolveClosed(reason);
   }
 
-  const reader = createFrameReader(receive, limits);
-  input.on("data", (chunk) => reader.push(chunk));
-  input.on("end", endOfInput);
-  input.on("close", endOfInput);
-  input.on("error", () => void shut("input_failed"));
+  channel.onLine(receive);
+  channel.onClose((reason) => {
+    if (reason === "input_ended") endOfInput();
+    else void shut(reason);
+  });
 
   async function call(method: string, params: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     if (closing || inputEnded) throw new ConnectionError("closed", "The connection is closed");
     if (signal?.aborted) throw new ConnectionError("aborted", "The request was aborted", { cause: signal.reason });
     const { id, answer } = calls.open(signal, (aborted) =>
-      outbox.send(encodeNotification(CANCEL, { requestId: aborted })),
+      channel.send(encodeNotification(CANCEL, { requestId: aborted })),
     );
     try {
-      outbox.send(encodeRequest(id, method, params));
+      channel.send(encodeRequest(id, method, params));
     } catch (error) {
       calls.drop(id, error as Error);
     }
@@ -165,13 +156,13 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
 
   return {
     request: (method, params, { signal } = {}) => call(method, params, signal) as Promise<never>,
-    notify: (method, params) => outbox.send(encodeNotification(method, params)),
-    notifyEncoded: outbox.send,
+    notify: (method, params) => channel.send(encodeNotification(method, params)),
+    notifyEncoded: channel.send,
     use: incoming.use,
     get bufferedBytes() {
-      return outbox.bufferedBytes;
+      return channel.bufferedBytes;
     },
-    drained: outbox.drained,
+    drained: channel.drained,
     close: async () => {
       void shut("closed");
       await closed;

@@ -1,7 +1,10 @@
 /** Bytes to lines to frames, in linear time whatever the chunking. */
 import { Buffer, constants, isAscii, isUtf8, transcode } from "node:buffer";
-import { type Frame, mayHoldProtoKey, parseError, readFrame } from "./frame.js";
+import { type Frame, type InvalidFrame, mayHoldProtoKey, parseError, readFrame } from "./frame.js";
 import { defaultLimits, type Limits } from "./limits.js";
+
+/** One line as it came: its text, or the error that answers it. */
+export type Line = string | InvalidFrame;
 
 export interface LineSplitter {
   push(chunk: Uint8Array): void;
@@ -14,15 +17,24 @@ export function createFrameReader(
   onFrame: (frame: Frame) => void,
   limits: Partial<Pick<Limits, "maxLineBytes" | "maxDepth">> = {},
 ): LineSplitter {
-  const { maxDepth, ...given } = { ...defaultLimits, ...limits };
-  const maxLineBytes = Math.min(given.maxLineBytes, constants.MAX_STRING_LENGTH);
+  const { maxDepth, maxLineBytes } = { ...defaultLimits, ...limits };
+  return createLineReader((line) => onFrame(frameOf(line, maxDepth)), maxLineBytes);
+}
+
+/** What a line says. */
+export function frameOf(line: Line, maxDepth: number): Frame {
+  return typeof line === "string" ? readFrame(line, maxDepth, mayHoldProtoKey(line)) : line;
+}
+
+/** Bytes in, lines out, one call of `onLine` per line that is not blank. */
+export function createLineReader(onLine: (line: Line) => void, limit: number): LineSplitter {
+  const maxLineBytes = Math.min(limit, constants.MAX_STRING_LENGTH);
 
   function readLines(text: string): void {
-    const mayHoldProto = mayHoldProtoKey(text);
     for (let start = 0; start < text.length; ) {
       const newline = text.indexOf("\n", start);
       const end = newline === -1 ? text.length : newline;
-      if (!isBlank(text, start, end)) onFrame(readFrame(text.slice(start, end), maxDepth, mayHoldProto));
+      if (!isBlank(text, start, end)) onLine(text.slice(start, end));
       start = end + 1;
     }
   }
@@ -31,7 +43,7 @@ export function createFrameReader(
     maxLineBytes,
     onLines: readLines,
     onFault: (fault) =>
-      onFrame(
+      onLine(
         parseError(
           fault === "too_long"
             ? `Parse error: the line is longer than ${maxLineBytes} bytes`

@@ -1,7 +1,8 @@
+import type { Place } from "./channel.js";
 import { ConnectionError, ErrorCode, isRpcError, RpcError, type RpcErrorObject } from "./errors.js";
 import type { NotificationFrame, RequestFrame, RequestId } from "./frame.js";
 import { encodeError, encodeResult } from "./frame.js";
-import { deferred, type MethodRow, type Methods, type RequestContext } from "./method-table.js";
+import { deferred, type MethodRow, type MethodSource, type RequestContext } from "./method-table.js";
 import { invalidPaths, type StandardSchema } from "./standard-schema.js";
 
 /** Turns what a handler threw into what the peer is told. {@link RpcError}s never pass through it. */
@@ -11,7 +12,7 @@ export type MapError = (error: unknown, context: { readonly method: string }) =>
 export type UnknownMethod = (method: string) => RpcError;
 
 export interface IncomingOptions {
-  send(line: string): void;
+  send(line: string, place?: Place): void;
   /** Faults that have nobody to answer: failed notifications, unknown ones, values that JSON cannot hold. */
   onError(error: unknown, context: { readonly method: string }): void;
   /** The last open request was answered. */
@@ -20,7 +21,7 @@ export interface IncomingOptions {
 
 /** The serving half of a connection: frames in, handler calls, answers out. */
 export interface Incoming {
-  use(methods: Methods, mapError?: MapError, unknown?: UnknownMethod): void;
+  use(methods: MethodSource, mapError?: MapError, unknown?: UnknownMethod): void;
   request(frame: RequestFrame): void;
   notification(frame: NotificationFrame): void;
   cancel(id: unknown): void;
@@ -35,12 +36,12 @@ export function createIncoming(options: IncomingOptions): Incoming {
   // The newest of several requests that reuse an id is the one that can be cancelled.
   const byId = new Map<RequestId, LazyAbort>();
   const closing = createLazyAbort();
-  let table: Methods = {};
+  let table: MethodSource = {};
   let mapError: MapError = internalError;
   let unknown: UnknownMethod = notFound;
 
   function rowOf(method: string): MethodRow | undefined {
-    const row = Object.hasOwn(table, method) ? table[method] : undefined;
+    const row = typeof table === "function" ? table(method) : Object.hasOwn(table, method) ? table[method] : undefined;
     return row?.handle ? row : undefined;
   }
 
@@ -60,10 +61,15 @@ export function createIncoming(options: IncomingOptions): Incoming {
     openRequests.add(aborting);
     byId.set(id, aborting);
 
-    function answer(encode: (idText: string, value: unknown) => string, value: unknown): void {
+    let line: string | undefined;
+
+    function answer(
+      encode: (idText: string, value: unknown) => string,
+      value: unknown,
+      place: Place | undefined,
+    ): void {
       if (!openRequests.delete(aborting)) return;
       if (byId.get(id) === aborting) byId.delete(id);
-      let line: string;
       try {
         line = encode(idText, value);
       } catch (error) {
@@ -71,7 +77,7 @@ export function createIncoming(options: IncomingOptions): Incoming {
         onError(error, { method });
         line = encodeError(idText, { code: ErrorCode.internalError, message: "Internal error" });
       }
-      send(line);
+      send(line, place);
       if (openRequests.size === 0) onIdle();
     }
 
@@ -83,8 +89,9 @@ export function createIncoming(options: IncomingOptions): Incoming {
       id,
       method,
       aborting,
-      (result) => answer(encodeResult, result),
-      (error) => answer(encodeFailure, error),
+      (result, place) => answer(encodeResult, result, place),
+      (error, place) => answer(encodeFailure, error, place),
+      (place) => line !== undefined && send(line, place),
     );
   }
 
@@ -112,7 +119,7 @@ export function createIncoming(options: IncomingOptions): Incoming {
         onError(new ConnectionError("unhandled", "No handler for this notification"), { method });
         return;
       }
-      const context = createContext(null, method, closing, ignore, (error) => onError(error, { method }));
+      const context = createContext(null, method, closing, ignore, (error) => onError(error, { method }), ignore);
       run(row, frame.params, context, context.fail, ignore);
     },
     cancel(id) {
@@ -239,8 +246,9 @@ function createContext(
   id: RequestId,
   method: string,
   aborting: LazyAbort,
-  reply: (result: unknown) => void,
-  fail: (error: unknown) => void,
+  reply: (result: unknown, place?: Place) => void,
+  fail: (error: unknown, place?: Place) => void,
+  repeat: (place?: Place) => void,
 ): RequestContext {
-  return { __proto__: contextPrototype, id, method, aborting, reply, fail } as unknown as RequestContext;
+  return { __proto__: contextPrototype, id, method, aborting, reply, fail, repeat } as unknown as RequestContext;
 }

@@ -1,11 +1,13 @@
 // The public surface: JSON-RPC 2.0 over newline-delimited streams.
 
+export { type InputStream, type LineChannel, type Place, streamChannel } from "./channel.js";
 export {
   type CloseReason,
   type Connection,
   type ConnectionOptions,
+  type ConnectionSettings,
   createConnection,
-  type InputStream,
+  type Wire,
 } from "./connection.js";
 export {
   ConnectionError,
@@ -16,21 +18,23 @@ export {
   RpcError,
   type RpcErrorObject,
 } from "./errors.js";
-export type {
-  Frame,
-  InvalidFrame,
-  NotificationFrame,
-  RequestFrame,
-  RequestId,
-  ResponseFrame,
+export {
+  encodeError,
+  type Frame,
+  type InvalidFrame,
+  type NotificationFrame,
+  type RequestFrame,
+  type RequestId,
+  type ResponseFrame,
 } from "./frame.js";
-export { createFrameReader, type LineSplitter } from "./frame-reader.js";
+export { createFrameReader, frameOf, type Line, type LineSplitter } from "./frame-reader.js";
 export type { MapError, UnknownMethod } from "./incoming.js";
 export type { Limits } from "./limits.js";
 export {
   deferred,
   defineMethods,
   type MethodRow,
+  type MethodSource,
   type Methods,
   mergeMethods,
   type NotificationContext,

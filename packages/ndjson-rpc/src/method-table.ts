@@ -1,3 +1,4 @@
+import type { Place } from "./channel.js";
 import type { RequestId } from "./frame.js";
 import type { InputOf, OutputOf, StandardSchema } from "./standard-schema.js";
 
@@ -16,9 +17,11 @@ export interface RequestContext<Result = unknown> {
    * Answers at this very moment: after every line queued before the call, before every line queued after it. The first
    * answer of a request counts, later ones (a returned value included) are ignored.
    */
-  reply(result: Result): void;
+  reply(result: Result, place?: Place): void;
   /** Answers with an error at this very moment; plain errors go through the table's error mapping. */
-  fail(error: unknown): void;
+  fail(error: unknown, place?: Place): void;
+  /** Sends the answer once more: the channel lost it. Nothing when there is none yet. */
+  repeat(place?: Place): void;
 }
 
 /** What a notification handler is given beside its params. */
@@ -52,6 +55,9 @@ export interface NotificationRow<P extends Schema = Schema> {
 export type MethodRow = RequestRow | NotificationRow;
 
 export type Methods = Readonly<Record<string, MethodRow>>;
+
+/** A table, or a function that finds the row of a method. */
+export type MethodSource = Methods | ((method: string) => MethodRow | undefined);
 
 /** Declares a request: params and result types of `handle` follow from the schemas. */
 export function request<P extends Schema = undefined, R extends Schema = undefined>(

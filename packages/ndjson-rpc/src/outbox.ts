@@ -10,8 +10,6 @@ export interface OutboxOptions {
   readonly highWaterBytes: number;
   /** The output is gone (EPIPE, closed by the peer); called at most once. */
   onFailure(error: Error | undefined): void;
-  /** The output took or gave back bytes: this many are buffered now. Not called for every line. */
-  onBuffered(bytes: number): void;
 }
 
 export interface Outbox {
@@ -50,7 +48,6 @@ export function createOutbox(output: OutputStream, options: OutboxOptions): Outb
       if (error) fail(error);
       else settle();
     });
-    options.onBuffered(inFlight);
   }
 
   function settle(): void {
@@ -59,7 +56,6 @@ export function createOutbox(output: OutputStream, options: OutboxOptions): Outb
       waiting = [];
       for (const resolve of ready) resolve();
     }
-    options.onBuffered(queued + inFlight);
   }
 
   function fail(error?: Error): void {

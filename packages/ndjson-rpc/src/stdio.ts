@@ -1,6 +1,6 @@
 // The process's own stdin and stdout as the two streams of a connection.
 
-import type { InputStream } from "./connection.js";
+import type { InputStream } from "./channel.js";
 import type { OutputStream } from "./outbox.js";
 
 /** The parts of `process` that the takeover touches. */

@@ -1,15 +1,13 @@
 // Two connections joined in memory, for tests of either side.
 
 import { PassThrough } from "node:stream";
-import { type Connection, type ConnectionOptions, createConnection } from "./connection.js";
+import { type Connection, type ConnectionSettings, createConnection } from "./connection.js";
 import type { Methods } from "./method-table.js";
-
-type EndOptions<Peer extends Methods> = Omit<ConnectionOptions<Peer>, "input" | "output">;
 
 /** Two connected ends; what one sends the other receives, through the same code as over a real pipe. */
 export function createPair<LeftPeer extends Methods = Methods, RightPeer extends Methods = Methods>(
-  left: EndOptions<LeftPeer> = {},
-  right: EndOptions<RightPeer> = {},
+  left: ConnectionSettings<LeftPeer> = {},
+  right: ConnectionSettings<RightPeer> = {},
 ): { left: Connection<LeftPeer>; right: Connection<RightPeer> } {
   const toRight = new PassThrough();
   const toLeft = new PassThrough();

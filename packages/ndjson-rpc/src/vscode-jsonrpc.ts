@@ -1,4 +1,4 @@
-// The same framing and guard under vscode-jsonrpc's own connection, for programs that already speak through it.
+// The same framing and guard under vscode-jsonrpc's own connection, and its transports as channels.
 
 import {
   AbstractMessageReader,
@@ -8,39 +8,110 @@ import {
   type Disposable,
   type Message,
   type MessageConnection,
+  type MessageReader,
+  type MessageWriter,
 } from "vscode-jsonrpc/node";
-import type { InputStream } from "./connection.js";
-import type { Frame, InvalidFrame } from "./frame.js";
-import { encodeError } from "./frame.js";
-import { createFrameReader } from "./frame-reader.js";
+import { type InputStream, type LineChannel, streamChannel } from "./channel.js";
+import { encodeError, type Frame, type InvalidFrame } from "./frame.js";
+import { frameOf, type Line } from "./frame-reader.js";
 import { defaultLimits, type Limits } from "./limits.js";
-import { createOutbox, type Outbox, type OutputStream } from "./outbox.js";
+import type { OutputStream } from "./outbox.js";
 
-/** Reads one message per line; a line that is no JSON-RPC message goes to `onInvalid` and the stream goes on. */
-export class NdjsonMessageReader extends AbstractMessageReader {
-  readonly #input: InputStream;
+/**
+ * A channel over any reader and writer of vscode-jsonrpc: its sockets, pipes, IPC and message ports. They carry values, so each line is
+ * parsed on its way out.
+ */
+export function messageChannel(
+  reader: MessageReader,
+  writer: MessageWriter,
+  { highWaterBytes }: Pick<Limits, "highWaterBytes"> = defaultLimits,
+): LineChannel {
+  let buffered = 0;
+  let last: Promise<unknown> = Promise.resolve();
+  const waiting: (() => void)[] = [];
+  let held: string[] | null = null;
+  let isClosed = false;
+  let take: (line: Line) => void = () => {};
+  let done: Parameters<LineChannel["onClose"]>[0] = () => {};
+  const settle = () => {
+    if (!isClosed && buffered >= highWaterBytes) return;
+    for (const resolve of waiting.splice(0)) resolve();
+  };
+  const fail = () => {
+    isClosed = true;
+    buffered = 0;
+    settle();
+    done("output_failed");
+  };
+  return {
+    send(line) {
+      if (isClosed) return;
+      buffered += line.length;
+      last = writer.write(JSON.parse(line) as Message).then(() => {
+        if (!isClosed) buffered -= line.length;
+        settle();
+      }, fail);
+    },
+    get bufferedBytes() {
+      return buffered;
+    },
+    drained: () =>
+      isClosed || buffered < highWaterBytes ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
+    pause(on) {
+      if (on) {
+        held ??= [];
+        return;
+      }
+      const kept = held ?? [];
+      held = null;
+      for (const line of kept) take(line);
+    },
+    onLine(given) {
+      take = given;
+      reader.onClose(() => done("input_ended"));
+      writer.onClose(fail);
+      writer.onError(fail);
+      reader.listen((message) => {
+        const line = JSON.stringify(message);
+        if (held) held.push(line);
+        else take(line);
+      });
+    },
+    onClose(given) {
+      done = given;
+    },
+    async close() {
+      await last;
+      isClosed = true;
+      settle();
+      writer.end();
+      reader.dispose();
+      writer.dispose();
+    },
+  };
+}
+
+/** Reads messages from a channel; what is no JSON-RPC message goes to `onInvalid` and the channel goes on. */
+export class ChannelMessageReader extends AbstractMessageReader {
+  readonly #channel: LineChannel;
   readonly #onInvalid: (frame: InvalidFrame) => void;
-  readonly #limits: Partial<Limits>;
+  readonly #maxDepth: number;
 
-  constructor(input: InputStream, onInvalid: (frame: InvalidFrame) => void, limits: Partial<Limits> = {}) {
+  constructor(channel: LineChannel, onInvalid: (frame: InvalidFrame) => void, limits: Partial<Limits> = {}) {
     super();
-    this.#input = input;
+    this.#channel = channel;
     this.#onInvalid = onInvalid;
-    this.#limits = limits;
+    this.#maxDepth = limits.maxDepth ?? defaultLimits.maxDepth;
   }
 
   listen(callback: DataCallback): Disposable {
     let listening = true;
-    const reader = createFrameReader((frame) => {
+    this.#channel.onClose(() => this.fireClose());
+    this.#channel.onLine((line) => {
+      const frame = frameOf(line, this.#maxDepth);
       if (!listening) return;
       if (frame.kind === "invalid") this.#onInvalid(frame);
       else if (!isMalformedCancel(frame)) callback(toMessage(frame));
-    }, this.#limits);
-    this.#input.on("data", (chunk) => reader.push(chunk));
-    this.#input.on("error", (error) => this.fireError(error));
-    this.#input.on("end", () => {
-      reader.end();
-      this.fireClose();
     });
     return {
       dispose: () => {
@@ -50,43 +121,38 @@ export class NdjsonMessageReader extends AbstractMessageReader {
   }
 }
 
-/** Writes one message per line, in order, the lines of one tick in one write. */
-export class NdjsonMessageWriter extends AbstractMessageWriter {
-  readonly #outbox: Outbox;
+/** Writes messages to a channel, in order. */
+export class ChannelMessageWriter extends AbstractMessageWriter {
+  readonly #channel: LineChannel;
 
-  constructor(output: OutputStream, limits: Partial<Limits> = {}) {
+  constructor(channel: LineChannel) {
     super();
-    this.#outbox = createOutbox(output, {
-      highWaterBytes: limits.highWaterBytes ?? defaultLimits.highWaterBytes,
-      onFailure: () => this.fireClose(),
-      onBuffered: () => {},
-    });
+    this.#channel = channel;
   }
 
   write(message: Message): Promise<void> {
-    this.#outbox.send(JSON.stringify(message));
-    return this.#outbox.drained();
-  }
-
-  /** Answers a line that vscode-jsonrpc itself would only log. */
-  refuse(frame: InvalidFrame): void {
-    this.#outbox.send(encodeError(frame.idText, frame));
+    this.#channel.send(JSON.stringify(message));
+    return this.#channel.drained();
   }
 
   end(): void {
-    void this.#outbox.close();
+    void this.#channel.close();
   }
 }
 
-/** A vscode-jsonrpc connection over newline-delimited streams, with malformed lines answered; call its `listen()`. */
+/** A vscode-jsonrpc connection over a channel, with malformed lines answered, which it would only log; call its `listen()`. */
+export function channelConnection(channel: LineChannel, limits: Partial<Limits> = {}): MessageConnection {
+  const refuse = (frame: InvalidFrame) => channel.send(encodeError(frame.idText, frame));
+  return createMessageConnection(new ChannelMessageReader(channel, refuse, limits), new ChannelMessageWriter(channel));
+}
+
+/** The same over newline-delimited streams. */
 export function createNdjsonMessageConnection(
   input: InputStream,
   output: OutputStream,
   limits: Partial<Limits> = {},
 ): MessageConnection {
-  const writer = new NdjsonMessageWriter(output, limits);
-  const reader = new NdjsonMessageReader(input, (frame) => writer.refuse(frame), limits);
-  return createMessageConnection(reader, writer);
+  return channelConnection(streamChannel(input, output, limits), limits);
 }
 
 // --- internal ---

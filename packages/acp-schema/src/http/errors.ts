@@ -29,6 +29,10 @@ export const ERRORS = {
     "blocked_url",
     "invalid_setting",
     "command_invoke_failed",
+    "connection_missing",
+    "already_initialized",
+    "session_mismatch",
+    "bad_upgrade",
   ],
   401: ["unauthorized"],
   403: ["admin_only", "bad_host", "bad_origin", "forbidden_directory", "read_only"],
@@ -41,8 +45,10 @@ export const ERRORS = {
     "agent_not_found",
     "run_not_found",
     "file_not_found",
+    "connection_not_found",
   ],
   405: ["method_not_allowed"],
+  406: ["not_acceptable"],
   409: [
     "session_claimed",
     "session_damaged",
@@ -58,7 +64,7 @@ export const ERRORS = {
   429: ["queue_full", "too_many_refusals"],
   500: ["internal_error", "runs_list_failed", "runs_cost_failed", "write_failed"],
   502: ["upstream_failed"],
-  503: ["session_closed", "draining", "shutting_down", "storage_failed", "too_many_streams"],
+  503: ["session_closed", "draining", "shutting_down", "storage_failed", "too_many_streams", "too_many_connections"],
   507: ["storage_full", "storage_read_only"],
 } as const;
 

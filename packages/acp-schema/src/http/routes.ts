@@ -13,9 +13,10 @@ import { ManyQuery, StreamQuery } from "./stream.js";
 /**
  * Who may call. open: anybody. person: the master, a person with a name, or a page that signed in. session: these, or the token of the
  * session in the path. admin: a person who may change the session; its own token gets 403. master: the master, or a person with the
- * role admin; others get 403. Everybody else is a stranger and gets 401. What a person may see and change, their role says.
+ * role admin; others get 403. Everybody else is a stranger and gets 401. What a person may see and change, their role says. any: the master, a
+ * person with the role admin, or the token of any session, which then reaches that session alone.
  */
-export type Tier = "open" | "session" | "admin" | "person" | "master";
+export type Tier = "open" | "session" | "admin" | "person" | "master" | "any";
 
 export interface Route {
   readonly tier: Tier;
@@ -118,6 +119,9 @@ export const routes = {
   "GET /runs/{run_id}": { tier: "person", status: 200, reply: Run },
   "POST /runs/{run_id}/cancel": { tier: "person", status: 200, reply: Run },
   "GET /runs/{run_id}/events": { tier: "person", status: 200, reply: RunEventsReply },
+  "POST /acp": { tier: "any", status: 202 },
+  "GET /acp": { tier: "any", status: 200, stream: true },
+  "DELETE /acp": { tier: "any", status: 202 },
   "GET /agents": { tier: "person", status: 200, reply: AgentsReply },
   "GET /agents/{name}": { tier: "person", status: 200, reply: AgentManifest },
 } as const satisfies Record<string, Route>;

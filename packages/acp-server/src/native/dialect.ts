@@ -1,64 +1,47 @@
 /** The native dialects, otter's and ferret's: one set of rows, two projections. The rows are loaded when first called. */
 import type { Dialect, DialectContext } from "../dialect.js";
 import type { NativeProjection } from "../project/otter.js";
-import { lazyMethods } from "../row.js";
 import { nativeError } from "../wire-error.js";
 
-const HISTORY_SIZE = 1024;
-
-const METHODS = [
-  "session/new",
-  "session/load",
-  "session/list",
-  "session/get",
-  "session/message",
-  "session/turn",
-  "session/cancel",
-  "session/setMode",
-  "session/setModel",
-  "session/fork",
-  "session/resume",
-  "permission/respond",
-  "tool/approve",
-];
-
 export interface NativeDialectOptions {
-  readonly name: "otter" | "ferret";
-  /** What a client that asks for no revision is answered. @defaultValue the documented one */
-  readonly version?: string;
-  /** @defaultValue the program's own */
-  readonly projection?: () => Promise<NativeProjection>;
-  /** Updates kept for `session/resume`, per session. @defaultValue 1024 */
-  readonly historyLimit?: number;
+  readonly name: string;
+  /** What a client that asks for no revision is answered. */
+  readonly version: string;
+  readonly projection: () => Promise<NativeProjection>;
 }
 
-const DOCUMENTED = {
-  otter: { version: "0.1", projection: async () => (await import("../project/otter.js")).otterProjection },
-  ferret: { version: "0.2", projection: async () => (await import("../project/ferret.js")).ferretProjection },
-};
-
-export function nativeDialect(options: NativeDialectOptions): Dialect {
-  const { version, projection, historyLimit = HISTORY_SIZE } = { ...DOCUMENTED[options.name], ...options };
+/** A program's own dialect: the native rows, its name and version, and how its clients are shown records. */
+export function nativeDialect({ name, version, projection }: NativeDialectOptions): Dialect {
   return {
-    name: options.name,
-    methodNames: METHODS,
+    name,
+    version,
+    methodNames: async () => Object.keys((await import("./methods.js")).METHODS),
     open: (context, _hello, revision2) => ({
       welcome: welcome(context, revision2 ? 2 : version),
-      methods: {
-        ...lazyMethods(METHODS, async () => {
-          const { nativeMethods } = await import("./rows.js");
-          return nativeMethods(context, await projection(), historyLimit);
-        }),
-        ...Object.assign({}, ...context.extensions.map((extension) => extension.methods?.(context) ?? {})),
+      async rows() {
+        const [{ nativeMethods }, projects, ...added] = await Promise.all([
+          import("./rows.js"),
+          projection(),
+          ...context.extensions.map((extension) => extension.methods?.(context)),
+        ]);
+        return Object.assign({}, nativeMethods(context, projects), ...added);
       },
       mapError: nativeError,
     }),
   };
 }
 
-export const otterDialect: Dialect = nativeDialect({ name: "otter" });
+export const otterDialect: Dialect = nativeDialect({
+  name: "otter",
+  version: "0.1",
+  projection: async () => (await import("../project/otter.js")).otterProjection,
+});
 
-export const ferretDialect: Dialect = nativeDialect({ name: "ferret" });
+export const ferretDialect: Dialect = nativeDialect({
+  name: "ferret",
+  version: "0.2",
+  projection: async () => (await import("../project/ferret.js")).ferretProjection,
+});
 
 // --- internal ---
 

@@ -46,15 +46,17 @@ export async function replayNative(options: {
     if (isLost(entry)) {
       eventId += lostCount(entry);
       // A client that is past them had them before they were lost.
-      if (eventId > from) connection.notifyEncoded(lostFrame(id, entry));
+      if (eventId > from) connection.notifyEncoded(lostFrame(id, entry), { session: id });
       continue;
     }
     if (!projection.types.has(entry.type)) continue;
     eventId++;
     if (eventId <= from) continue;
-    connection.notifyEncoded(nativeFrame(prefix, eventId, projection, upgrade(entry.event) ?? entry.event));
+    connection.notifyEncoded(nativeFrame(prefix, eventId, projection, upgrade(entry.event) ?? entry.event), {
+      session: id,
+    });
     replayed++;
-    await connection.drained();
+    await connection.drained(id);
   }
   return { sessionId: id, replayed, lastEventId, truncated: lastEventId > 0 && since < oldest - 1 };
 }

@@ -5,14 +5,15 @@ import type { Decision } from "@chimera/acp-schema/events";
 import { agentMethods as ferretMethods } from "@chimera/acp-schema/ferret";
 import { type MessageRequest, agentMethods as otterMethods } from "@chimera/acp-schema/otter";
 import { parseCursor } from "@chimera/event-store";
-import { ErrorCode, type Methods, RpcError } from "@chimera/ndjson-rpc";
+import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
 import { foldLog, isSessionError, type OwnedSession, type PromptInput, promptOf } from "@chimera/session";
 import { sessionsOf } from "../connection-sessions.js";
 import type { Core } from "../core.js";
 import type { DialectContext } from "../dialect.js";
 import { requireDirectories } from "../input.js";
 import type { NativeProjection } from "../project/otter.js";
-import { rowsOf } from "../row.js";
+import { type Rows, rowsOf } from "../row.js";
+import { METHODS } from "./methods.js";
 import { newestEvents, replayNative } from "./resume.js";
 import { type NativeView, nativeView } from "./view.js";
 
@@ -22,15 +23,15 @@ const MOST_LISTED = 1000;
 /** otter's, with the wider of the two forms in which a permission is answered. */
 const SHAPES = { ...otterMethods, "permission/respond": ferretMethods["permission/respond"] };
 
-export function nativeMethods(context: DialectContext, projection: NativeProjection, historyLimit: number): Methods {
-  const { connection } = context;
+export function nativeMethods(context: DialectContext, projection: NativeProjection): Rows {
+  const { connection, historyLimit } = context;
   const own = sessionsOf(context);
   const { types } = projection;
   /** Shows the updates of a session after its last record, or after a place, for as long as it is open here. */
   const show = (core: Core, session: OwnedSession | Held, at?: Mark): void => {
     const { seq: from, id: shown } = at ?? { seq: session.lastSeq, id: session.conversation.count(types) };
     const view = () => nativeView(session.id, projection, shown);
-    own.show(core, session.id, { from, view, isHeld: !("prompt" in session) });
+    own.show(core, session.id, { from, view, isReplayed: at !== undefined, isHeld: !("prompt" in session) });
   };
   const find = async (id: string) => {
     const core = await context.core();
@@ -70,7 +71,7 @@ export function nativeMethods(context: DialectContext, projection: NativeProject
     return { ok: true };
   };
 
-  return rowsOf(SHAPES, {
+  return rowsOf(SHAPES, METHODS, {
     "session/new": async ({ cwd, working_dir, model, mode }) => {
       const directory = resolve(context.defaultCwd, cwd ?? working_dir ?? ".");
       requireDirectories([directory]);

@@ -1,42 +1,19 @@
 /** Standard ACP v1: what editors speak. The rows are loaded behind the answer to `initialize`. */
+import { STANDARD } from "../choose-dialect.js";
 import type { Dialect, DialectContext } from "../dialect.js";
-import { lazyMethods } from "../row.js";
 import { standardError } from "../wire-error.js";
 
 const VERSION = 1;
 
-const METHODS = [
-  "authenticate",
-  "logout",
-  "session/new",
-  "session/load",
-  "session/resume",
-  "session/list",
-  "session/fork",
-  "session/close",
-  "session/delete",
-  "session/prompt",
-  "session/cancel",
-  "session/set_mode",
-  "session/set_config_option",
-  "session/set_model",
-  "session/set_title",
-];
-
-const EXTENSION_METHODS = ["session/replay", "session/undo", "session/redo"].map((name) => `_chimera.dev/${name}`);
-
 export const standardDialect: Dialect = {
-  name: "acp",
-  methodNames: METHODS,
+  name: STANDARD,
+  methodNames: async () => Object.keys((await import("./methods.js")).METHODS),
   open(context, hello) {
     // Whoever says hello asks for a session next. Should this fail, that call says why.
     setImmediate(() => void import("./rows.js").catch(() => {}));
     return {
       welcome: welcome(context),
-      methods: lazyMethods([...METHODS, ...EXTENSION_METHODS], async () => {
-        const { standardMethods } = await import("./rows.js");
-        return standardMethods(context, hello);
-      }),
+      rows: async () => (await import("./rows.js")).standardMethods(context, hello),
       mapError: standardError,
     };
   },
@@ -44,7 +21,10 @@ export const standardDialect: Dialect = {
 
 // --- internal ---
 
-function welcome({ program, keyVariables }: DialectContext): object {
+/** As the rows say: what they are called is known before they are loaded. */
+const OWN_METHODS = ["replay", "undo", "redo"].map((name) => `_chimera.dev/session/${name}`);
+
+function welcome({ program, keyVariables, transport }: DialectContext): object {
   return {
     protocolVersion: VERSION,
     agentInfo: { name: program.name, title: program.title, version: program.version },
@@ -62,7 +42,10 @@ function welcome({ program, keyVariables }: DialectContext): object {
         title: {},
       },
       auth: { logout: {} },
-      _meta: { "chimera.dev/methods": EXTENSION_METHODS },
+      _meta: {
+        "chimera.dev/methods": OWN_METHODS,
+        ...(transport && { "chimera.dev/transport": transport }),
+      },
     },
     authMethods: [
       {

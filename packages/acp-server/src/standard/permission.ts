@@ -66,7 +66,8 @@ export function createPermissionPrompts(
   }
 
   return {
-    ask: (permission) => void ask(permission),
+    // A record that passes again asks nothing again.
+    ask: (permission) => void (asked.has(permission.permission_id) || ask(permission)),
     withdraw(permissionId) {
       asked.get(permissionId)?.abort();
       asked.delete(permissionId);

@@ -9,14 +9,15 @@ import type { Frames } from "./frames.js";
 export async function replay(
   connection: Connection,
   frames: Frames,
+  session: string,
   records: AsyncIterable<SessionRecord | Lost>,
 ): Promise<number> {
   let replayed = 0;
   for await (const record of records) {
     const updates = isLost(record) ? [] : frames.of(record);
-    for (const line of isLost(record) ? [frames.lost(record)] : updates) connection.notifyEncoded(line);
+    for (const line of isLost(record) ? [frames.lost(record)] : updates) connection.notifyEncoded(line, { session });
     replayed += updates.length;
-    await connection.drained();
+    await connection.drained(session);
   }
   return replayed;
 }

@@ -1,7 +1,7 @@
 /** The rows of standard ACP v1. */
 import { agentMethods, type ClientCapabilities, InitializeRequest, McpServer } from "@chimera/acp-schema";
 import { parseCursor } from "@chimera/event-store";
-import { deferred, type Methods, type RequestContext } from "@chimera/ndjson-rpc";
+import { deferred, type RequestContext } from "@chimera/ndjson-rpc";
 import { promptOf, type Session, titleFrom } from "@chimera/session";
 import * as v from "valibot";
 import { sessionsOf } from "../connection-sessions.js";
@@ -16,14 +16,19 @@ import {
   tolerate,
   typedValue,
 } from "../input.js";
-import { rowsOf } from "../row.js";
+import { type Rows, rowsOf } from "../row.js";
 import { commandsUpdate, createFrames } from "./frames.js";
+import { METHODS } from "./methods.js";
 import { readRaw, replay } from "./replay.js";
 import { configOptions, modeState, plainModes, requireMode, type SettingsShown, setConfigOption } from "./settings.js";
 import { standardView } from "./view.js";
 
 /** Rows of a page of `session/list`. */
 const LISTED_PAGE = 50;
+
+/** A client's own name for a prompt: sent again with it, the prompt is answered with the turn that it began. */
+const REQUEST_ID = "chimera.dev/requestId";
+const LONGEST_KEY = 255;
 
 const Rewinding = v.object({
   sessionId: v.string(),
@@ -58,7 +63,7 @@ const SHAPES = {
 };
 
 /** Built once per connection, for what its client said it can do. */
-export function standardMethods(context: DialectContext, hello: Record<string, unknown>): Methods {
+export function standardMethods(context: DialectContext, hello: Record<string, unknown>): Rows {
   const { connection, origin } = context;
   const own = sessionsOf(context);
   // The version was settled with the dialect, which may have been forced on a client that names none.
@@ -84,8 +89,8 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     return session;
   };
   /** Shows a session that the client just made or asked for, from after a record. */
-  const show = (core: Core, session: Session, from: number): void =>
-    own.show(core, session.id, { from, view: () => shows.view(core, session) });
+  const show = (core: Core, session: Session, from: number, isReplayed = false): void =>
+    own.show(core, session.id, { from, isReplayed, view: () => shows.view(core, session) });
   const rewind = async (
     direction: "undo" | "redo",
     { sessionId, steps, force, dry_run }: v.InferOutput<typeof Rewinding>,
@@ -96,7 +101,7 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
     shows.forget(sessionId);
   };
 
-  return rowsOf(SHAPES, {
+  return rowsOf(SHAPES, METHODS, {
     authenticate: () => ({}),
     logout: () => ({}),
     "session/new": async ({ cwd, mcpServers, additionalDirectories }, request): Promise<typeof deferred> => {
@@ -117,12 +122,12 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       const { session, head, visible } = await core.sessions.loadVisible(sessionId);
       own.lend(sessionId, mcpServers.map(mcpServer));
       await shows.settings(core, session, true);
-      await replay(connection, createFrames(sessionId, capabilities), visible);
+      await replay(connection, createFrames(sessionId, capabilities), sessionId, visible);
       commands.forget(sessionId);
       await commands.show(session);
       // Live updates start after the reply, from where the replay ended.
       request.reply(shows.settingsOf(session));
-      show(core, session, head);
+      show(core, session, head, true);
       return deferred;
     },
     "session/resume": async ({ sessionId, mcpServers }, request): Promise<typeof deferred> => {
@@ -171,14 +176,18 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       await (await context.core()).sessions.delete(sessionId);
       return {};
     },
-    "session/prompt": ({ sessionId, prompt }, request) =>
-      own.prompt(sessionId, request, async () => {
+    "session/prompt": ({ sessionId, prompt, _meta }, request) => {
+      const asked = _meta?.[REQUEST_ID];
+      const key = typeof asked === "string" && asked.length <= LONGEST_KEY ? asked : undefined;
+      const opening = async () => {
         const session = await open(sessionId);
         const updates = () => commands.show(session);
         // A prompt waits for the first list only: looking whether it changed must not stand between a prompt and its first word.
         if (!commands.isShown(sessionId)) await updates();
-        return { session, input: promptOf(prompt), updates };
-      }),
+        return { session, input: { ...promptOf(prompt), key }, updates };
+      };
+      return own.prompt(sessionId, request, opening, key);
+    },
     "session/cancel": async ({ sessionId }) => {
       await own.arrived(sessionId);
       const { sessions } = await context.core();
@@ -213,9 +222,9 @@ export function standardMethods(context: DialectContext, hello: Record<string, u
       await shows.settings(core, session);
       const to = session.lastSeq;
       const records = readRaw(logs, sessionId, { from: parseCursor(sinceEventId), to });
-      const replayed = await replay(connection, createFrames(sessionId, capabilities), records);
+      const replayed = await replay(connection, createFrames(sessionId, capabilities), sessionId, records);
       // Opened where the replay ended: a client that starts with this call sees every record once and in order.
-      show(core, session, to);
+      show(core, session, to, true);
       return { sessionId, replayed, lastEventId: to, truncated: false };
     },
     "_chimera.dev/session/undo": (params) => rewind("undo", params),

@@ -1,6 +1,5 @@
 /** Every setting of the programs: one row says how it is typed, which variable and key it has, and what a project may do. */
 import { MODES, type Mode } from "@chimera/acp-schema/conversation";
-import type { DialectName } from "@chimera/acp-server";
 import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Durability } from "@chimera/event-store";
 import { EFFORT_LEVELS, type EffortLevel } from "../effort.js";
@@ -246,11 +245,11 @@ export const CONFIG_KEYS = complete({
     help: "Ask before commands run",
   }),
   coalesce: key({ kind: toggle, default: true, flag: "no-coalesce", help: "Keep every text delta as its own event" }),
-  acp_dialect: key<DialectName | "auto">({
-    kind: choice(["auto", "acp", "otter", "ferret"]),
+  acp_dialect: key({
+    kind: text,
     default: "auto",
     value: "<name>",
-    help: "Force acp, otter or ferret instead of asking the client",
+    help: "Force a dialect by its name (acp, or that of a program) instead of asking the client",
   }),
   acp_history: key({
     kind: number({ whole: true, min: 1 }),

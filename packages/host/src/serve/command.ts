@@ -64,19 +64,37 @@ export function serveCommands(name: string): Command[] {
     },
     {
       name: "acp",
-      summary: "The same as serve --acp, for editors; with --http, HTTP instead",
+      summary: "The same as serve --acp, for editors; with --http, HTTP instead; with --connect, for a running server",
+      operands: "[url]",
+      maxOperands: 1,
       flags: {
         ...HTTP_FLAGS,
         port: { type: "string", value: "<port>", help: `Port to listen on, 0 for any (default ${ACP_DEFAULTS.port})` },
         http: { type: "boolean", help: "Serve HTTP in place of stdin and stdout" },
+        connect: {
+          type: "boolean",
+          help: "Speak for the server at [url], or for the one that runs here",
+        },
+        "token-file": {
+          type: "string",
+          value: "<file>",
+          help: "With --connect: the server's token",
+        },
         ...SERVER,
       },
       startsSessions: true,
       example: `${name} acp --model offline`,
       load:
         async () =>
-        ({ flags, ...rest }) =>
-          serve({ ...rest, flags: { ...flags, acp: flags["http"] !== true } }, ACP_DEFAULTS),
+        async ({ flags, ...rest }) => {
+          if (flags["connect"] === true) {
+            const file = flags["token-file"];
+            const given = file === undefined ? flags : { ...flags, "auth-token-file": file };
+            return (await import("./connect.js")).connectAcp({ ...rest, flags: given });
+          }
+          if (rest.operands.length > 0) throw new UsageError("an address goes with --connect");
+          return serve({ ...rest, flags: { ...flags, acp: flags["http"] !== true } }, ACP_DEFAULTS);
+        },
     },
   ];
 }

@@ -8,7 +8,7 @@ import type { RunningCore } from "../compose.js";
 import { isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { resolvePaths } from "../paths.js";
-import { envName, type Profile, type StartedExtension } from "../profile.js";
+import { type AcpPeer, envName, type Profile, type StartedExtension } from "../profile.js";
 import { type HttpAccess, makeToken } from "./http-access.js";
 import type { ServeSettings } from "./settings.js";
 
@@ -112,7 +112,10 @@ async function listenHttp(options: HttpOptions): Promise<HttpServing> {
     const { sessions } = await options.core();
     await Promise.race([Promise.all(sessions.live().map((session) => session.idle())), wait(ms)]);
   };
-  return { ...listening, drain, url: `${access.tls ? "https" : "http"}://${name}:${listening.port}` };
+  const close = async () => {
+    await Promise.all([app?.close(), listening.close()]);
+  };
+  return { ...listening, drain, close, url: `${access.tls ? "https" : "http"}://${name}:${listening.port}` };
 }
 
 /** One line a request, where every detail was asked for. Targets are named without their query, which may hold anything. */
@@ -136,10 +139,15 @@ const OPEN_TO_ALL =
 
 async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: number, server: Server) {
   const { profile, settings, access, extensions, log, sharesDirectory, shareUrl, pageCode } = options;
-  const [{ createApp, createOwnUserCheck }, core] = await Promise.all([import("@chimera/http-server"), options.core()]);
+  const [{ createApp, createOwnUserCheck }, { acpServer }, core] = await Promise.all([
+    import("@chimera/http-server"),
+    import("./acp.js"),
+    options.core(),
+  ]);
   const isOwnUser = access.authToken === undefined || settings.open ? await createOwnUserCheck(server) : null;
   const people = await peopleOf(options, core.shared);
   if (access.authToken === undefined && !isOwnUser && !people) log.warn(OPEN_TO_ALL);
+  const serveAcp = acpServer({ profile, core: options.core, extensions, ...settings, log });
   return createApp({
     name: profile.name,
     version: profile.version,
@@ -166,6 +174,8 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
     providers: core.providers,
     models: core.knownModels,
     engines: core.engines.list,
+    acp: ({ onlySession, ...peer }) =>
+      serveAcp({ ...peer, ...(onlySession !== undefined && { remote: remoteOf(core, onlySession) }) }),
     options: [...(core.options ?? []), ...extensions.flatMap(({ protocol }) => protocol?.options ?? [])],
     sharesDirectory,
     ...(shareUrl && { shareUrl }),
@@ -183,6 +193,11 @@ async function peopleOf({ access, log, peoplePath }: HttpOptions, shared: Runnin
   const isWanted = access.authToken !== undefined || access.proxy !== null;
   if (!isWanted && parsePeople(await place.read()).length === 0) return null;
   return openPeople(place, access.proxy, log);
+}
+
+/** A session's token may make the session stricter, and nothing else of what a person decides. */
+function remoteOf({ sessions }: RunningCore, id: string): NonNullable<AcpPeer["remote"]> {
+  return { id, facts: () => ({ mode: sessions.find(id)?.mode ?? "read-only", approval: "" }) };
 }
 
 interface HttpOptions extends HttpParts {

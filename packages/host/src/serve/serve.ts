@@ -50,8 +50,8 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
     ends.push(failureOf(serving.ready, log));
   }
   if (settings.acp) {
-    const { cwd, forced, historyLimit } = settings;
-    const acp = startAcp({ profile, core: core.get, extensions, cwd, forced, historyLimit, log });
+    const { cwd, dialect, historyLimit } = settings;
+    const acp = startAcp({ profile, core: core.get, extensions, cwd, dialect, historyLimit, log });
     ends.push(acp.closed.then(() => 0));
     transports.push(() => acp.close());
   }

@@ -19,7 +19,7 @@ export function readServeSettings(profile: Profile, flags: FlagValues, { values,
     page,
     open: flags["open"] === true,
     logsRequests: values.log_level === "debug",
-    forced: values.acp_dialect === "auto" ? null : values.acp_dialect,
+    dialect: values.acp_dialect,
     historyLimit: values.acp_history,
   };
 }

@@ -42,12 +42,17 @@ export function createGate(options: {
     const user = presented ? people?.find(presented) : incoming && people?.ofProxy(incoming);
     const page = presented && pageTokens.check(presented);
     const person = (user ?? page)?.person;
-    if (user && (tier !== "master" || person?.role === "admin")) return c.set("caller", { kind: "user", ...user });
-    if (page && tier !== "master") return c.set("caller", { kind: "page", ...page });
+    if (user && ((tier !== "master" && tier !== "any") || person?.role === "admin"))
+      return c.set("caller", { kind: "user", ...user });
+    if (page && tier !== "master" && tier !== "any") return c.set("caller", { kind: "page", ...page });
+    if (presented && tier === "any") {
+      const found = await tokens.find(presented, c.req.header("acp-session-id"));
+      if (found) return c.set("caller", { kind: "session", session: found.id, life: found.life });
+    }
     const id = c.req.param("id");
     const ofSession = presented && id !== undefined && (tier === "session" || tier === "admin");
     const life = ofSession ? await tokens.check(id, presented) : null;
-    if (life && tier === "session") return c.set("caller", { kind: "session", life });
+    if (life && tier === "session") return c.set("caller", { kind: "session", session: id ?? "", life });
     if (user || page || life) throw new HttpError(403, "admin_only", "this takes the master token");
     throw await refuse(c, "missing or invalid bearer token");
   };
@@ -57,6 +62,6 @@ export function createGate(options: {
 
 /** A caller whom another node let in. */
 function forwardedCaller({ kind, person }: Pick<Caller, "kind" | "person">): Caller {
-  if (kind === "session") return { kind, life: NEVER };
+  if (kind === "session") return { kind, session: "", life: NEVER };
   return person ? { kind: "user", person, life: NEVER } : MASTER;
 }

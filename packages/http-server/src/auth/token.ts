@@ -28,6 +28,11 @@ export interface SessionTokens {
   issue(session: Pick<OwnedSession, "id" | "ended" | "persistent">, giver?: AbortSignal): Promise<string>;
   /** The life of the token, when `presented` is the digest of that session's token. */
   check(id: string, presented: Buffer): Promise<AbortSignal | null>;
+  /** The session whose token this is the digest of. One whose token another node issued is found only by its name. */
+  find(
+    presented: Buffer,
+    named: string | undefined,
+  ): Promise<{ readonly id: string; readonly life: AbortSignal } | null>;
   revoke(id: string): Promise<void>;
 }
 
@@ -60,6 +65,12 @@ export function createSessionTokens(hashes?: TokenHashes): SessionTokens {
     forget(id);
     await hashes?.write(id, null);
   };
+  const check: SessionTokens["check"] = async (id, presented) => {
+    const entry = issued.get(id);
+    if (entry) return sameDigest(entry.digest, presented) ? entry.life.signal : null;
+    const stored = await hashes?.read(id).catch(() => null);
+    return stored && sameDigest(stored, presented) ? add(id, stored).life.signal : null;
+  };
   return {
     revoke,
     async issue({ id, ended, persistent }, giver) {
@@ -74,11 +85,11 @@ export function createSessionTokens(hashes?: TokenHashes): SessionTokens {
       giver?.addEventListener("abort", revoked, { once: true, signal: entry.life.signal });
       return token;
     },
-    async check(id, presented) {
-      const entry = issued.get(id);
-      if (entry) return sameDigest(entry.digest, presented) ? entry.life.signal : null;
-      const stored = await hashes?.read(id).catch(() => null);
-      return stored && sameDigest(stored, presented) ? add(id, stored).life.signal : null;
+    check,
+    async find(presented, named) {
+      for (const [id, entry] of issued) if (sameDigest(entry.digest, presented)) return { id, life: entry.life.signal };
+      const life = named === undefined ? null : await check(named, presented);
+      return life && named !== undefined ? { id: named, life } : null;
     },
   };
 }

@@ -8,7 +8,8 @@ import { createHostCheck } from "./host.js";
 
 const PREFLIGHT = {
   "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
-  "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer, X-Request-Id",
+  "Access-Control-Allow-Headers":
+    "Acp-Connection-Id, Acp-Session-Id, Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer, X-Request-Id",
   "Access-Control-Max-Age": "600",
 } as const;
 

@@ -44,6 +44,18 @@ export function refuseForeignBody(c: Context<AppEnv>): void {
   throw new HttpError(415, "json_required", "the body must be application/json");
 }
 
+/** A body that breaks off is the peer's doing, and nobody is left to answer. */
+export async function readText(c: Context<AppEnv>, limit: number = LIMITS.bodyBytes): Promise<string> {
+  try {
+    const text = c.get("body") ?? (await readWhole(c, limit));
+    c.set("body", text);
+    return text;
+  } catch (cause) {
+    if (isHttpError(cause) || !c.env?.incoming?.destroyed) throw cause;
+    throw new HttpError(400, "body_cut_short", "the body broke off", { cause });
+  }
+}
+
 // --- internal ---
 
 /** Characters of a body that is worked on in several turns of the event loop. */
@@ -72,22 +84,10 @@ async function readJson(c: Context<AppEnv>): Promise<Record<string, unknown>> {
   return value as Record<string, unknown>;
 }
 
-/** A body that breaks off is the peer's doing, and nobody is left to answer. */
-async function readText(c: Context<AppEnv>): Promise<string> {
-  try {
-    const text = c.get("body") ?? (await readWhole(c));
-    c.set("body", text);
-    return text;
-  } catch (cause) {
-    if (isHttpError(cause) || !c.env?.incoming?.destroyed) throw cause;
-    throw new HttpError(400, "body_cut_short", "the body broke off", { cause });
-  }
-}
-
-async function readWhole(c: Context<AppEnv>): Promise<string> {
+async function readWhole(c: Context<AppEnv>, limit: number): Promise<string> {
   const declared = c.req.header("content-length");
   if (declared !== undefined) {
-    if (Number(declared) > LIMITS.bodyBytes) throw tooLarge();
+    if (Number(declared) > limit) throw tooLarge(limit);
     return c.req.text();
   }
   const body = c.req.raw.body;
@@ -96,14 +96,14 @@ async function readWhole(c: Context<AppEnv>): Promise<string> {
   let size = 0;
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
-    if (size > LIMITS.bodyBytes) throw tooLarge();
+    if (size > limit) throw tooLarge(limit);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function tooLarge(): HttpError {
-  return new HttpError(413, "body_too_large", `a body may have ${LIMITS.bodyBytes} bytes`);
+function tooLarge(limit: number): HttpError {
+  return new HttpError(413, "body_too_large", `a body may have ${limit} bytes`);
 }
 
 /** Whether JSON text has more values than that, by the commas between them: a million small ones take long to parse. */

@@ -24,6 +24,8 @@ export interface Parts {
   readonly pageTokens: PageTokens;
   readonly refuse: Refuse;
   readonly streams: Streams;
+  /** Called when the app ends, and waited for. */
+  readonly onClose: (close: () => Promise<void>) => void;
   /** Whether the program is about to end. */
   readonly isDraining: () => boolean;
   readonly clock: () => number;

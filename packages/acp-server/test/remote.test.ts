@@ -1,18 +1,24 @@
 import { isRpcError } from "@chimera/ndjson-rpc";
 import { describe, expect, test } from "vitest";
-import { createRemotePolicy, type SessionFacts } from "../src/index.js";
-import { asking, startProgram } from "./program.js";
-import { receive, run } from "./running.js";
+import { METHODS as NATIVE } from "../src/native/methods.js";
+import { requireAllowed } from "../src/remote.js";
+import type { MethodTraits } from "../src/row.js";
+import { METHODS as STANDARD } from "../src/standard/methods.js";
 
-const facts: SessionFacts = {
-  model: "m",
-  sandbox: "workspace-write",
-  approval: "auto",
-  mode: "review",
-  costUsd: 0,
-  lastEventId: 0,
+/** The rows of every dialect, with those that a program adds. */
+const rows: MethodTraits = {
+  ...STANDARD,
+  ...NATIVE,
+  initialize: { remote: ["own_hands"] },
+  "session/resume": STANDARD["session/resume"],
+  "session/setApproval": { remote: ["own", "narrower_approval"] },
+  "session/setSandbox": { remote: ["own"] },
 };
-const { admit } = createRemotePolicy({ id: "s", cwd: "/w", facts: () => facts, attach: () => ({ detach() {} }) });
+const session = { id: "s", facts: () => ({ mode: "review", approval: "auto" }) };
+const admit = (method: string, params: unknown) => {
+  const rules = Object.hasOwn(rows, method) ? rows[method]?.remote : undefined;
+  requireAllowed(session, { method, params, rules });
+};
 const prompt = (text: string) => ({ sessionId: "s", prompt: [{ type: "text", text }] });
 
 describe("a remote may", () => {
@@ -104,23 +110,4 @@ describe("a remote may not", () => {
     }
     expect.unreachable("it was admitted");
   });
-});
-
-test("over the wire a refusal is an error that names the reason, and the connection lives on", async () => {
-  const program = await startProgram(asking);
-  const receiver = await receive();
-  run(program, receiver);
-  const connection = await receiver.attached();
-  const { id: sessionId } = program.session;
-  await expect(connection.request("session/set_mode", { sessionId, modeId: "auto" })).rejects.toMatchObject({
-    code: -32603,
-    message: "refused for a remote: mode is review; a remote may only make it stricter",
-    data: { code: "refused_for_remote", method: "session/set_mode" },
-  });
-  await expect(connection.request("session/new", { cwd: "/", mcpServers: [] })).rejects.toMatchObject({
-    data: { code: "refused_for_remote" },
-  });
-  expect(program.session.mode).toBe("review");
-  await connection.request("session/set_mode", { sessionId, modeId: "read-only" });
-  expect(program.session.mode).toBe("read-only");
 });

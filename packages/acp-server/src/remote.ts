@@ -1,15 +1,17 @@
-/** What a remote may ask for: one session, with no more rights than it has. What is not in the table is refused. */
+/** What a remote may ask for: one session, with no more rights than it has. A row names the rules that its calls are held to. */
 import { ErrorCode, RpcError } from "@chimera/ndjson-rpc";
-import type { BridgedSession, SessionFacts } from "./session.js";
+import type { RemoteRule } from "./row.js";
 
-export interface RemotePolicy {
-  /** Throws the RpcError that answers a call a remote may not make. */
-  admit(method: string, params: unknown): void;
+/** The one session that a remote reaches. */
+export interface RemoteSession {
+  readonly id: string;
+  /** As they are now: a remote may only make them stricter. */
+  facts(): { readonly mode: string; readonly approval: string };
 }
 
 type Params = Readonly<Record<string, unknown>>;
 /** Says why not, or nothing. */
-type Rule = (params: Params, session: BridgedSession) => string | undefined;
+type Rule = (params: Params, session: RemoteSession) => string | undefined;
 
 /** Strictest first. */
 const APPROVALS = ["read-only", "auto", "full"];
@@ -46,7 +48,7 @@ const ownModel =
     /^\s*scripted:/i.test(String(params[key])) ? "scripted models are chosen where the program runs" : undefined;
 
 const notWider =
-  (key: string, order: readonly string[], setting: keyof SessionFacts): Rule =>
+  (key: string, order: readonly string[], setting: "mode" | "approval"): Rule =>
   (params, session) => {
     const current = String(session.facts()[setting]);
     const wanted = order.indexOf(String(params[key]));
@@ -75,42 +77,33 @@ const option: Rule = (params, session) => {
   return Object.hasOwn(OPTIONS, id) ? OPTIONS[id]!(params, session) : `${id} is set where the program runs`;
 };
 
-const METHODS: Readonly<Record<string, readonly Rule[]>> = {
-  initialize: [ownHands],
-  authenticate: [],
-  "session/load": [own, bringsNothing],
-  "session/resume": [own, bringsNothing],
-  "session/get": [own],
-  "session/prompt": [own, plainPrompt],
-  "session/message": [own, plainPrompt],
-  "session/turn": [own, plainPrompt],
-  "session/cancel": [own],
-  "session/set_mode": [own, notWider("modeId", MODES, "mode")],
-  "session/set_config_option": [own, option],
-  "session/set_model": [own, ownModel("modelId")],
-  "session/setModel": [own, ownModel("model")],
-  "session/setSandbox": [own],
-  "session/setApproval": [own, notWider("preset", APPROVALS, "approval")],
-  "session/bridgeStatus": [],
-  "permission/respond": [own],
-  "tool/approve": [own],
-  "_chimera.dev/session/replay": [own],
-  "_chimera.dev/session/undo": [own],
-  "_chimera.dev/session/redo": [own],
+const RULES: Readonly<Record<RemoteRule, Rule>> = {
+  own,
+  brings_nothing: bringsNothing,
+  own_hands: ownHands,
+  plain_prompt: plainPrompt,
+  narrower_mode: notWider("modeId", MODES, "mode"),
+  narrower_approval: notWider("preset", APPROVALS, "approval"),
+  narrower_option: option,
+  unscripted_modelId: ownModel("modelId"),
+  unscripted_model: ownModel("model"),
 };
 
-export function createRemotePolicy(session: BridgedSession): RemotePolicy {
-  return {
-    admit(method, params) {
-      const rules = Object.hasOwn(METHODS, method) ? METHODS[method]! : [closed];
-      for (const rule of rules) {
-        const reason = rule(asParams(params), session);
-        if (reason === undefined) continue;
-        const message = `refused for a remote: ${reason}`;
-        throw new RpcError(ErrorCode.internalError, message, { code: "refused_for_remote", method, reason });
-      }
-    },
-  };
+/** Throws the RpcError that answers a call which a remote may not make. */
+export function requireAllowed(
+  session: RemoteSession,
+  {
+    method,
+    params,
+    rules,
+  }: { readonly method: string; readonly params: unknown; readonly rules: readonly RemoteRule[] | undefined },
+): void {
+  for (const rule of rules?.map((name) => RULES[name]) ?? [closed]) {
+    const reason = rule(asParams(params), session);
+    if (reason === undefined) continue;
+    const message = `refused for a remote: ${reason}`;
+    throw new RpcError(ErrorCode.internalError, message, { code: "refused_for_remote", method, reason });
+  }
 }
 
 // --- internal ---

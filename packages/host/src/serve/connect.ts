@@ -1,0 +1,153 @@
+/** `acp --connect`: stdio on one side, `/acp` of a running server on the other. The link may break and the server restart: the client sees neither. */
+import { resumingFetch } from "@chimera/client/acp";
+import { ErrorCode, encodeError, frameOf, streamChannel } from "@chimera/ndjson-rpc";
+import { takeOverStdio } from "@chimera/ndjson-rpc/stdio";
+import type { Invocation } from "../command/command.js";
+import { UsageError } from "../command/usage-error.js";
+import { readConfig } from "../config/read-config.js";
+import { resolvePaths } from "../paths.js";
+import { readClientToken } from "./http-access.js";
+
+const MOST_DEPTH = 64;
+
+/** @returns 0 when the client has gone. Throws a UsageError for a server that cannot be, or is not there. */
+export async function connectAcp(invocation: Invocation): Promise<number> {
+  const { operands, process } = invocation;
+  const url = new URL(
+    "acp",
+    `${(operands[0] === undefined ? await localServer(invocation) : addressOf(operands[0])).replace(/\/+$/, "")}/`,
+  );
+  const token = readClientToken(invocation, readConfig(invocation), url.href);
+  const headers = { ...(token !== undefined && { authorization: `Bearer ${token}` }) };
+  const { input, output, release } = takeOverStdio();
+  const channel = streamChannel(input, output);
+  const stop = new AbortController();
+  const ended = new Promise<void>((resolve) => channel.onClose(() => resolve()));
+  const relay = createRelay(url, headers, channel.send, stop.signal);
+  channel.onLine((line) => {
+    const frame = frameOf(line, MOST_DEPTH);
+    if (frame.kind === "invalid") channel.send(encodeError(frame.idText, frame));
+    else relay.send(String(line), frame);
+  });
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => stop.abort());
+  await Promise.race([ended, new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }))]);
+  await relay.end();
+  stop.abort();
+  await channel.close();
+  release();
+  return 0;
+}
+
+// --- internal ---
+
+type Frame = Exclude<ReturnType<typeof frameOf>, { readonly kind: "invalid" }>;
+
+function createRelay(url: URL, own: Record<string, string>, say: (line: string) => void, signal: AbortSignal) {
+  const send = resumingFetch();
+  const streams = new Set<string | null>();
+  /** The session whose stream a question came on, by its id. */
+  const questions = new Map<unknown, string>();
+  let connection: string | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+
+  const headersFor = (session: string | null): Record<string, string> => ({
+    ...own,
+    ...(connection !== null && { "acp-connection-id": connection }),
+    ...(session !== null && { "acp-session-id": session }),
+  });
+  /** Reads what a session, or with null the connection, is sent, for good. */
+  const listen = async (session: string | null): Promise<void> => {
+    if (streams.has(session)) return;
+    streams.add(session);
+    const headers = { ...headersFor(session), accept: "text/event-stream" };
+    const response = await send(url, { headers, signal });
+    if (!response.ok) throw new Error(await describe(response));
+    void forward(response, session).catch(() => {});
+  };
+  const forward = async (response: Response, session: string | null): Promise<void> => {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) if (line.startsWith("data: ")) await hear(line.slice(6), session);
+    }
+  };
+  const hear = async (line: string, session: string | null): Promise<void> => {
+    // An update needs no look: only answers and questions begin with an id.
+    if (line.startsWith('{"jsonrpc":"2.0","id":')) {
+      const frame = frameOf(line, MOST_DEPTH);
+      if (frame.kind === "request" && session !== null) questions.set(frame.id, session);
+      const made = frame.kind === "response" ? Object(frame.result).sessionId : undefined;
+      if (typeof made === "string") await listen(made);
+    }
+    say(line);
+  };
+  const deliver = async (text: string, frame: Frame): Promise<void> => {
+    const named = frame.kind === "response" ? undefined : Object(frame.params).sessionId;
+    const session =
+      frame.kind === "response" ? (questions.get(frame.id) ?? null) : typeof named === "string" ? named : null;
+    if (frame.kind === "response") questions.delete(frame.id);
+    if (connection !== null && session !== null) await listen(session);
+    const headers = { ...headersFor(session), "content-type": "application/json" };
+    const response = await send(url, { method: "POST", headers, body: text, signal });
+    if (!response.ok) throw new Error(await describe(response));
+    if (response.status === 202) return;
+    connection = response.headers.get("acp-connection-id");
+    say((await response.text()).trim());
+    await listen(null);
+  };
+
+  return {
+    /** In the order in which they come. What cannot be delivered is answered here. */
+    send(text: string, frame: Frame) {
+      last = last
+        .then(() => deliver(text, frame))
+        .catch((error: Error) => {
+          if (frame.kind !== "request" || signal.aborted) return;
+          const why = error.cause instanceof Error ? error.cause.message || error.message : error.message;
+          const message = `${url.origin}: ${why}`;
+          say(encodeError(frame.idText, { code: ErrorCode.internalError, message, data: { code: "unreachable" } }));
+        });
+    },
+    async end(): Promise<void> {
+      if (connection === null) return;
+      const late = AbortSignal.timeout(2000);
+      await Promise.race([last, new Promise((resolve) => late.addEventListener("abort", resolve))]);
+      await send(url, { method: "DELETE", headers: headersFor(null), signal: late }).catch(() => {});
+    },
+  };
+}
+
+async function describe(response: Response): Promise<string> {
+  const { message, error } = (await response.json().catch(() => ({}))) as { message?: string; error?: string };
+  return `answered ${response.status}: ${message ?? error ?? response.statusText}`;
+}
+
+function addressOf(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/acp\/?$/, "");
+  throw new UsageError(
+    `--connect takes the address of a server, such as https://host:5173, not ${JSON.stringify(text)}`,
+  );
+}
+
+/** The one server of this program that runs on this machine. */
+async function localServer({ profile, process }: Invocation): Promise<string> {
+  const { listPidfiles } = await import("../pidfile.js");
+  const running = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run }).filter(
+    ({ alive }) => alive,
+  );
+  const [one, another] = running;
+  if (!one)
+    throw new UsageError(
+      `no ${profile.name} server runs here: start one with ${profile.name} serve --http, or name one`,
+    );
+  if (another) {
+    const ports = running.map(({ port }) => port).join(", ");
+    throw new UsageError(
+      `several ${profile.name} servers run here (ports ${ports}): name one, as http://127.0.0.1:${one.port}`,
+    );
+  }
+  const host = one.host.includes(":") ? `[${one.host}]` : one.host;
+  return `${one.scheme}://${host === "0.0.0.0" || host === "[::]" ? "127.0.0.1" : host}:${one.port}`;
+}

@@ -1,0 +1,74 @@
+/** A channel over a WebSocket: one message a text frame. */
+import { frameOf, type Line, type LineChannel } from "@chimera/ndjson-rpc";
+import type { WebSocket } from "ws";
+import { LIMITS } from "../limits.js";
+
+export function socketChannel(socket: WebSocket): LineChannel {
+  let inFlight = 0;
+  const waiting: (() => void)[] = [];
+  let take: (line: Line) => void = () => {};
+  let done: Parameters<LineChannel["onClose"]>[0] = () => {};
+  let isGreeted = false;
+  let isHeard = true;
+  const settle = () => {
+    if (socket.readyState === socket.OPEN && inFlight >= LIMITS.acpHighBytes) return;
+    for (const resolve of waiting.splice(0)) resolve();
+  };
+  const watch = setInterval(() => {
+    if (!isHeard) return socket.terminate();
+    isHeard = false;
+    socket.ping();
+  }, LIMITS.keepAliveMs);
+  const hear = () => {
+    isHeard = true;
+  };
+  socket.on("pong", hear);
+  socket.on("error", () => {});
+  socket.on("close", () => {
+    clearInterval(watch);
+    settle();
+    done("input_ended");
+    done("output_failed");
+  });
+  socket.on("message", (data: Buffer, isBinary: boolean) => {
+    hear();
+    if (isBinary) return;
+    const text = data.toString("utf8");
+    if (!isGreeted) {
+      const first = frameOf(text, LIMITS.bodyDepth);
+      isGreeted = first.kind === "request" && first.method === "initialize";
+      if (!isGreeted && first.kind !== "invalid") return socket.close(1002, "the first message is initialize");
+    }
+    take(text);
+  });
+  return {
+    send(line) {
+      if (socket.readyState !== socket.OPEN) return;
+      inFlight += line.length;
+      socket.send(line, () => {
+        inFlight -= line.length;
+        settle();
+      });
+    },
+    get bufferedBytes() {
+      return inFlight;
+    },
+    drained() {
+      if (socket.readyState !== socket.OPEN || inFlight < LIMITS.acpHighBytes) return Promise.resolve();
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+    pause: (on) => (on ? socket.pause() : socket.resume()),
+    onLine(given) {
+      take = given;
+    },
+    onClose(given) {
+      done = given;
+    },
+    async close() {
+      socket.resume();
+      socket.close(1001);
+      const cut = setTimeout(() => socket.terminate(), LIMITS.farewellMs).unref();
+      socket.once("close", () => clearTimeout(cut));
+    },
+  };
+}

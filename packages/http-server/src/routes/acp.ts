@@ -1,0 +1,131 @@
+/** `/acp`: the Agent Client Protocol over HTTP, with event streams or a WebSocket, for every dialect of the program. */
+import type { IncomingMessage } from "node:http";
+import { frameOf } from "@chimera/ndjson-rpc";
+import type { Context } from "hono";
+import { type AcpConnections, createAcpConnections } from "../acp/connections.js";
+import { sessionOf } from "../acp/streams-channel.js";
+import { keyOf } from "../creations.js";
+import type { AppEnv } from "../deps.js";
+import { HttpError } from "../http-error.js";
+import { LIMITS } from "../limits.js";
+import { readText } from "../request/body.js";
+import { openSink, STREAM_HEADERS } from "../stream/sink.js";
+import type { Handlers, Parts } from "./route.js";
+
+/** Names a connection in requests and answers. */
+const CONNECTION = "Acp-Connection-Id";
+const SESSION = "Acp-Session-Id";
+
+export function acpRoutes({ deps, streams, isDraining, onClose }: Parts) {
+  const connections = deps.acp && createAcpConnections(deps.acp);
+  if (connections) onClose(connections.close);
+  const require = (): AcpConnections => {
+    if (connections) return connections;
+    throw new HttpError(404, "not_found", "this server does not speak ACP");
+  };
+  const connectionOf = (c: Context<AppEnv>) => {
+    const id = c.req.header(CONNECTION);
+    if (id === undefined) throw new HttpError(400, "connection_missing", `${CONNECTION} names the connection`);
+    return require().find(id, c.get("caller"));
+  };
+
+  return {
+    "POST /acp": async (c) => {
+      const text = await readText(c, LIMITS.acpMessageBytes);
+      const message = frameOf(text, LIMITS.bodyDepth);
+      if (message.kind === "invalid") {
+        const { code, message: why } = message;
+        return c.json({ jsonrpc: "2.0", id: null, error: { code, message: why } }, 400);
+      }
+      if (message.kind === "request" && isDraining())
+        throw new HttpError(503, "draining", "the server is about to end");
+      if (message.kind === "request" && message.method === "initialize") {
+        if (c.req.header(CONNECTION) !== undefined)
+          throw new HttpError(400, "already_initialized", "initialize begins a connection, and names none");
+        const { id, channel } = require().create(c.get("caller"));
+        const answer = channel.next();
+        channel.receive(text);
+        c.header(CONNECTION, id);
+        return c.body(await answer, 200, { "Content-Type": "application/json" });
+      }
+      const connection = connectionOf(c);
+      requireSession(
+        c,
+        message.kind === "response" ? connection.channel.sessionOfQuestion(message.id) : sessionOf(message),
+      );
+      const key = keyOf(c);
+      const id = message.kind === "request" ? message.idText : "";
+      if (connection.isNew(key, id)) connection.channel.receive(keyed(text, message, key));
+      return c.body(null, 202);
+    },
+    "GET /acp": async (c) => {
+      const { upgrade, incoming } = c.env ?? {};
+      if (upgrade && incoming) return acceptSocket(c, incoming, upgrade, require());
+      if (!/\btext\/event-stream\b/i.test(c.req.header("accept") ?? ""))
+        throw new HttpError(406, "not_acceptable", "this is an event stream: ask for text/event-stream");
+      const { channel } = connectionOf(c);
+      if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
+      const leave = streams.enter();
+      const sink = openSink(c);
+      void sink.gone.then(leave);
+      channel.open(c.req.header(SESSION) ?? null, sink, c.req.header("last-event-id"));
+      return sink.response;
+    },
+    "DELETE /acp": async (c) => {
+      await connectionOf(c).close();
+      return c.body(null, 202);
+    },
+  } satisfies Handlers;
+}
+
+// --- internal ---
+
+/** A message about a session says so in its header too, where a proxy can see it. */
+function requireSession(c: Context<AppEnv>, named: string | null | undefined): void {
+  const header = c.req.header(SESSION);
+  if (typeof named !== "string" || header === named) return;
+  throw new HttpError(400, "session_mismatch", `${SESSION} must name the session of the message`);
+}
+
+/** The key of a request as its message carries it: a prompt with it is run once, over any connection. */
+function keyed(text: string, message: ReturnType<typeof frameOf>, key: string | undefined): string {
+  if (key === undefined || message.kind !== "request" || sessionOf(message) === null) return text;
+  if (typeof message.id === "number" && !Number.isSafeInteger(message.id)) return text;
+  const { id, method } = message;
+  const params = message.params as { readonly _meta?: object };
+  return JSON.stringify({
+    jsonrpc: "2.0",
+    id,
+    method,
+    params: { ...params, _meta: { "chimera.dev/requestId": key, ...params._meta } },
+  });
+}
+
+type Upgrade = NonNullable<AppEnv["Bindings"]["upgrade"]>;
+
+/** Browsers cannot send a token in a header, so it comes among the protocols; one that was offered has to be chosen. */
+async function acceptSocket(
+  c: Context<AppEnv>,
+  incoming: IncomingMessage,
+  { socket, head, accept }: Upgrade,
+  connections: AcpConnections,
+): Promise<Response> {
+  if (incoming.headers.upgrade?.toLowerCase() !== "websocket")
+    throw new HttpError(400, "bad_upgrade", "the only upgrade here is to a WebSocket");
+  const [{ WebSocketServer }, { socketChannel }] = await Promise.all([
+    import("ws"),
+    import("../acp/socket-channel.js"),
+  ]);
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: LIMITS.acpSocketBytes,
+    perMessageDeflate: false,
+    handleProtocols: (offered) => [...offered].find((one) => !one.startsWith("bearer.")) ?? false,
+  });
+  const caller = c.get("caller");
+  const id = connections.admit(caller);
+  server.on("headers", (headers) => headers.push(`${CONNECTION}: ${id}`));
+  accept();
+  server.handleUpgrade(incoming, socket, head, (peer) => void connections.begin(caller, socketChannel(peer)));
+  return c.body(null, 200);
+}

@@ -1,0 +1,49 @@
+/** A request for another protocol, asked of the app like any other: Host, Origin and token are looked at before the first byte of it. */
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import type { AppEnv } from "./deps.js";
+
+export function createUpgrade(
+  fetch: (request: Request, env: AppEnv["Bindings"]) => Response | Promise<Response>,
+): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void {
+  return async (incoming, socket, head) => {
+    let isTaken = false;
+    const accept = () => {
+      isTaken = true;
+    };
+    try {
+      const request = new Request(`http://${incoming.headers.host}${incoming.url}`, { headers: headersOf(incoming) });
+      const response = await fetch(request, { incoming, upgrade: { socket, head, accept } });
+      if (!isTaken) await refuse(socket, response);
+    } catch {
+      // A Host or a target that makes no URL.
+      if (!isTaken) await refuse(socket, Response.json({ error: "bad_request" }, { status: 400 }));
+    }
+  };
+}
+
+// --- internal ---
+
+/** A browser cannot set headers for a WebSocket: its token comes among the protocols, as `bearer.` and the token in base64url. */
+function headersOf({ headers }: IncomingMessage): Headers {
+  const known = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one): [string, string] => [name, one]),
+  );
+  const token = /(?:^|,)\s*bearer\.([\w-]+)/.exec(headers["sec-websocket-protocol"] ?? "")?.[1];
+  if (token !== undefined && headers.authorization === undefined)
+    known.push(["authorization", `Bearer ${Buffer.from(token, "base64url").toString("utf8")}`]);
+  return new Headers(known);
+}
+
+async function refuse(socket: Duplex, response: Response): Promise<void> {
+  const status = response.status < 400 ? 426 : response.status;
+  const body = Buffer.from(await response.arrayBuffer());
+  const headers = [...response.headers].filter(([name]) => name !== "content-length");
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${body.length}`,
+    "connection: close",
+  ];
+  socket.end(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]));
+}

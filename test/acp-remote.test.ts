@@ -1,0 +1,193 @@
+// ACP over the network with the built programs: the official client over HTTP, and a stdio client through `acp --connect`, while the link is
+// cut and the server is killed. CHIMERA_REMOTE_ROUNDS=50 takes longer.
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, connect as dial, type Socket } from "node:net";
+import { join } from "node:path";
+import * as sdk from "@agentclientprotocol/sdk";
+import { createHttpStream } from "@agentclientprotocol/sdk/experimental/http-client";
+import { resumingFetch } from "@chimera/client/acp";
+import { expect, onTestFinished, test } from "vitest";
+import { connect, type Peer } from "./peer.js";
+import { addressOf, type Program, startProgram } from "./program.js";
+import { scratchTree } from "./scratch.js";
+
+const ROUNDS = Number(process.env["CHIMERA_REMOTE_ROUNDS"] ?? 5);
+const WORDS = 400;
+const text = Array.from({ length: WORDS }, (_, n) => `w${n} `).join("");
+
+/** A link that can be cut: everything that passes through it breaks at once. */
+async function startLink(target: () => number) {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = dial(target(), "127.0.0.1");
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one.on("error", () => {});
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const cut = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  onTestFinished(() => {
+    cut();
+    server.close();
+  });
+  return { port: (server.address() as { port: number }).port, cut };
+}
+
+function surroundings() {
+  const cwd = scratchTree({ "README.md": "# x\n" });
+  const home = scratchTree({});
+  const script = join(home, "script.json");
+  const turn = { steps: [{ reply: [{ text, chunks: WORDS, delayMs: 2 }] }] };
+  writeFileSync(script, JSON.stringify({ repeat: true, turns: [turn] }));
+  return { cwd, home, script };
+}
+
+const said = (frames: Peer["frames"]) =>
+  frames
+    .filter(({ params }) => params?.update?.sessionUpdate === "agent_message_chunk")
+    .map(({ params }) => params.update.content.text)
+    .join("");
+
+test("a stdio client through acp --connect goes on while the link is cut and the server is killed", {
+  timeout: 60_000 + ROUNDS * 20_000,
+}, async () => {
+  const { cwd, home, script } = surroundings();
+  const token = "token-of-this-test";
+  writeFileSync(join(home, "token"), token, { mode: 0o600 });
+  const start = (port: number) =>
+    startProgram(
+      "otter",
+      ["serve", "--port", String(port), "--model", `scripted:${script}`, "--auth-token-file", join(home, "token")],
+      {},
+      { cwd, home },
+    );
+  let server: Program = start(0);
+  const port = Number(new URL(await addressOf(server)).port);
+  const link = await startLink(() => port);
+  const relay = startProgram(
+    "otter",
+    ["acp", "--connect", `http://127.0.0.1:${link.port}`, "--token-file", join(home, "token")],
+    {},
+    { cwd, home: scratchTree({}) },
+  );
+  const peer = connect(relay);
+  const hello = await peer.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+  expect(hello.result?.agentInfo?.name).toBe("otter");
+  const { result } = await peer.request("session/new", { cwd, mcpServers: [] });
+  const { sessionId } = result;
+  const prompt = () => peer.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "talk" }] });
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const from = peer.frames.length;
+    const answer = prompt();
+    for (let cuts = 0; cuts < 4; cuts++) {
+      await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 300));
+      link.cut();
+    }
+    expect((await answer).result).toMatchObject({ stopReason: "end_turn" });
+    expect(said(peer.frames.slice(from))).toBe(text);
+  }
+
+  // The server dies in the middle of a turn: what it said is not said twice, the turn ends, and the next one is whole.
+  const from = peer.frames.length;
+  const answer = prompt();
+  await peer.find((frame) => peer.frames.indexOf(frame) > from + 50);
+  server.child.kill("SIGKILL");
+  await server.exited;
+  server = start(port);
+  await addressOf(server);
+  await answer;
+  const part = said(peer.frames.slice(from));
+  expect(text.startsWith(part) && part.length > 0).toBe(true);
+  const next = peer.frames.length;
+  expect((await prompt()).result).toMatchObject({ stopReason: "end_turn" });
+  expect(said(peer.frames.slice(next))).toBe(text);
+  // Nobody answers a question twice.
+  const answered = peer.frames.filter(({ id, method }) => id !== undefined && method === undefined).map(({ id }) => id);
+  expect(new Set(answered).size).toBe(answered.length);
+  relay.child.stdin.end();
+  expect(await relay.exited).toBe(0);
+});
+
+test("acp --connect without an address joins the server of this machine, and says when there is none", async () => {
+  const { cwd, home, script } = surroundings();
+  const alone = startProgram("otter", ["acp", "--connect"], {}, { cwd, home });
+  expect(await alone.exited).toBe(2);
+  expect(alone.stderr()).toContain("no otter server runs here");
+  const server = startProgram(
+    "otter",
+    ["serve", "--port", "0", "--model", `scripted:${script}`, "--auth-token", "auto"],
+    {},
+    { cwd, home },
+  );
+  const address = await addressOf(server);
+  const peer = connect(startProgram("otter", ["acp", "--connect"], {}, { cwd, home }));
+  await peer.request("initialize", { protocolVersion: 1 });
+  const { result } = await peer.request("session/new", { cwd, mcpServers: [] });
+  const run = join(home, "run", `otter-${new URL(address).port}.token`);
+  expect(existsSync(run)).toBe(true);
+  const headers = { authorization: `Bearer ${readFileSync(run, "utf8").trim()}` };
+  const shared = await fetch(`${address}/session/${result.sessionId}`, { headers });
+  expect(shared.status).toBe(200);
+  const wrong = startProgram("otter", ["acp", "--connect", "not an address"], {}, { cwd, home });
+  expect(await wrong.exited).toBe(2);
+});
+
+test("the official client over resumingFetch: 3 x 2,000 updates under 20 cuts, nothing lost, nothing doubled", {
+  timeout: 120_000,
+}, async () => {
+  const { cwd, home } = surroundings();
+  const script = join(home, "long.json");
+  const long = Array.from({ length: 2000 }, (_, n) => `u${n} `).join("");
+  const turn = { steps: [{ reply: [{ text: long, chunks: 2000, delayMs: 1 }] }] };
+  writeFileSync(script, JSON.stringify({ repeat: true, turns: [turn] }));
+  const server = startProgram(
+    "otter",
+    ["serve", "--port", "0", "--no-coalesce", "--model", `scripted:${script}`],
+    {},
+    { cwd, home },
+  );
+  const port = Number(new URL(await addressOf(server)).port);
+  const link = await startLink(() => port);
+  const stream = createHttpStream(`http://127.0.0.1:${link.port}/acp`, { fetch: resumingFetch() });
+  const texts = new Map<string, string[]>();
+  const { agent } = sdk
+    .client()
+    .onNotification("session/update", ({ params: { sessionId, update } }) => {
+      if (update.sessionUpdate !== "agent_message_chunk" || update.content.type !== "text") return;
+      texts.set(sessionId, [...(texts.get(sessionId) ?? []), update.content.text]);
+    })
+    .connect(stream as never);
+  await agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+  const sessions = await Promise.all([1, 2, 3].map(() => agent.request("session/new", { cwd, mcpServers: [] })));
+  let isOver = false;
+  const cutting = (async () => {
+    for (let cuts = 0; cuts < 20 && !isOver; cuts++) {
+      await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 150));
+      link.cut();
+    }
+  })();
+  const answers = await Promise.all(
+    sessions.map(({ sessionId }) =>
+      agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "talk" }] }),
+    ),
+  );
+  isOver = true;
+  await cutting;
+  expect(answers.map(({ stopReason }) => stopReason)).toEqual(["end_turn", "end_turn", "end_turn"]);
+  const digest = (value: string) => createHash("sha256").update(value).digest("hex");
+  for (const { sessionId } of sessions) expect(digest((texts.get(sessionId) ?? []).join(""))).toBe(digest(long));
+});
