@@ -18,6 +18,7 @@ export const needs = [
   program("git"),
   program("jq"),
   program("openssl"),
+  { name: "promtool", what: "promtool, of Debian's prometheus", isMet: () => isOnPath("promtool") },
   // Commands in a sandbox have the system's own programs alone.
   { name: "python3", what: "python3 in /usr/bin", apt: "python3", isMet: () => canRun("/usr/bin/python3") },
   program("setsid", "util-linux"),

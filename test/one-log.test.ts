@@ -133,12 +133,15 @@ test("any process may read a session that another one holds", async () => {
   await peer.find((frame) => Number(frame.params?.eventId) > loaded.result.lastEventId);
 });
 
-test("a hang-up ends the program as other signals do, and leaves no record of it", async () => {
+test("a hang-up does not end a server without a terminal, a request to end does, and leaves no record of it", async () => {
   const server = await startServer(["--model", "scripted:/nonexistent"], {});
   const { program } = server;
   const run = join(program.home, "run");
   expect(readdirSync(run).some((name) => name.endsWith(".pid") || name.includes("otter"))).toBe(true);
   program.child.kill("SIGHUP");
+  await server.ask("GET /healthz");
+  expect(program.child.exitCode).toBeNull();
+  program.child.kill("SIGTERM");
   expect(await program.exited).toBe(0);
   const again = startProgram("otter", ["serve", "status"], {}, { cwd: program.cwd, home: program.home });
   let text = "";

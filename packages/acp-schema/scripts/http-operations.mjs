@@ -24,6 +24,7 @@ export const operations = {
     "invalid_query",
     ...session,
   ],
+  "GET /metrics": ["metrics", "Numbers for an operator, in Prometheus' text format"],
   "GET /me": ["me", "Who calls, and what they may do"],
   "POST /page/codes": ["pageCode", "A code by which a page signs in, once"],
   "POST /page/tokens": ["pageSignIn", "Exchanges a code for the token of a page", ...body, "unauthorized"],

@@ -81,6 +81,7 @@ function success({ route, status, stream, reply }, schemas) {
     const types = ["text/html", "text/markdown", "application/json"];
     return { [status]: answer("The transcript", { content: Object.fromEntries(types.map((type) => [type, {}])) }) };
   }
+  if (route === "GET /metrics") return { [status]: answer("Metrics", { content: { "text/plain": { schema: TEXT } } }) };
   const json = reply && { content: { "application/json": content(reply, schemas) } };
   if (status === 204 && reply) return { 204: answer("Done"), 200: answer("Done, or what would be done", json) };
   if (status === 204) return { 204: answer("Done") };

@@ -9,7 +9,7 @@ const page = fileURLToPath(new URL("../../../docs/http.md", import.meta.url));
 const schema = JSON.parse(readFileSync(new URL("../../acp-schema/schema/http.json", import.meta.url), "utf8"));
 
 const groups = [
-  ["Server", (path) => /^\/(health|healthz|ping|readyz|info|providers|models|tools|openapi\.json)$/.test(path)],
+  ["Server", (path) => /^\/(health|healthz|ping|readyz|info|providers|models|tools|openapi\.json|metrics)$/.test(path)],
   ["The page", (path) => /^\/(page|me$)/.test(path)],
   ["Sessions", (path) => /^\/(sessions|events|search)/.test(path)],
   ["Sessions, the older shapes", (path) => /^\/(session|tool)(\/|$)/.test(path)],
@@ -25,7 +25,7 @@ const tiers = {
   session: "master, a person who may see the session, or the session's token",
   admin: "master, or a person who may change the session; the session's own token gets 403 `admin_only`",
   master: "master, or a person with the role admin; others get 403 `admin_only`",
-  any: "master, a person with the role admin, or the token of any session, for that session alone",
+  any: "master, a person, or the token of any session, for that session alone",
 };
 
 const text = `${introduction()}\n${groups.map(section).join("\n")}\n${rest()}\n${shapes()}`;

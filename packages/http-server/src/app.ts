@@ -1,6 +1,7 @@
 /** REST and SSE over sessions, as a plain hono app: listening, TLS and signals are left to the program. */
+import { routes } from "@chimera/acp-schema/http";
 import { isSessionError, type Person, type Sessions, sessionsFor } from "@chimera/session";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { finishAnswer } from "./answer.js";
 import { ACCESS, type RouteName } from "./auth/access.js";
 import { createGate } from "./auth/gate.js";
@@ -12,6 +13,7 @@ import type { AppDeps, AppEnv } from "./deps.js";
 import { guard } from "./guard/guard.js";
 import { errorResponse, HttpError } from "./http-error.js";
 import { LIMITS } from "./limits.js";
+import { createMetrics, type Metrics } from "./metrics/metrics.js";
 import { type CreateSession, createOpenSession, type OpenSession } from "./open-session.js";
 import { createPage } from "./page.js";
 import { answerAnywhere, createAnswerer } from "./peers.js";
@@ -38,6 +40,10 @@ export interface App extends Hono<AppEnv> {
   readonly createSession: CreateSession;
   /** A new token for a session; the former one is void at once. Null when there is no such session. */
   rotateSessionToken(id: string): Promise<string | null>;
+  /** Takes another master token in place of the one it was made with; what was opened with that is cut. */
+  changeAuthToken(token: string): void;
+  /** What `GET /metrics` answers. */
+  metrics(): string;
   /** From now on no turn begins: `/readyz` and every prompt are answered 503, and all else goes on. */
   drain(): void;
   /** Ends what outlasts a request, once the sessions have ended or had a moment for it. */
@@ -61,8 +67,11 @@ export function createApp(deps: AppDeps): App {
   const pageTokens = createPageTokens(deps.pageCode, clock);
   const refuse = createRefuse();
   const closing: (() => Promise<void>)[] = [];
+  const streams = createStreams(deps.log);
+  const metrics = createMetrics(sessions, { name: deps.name, version: deps.version, streams: streams.count });
   const parts: Parts = {
     deps,
+    metrics,
     onClose: (close) => void closing.push(close),
     isDraining: () => isDraining,
     creations: createCreations(sessions, clock),
@@ -71,7 +80,7 @@ export function createApp(deps: AppDeps): App {
     refuse,
     openSession,
     createSession,
-    streams: createStreams(deps.log),
+    streams,
     clock,
   };
   const { authToken, isOwnUser, people } = deps;
@@ -109,6 +118,7 @@ export function createApp(deps: AppDeps): App {
   for (const [name, ownHandle] of Object.entries(own) as [RouteName, Handler][]) {
     const [method = "", path = ""] = name.split(" ");
     app.on(method, path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
+      measure(c, name, metrics);
       await gate(c, ACCESS[name]);
       const { person } = c.get("caller");
       const theirs = person && tableFor(person);
@@ -136,6 +146,8 @@ export function createApp(deps: AppDeps): App {
   serving?.catch((error: unknown) => deps.log?.("other nodes cannot ask this one", { error: String(error) }));
   return Object.assign(app, {
     createSession,
+    metrics: metrics.text,
+    changeAuthToken: gate.changeMaster,
     drain() {
       isDraining = true;
     },
@@ -164,6 +176,17 @@ const BEGINS_A_TURN: ReadonlySet<RouteName> = new Set<RouteName>([
   "POST /commands/{name}/invoke",
   "POST /runs",
 ]);
+
+/** Under Node an answer is over when its response is closed; elsewhere nobody says so. */
+function measure(c: Context<AppEnv>, name: RouteName, metrics: Metrics): void {
+  const outgoing = c.env?.outgoing;
+  if (!outgoing) return;
+  const started = performance.now();
+  const isStream = "stream" in routes[name];
+  outgoing.once("close", () => {
+    metrics.answered(name, outgoing.statusCode, (performance.now() - started) / 1000, isStream);
+  });
+}
 
 /** Of these sessions, those that a person may see. */
 async function visibleOf(sessions: Sessions, ids: ReadonlySet<string>): Promise<ReadonlySet<string>> {

@@ -93,9 +93,9 @@ export interface Peers {
   readonly tokens: TokenHashes;
 }
 
-/** Who calls. All but the master are good for as long as their token is. */
+/** Who calls. They are good for as long as their token is. */
 export type Caller =
-  | { readonly kind: "master"; readonly life?: undefined; readonly person?: undefined }
+  | { readonly kind: "master"; readonly life: AbortSignal; readonly person?: undefined }
   | { readonly kind: "user"; readonly person: Person; readonly life: AbortSignal }
   /** Its person is absent where the master signed in. */
   | { readonly kind: "page"; readonly id: string; readonly person?: Person | undefined; readonly life: AbortSignal }

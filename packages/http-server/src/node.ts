@@ -29,6 +29,8 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** A socket that is bound already, as a service manager hands it over, in place of host and port. */
+  readonly fd?: number;
   /** PEM texts of a certificate chain and its key. TLS 1.2 is the least that is spoken. */
   readonly tls?: { readonly cert: string; readonly key: string };
   /** Answers probes until the app is loaded. */
@@ -85,7 +87,8 @@ export async function listen(
   boundConnections(server, LIMITS.connections);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(options.port, options.host, () => {
+    const where = options.fd === undefined ? { port: options.port, host: options.host } : { fd: options.fd };
+    server.listen(where, () => {
       server.off("error", reject);
       resolve();
     });

@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AliveReply, HealthReply, ReadyReply } from "@chimera/acp-schema/http";
 import { EVERY_ANSWER } from "./guard/headers.js";
-import { createHostCheck } from "./guard/host.js";
 import type { Handlers, Parts } from "./routes/route.js";
 
 export function healthRoutes({ deps, clock, isDraining }: Parts) {
@@ -19,21 +18,21 @@ export function healthRoutes({ deps, clock, isDraining }: Parts) {
 /** Answers probes while the app is still being loaded. True when the request was answered; any other waits for the app. */
 export type Early = (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
 
-export function createEarly(program: {
-  readonly version: string;
-  readonly startedAt: number;
-  readonly hosts: readonly string[];
-}): Early {
+export function createEarly(program: { readonly version: string; readonly startedAt: number }): Early {
   const probes = describeProbes(program);
-  const hostAllowed = createHostCheck(program.hosts);
   return ({ method, url = "", headers }, outgoing) => {
     const path = PROBES.find((probe) => url === probe || url.startsWith(`${probe}?`));
-    if (method !== "GET" || !path || headers.origin !== undefined || !hostAllowed(headers.host)) return false;
+    if (method !== "GET" || !path || headers.origin !== undefined) return false;
     const isStarting = path === "/readyz";
     outgoing.writeHead(isStarting ? 503 : 200, { "Content-Type": "application/json", ...EVERY_ANSWER });
     outgoing.end(JSON.stringify(isStarting ? ({ status: "starting" } satisfies ReadyReply) : probes[path]));
     return true;
   };
+}
+
+/** True for a path that says nothing but whether the server lives: a balancer may ask by any name. */
+export function isProbe(path: string): boolean {
+  return PROBES.some((probe) => probe === path);
 }
 
 // --- internal ---

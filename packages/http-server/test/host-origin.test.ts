@@ -103,7 +103,8 @@ test("a preflight is answered for a listed origin, without a token, and refused 
   expect(Object.fromEntries(allowed.headers)).toMatchObject({
     "access-control-allow-origin": ORIGIN,
     "access-control-allow-methods": "GET, POST, PATCH, DELETE",
-    "access-control-allow-headers": "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer, X-Request-Id",
+    "access-control-allow-headers":
+      "Acp-Connection-Id, Acp-Session-Id, Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer, X-Request-Id",
     vary: "Origin",
   });
   expect((await preflight("http://elsewhere.example")).status).toBe(403);

@@ -227,3 +227,38 @@ test("with people and without a master token a request must say who it is from",
   expect((await served.call("GET", "/sessions", { token: null })).status).toBe(401);
   expect((await served.call("GET", "/sessions", { token: token("ann") })).status).toBe(200);
 });
+
+test("a person who speaks ACP is served as themselves, and cut off when their token is revoked", async () => {
+  const { people, token, revoke } = peopleOf(ANN, BOB);
+  const served = new Set<string | undefined>();
+  const closed: string[] = [];
+  const app = await serve({
+    people,
+    acp: ({ person, channel }) => {
+      served.add(person?.name);
+      let end = () => {};
+      const gone = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      channel.onLine((line) => {
+        const { id } = JSON.parse(String(line)) as { id: number };
+        channel.send(JSON.stringify({ jsonrpc: "2.0", id, result: {} }));
+      });
+      const close = async () => {
+        closed.push(person?.name ?? "");
+        end();
+      };
+      return { closed: gone, close, rewind: () => {} };
+    },
+  });
+  const initialize = { jsonrpc: "2.0", id: 1, method: "initialize", params: {} };
+  const hello = (name: string) => app.call("POST", "/acp", { token: token(name), body: initialize });
+  const mine = await hello("ann");
+  expect([mine.status, served]).toEqual([200, new Set(["ann"])]);
+  const connection = { "acp-connection-id": mine.headers.get("acp-connection-id")! };
+  const message = { jsonrpc: "2.0", id: 2, method: "session/list", params: {} };
+  const asBob = await app.call("POST", "/acp", { token: token("bob"), headers: connection, body: message });
+  expect(asBob.body.error).toBe("connection_not_found");
+  revoke("ann");
+  await eventually(() => closed.includes("ann"));
+});

@@ -14,7 +14,7 @@ import { ManyQuery, StreamQuery } from "./stream.js";
  * Who may call. open: anybody. person: the master, a person with a name, or a page that signed in. session: these, or the token of the
  * session in the path. admin: a person who may change the session; its own token gets 403. master: the master, or a person with the
  * role admin; others get 403. Everybody else is a stranger and gets 401. What a person may see and change, their role says. any: the master, a
- * person with the role admin, or the token of any session, which then reaches that session alone.
+ * person, or the token of any session, which then reaches that session alone.
  */
 export type Tier = "open" | "session" | "admin" | "person" | "master" | "any";
 
@@ -44,6 +44,7 @@ export const routes = {
   "GET /events": { tier: "person", status: 200, query: ManyQuery, stream: true },
   "GET /search": { tier: "person", status: 200, query: inspect.SearchQuery, reply: inspect.SearchReply },
 
+  "GET /metrics": { tier: "master", status: 200 },
   "GET /me": { tier: "person", status: 200, reply: page.MeReply },
   "POST /page/codes": { tier: "person", status: 201, reply: page.PageCodeReply },
   "POST /page/tokens": { tier: "open", status: 201, body: page.PageTokenBody, reply: page.PageTokenReply },

@@ -14,11 +14,13 @@ import { printJson, printLines, styleFor } from "../output.js";
 import { openStore } from "../store.js";
 import type { Style } from "../terminal/style.js";
 import { plain } from "../terminal/text.js";
+import { type Check, type Finding, fail, ok, warn } from "./finding.js";
 
 export async function examine(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
   const findings: (Finding & { readonly check: string })[] = [];
-  for (const [check, look] of Object.entries(CHECKS)) {
+  const checks = { ...CHECKS, ...(isSet(flags, "server") && (await import("./doctor-server.js")).SERVER_CHECKS) };
+  for (const [check, look] of Object.entries(checks)) {
     const found = await look(invocation).catch((error: Error): Finding => ({ state: "fail", found: error.message }));
     findings.push({ check, ...found });
   }
@@ -40,18 +42,6 @@ export async function examine(invocation: Invocation): Promise<number> {
 function marksOf(style: Style): Readonly<Record<Finding["state"], string>> {
   return { ok: style.green("✓"), warn: style.yellow("!"), fail: style.red("✗") };
 }
-
-interface Finding {
-  readonly state: "ok" | "warn" | "fail";
-  readonly found: string;
-  readonly remedy?: string;
-}
-
-type Check = (invocation: Invocation) => Promise<Finding>;
-
-const ok = (found: string): Finding => ({ state: "ok", found });
-const warn = (found: string, remedy: string): Finding => ({ state: "warn", found, remedy });
-const fail = (found: string, remedy: string): Finding => ({ state: "fail", found, remedy });
 
 const MIB = 1024 * 1024;
 const LITTLE_SPACE = 1024 * MIB;

@@ -106,6 +106,12 @@ export const CONFIG_KEYS = complete({
     repeatable: true,
     help: "Sessions may only run in this directory and below it (repeatable)",
   }),
+  metrics_port: key<number | null>({
+    kind: number({ whole: true, max: 65535 }),
+    default: null,
+    value: "<port>",
+    help: "Serve /metrics on this port of 127.0.0.1 too, to anybody there and without a token",
+  }),
   drain_timeout: key({
     kind: number({ max: 600 }),
     default: 0,

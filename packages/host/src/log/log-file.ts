@@ -7,6 +7,11 @@ import type { ConfigValues } from "../config/keys.js";
 import { envName } from "../profile.js";
 import { createLog, type Log, type LogSink } from "./log.js";
 
+export interface OpenedLog extends Log {
+  /** Another program moved the file away: go on in a new one. */
+  reopen(): void;
+}
+
 /** How each line of a log file begins. */
 const LINE_START = '{"ts":"';
 
@@ -68,10 +73,10 @@ export function openLog(
   { profile, process }: Pick<Invocation, "profile" | "process">,
   values: Pick<ConfigValues, "log_level" | "log_file">,
   secrets: readonly string[] = [],
-): Log {
+): OpenedLog {
   const launched_by = process.env[envName(profile, "LAUNCHED_BY")];
   const file = values.log_file === null ? null : openFile(values.log_file);
-  return createLog({
+  const log = createLog({
     level: values.log_level,
     sinks: [
       { pretty: process.stderr.isTTY === true, write: (line) => void process.stderr.write(line) },
@@ -80,6 +85,8 @@ export function openLog(
     secrets: [...secretsOf(process.env), ...secrets],
     common: launched_by ? { launched_by } : {},
   });
+  // The next line opens the file by its name again.
+  return { ...log, reopen: () => file?.close() };
 }
 
 // --- internal ---

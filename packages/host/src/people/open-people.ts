@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
-import type { People } from "@chimera/http-server";
+import { createLife, type People } from "@chimera/http-server";
 import type { Person } from "@chimera/session";
 import { UsageError } from "../command/usage-error.js";
 import type { Log } from "../log/log.js";
@@ -32,7 +32,7 @@ export async function openPeople(place: ListPlace, proxy: ProxyTrust | null, log
     for (const { name, role, sha256 } of people) {
       const before = known.get(sha256);
       const isSame = before?.person.name === name && before.person.role === role;
-      next.set(sha256, isSame ? before : { person: { name, role }, life: new AbortController() });
+      next.set(sha256, isSame ? before : { person: { name, role }, life: createLife() });
     }
     const gone = [...known.entries()].filter(([sha256, entry]) => next.get(sha256) !== entry);
     known = next;
@@ -62,7 +62,7 @@ export async function openPeople(place: ListPlace, proxy: ProxyTrust | null, log
 // --- internal ---
 
 /** The proxy ends what it no longer wants. */
-const NEVER = new AbortController().signal;
+const NEVER = createLife().signal;
 
 function proxyCheck({ networks, secret }: ProxyTrust): (request: IncomingMessage) => boolean {
   const trusted = new BlockList();

@@ -54,6 +54,23 @@ export function readHttpAccess(invocation: Invocation, config: ResolvedConfig, m
   };
 }
 
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** What a file says now of the token and the certificate; a token that was typed or came from the environment stays. */
+export function rereadAccess(invocation: Invocation, config: ResolvedConfig): Pick<HttpAccess, "authToken" | "tls"> {
+  const { tls_cert, tls_key } = config.values;
+  const authToken = invocation.flags["auth-token"] === undefined ? readServerToken(invocation, config) : undefined;
+  return {
+    ...(authToken !== undefined && { authToken }),
+    ...(tls_cert !== null &&
+      tls_key !== null && {
+        tls: { cert: readNamedFile("--tls-cert", tls_cert), key: readNamedFile("--tls-key", tls_key) },
+      }),
+  };
+}
+
 export function makeToken(): string {
   return randomBytes(32).toString("base64url");
 }
@@ -114,10 +131,6 @@ function namesIn(directory: string): string[] {
 function requireOrigin(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text;
   throw new UsageError(`--cors takes an origin such as https://app.example.com, not ${JSON.stringify(text)}`);
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** What a client may call the interface it is bound to; bound to all of them, every address of this machine. */

@@ -1,7 +1,9 @@
 /** HTTP on a port. */
 import type { Server } from "node:http";
+import type { Server as TlsServer } from "node:https";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Listening } from "@chimera/http-server/node";
+import type { Person } from "@chimera/session";
 import type { Invocation } from "../command/command.js";
 import { isUsageError, UsageError } from "../command/usage-error.js";
 import type { RunningCore } from "../compose.js";
@@ -9,15 +11,17 @@ import { isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { resolvePaths } from "../paths.js";
 import { type AcpPeer, envName, type Profile, type StartedExtension } from "../profile.js";
-import { type HttpAccess, makeToken } from "./http-access.js";
+import { type HttpAccess, isLoopback, makeToken } from "./http-access.js";
 import type { ServeSettings } from "./settings.js";
 
-export { makeToken, readHttpAccess } from "./http-access.js";
+export { makeToken, readHttpAccess, rereadAccess } from "./http-access.js";
 
 interface HttpServing extends Listening {
   readonly url: string;
   /** Begins no turn any more and resolves when those that run have ended, or after so many milliseconds. */
   drain(ms: number): Promise<void>;
+  /** Takes another token and certificate, and reads the list of people again. */
+  reload(access: Pick<HttpAccess, "authToken" | "tls">): Promise<void>;
 }
 
 /** What is served, and how. */
@@ -33,7 +37,7 @@ export interface HttpParts {
 export async function startHttp(
   { profile, calledAs, where, process }: Invocation,
   parts: HttpParts,
-): Promise<(Pick<HttpServing, "ready" | "drain"> & { readonly close: () => Promise<unknown> }) | number> {
+): Promise<(Pick<HttpServing, "ready" | "drain" | "reload"> & { readonly close: () => Promise<unknown> }) | number> {
   const { name } = profile;
   const { settings, access, log } = parts;
   const { host, port } = settings;
@@ -43,13 +47,14 @@ export async function startHttp(
   try {
     const { refuseSecond, takePort } = await import("../pidfile.js");
     // Checked again when the port is bound; here it saves the loading.
-    if (port !== 0) refuseSecond(about);
+    if (port !== 0 && settings.fd === undefined) refuseSecond(about);
     const { shares: sharesDirectory, people: peoplePath } = resolvePaths(process.env);
     const shareUrl = process.env[envName(profile, "SHARE_URL")];
     const pageCode = settings.page && authToken !== undefined ? makeToken() : undefined;
     const bind = () => listenHttp({ ...parts, profile, sharesDirectory, shareUrl, peoplePath, pageCode });
     const { bound, pidfile } = await takePort(bind, about, log);
-    if (settings.logsRequests) logRequests(bound.server, log);
+    if (settings.requestLog === "debug") logRequests(bound.server, log, "debug");
+    else if (settings.requestLog === "info" && !process.stderr.isTTY) logRequests(bound.server, log, "info");
     if (isTokenMade && pidfile) process.stderr.write(`[${name}] requests carry the token in ${pidfile.tokenPath}\n`);
     process.stderr.write(
       `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${calledAs} serve stop --port ${bound.port})\n`,
@@ -61,6 +66,7 @@ export async function startHttp(
     return {
       ready: bound.ready,
       drain: bound.drain,
+      reload: bound.reload,
       close: async () => {
         pidfile?.remove();
         await bound.close();
@@ -93,62 +99,90 @@ async function listenHttp(options: HttpOptions): Promise<HttpServing> {
   const startedAt = Date.now();
   const { createEarly, listen } = await import("@chimera/http-server/node");
   let app: Awaited<ReturnType<typeof loadApp>> | undefined;
+  let stopMetrics = () => {};
   const load = async (server: Server) => {
+    const { metricsPort } = settings;
     app = await loadApp(options, startedAt, server);
+    if (metricsPort !== null) {
+      const { listenMetrics } = await import("./metrics-port.js");
+      stopMetrics = await listenMetrics(metricsPort, app.metrics);
+    }
     return app;
   };
   const listening = await listen(load, {
     host,
     port,
-    early: createEarly({ version: profile.version, startedAt, hosts: access.hosts }),
+    ...(settings.fd !== undefined && { fd: settings.fd }),
+    early: createEarly({ version: profile.version, startedAt }),
     ...(access.tls && { tls: access.tls }),
   }).catch((error) => {
     throw error?.code?.startsWith("ERR_OSSL") ? new UsageError(`--tls-cert, --tls-key: ${error.message}`) : error;
   });
-  const name = host.includes(":") ? `[${host}]` : host;
+  const bound = listening.server.address();
+  const address = settings.fd !== undefined && typeof bound === "object" && bound ? bound.address : host;
+  if (settings.fd !== undefined && access.authToken === undefined && !isLoopback(address)) {
+    await listening.close();
+    throw new UsageError(`the socket is bound to ${address}, which is not loopback: set a token first`);
+  }
+  const name = address.includes(":") ? `[${address}]` : address;
+  const reload = async ({ authToken, tls }: Pick<HttpAccess, "authToken" | "tls">) => {
+    if (authToken !== undefined) app?.changeAuthToken(authToken);
+    if (tls && "setSecureContext" in listening.server) (listening.server as TlsServer).setSecureContext(tls);
+    await app?.people?.reload();
+  };
+  const close = async () => {
+    stopMetrics();
+    await Promise.all([app?.close(), listening.close()]);
+  };
   const drain = async (ms: number) => {
     if (!app) return;
     app.drain();
     const { sessions } = await options.core();
     await Promise.race([Promise.all(sessions.live().map((session) => session.idle())), wait(ms)]);
   };
-  const close = async () => {
-    await Promise.all([app?.close(), listening.close()]);
-  };
-  return { ...listening, drain, close, url: `${access.tls ? "https" : "http"}://${name}:${listening.port}` };
+  return { ...listening, close, drain, reload, url: `${access.tls ? "https" : "http"}://${name}:${listening.port}` };
 }
 
-/** One line a request, where every detail was asked for. Targets are named without their query, which may hold anything. */
-function logRequests(server: Server, log: Log): void {
+/**
+ * One line a request, with the id that its answer carries. A person who watches a terminal is shown them where every detail was asked for;
+ * a service's log has all but the probes. Targets are named without their query, which may hold anything.
+ */
+function logRequests(server: Server, log: Log, write: "debug" | "info"): void {
   server.on("request", (request, response) => {
     const started = performance.now();
     response.once("close", () => {
-      // The same that the caller is given.
+      const path = request.url?.split("?", 1)[0] ?? "";
+      if (write === "info" && PROBES.test(path)) return;
       const id = response.getHeader("x-request-id");
-      const path = request.url?.split("?", 1)[0];
       const ms = Math.round(performance.now() - started);
-      log.debug("request", { request: id, method: request.method, path, status: response.statusCode, ms });
+      log[write]("request", { request: id, method: request.method, path, status: response.statusCode, ms });
     });
   });
 }
 
 // --- internal ---
 
+const PROBES = /^\/(health|healthz|ping|readyz|metrics)$/;
+
 const OPEN_TO_ALL =
   "without a token every user of this machine can use this server, as the system does not tell them apart: see --auth-token auto";
 
 async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: number, server: Server) {
   const { profile, settings, access, extensions, log, sharesDirectory, shareUrl, pageCode } = options;
-  const [{ createApp, createOwnUserCheck }, { acpServer }, core] = await Promise.all([
+  const [{ createApp, createOwnUserCheck }, { sessionsFor }, { acpServer }, core] = await Promise.all([
     import("@chimera/http-server"),
+    import("@chimera/session"),
     import("./acp.js"),
     options.core(),
   ]);
   const isOwnUser = access.authToken === undefined || settings.open ? await createOwnUserCheck(server) : null;
   const people = await peopleOf(options, core.shared);
   if (access.authToken === undefined && !isOwnUser && !people) log.warn(OPEN_TO_ALL);
-  const serveAcp = acpServer({ profile, core: options.core, extensions, ...settings, log });
-  return createApp({
+  const serveAcp = (person: Person | undefined) => {
+    const theirs = async () => ({ ...core, sessions: sessionsFor(core.sessions, person) });
+    return acpServer({ profile, core: theirs, extensions, ...settings, log });
+  };
+  const app = createApp({
     name: profile.name,
     version: profile.version,
     agentDescription: profile.tagline,
@@ -174,13 +208,14 @@ async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: num
     providers: core.providers,
     models: core.knownModels,
     engines: core.engines.list,
-    acp: ({ onlySession, ...peer }) =>
-      serveAcp({ ...peer, ...(onlySession !== undefined && { remote: remoteOf(core, onlySession) }) }),
+    acp: ({ onlySession, person, ...peer }) =>
+      serveAcp(person)({ ...peer, ...(onlySession !== undefined && { remote: remoteOf(core, onlySession) }) }),
     options: [...(core.options ?? []), ...extensions.flatMap(({ protocol }) => protocol?.options ?? [])],
     sharesDirectory,
     ...(shareUrl && { shareUrl }),
     log: log.error,
   });
+  return Object.assign(app, { people });
 }
 
 /** Where no token is set and nobody is listed, the server is its own user's alone. */

@@ -15,13 +15,15 @@ import { createTurnOwners, endChildren, untilEnd } from "./until-end.js";
 
 /** What has not ended by then is left behind. */
 const STOP_MS = 9000;
+/** After stdin, stdout and stderr. */
+const FIRST_SOCKET = 3;
 
 /** @param defaults what the command that serves would rather have where nobody said anything. */
 export async function serve(invocation: Invocation, defaults: Partial<ConfigValues> = {}): Promise<number> {
   const { profile, flags, process } = invocation;
   const isHidden = hideSecrets(invocation);
   const config = readConfig(invocation, defaults);
-  const settings = readServeSettings(profile, flags, config);
+  const settings = readServeSettings(profile, flags, config, takeSocket(process));
   if (!settings.http) warnOfIdleFlags(invocation);
   await requireNamed(config);
   // Loaded for those who serve it.
@@ -34,7 +36,8 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   const extensions = await startExtensions(invocation, config, log);
   const owners = createTurnOwners();
   const core = lazyCore(invocation, config, extensions, log, owners.trace);
-  const stopped = untilEnd(process, log, owners);
+  let reload: (() => Promise<void>) | null = null;
+  const stopped = untilEnd(process, log, owners, () => reload);
   const ends = [stopped];
   const transports: Close[] = [];
   let drain: () => Promise<void> = async () => {};
@@ -45,6 +48,10 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
     const serving = await Promise.race([http.startHttp(invocation, parts), stopped]);
     if (typeof serving === "number") return ended(invocation, core.close, serving, log);
     transports.push(serving.close);
+    reload = async () => {
+      log.reopen();
+      await serving.reload(http.rereadAccess(invocation, config));
+    };
     const drainMs = config.values.drain_timeout * 1000;
     if (drainMs > 0) drain = () => serving.drain(drainMs);
     ends.push(failureOf(serving.ready, log));
@@ -63,6 +70,13 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
 }
 
 // --- internal ---
+
+/** The first socket that a service manager handed to this process (systemd's protocol); its children are not given it. */
+function takeSocket({ env, pid }: NodeJS.Process): number | undefined {
+  const isOurs = env["LISTEN_PID"] === String(pid) && Number(env["LISTEN_FDS"]) >= 1;
+  for (const name of ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]) delete env[name];
+  return isOurs ? FIRST_SOCKET : undefined;
+}
 
 /** A person who names a port expects a server on it. */
 function warnOfIdleFlags({ profile, flags, process }: Invocation): void {

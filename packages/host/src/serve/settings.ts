@@ -6,7 +6,8 @@ import type { Profile } from "../profile.js";
 
 export type ServeSettings = Readonly<ReturnType<typeof readServeSettings>>;
 
-export function readServeSettings(profile: Profile, flags: FlagValues, { values, cwd }: Config) {
+/** @param fd the socket that a service manager handed over, where it did. */
+export function readServeSettings(profile: Profile, flags: FlagValues, { values, cwd }: Config, fd?: number) {
   const page = values.page ? profile.page : undefined;
   if (flags["open"] === true && !page) throw new UsageError("--open shows the page, and this server has none");
   const acp = flags["acp"] === true || (profile.defaultTransport === "acp" && flags["http"] !== true);
@@ -15,10 +16,12 @@ export function readServeSettings(profile: Profile, flags: FlagValues, { values,
     http: flags["http"] === true || !acp,
     host: values.host,
     port: values.port,
+    fd,
     cwd,
     page,
     open: flags["open"] === true,
-    logsRequests: values.log_level === "debug",
+    metricsPort: values.metrics_port,
+    requestLog: values.log_level,
     dialect: values.acp_dialect,
     historyLimit: values.acp_history,
   };
@@ -33,5 +36,14 @@ export const HTTP_FLAGS: Flags = {
     help: "The token itself, which others can see while the program starts; auto makes one in a file of mode 0600",
   },
   open: { type: "boolean", help: "Open the page in a browser" },
-  ...configFlags("page", "trust_proxy", "user_header", "proxy_secret_file", "tls_cert", "tls_key", "drain_timeout"),
+  ...configFlags(
+    "page",
+    "trust_proxy",
+    "user_header",
+    "proxy_secret_file",
+    "tls_cert",
+    "tls_key",
+    "metrics_port",
+    "drain_timeout",
+  ),
 };

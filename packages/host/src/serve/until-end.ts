@@ -7,12 +7,26 @@ import type { Log } from "../log/log.js";
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 const EXIT_FAULT = 70;
 
-/** The exit code: 0 for a signal (a second ends at once), 70 for a fault. What `owners` trace to a turn ends only it. */
-export function untilEnd(process: NodeJS.Process, log: Log, owners?: TurnOwners): Promise<number> {
+/**
+ * The exit code: 0 for a signal (a second ends at once), 70 for a fault. What `owners` trace to a turn ends only it.
+ *
+ * @param reload what a hang-up means to a service, which has no terminal that could go away; null: it ends, as everywhere else.
+ */
+export function untilEnd(
+  process: NodeJS.Process,
+  log: Log,
+  owners?: TurnOwners,
+  reload: () => (() => Promise<void>) | null = () => null,
+): Promise<number> {
   return new Promise((resolve) => {
     let asked = false;
     for (const name of Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]) {
       process.on(name, () => {
+        const again = name === "SIGHUP" && !hasTerminal(process) ? reload() : null;
+        if (again) {
+          const failed = (error: unknown) => log.error("not everything was read again", { error: String(error) });
+          return void again().then(() => log.info("read again", { signal: name }), failed);
+        }
         if (asked) {
           endChildren(process);
           process.exit(128 + NUMBERS[name]);
@@ -82,6 +96,10 @@ export function endChildren(process: NodeJS.Process): void {
 }
 
 // --- internal ---
+
+function hasTerminal({ stdin, stdout, stderr }: NodeJS.Process): boolean {
+  return [stdin, stdout, stderr].some(({ isTTY }) => isTTY === true);
+}
 
 /** Kept alive by whatever a tool makes that outlives its turn, a watch or a connection: so it holds nothing by then. */
 interface Owner {

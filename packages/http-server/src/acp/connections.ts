@@ -37,6 +37,7 @@ export function createAcpConnections(serve: ServeAcp) {
       channel,
       transport: TRANSPORT,
       ...(caller.kind === "session" && { onlySession: caller.session }),
+      ...(caller.person && { person: caller.person }),
     });
     served.set(server, nameOf(caller));
     const end = () => void server.close();

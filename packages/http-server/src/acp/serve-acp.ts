@@ -1,4 +1,5 @@
 import type { LineChannel } from "@chimera/ndjson-rpc";
+import type { Person } from "@chimera/session";
 
 /** Serves ACP on a channel, as `serveAcp` of `@chimera/acp-server` does with the program's sessions. */
 export type ServeAcp = (peer: {
@@ -7,6 +8,8 @@ export type ServeAcp = (peer: {
   readonly transport: object;
   /** The one session that the caller's token is for. */
   readonly onlySession?: string;
+  /** Who calls: they are given the sessions that they may see. */
+  readonly person?: Person;
 }) => AcpServing;
 
 export interface AcpServing {

@@ -6,13 +6,16 @@ import { HttpError } from "../http-error.js";
 import type { PageTokens } from "./page-tokens.js";
 import type { IsOwnUser } from "./peer.js";
 import type { Refuse } from "./refusals.js";
-import { bearerToken, digest, type SessionTokens, sameDigest } from "./token.js";
+import { bearerToken, createLife, digest, type SessionTokens, sameDigest } from "./token.js";
 
-export type Gate = (c: Context<AppEnv>, tier: Tier) => Promise<void>;
+export interface Gate {
+  (c: Context<AppEnv>, tier: Tier): Promise<void>;
+  /** Another master token from now on: what was opened with the former one is cut. */
+  changeMaster(token: string): void;
+}
 
-const MASTER: Caller = { kind: "master" };
 /** The life of a token that another node looks after. */
-const NEVER = new AbortController().signal;
+const NEVER = createLife().signal;
 
 export function createGate(options: {
   readonly authToken: string | undefined;
@@ -24,26 +27,27 @@ export function createGate(options: {
   readonly refuse: Refuse;
 }): Gate {
   const { tokens, pageTokens, people, refuse, isOwnUser } = options;
-  const master = options.authToken === undefined ? null : digest(options.authToken);
+  let master = options.authToken === undefined ? null : digest(options.authToken);
+  let life = createLife();
+  let asMaster: Caller = { kind: "master", life: life.signal };
 
-  return async (c, tier) => {
+  const gate = async (c: Context<AppEnv>, tier: Tier): Promise<void> => {
     const forwarded = c.env?.forwarded;
     if (forwarded) return c.set("caller", forwardedCaller(forwarded));
-    if (tier === "open") return c.set("caller", MASTER);
+    if (tier === "open") return c.set("caller", asMaster);
     if (master === null && !people) {
       const socket = c.env?.incoming?.socket;
-      if (!isOwnUser || !socket || (await isOwnUser(socket))) return c.set("caller", MASTER);
+      if (!isOwnUser || !socket || (await isOwnUser(socket))) return c.set("caller", asMaster);
       throw await refuse(c, "without a token this server is open to the user who started it; see --auth-token-file");
     }
     const token = bearerToken(c.req.header("authorization"));
     const presented = token === null ? null : digest(token);
-    if (master && presented && sameDigest(master, presented)) return c.set("caller", MASTER);
+    if (master && presented && sameDigest(master, presented)) return c.set("caller", asMaster);
     const incoming = c.env?.incoming;
     const user = presented ? people?.find(presented) : incoming && people?.ofProxy(incoming);
     const page = presented && pageTokens.check(presented);
     const person = (user ?? page)?.person;
-    if (user && ((tier !== "master" && tier !== "any") || person?.role === "admin"))
-      return c.set("caller", { kind: "user", ...user });
+    if (user && (tier !== "master" || person?.role === "admin")) return c.set("caller", { kind: "user", ...user });
     if (page && tier !== "master" && tier !== "any") return c.set("caller", { kind: "page", ...page });
     if (presented && tier === "any") {
       const found = await tokens.find(presented, c.req.header("acp-session-id"));
@@ -51,11 +55,21 @@ export function createGate(options: {
     }
     const id = c.req.param("id");
     const ofSession = presented && id !== undefined && (tier === "session" || tier === "admin");
-    const life = ofSession ? await tokens.check(id, presented) : null;
-    if (life && tier === "session") return c.set("caller", { kind: "session", session: id ?? "", life });
-    if (user || page || life) throw new HttpError(403, "admin_only", "this takes the master token");
+    const ofToken = ofSession ? await tokens.check(id, presented) : null;
+    if (ofToken && tier === "session") return c.set("caller", { kind: "session", session: id ?? "", life: ofToken });
+    if (user || page || ofToken) throw new HttpError(403, "admin_only", "this takes the master token");
     throw await refuse(c, "missing or invalid bearer token");
   };
+  return Object.assign(gate, {
+    changeMaster(token: string) {
+      const next = digest(token);
+      if (!master || sameDigest(master, next)) return;
+      master = next;
+      life.abort();
+      life = createLife();
+      asMaster = { kind: "master", life: life.signal };
+    },
+  });
 }
 
 // --- internal ---
@@ -63,5 +77,5 @@ export function createGate(options: {
 /** A caller whom another node let in. */
 function forwardedCaller({ kind, person }: Pick<Caller, "kind" | "person">): Caller {
   if (kind === "session") return { kind, session: "", life: NEVER };
-  return person ? { kind: "user", person, life: NEVER } : MASTER;
+  return person ? { kind: "user", person, life: NEVER } : { kind: "master", life: NEVER };
 }

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { PageTokensReply } from "@chimera/acp-schema/http";
 import type { Person } from "@chimera/session";
 import { LIMITS } from "../limits.js";
-import { digest } from "./token.js";
+import { createLife, digest } from "./token.js";
 
 export interface PageTokens {
   /** A new code. @param signer whose page it signs in, for as long as that life lasts; the master's by default. */
@@ -73,7 +73,7 @@ export function createPageTokens(first: string | undefined, clock: () => number)
         person: signer?.person,
         created,
         used: created,
-        life: new AbortController(),
+        life: createLife(),
         idle: after(LIMITS.pageIdleMs, () => end(key, entry)),
       };
       issued.set(key, entry);

@@ -2,7 +2,9 @@
  * Bearer tokens: read from one header, kept and compared as digests. Those of sessions are in memory and go
  * with their session, unless nodes share them.
  */
+
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import type { OwnedSession } from "@chimera/session";
 
 /** The token of an Authorization header; null for none, another scheme, or two headers (which arrive joined by a comma). */
@@ -45,6 +47,13 @@ export interface TokenHashes {
 
 const BYTES = 32;
 
+/** The life of a token. Any number of streams may wait for its end. */
+export function createLife(): AbortController {
+  const life = new AbortController();
+  setMaxListeners(0, life.signal);
+  return life;
+}
+
 export function createSessionTokens(hashes?: TokenHashes): SessionTokens {
   const issued = new Map<string, { readonly digest: Buffer; readonly life: AbortController }>();
   const forget = (id: string) => {
@@ -52,7 +61,7 @@ export function createSessionTokens(hashes?: TokenHashes): SessionTokens {
     issued.delete(id);
   };
   const add = (id: string, hash: Buffer) => {
-    const entry = { digest: hash, life: new AbortController() };
+    const entry = { digest: hash, life: createLife() };
     issued.set(id, entry);
     return entry;
   };

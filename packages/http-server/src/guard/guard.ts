@@ -2,6 +2,7 @@
 import type { Context, MiddlewareHandler } from "hono";
 import type { AppEnv } from "../deps.js";
 import { HttpError } from "../http-error.js";
+import { isProbe } from "../probes.js";
 import { requestIdOf } from "../request/request-id.js";
 import { allowedOrigin, EVERY_ANSWER } from "./headers.js";
 import { createHostCheck } from "./host.js";
@@ -27,7 +28,8 @@ export function guard(options: {
     c.set("requestId", requestId);
     setAll(c, { ...EVERY_ANSWER, "X-Request-Id": requestId });
     const named = hostInTarget(c);
-    if (!hostAllowed(c.req.header("host")) || (named !== null && !hostAllowed(named))) {
+    const isServed = hostAllowed(c.req.header("host")) && (named === null || hostAllowed(named));
+    if (!isServed && !(c.req.method === "GET" && isProbe(c.req.path))) {
       throw new HttpError(403, "bad_host", "this Host is not served here");
     }
     const origin = c.req.header("origin");

@@ -13,12 +13,13 @@ import { HttpError } from "../http-error.js";
 import { describeApi } from "../openapi.js";
 import { type Handlers, type Parts, pathPart } from "./route.js";
 
-export function programRoutes({ deps }: Parts) {
+export function programRoutes({ deps, metrics }: Parts) {
   const tools = async () => (await deps.tools?.()) ?? [];
   const providers = (): ProvidersReply =>
     deps.providers?.() ?? { active: { provider: "", model: deps.sessions.defaults.model }, available: [] };
 
   return {
+    "GET /metrics": (c) => c.body(metrics.text(), 200, { "Content-Type": METRICS_TYPE }),
     "GET /info": async (c) => {
       const { provider, model } = providers().active;
       const names = (await tools()).map((tool) => tool.name);
@@ -41,6 +42,8 @@ export async function requireManifest(deps: AppDeps, name: string): Promise<Agen
 }
 
 // --- internal ---
+
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The program's name stands for its default agent. */
 async function listManifests(deps: AppDeps): Promise<AgentManifest[]> {

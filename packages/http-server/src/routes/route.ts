@@ -6,6 +6,7 @@ import type { Refuse } from "../auth/refusals.js";
 import type { SessionTokens } from "../auth/token.js";
 import type { Creations } from "../creations.js";
 import type { AppDeps, AppEnv } from "../deps.js";
+import type { Metrics } from "../metrics/metrics.js";
 import type { CreateSession, OpenSession } from "../open-session.js";
 import type { Streams } from "../stream/streams.js";
 
@@ -23,6 +24,7 @@ export interface Parts {
   readonly tokens: SessionTokens;
   readonly pageTokens: PageTokens;
   readonly refuse: Refuse;
+  readonly metrics: Metrics;
   readonly streams: Streams;
   /** Called when the app ends, and waited for. */
   readonly onClose: (close: () => Promise<void>) => void;

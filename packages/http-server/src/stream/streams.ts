@@ -75,6 +75,8 @@ export function createStreams(log: AppDeps["log"]) {
       lasting++;
       return () => lasting--;
     },
+    /** How many answers last now. */
+    count: () => lasting,
     /** Ends every stream of a session at once. */
     cut(id: string) {
       for (const stream of [...(open.get(id) ?? [])]) stream.cut();

@@ -1,0 +1,73 @@
+/** `backup` and `restore`: everything that is kept, as one archive. A server may go on writing while it is made. */
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Invocation, readConfig, UsageError } from "@chimera/host";
+import { requireOperand } from "../actions.js";
+import { CliError } from "../errors.js";
+import { printReport } from "../output.js";
+
+/**
+ * Left out: who holds a session now, which in a copy would keep everybody from it; servers that run; tokens of people. A log is only ever
+ * added to and each record has a checksum, so the worst that a copy can hold is a last record that is not whole, which is cut at its next opening.
+ */
+const LEFT_OUT = ["./run", "./people.json", "*/claim*", "claim*", "*.draft", "*.heartbeat"];
+
+export async function backUp(invocation: Invocation): Promise<number> {
+  const file = resolve(invocation.process.cwd(), requireOperand(invocation, "the file to write"));
+  const { root } = requireFiles(invocation);
+  if (existsSync(file)) throw new UsageError(`${file} is there already: name another file`);
+  if (!existsSync(root)) throw new CliError("not_found", `there is nothing to back up: ${root} does not exist`);
+  const draft = `${file}.draft`;
+  try {
+    // What a server writes or removes meanwhile is as if it had come a moment later.
+    const args = [
+      "--warning=no-file-changed",
+      "--warning=no-file-removed",
+      ...LEFT_OUT.map((one) => `--exclude=${one}`),
+    ];
+    await tar(["-czf", draft, ...args, "-C", root, "."], [0, 1]);
+    chmodSync(draft, 0o600);
+    renameSync(draft, file);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return printReport(invocation, { file, root }, [`${root} is in ${file}; give people new tokens after a restore`]);
+}
+
+export async function restore(invocation: Invocation): Promise<number> {
+  const file = resolve(invocation.process.cwd(), requireOperand(invocation, "the backup"));
+  const { root } = requireFiles(invocation);
+  if (!existsSync(file)) throw new CliError("not_found", `there is no ${file}`);
+  const present = existsSync(root) ? readdirSync(root).filter((name) => name !== "run") : [];
+  if (present.length > 0) throw new UsageError(`${root} is not empty: move it away first, or set CHIMERA_HOME`);
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  await tar(["-xzf", file, "--no-same-owner", "-C", root], [0]);
+  return printReport(invocation, { file, root }, [`${file} is restored to ${root}`]);
+}
+
+// --- internal ---
+
+function requireFiles(invocation: Invocation): { readonly root: string } {
+  const { paths, values } = readConfig(invocation);
+  if (/^postgres(ql)?:/.test(values.store ?? "")) {
+    throw new UsageError("sessions are in a database: back it up with pg_dump, and this directory with --store file:");
+  }
+  return paths;
+}
+
+/** @param fine exit codes that are no failure. */
+function tar(args: readonly string[], fine: readonly number[]): Promise<void> {
+  return new Promise((done, fail) => {
+    const child = spawn("tar", args, { stdio: ["ignore", "ignore", "pipe"] });
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said = (said + text).slice(-2000);
+    });
+    child.once("error", (cause) => fail(new CliError("failed", "tar could not be started: install it", { cause })));
+    child.once("close", (code) => {
+      if (fine.includes(code ?? -1)) return done();
+      fail(new CliError("failed", `tar failed: ${said.trim() || `exit code ${code}`}`));
+    });
+  });
+}

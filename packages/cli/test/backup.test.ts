@@ -1,0 +1,45 @@
+import { existsSync, statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createPerson } from "./person.js";
+
+test("a backup that is made while a session is written to is restored whole, without claims and without tokens", async () => {
+  const person = await createPerson();
+  await person.type(["-p", "list files"]);
+  await person.type(["token", "add", "ann"]);
+  const file = join(person.cwd, "all.tar.gz");
+  // Turns run while the archive is made.
+  const [made] = await Promise.all([
+    person.type(["backup", file]),
+    person.type(["-p", "list files"]),
+    person.type(["-p", "list files"]),
+  ]);
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(file) });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(await person.type(["backup", file])).toMatchObject({ code: 2 });
+
+  const elsewhere = await createPerson();
+  expect(await elsewhere.type(["restore", file])).toMatchObject({ code: 0 });
+  const listed = JSON.parse((await elsewhere.type(["sessions", "list", "--json"])).stdout);
+  expect(listed.length).toBeGreaterThanOrEqual(1);
+  const [{ session_id: id }] = listed;
+  expect(await elsewhere.type(["--resume", id, "-p", "list files"])).toMatchObject({ code: 0 });
+  expect((await elsewhere.type(["token", "list"])).stdout).toBe("");
+  expect(await elsewhere.type(["restore", file])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("not empty"),
+  });
+});
+
+test("what is no backup is refused, and nothing is left behind", async () => {
+  const person = await createPerson();
+  await writeFile(join(person.cwd, "no.tar.gz"), "nothing of the kind");
+  expect(await person.type(["restore", "no.tar.gz"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("tar failed"),
+  });
+  expect(await person.type(["restore", "missing.tar.gz"])).toMatchObject({ code: 2 });
+  expect(await person.type(["backup", "/nowhere/at/all.tar.gz"])).toMatchObject({ code: 1 });
+  expect(existsSync("/nowhere")).toBe(false);
+});

@@ -1,0 +1,20 @@
+/** `/metrics` on a port of its own, on this machine alone: what scrapes it needs no token. */
+import { createServer } from "node:http";
+
+/** Throws what the socket threw. The function returned ends it. */
+export async function listenMetrics(port: number, text: () => string): Promise<() => void> {
+  const server = createServer({ headersTimeout: 5000, requestTimeout: 5000 }, ({ method, url }, response) => {
+    const isAsked = method === "GET" && url?.split("?", 1)[0] === "/metrics";
+    response.writeHead(isAsked ? 200 : 404, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+    response.end(isAsked ? text() : "not found\n");
+  });
+  server.maxConnections = 16;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", resolve);
+  });
+  server.unref();
+  return () => {
+    server.close();
+    server.closeAllConnections();
+  };
+}

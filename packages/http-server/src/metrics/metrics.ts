@@ -1,0 +1,148 @@
+/** What an operator watches: numbers folded from the records of loaded sessions by one reader, and from requests. */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { endsTurn, isLost, type SessionRecord } from "@chimera/acp-schema/events";
+import type { OwnedSession, Sessions } from "@chimera/session";
+import { createRegistry, type Metric, type Sample } from "./registry.js";
+
+/** Every metric there is; the operator's guide lists the same. */
+export const METRICS: readonly Metric[] = [
+  { name: "build_info", type: "gauge", help: "1, with the version" },
+  { name: "sessions", type: "gauge", help: "Loaded sessions by state" },
+  { name: "turn_queue", type: "gauge", help: "Prompts that wait for a turn before them" },
+  { name: "permissions_waiting", type: "gauge", help: "Permission requests that nobody has answered" },
+  { name: "records_total", type: "counter", help: "Records written, by type" },
+  { name: "turns_total", type: "counter", help: "Turns that ended, by outcome" },
+  { name: "turn_seconds", type: "histogram", help: "How long turns took, from their start to their last record" },
+  { name: "tool_calls_total", type: "counter", help: "Tool calls, by tool and outcome" },
+  { name: "tool_seconds", type: "histogram", help: "How long tool calls took, by tool" },
+  {
+    name: "permissions_total",
+    type: "counter",
+    help: "Permission requests that were resolved, by decision and by whom",
+  },
+  { name: "tokens_total", type: "counter", help: "Tokens used, by kind" },
+  { name: "cost_usd_total", type: "counter", help: "Dollars spent, as far as prices are known" },
+  { name: "sandbox_violations_total", type: "counter", help: "Calls that a sandbox stopped" },
+  { name: "http_requests_total", type: "counter", help: "Requests answered, by route and status" },
+  { name: "http_seconds", type: "histogram", help: "How long answers took, by route; streams are not counted" },
+  { name: "streams", type: "gauge", help: "Event streams and other answers that last" },
+  { name: "process_start_time_seconds", type: "gauge", help: "When the process started, in seconds since 1970" },
+  { name: "process_cpu_seconds_total", type: "counter", help: "Processor time used" },
+  { name: "process_resident_memory_bytes", type: "gauge", help: "Memory in use" },
+  {
+    name: "nodejs_eventloop_lag_seconds",
+    type: "gauge",
+    help: "99th percentile of how late timers fired since the last scrape",
+  },
+];
+
+export interface Metrics {
+  /** A request was answered. */
+  answered(route: string, status: number, seconds: number, isStream: boolean): void;
+  text(): string;
+}
+
+export function createMetrics(
+  sessions: Sessions,
+  { name, version, streams }: { readonly name: string; readonly version: string; readonly streams: () => number },
+): Metrics {
+  const registry = createRegistry(name, METRICS);
+  let lag: ReturnType<typeof monitorEventLoopDelay> | null = null;
+  const watch = (session: OwnedSession) => {
+    const left = new AbortController();
+    const fold = createFold(session);
+    const { ended } = sessions.logs.follow(session.id, { from: session.lastSeq, signal: left.signal }, (batch) => {
+      for (const entry of batch) {
+        registry.add("records_total", { type: entry.type });
+        // The bulk of a log need not even be decoded.
+        if (!isLost(entry) && FOLDED.has(entry.type)) fold(entry.event);
+      }
+    });
+    ended.catch(() => {});
+    void session.ended.then(() => setImmediate(() => left.abort()));
+  };
+  const createFold = (session: OwnedSession) => {
+    const tools = new Map<string, string>();
+    let startedAt = 0;
+    let used = usageOf(session);
+    return (event: SessionRecord): void => {
+      const { type, metadata } = event;
+      if (type === "turn_start") startedAt = Date.parse(event.ts);
+      else if (type === "tool_call") tools.set(metadata.call_id, metadata.tool);
+      else if (type === "tool_result") {
+        const tool = tools.get(metadata.call_id) ?? "unknown";
+        tools.delete(metadata.call_id);
+        registry.add("tool_calls_total", { tool, outcome: metadata.success ? "success" : "failed" });
+        registry.observe("tool_seconds", { tool }, metadata.duration_ms / 1000);
+      } else if (type === "permission_resolved") {
+        registry.add("permissions_total", { decision: metadata.decision, by: metadata.by });
+      } else if (type === "sandbox_violation") registry.add("sandbox_violations_total", {});
+      else if (endsTurn(type)) {
+        const outcome = type === "cancelled" ? "cancelled" : isSuccess(metadata) ? "success" : "failed";
+        registry.add("turns_total", { outcome });
+        if (startedAt > 0) registry.observe("turn_seconds", {}, (Date.parse(event.ts) - startedAt) / 1000);
+        startedAt = 0;
+        tools.clear();
+        const now = usageOf(session);
+        for (const kind of ["input", "output", "cache"] as const) {
+          if (now[kind] > used[kind]) registry.add("tokens_total", { kind }, now[kind] - used[kind]);
+        }
+        if (now.total_usd > used.total_usd) registry.add("cost_usd_total", {}, now.total_usd - used.total_usd);
+        used = now;
+      }
+    };
+  };
+  for (const session of sessions.live()) watch(session);
+  sessions.onLoad(watch);
+
+  return {
+    answered(route, status, seconds, isStream) {
+      registry.add("http_requests_total", { route, status: String(status) });
+      if (!isStream) registry.observe("http_seconds", { route }, seconds);
+    },
+    text() {
+      const live = sessions.live();
+      const states = ["idle", "running", "cancelled"] as const;
+      const late = lag ? lag.percentile(99) / 1e9 : 0;
+      lag?.reset();
+      if (!lag) {
+        lag = monitorEventLoopDelay({ resolution: 20 });
+        lag.enable();
+      }
+      const { user, system } = process.cpuUsage();
+      const now: Sample[] = [
+        ["build_info", { version }, 1],
+        ...states.map((state): Sample => ["sessions", { state }, live.filter((one) => one.state === state).length]),
+        ["turn_queue", {}, live.reduce((sum, { queued }) => sum + queued, 0)],
+        ["permissions_waiting", {}, live.reduce((sum, { openPermissions }) => sum + openPermissions.size, 0)],
+        ["streams", {}, streams()],
+        ["process_start_time_seconds", {}, Math.round(Date.now() / 1000 - process.uptime())],
+        ["process_cpu_seconds_total", {}, (user + system) / 1e6],
+        ["process_resident_memory_bytes", {}, process.memoryUsage.rss()],
+        ["nodejs_eventloop_lag_seconds", {}, Number.isFinite(late) ? late : 0],
+      ];
+      return registry.text(now);
+    },
+  };
+}
+
+// --- internal ---
+
+const FOLDED: ReadonlySet<string> = new Set([
+  "turn_start",
+  "tool_call",
+  "tool_result",
+  "permission_resolved",
+  "sandbox_violation",
+  "agent_result",
+  "cancelled",
+]);
+
+function usageOf({ conversation }: OwnedSession) {
+  const { input = 0, output = 0, cache = 0, total_usd = 0 } = conversation.facts.usage ?? {};
+  return { input, output, cache, total_usd };
+}
+
+function isSuccess(metadata: object): boolean {
+  return (metadata as { readonly success?: boolean }).success === true;
+}

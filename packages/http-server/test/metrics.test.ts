@@ -1,0 +1,81 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { METRICS } from "../src/index.js";
+import { newSession, openStream, runTurn, type Served, serve } from "./fixture.js";
+
+async function scrape(served: Served): Promise<string> {
+  const { status, text, headers } = await served.call("GET", "/metrics");
+  expect([status, headers.get("content-type")]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
+  return text;
+}
+
+/** The value of a line, by its name and labels as they are written. */
+function numberAt(text: string, series: string): number | null {
+  const line = text.split("\n").find((one) => one.startsWith(`${series} `));
+  return line === undefined ? null : Number(line.slice(series.length + 1));
+}
+
+async function busy(served: Served): Promise<string> {
+  const { id } = await newSession(served);
+  await runTurn(served, id, "say hello");
+  await runTurn(served, id, "write a.txt words");
+  await runTurn(served, id, "fail");
+  return id;
+}
+
+test("counts what the log says: turns by outcome, calls by tool, records by type", async () => {
+  const served = await serve();
+  await busy(served);
+  await expect.poll(async () => numberAt(await scrape(served), 'otter_turns_total{outcome="failed"}')).toBe(1);
+  const text = await scrape(served);
+  expect(numberAt(text, 'otter_turns_total{outcome="success"}')).toBe(2);
+  expect(numberAt(text, 'otter_tool_calls_total{tool="Write",outcome="success"}')).toBe(1);
+  expect(numberAt(text, 'otter_records_total{type="user_message"}')).toBe(3);
+  expect(numberAt(text, "otter_turn_seconds_count")).toBe(3);
+  expect(numberAt(text, 'otter_turn_seconds_bucket{le="+Inf"}')).toBe(3);
+  expect(numberAt(text, 'otter_build_info{version="1.2.3"}')).toBe(1);
+  expect(numberAt(text, 'otter_sessions{state="idle"}')).toBe(1);
+});
+
+test("counts requests by route and status, and streams while they last; no line names a session", async () => {
+  const served = await serve();
+  const id = await busy(served);
+  const stream = await openStream(served, `/session/${id}/events`);
+  await served.call("GET", "/sessions", { token: "wrong" });
+  const text = await scrape(served);
+  expect(numberAt(text, 'otter_http_requests_total{route="POST /session",status="201"}')).toBe(1);
+  expect(numberAt(text, 'otter_http_requests_total{route="GET /sessions",status="401"}')).toBe(1);
+  expect(numberAt(text, "otter_streams")).toBe(1);
+  expect(text).not.toContain(id);
+  stream.leave();
+  await expect.poll(async () => numberAt(await scrape(served), "otter_streams")).toBe(0);
+});
+
+test("names that a client makes up cannot fill the memory", async () => {
+  const served = await serve({ name: "otter" });
+  for (let i = 0; i < 400; i++) served.app.request(`http://localhost/${i}`);
+  expect((await scrape(served)).length).toBeLessThan(100_000);
+});
+
+test("only the master is given the numbers", async () => {
+  const served = await serve();
+  const { token } = await newSession(served);
+  expect((await served.call("GET", "/metrics", { token: null })).status).toBe(401);
+  expect((await served.call("GET", "/metrics", { token })).status).toBe(401);
+});
+
+test("the operator's guide lists every metric there is, and no other", () => {
+  const guide = readFileSync(new URL("../../../docs/operate.md", import.meta.url), "utf8");
+  const listed = [...guide.matchAll(/^\| `(?:otter_)?(\w+)(?:\{[\w,]+\})?` \| (counter|gauge|histogram) \|/gm)];
+  expect(listed.map(([, name, type]) => `${name} ${type}`)).toEqual(METRICS.map(({ name, type }) => `${name} ${type}`));
+});
+
+test("Prometheus' own reader accepts the text", { tags: ["needs-promtool"] }, async () => {
+  const served = await serve();
+  await busy(served);
+  const input = await scrape(served);
+  expect(() =>
+    execFileSync("promtool", ["check", "metrics"], { input, encoding: "utf8", stdio: "pipe" }),
+  ).not.toThrow();
+});
