@@ -45,8 +45,8 @@ export function clientEffects(
   }
   if (fs?.writeTextFile) {
     effects.writeText = async (path, content) => {
-      // Most editors write a file where its directory is, and make none.
-      await mkdir(dirname(path), { recursive: true });
+      // Most editors write a file where its directory is, and make none. Where it cannot be made, the editor says why.
+      await mkdir(dirname(path), { recursive: true }).catch(() => {});
       await ask("fs/write_text_file", Anything, { path, content });
     };
   }
