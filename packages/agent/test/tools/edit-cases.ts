@@ -430,6 +430,22 @@ const lookalikes: EditCase[] = [
     after: "a\u200bb = 1\nc = 3\n",
     or: ["ab = 1\nc = 3\n"],
   },
+  {
+    name: "curly quotes in a part of a line",
+    before: "say(“hello”, 1);\nsay(2);\n",
+    old: '"hello", 1',
+    now: '"bye", 1',
+    after: 'say("bye", 1);\nsay(2);\n',
+    or: ["say(“bye”, 1);\nsay(2);\n"],
+  },
+  {
+    name: "curly quotes in parts of two lines",
+    before: "say(“hello”, 1);\nsay(2);\n",
+    old: '"hello", 1',
+    now: '"hello",\n  1',
+    after: 'say("hello",\n  1);\nsay(2);\n',
+  },
+  { name: "curly quotes in two lines alike", before: "a(“x”)\nb(“x”)\n", old: '("x")', now: "()", after: null },
   { name: "a letter of another alphabet", before: "p\u0430ss = 1\n", old: "pass = 1", now: "pass = 2", after: null },
   { name: "a raised digit", before: "x² = 1\n", old: "x2 = 1", now: "x2 = 2", after: null },
   {

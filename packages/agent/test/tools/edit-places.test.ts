@@ -24,7 +24,7 @@ test.each(editCases.map((each) => [each.name, each] as const))(
   },
 );
 
-const SEED = Number(process.env["EDIT_SEED"] ?? Date.now() % 1_000_000);
+const SEED = Number(process.env["EDIT_SEED"] ?? 20_261_118);
 const ROUNDS = Number(process.env["EDIT_ROUNDS"] ?? 200);
 
 test(`${ROUNDS} mutated passages of real files (EDIT_SEED=${SEED}): none is wrong, at least 95 % land`, async () => {

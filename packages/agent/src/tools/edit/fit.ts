@@ -34,7 +34,7 @@ export async function fitPassage(
   old: string,
   replacement: string,
 ): Promise<string> {
-  const isWithin = found.rung === "exact" || found.rung === "endings";
+  const { isWithin } = found;
   const isBeforeBlank = /^\r?\n/.test(text.slice(place.end, place.end + 2));
   const { now, was } = isWithin
     ? { was: flat(old), now: flat(replacement) }

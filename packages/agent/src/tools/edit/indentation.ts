@@ -35,6 +35,10 @@ export function learnIndentation(pairs: readonly Pair[], added: readonly string[
       ? [known.filter(({ old }) => kindOf([old]) === kindOf([lead]))]
       : [known.slice(1), mostAlike(known)];
     for (const part of parts) {
+      // Where lines of several depths do not fit, what the others have in common is chance; and it says nothing of what is less deep.
+      const off = new Set(known.filter((pair) => !part.includes(pair)).map(({ old }) => old));
+      const isShallow = part.every(({ old }) => lead.length < old.length);
+      if (!isMixed && (off.size > 1 || isShallow)) continue;
       const partly = movement(telling(part), leads, text);
       if (partly) return partly(lead);
     }

@@ -19,6 +19,8 @@ export interface Found {
   readonly rung: Rung;
   /** At most one more than asked for; they may overlap. */
   readonly places: readonly Place[];
+  /** Whether the places are parts of lines, and not whole ones. */
+  readonly isWithin: boolean;
   /** Blank lines at the beginning and end of the passage that the text does not have; the places are without them. */
   readonly lead: number;
   readonly trail: number;
@@ -105,7 +107,7 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
   const exact = (isWhole ? [] : occurrences(text, old)).map((place) =>
     old.startsWith("\n") && text[place.start - 1] === "\r" ? { ...place, start: place.start - 1 } : place,
   );
-  if (exact.length > 0) return { rung: "exact", places: exact, lead: 0, trail: 0, near: "" };
+  if (exact.length > 0) return { rung: "exact", places: exact, isWithin: true, lead: 0, trail: 0, near: "" };
 
   const flatOld = flatten(old);
   const flat = flatten(text);
@@ -121,10 +123,10 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
   const ended = isWhole || (flat.length === text.length && flatOld === old) ? [] : occurrences(flat, flatOld);
   if (ended.length > 0) {
     const places = ended.map(({ start, end, line }) => ({ start: unflatten(start), end: unflatten(end), line }));
-    return { rung: "endings", places, lead: 0, trail: 0, near: "" };
+    return { rung: "endings", places, isWithin: true, lead: 0, trail: 0, near: "" };
   }
 
-  const nothing = { rung: "blanks" as const, places: [], lead: 0, trail: 0, near: "" };
+  const nothing = { rung: "blanks" as const, places: [], isWithin: false, lead: 0, trail: 0, near: "" };
   if (text.length > longest) return nothing;
   const key = (line: string) => fold(line).replace(/\s+/g, "");
   const lines = text.split("\n").map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
@@ -168,9 +170,21 @@ function climb(text: string, old: string, most: number, isWhole: boolean, longes
         return { start: offsets[start] as number, end: closed, line: start + 1 };
       });
       const isBare = wanted !== whole;
-      return { rung, places, lead: isBare ? first : 0, trail: isBare ? whole.length - 1 - last : 0, near: "" };
+      return {
+        rung,
+        places,
+        isWithin: false,
+        lead: isBare ? first : 0,
+        trail: isBare ? whole.length - 1 - last : 0,
+        near: "",
+      };
     }
   }
+  // A part of a line whose characters look alike, one for one, so that places stay what they are.
+  const same = marks.filter(([, plain]) => plain.length === 1);
+  const alikeFold = (part: string) => same.reduce((folded, [mark, plain]) => folded.replace(mark, plain), part);
+  const within = isWhole ? [] : occurrences(alikeFold(text), alikeFold(old));
+  if (within.length > 0) return { ...nothing, rung: "lookalikes", isWithin: true, places: within };
   return { ...nothing, near: nearest() };
 
   /** For people and models to look at, never to edit: the place with most of the same lines, else the line most like the longest. */
