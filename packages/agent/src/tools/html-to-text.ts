@@ -1,13 +1,15 @@
 /** What a page says, as text a model can read: headings, lists, links and code keep their marks, everything else goes. */
+import { setImmediate } from "node:timers/promises";
 
-/** Takes time in proportion to the page, whatever is in it. */
-export function htmlToText(html: string, base: URL): string {
+/** Takes time in proportion to the page, whatever is in it, and the rest of the process goes on in between. */
+export async function htmlToText(html: string, base: URL): Promise<string> {
   const out = createOutput();
   let skipped: string | null = null;
   let at = 0;
-  while (at < html.length) {
+  for (let tags = 1; at < html.length; tags += 1) {
+    if (tags % STRETCH === 0) await setImmediate();
     const open = html.indexOf("<", at);
-    if (open === -1 || skipped === null) out.text(html.slice(at, open === -1 ? html.length : open));
+    if (skipped === null) out.text(html.slice(at, open === -1 ? html.length : open));
     if (open === -1) break;
     const tag = tagAt(html, open);
     at = tag.end;
@@ -20,6 +22,9 @@ export function htmlToText(html: string, base: URL): string {
 }
 
 // --- internal ---
+
+/** Tags between two turns of the event loop. */
+const STRETCH = 2_000;
 
 const SKIPPED: ReadonlySet<string> = new Set("script style noscript svg template iframe head".split(" "));
 const BLOCKS: ReadonlySet<string> = new Set(

@@ -35,7 +35,7 @@ export function createWebFetchTool(options: WebFetchOptions = {}): Tool<{ url: s
         throw signal.aborted ? failed(url, `it took longer than ${limitMs / 1000} s`) : error;
       });
       const { htmlToText } = await import("./html-to-text.js");
-      const text = page.isHtml ? htmlToText(page.text, page.url) : page.text;
+      const text = page.isHtml ? await htmlToText(page.text, page.url) : page.text;
       const cut = page.isCut ? `\n[only the first ${MAX_BYTES} bytes were read]` : "";
       return { success: true, output: await capOutput(`${page.url.href}\n\n${text}${cut}`, context) };
     },
