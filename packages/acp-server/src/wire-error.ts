@@ -54,8 +54,15 @@ function numberOf(error: unknown, table: Partial<Record<SessionErrorCode, number
   return isSessionError(error) ? table[error.code] : isStoreError(error) ? ErrorCode.invalidParams : undefined;
 }
 
-function aboutOf({ sessionId, holder }: SessionError): Pick<SessionError, "sessionId" | "holder"> {
-  return { ...(sessionId !== undefined && { sessionId }), ...(holder && { holder }) };
+/** Nothing was begun, and the same call may succeed a moment later. */
+const LATER: ReadonlySet<SessionErrorCode> = new Set(["queue_full", "session_closed"]);
+
+function aboutOf({ code, sessionId, holder }: SessionError): object {
+  return {
+    ...(sessionId !== undefined && { sessionId }),
+    ...(holder && { holder }),
+    ...(LATER.has(code) && { retryable: true }),
+  };
 }
 
 function asError(error: unknown): Error {

@@ -15,3 +15,19 @@ test("initialize names the capabilities and the methods of our own that the rows
   const own = Object.keys(METHODS).filter((name) => name.startsWith("_"));
   expect(_meta["chimera.dev/methods"]).toEqual(own);
 });
+
+test("a prompt more than a session takes is refused with an error that says to try again", async () => {
+  const stop = new AbortController();
+  const core = makeEngine(async function* () {
+    await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
+  });
+  const client = connect(core);
+  await client.call("initialize", { protocolVersion: 1 });
+  const { result } = await client.call("session/new", { cwd: "/", mcpServers: [] });
+  const { sessionId } = result as unknown as { sessionId: string };
+  const prompt = { sessionId, prompt: [{ type: "text", text: "wait" }] };
+  const answers = Array.from({ length: 200 }, () => client.start("session/prompt", prompt).answer);
+  const { error } = await answers.at(-1)!;
+  expect(error?.data).toMatchObject({ code: "queue_full", retryable: true });
+  stop.abort();
+});

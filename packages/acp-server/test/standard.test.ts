@@ -445,7 +445,7 @@ describe("the life of a session", () => {
     const pick = async (value: string) => {
       const params = { sessionId, configId: "model", value };
       const { result } = await client.call("session/set_config_option", params);
-      const [model] = result!["configOptions"] as { options: { value: string }[] }[];
+      const [model] = result!["configOptions"] as unknown as { options: { value: string }[] }[];
       return model!.options.map((option) => option.value);
     };
     await pick("first/one");

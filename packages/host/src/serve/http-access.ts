@@ -15,7 +15,11 @@ export interface HttpAccess {
   readonly authToken?: string;
   /** The token was made here, and is kept where the user's own programs find it. */
   readonly isTokenMade: boolean;
-  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly tls?: {
+    readonly cert: string;
+    readonly key: string;
+    readonly files: readonly [cert: string, key: string];
+  };
   /** A proxy that names people; null for none. */
   readonly proxy: ProxyTrust | null;
   readonly cors: readonly string[];
@@ -47,7 +51,7 @@ export function readHttpAccess(invocation: Invocation, config: ResolvedConfig, m
     proxy,
     ...(tls_cert !== null &&
       tls_key !== null && {
-        tls: { cert: readNamedFile("--tls-cert", tls_cert), key: readNamedFile("--tls-key", tls_key) },
+        tls: readPair(tls_cert, tls_key),
       }),
     cors: cors.map(requireOrigin),
     hosts: [...allow_host, ...namesOf(host)],
@@ -66,7 +70,7 @@ export function rereadAccess(invocation: Invocation, config: ResolvedConfig): Pi
     ...(authToken !== undefined && { authToken }),
     ...(tls_cert !== null &&
       tls_key !== null && {
-        tls: { cert: readNamedFile("--tls-cert", tls_cert), key: readNamedFile("--tls-key", tls_key) },
+        tls: readPair(tls_cert, tls_key),
       }),
   };
 }
@@ -126,6 +130,14 @@ function namesIn(directory: string): string[] {
   } catch {
     return [];
   }
+}
+
+function readPair(cert: string, key: string): NonNullable<HttpAccess["tls"]> {
+  return {
+    cert: readNamedFile("--tls-cert", cert),
+    key: readNamedFile("--tls-key", key),
+    files: [cert, key],
+  };
 }
 
 function requireOrigin(text: string): string {

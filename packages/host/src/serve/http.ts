@@ -130,7 +130,10 @@ async function listenHttp(options: HttpOptions): Promise<HttpServing> {
     if (tls && "setSecureContext" in listening.server) (listening.server as TlsServer).setSecureContext(tls);
     await app?.people?.reload();
   };
+  const stopRenewing =
+    access.tls && (await import("./renew-tls.js")).renewTls(listening.server, access.tls.files, options.log);
   const close = async () => {
+    stopRenewing?.();
     stopMetrics();
     await Promise.all([app?.close(), listening.close()]);
   };

@@ -1,0 +1,29 @@
+/** Certificates that are replaced while the server runs: new connections get the new pair, those that are open stay. */
+import { readFileSync, unwatchFile, watchFile } from "node:fs";
+import type { Server } from "node:http";
+import type { Server as TlsServer } from "node:tls";
+import type { Log } from "../log/log.js";
+
+/** A certificate is renewed weeks before it ends; nobody waits for this. */
+const LOOK_MS = 2000;
+
+/** @returns a function that stops looking at the files. */
+export function renewTls(server: Server, [cert, key]: readonly [cert: string, key: string], log: Log): () => void {
+  const renew = () => {
+    try {
+      (server as unknown as TlsServer).setSecureContext({
+        cert: readFileSync(cert),
+        key: readFileSync(key),
+        minVersion: "TLSv1.2",
+      });
+      log.info("the TLS certificate was read again", { cert });
+    } catch (error) {
+      // One file is written after the other: the next change makes the pair whole.
+      log.warn("the TLS certificate cannot be used, and the one before stays", { cert, error: String(error) });
+    }
+  };
+  for (const file of [cert, key]) watchFile(file, { interval: LOOK_MS, persistent: false }, renew);
+  return () => {
+    for (const file of [cert, key]) unwatchFile(file, renew);
+  };
+}
