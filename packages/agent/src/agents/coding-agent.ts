@@ -77,7 +77,9 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const { cwd } = workspace;
     const { around, facts, definition, directories, model, allowed, mcp } = parts;
     const isDeclared = isTrainedOnPatches(model);
-    const own = plainTools().map((tool) => (tool.name === PATCH && isDeclared ? { ...tool, deferred: false } : tool));
+    const own = plainTools().map((tool) =>
+      tool.name === applyPatchTool.name && isDeclared ? { ...tool, deferred: false } : tool,
+    );
     const { skills } = around;
     const reachable = network?.(cwd) === false ? own.filter(({ kind }) => kind !== "fetch") : own;
     const there = [...reachable, ...(skills.length === 0 ? [] : [createSkillTool(skills)]), ...mcp.tools].filter(
@@ -163,8 +165,6 @@ export function outputsIn(root: string, sessionId: string): string {
 }
 
 // --- internal ---
-
-const PATCH = applyPatchTool.name;
 
 /** Output too long for the model, each kept whole in a file of its own, by session. */
 function createOutputs(root: string) {
