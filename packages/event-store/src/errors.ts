@@ -35,7 +35,12 @@ export class StoreError extends Error {
   }
 }
 
-/** True for a StoreError of any installed copy of this package. */
+/**
+ * True for a StoreError of any installed copy of this package.
+ *
+ * @example
+ * if (isStoreError(error) && error.code === "not_found") return null;
+ */
 export function isStoreError(error: unknown): error is StoreError {
   return typeof error === "object" && error !== null && BRAND in error;
 }

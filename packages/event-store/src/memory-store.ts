@@ -24,7 +24,12 @@ interface MemoryLog<E extends EventBody, S> {
   isHeld: boolean;
 }
 
-/** The same log in memory, leaving nothing behind. Beyond its bound it forgets the oldest, `lost` as `truncated`. */
+/**
+ * The same log in memory, leaving nothing behind. Beyond its bound it forgets the oldest, `lost` as `truncated`.
+ *
+ * @example
+ * const sessions = createSessions({ ...deps, store: createMemoryStore() });
+ */
 export function createMemoryStore<E extends EventBody, S extends object>(
   options: MemoryStoreOptions = {},
 ): EventStore<E, S> {
@@ -78,10 +83,12 @@ export function createMemoryStore<E extends EventBody, S extends object>(
       if (log.isHeld) throw new StoreError("claimed", `session ${id} is open already`);
       return hold(log);
     },
-    async copy(from, to, { upTo, summary }) {
+    async copy(from, to, { upTo, summary, added }) {
       const { entries, dropped } = find(from);
       const kept = entries.filter((entry) => entry.seq <= upTo);
-      return make(to, summary, kept, Math.min(dropped, upTo));
+      const forgotten = Math.min(dropped, upTo);
+      kept.push(...added(forgotten + kept.length, lineTs(kept.at(-1)?.line ?? "")));
+      return make(to, summary, kept, forgotten);
     },
     async importLog(id, { summary, batches: given, onReplace }) {
       const before = logs.get(id);

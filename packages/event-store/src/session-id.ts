@@ -10,7 +10,12 @@ const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 /** The index of the sessions, and what it may be called while it is written. Some file systems know no case. */
 const KEPT_NAME = /^index\.ndjson(?:\.|$)/i;
 
-/** A session id such as `otter-20260425T120300-aaaa1111`: ids of one prefix sort by their time of creation, in UTC. */
+/**
+ * A session id such as `otter-20260425T120300-aaaa1111`: ids of one prefix sort by their time of creation, in UTC.
+ *
+ * @example
+ * makeSessionId("mine", Date.now(), "aaaa1111"); // "mine-20260425T120300-aaaa1111"
+ */
 export function makeSessionId(
   prefix: string,
   now: number | Date = Date.now(),
@@ -22,18 +27,33 @@ export function makeSessionId(
   return id;
 }
 
-/** True for an id of the form `makeSessionId` makes. */
+/**
+ * True for an id of the form `makeSessionId` makes.
+ *
+ * @example
+ * isSessionId("otter-20260425T120300-aaaa1111"); // true
+ */
 export function isSessionId(value: unknown): value is string {
   return typeof value === "string" && CANONICAL.test(value) && !Number.isNaN(sessionTime(value));
 }
 
-/** The text before the first `-`. */
+/**
+ * The text before the first `-`.
+ *
+ * @example
+ * sessionPrefix("otter-20260425T120300-aaaa1111"); // "otter"
+ */
 export function sessionPrefix(id: string): string {
   const dash = id.indexOf("-");
   return dash < 0 ? id : id.slice(0, dash);
 }
 
-/** When the id says the session was created, as epoch milliseconds; NaN for an id chosen by a person. */
+/**
+ * When the id says the session was created, as epoch milliseconds; NaN for an id chosen by a person.
+ *
+ * @example
+ * new Date(sessionTime("otter-20260425T120300-aaaa1111")).toISOString(); // "2026-04-25T12:03:00.000Z"
+ */
 export function sessionTime(id: string): number {
   if (!CANONICAL.test(id)) return Number.NaN;
   const at = id.length - TIME_AND_RANDOM.length;

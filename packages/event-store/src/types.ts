@@ -151,8 +151,11 @@ export interface EventStore<E extends EventBody, S extends object> {
   /** Claims an existing session for writing. StoreError `not_found`, or `claimed` with the holder. */
   open(id: string): Promise<LogWriter<E>>;
   has(id: string): Promise<boolean>;
-  /** Creates `to` with the records of `from` up to `upTo`, verbatim (numbers, ids and times kept), and opens it for writing. */
-  copy(from: string, to: string, options: { upTo: number; summary: S }): Promise<LogWriter<E>>;
+  /**
+   * Creates `to` with the records of `from` up to `upTo`, verbatim (numbers, ids and times kept), and opens it for writing. What is
+   * `added` follows them: whoever finds the copy finds those too.
+   */
+  copy(from: string, to: string, options: { upTo: number; summary: S; added?: readonly E[] }): Promise<LogWriter<E>>;
   /**
    * Makes a session of events that happened before. It appears when all of it is on disk, or not at all. With `replace` it takes the
    * place of a session of this id, which stays as it is when this fails. StoreError `exists`, `claimed`.

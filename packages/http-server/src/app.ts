@@ -50,6 +50,13 @@ export interface App extends Hono<AppEnv> {
   close(): Promise<void>;
 }
 
+/**
+ * The HTTP API over any sessions, as an app that `listen` serves.
+ *
+ * @example
+ * const app = createApp({ ...about, sessions, defaultCwd: process.cwd(), authToken });
+ * await listen(async () => app, { host: "127.0.0.1", port: 5173 });
+ */
 export function createApp(deps: AppDeps): App {
   const { sessions } = deps;
   const tokens = createSessionTokens(deps.peers?.tokens);

@@ -30,6 +30,12 @@ export class HttpError extends Error {
   }
 }
 
+/**
+ * True for an HttpError of any installed copy of this package.
+ *
+ * @example
+ * if (isHttpError(error)) console.error(error.status, error.code);
+ */
 export function isHttpError(error: unknown): error is HttpError {
   return typeof error === "object" && error !== null && BRAND in error;
 }

@@ -253,6 +253,7 @@ function lifeOf(parts: Parts): Life {
     announceEnd = resolve;
   });
   return {
+    made: parts.birth.made,
     touch: activity.touch,
     record: async (event, origin) => parts.change(event, origin),
     ended,

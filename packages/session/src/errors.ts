@@ -49,12 +49,22 @@ export class SessionError extends Error {
   }
 }
 
-/** True for a SessionError of any installed copy of this package. */
+/**
+ * True for a SessionError of any installed copy of this package.
+ *
+ * @example
+ * if (isSessionError(error) && error.code === "session_claimed") console.log(error.holder);
+ */
 export function isSessionError(error: unknown): error is SessionError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
-/** What stores of logs and snapshots throw, as the session's own error, which names no file; others pass through. */
+/**
+ * What stores of logs and snapshots throw, as the session's own error, which names no file; others pass through.
+ *
+ * @example
+ * await store.open(id).catch((error) => { throw namedError(error, id); });
+ */
 export function namedError(error: unknown, sessionId?: string): unknown {
   const row = isStoreError(error) ? STORE[error.code] : isSnapshotError(error) ? SNAPSHOTS[error.code] : undefined;
   if (row === undefined) return error;

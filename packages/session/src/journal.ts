@@ -136,6 +136,13 @@ export interface Place {
   readonly origin?: string | undefined;
 }
 
+/** What is recorded of an event. */
+export function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Place): SessionEvent {
+  const body = { type, turn, metadata } as SessionEvent;
+  if (origin !== undefined) body.origin = origin;
+  return body;
+}
+
 // --- internal ---
 
 /** Each turn ends in one write; those in `busy` run or wait. */
@@ -228,12 +235,6 @@ function createProgress() {
     },
     reset: () => streamed.clear(),
   };
-}
-
-function bodyOf({ type, metadata }: AgentEvent, { turn, origin }: Place): SessionEvent {
-  const body = { type, turn, metadata } as SessionEvent;
-  if (origin !== undefined) body.origin = origin;
-  return body;
 }
 
 /** The text itself, or one too long for a record cut between characters. */

@@ -6,6 +6,7 @@ import { createMemoryStore, type EventStore, type LogWriter, makeSessionId, sess
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import { createSession } from "./create-session.js";
 import { namedError, SessionError } from "./errors.js";
+import { bodyOf } from "./journal.js";
 import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
 import { createLoaded, type Loaded } from "./loaded.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
@@ -30,7 +31,15 @@ import {
 import { summarize } from "./summary.js";
 import { plainFiles } from "./workspace.js";
 
-/** Throws `invalid_setting` for a time that is not a finite number of seconds of at least 0. */
+/**
+ * The sessions of a program: made, loaded, forked and ended here.
+ * Throws `invalid_setting` for a time that is not a finite number of seconds of at least 0.
+ *
+ * @example
+ * const sessions = createSessions({ agent, store: createMemoryStore(), prefix: "mine", defaults: { model: "offline" } });
+ * const session = await sessions.create({ cwd: process.cwd() });
+ * session.prompt({ text: "hello" });
+ */
 export function createSessions(deps: SessionsDeps): Sessions {
   const house = createHouse(deps);
   const { loaded, store } = house;
@@ -126,16 +135,17 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
   const writer = await store.open(id).catch(naming);
   try {
     const conversation = await foldLog(store, id, take ? { take } : {});
-    const isAsEvicted = house.loaded.evictedAt(id) === writer.lastSeq;
+    const evicted = house.loaded.evicted(id);
+    const asEvicted = evicted?.lastSeq === writer.lastSeq ? evicted : null;
     const start = house.start(summary.cwd);
     const remembered = rememberedBirth(summary, start);
-    const made = isAsEvicted ? remembered.made : { ...remembered.made, ...stricterBounds(remembered.made, start) };
+    const made = asEvicted?.made ?? { ...remembered.made, ...stricterBounds(remembered.made, start) };
     const birth = { writer, conversation, ...remembered, made };
     const snapshots = house.snapshotsOf(birth);
     await settleFiles(snapshots, isRecorded(store, id), deps.onRecovered);
     const session = house.open(store, birth, snapshots);
     // A restart, or another program, must not widen what this one was started with, nor what a person narrowed.
-    if (!isAsEvicted) change(session, narrower(session.settings, start, deps.orders ?? {}));
+    if (!asEvicted) change(session, narrower(session.settings, start, deps.orders ?? {}));
     return session;
   } catch (error) {
     deps.snapshots?.release(id);
@@ -286,7 +296,7 @@ function createHouse(deps: SessionsDeps): House {
 
 /** Runs in the session's lane. An evicted session still has the settings that its clients gave it. */
 async function close(house: House, id: string): Promise<void> {
-  if (house.loaded.evictedAt(id) !== undefined) await bring(house, id);
+  if (house.loaded.evicted(id)) await bring(house, id);
   await house.loaded.unload(id, "close");
 }
 
@@ -323,17 +333,20 @@ async function fork(house: House, id: string, { turn: asked, owner }: ForkOption
   // Made as its parent was, so that closing it leads back to no more than closing the parent does.
   const { bounds = {} } = parent.summary();
   const made = madeWith(house.start(admitted.cwd), { ...bounds, maxSteps, maxCostUsd, allowedTools });
+  // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything, whenever it is cut off.
+  const added = [
+    { type: "forked", metadata: { from: id, at } } as const,
+    ...changesBetween(settingsOf(made, conversation.settings), settings),
+    // Who may read the parent is no reason to read the child.
+    ...(conversation.facts.isShared ? [{ type: "sharing_changed", metadata: { shared: false } } as const] : []),
+  ].map((event) => bodyOf(event, { turn: null }));
+  for (const event of added) conversation.apply(event);
   const child = await born(
     house,
     { ...admitted, settings: made, parentId: id },
     conversation,
-    (target, childId, summary) => target.copy(id, childId, { upTo: at, summary }),
+    (target, childId, summary) => target.copy(id, childId, { upTo: at, summary, added }),
   );
-  const durable = child.record({ type: "forked", metadata: { from: id, at } });
-  // What was changed in the parent after the turn holds in the child, too: a fork must not widen anything.
-  change(child, settings);
-  // Who may read the parent is no reason to read the child.
-  if (child.isShared) await child.share(false);
-  await durable;
+  await child.durable(child.lastSeq);
   return child;
 }

@@ -28,6 +28,8 @@ export const limits = {
   evictedSessions: 4096,
   /** How long a cancelled agent may take to unwind before its turn is ended without it. */
   unwindMs: 2000,
+  /** How long the snapshot of a turn waits for writes that its agent left. An editor may never answer. */
+  lateWriteMs: 1000,
 } as const;
 
 /** Seconds without activity after which a session is unloaded. */

@@ -13,8 +13,8 @@ export interface Loaded {
   unload(id: string, how: Unloading): Promise<void>;
   /** Unloads sessions that have been idle for the time to live. */
   evictIdle(): void;
-  /** The number of the last record of a session that this process evicted: while nobody writes more, it comes back exactly as it was. */
-  evictedAt(id: string): number | undefined;
+  /** What a session had that this process evicted: while nobody writes more, it comes back exactly as it was. */
+  evicted(id: string): Evicted | undefined;
   /** The clients of a session, loaded or not. */
   attachments(id: string): Attachments;
   /** Adds a client to a session, for as long as it stays, loaded or not. */
@@ -33,6 +33,11 @@ export interface Watcher {
   unloaded(lastSeq: number | null): void;
 }
 
+export interface Evicted extends Pick<OwnedSession, "made"> {
+  /** The number of its last record. */
+  readonly lastSeq: number;
+}
+
 /** `lost`: another process has it now. */
 export type Unloading = "close" | "eviction" | "shutdown" | "lost";
 
@@ -46,7 +51,7 @@ export function createLoaded(deps: {
 }): Loaded {
   const { ttl, monotonic } = deps;
   const sessions = new Map<string, OwnedSession>();
-  const evicted = new Map<string, number>();
+  const evicted = new Map<string, Evicted>();
   const clients = createClients();
   const listeners = new Set<(session: OwnedSession) => void>();
   const watchers = createWatchers();
@@ -61,7 +66,7 @@ export function createLoaded(deps: {
     sessions.delete(id);
     try {
       await session.close(how === "eviction" ? "eviction" : "cancel", { reset: how === "close" });
-      if (how === "eviction") remember(evicted, id, session.lastSeq);
+      if (how === "eviction") remember(evicted, id, { lastSeq: session.lastSeq, made: session.made });
     } finally {
       clients.sweep(id);
       for (const watcher of watchers.of(id)) watcher.unloaded(how === "lost" ? null : session.lastSeq);
@@ -86,7 +91,7 @@ export function createLoaded(deps: {
       };
     },
     clients: (id) => clients.known(id)?.list() ?? [],
-    evictedAt: (id) => evicted.get(id),
+    evicted: (id) => evicted.get(id),
     onLoad(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -166,8 +171,8 @@ function createClients() {
 }
 
 /** Keeps the newest ids only. */
-function remember(ids: Map<string, number>, id: string, lastSeq: number): void {
-  ids.set(id, lastSeq);
+function remember(ids: Map<string, Evicted>, id: string, last: Evicted): void {
+  ids.set(id, last);
   const [oldest] = ids.keys();
   if (ids.size > limits.evictedSessions && oldest !== undefined) ids.delete(oldest);
 }

@@ -31,7 +31,12 @@ export function createLogs(store: Store, memory: Store, loaded: Pick<Loaded, "fi
   };
 }
 
-/** Folds a log as far as it goes, or up to the record that `until` names; `take` gets each entry that is folded. */
+/**
+ * Folds a log as far as it goes, or up to the record that `until` names; `take` gets each entry that is folded.
+ *
+ * @example
+ * const { turns } = await foldLog(sessions.logs, session.id, { keep: "state" });
+ */
 export async function foldLog(
   store: Pick<Store, "read">,
   id: string,

@@ -2,7 +2,12 @@
 import type { ContentBlock } from "@chimera/acp-schema";
 import type { PromptInput } from "./session.js";
 
-/** Content blocks -> the text a model reads, and the blocks when they are more than text. */
+/**
+ * Content blocks -> the text a model reads, and the blocks when they are more than text.
+ *
+ * @example
+ * session.prompt(promptOf([{ type: "text", text: "hello" }]));
+ */
 export function promptOf(blocks: readonly ContentBlock[]): PromptInput {
   const text = blocks.map(textOf).filter(Boolean).join("\n");
   const plain = blocks.every((block) => block.type === "text");

@@ -2,7 +2,7 @@
  * A prompt's way, in order: accept, wait, start, hear, settle, end. It is accepted when the log has it, waits for the turns before it,
  * starts with `turn_start`, is heard while its agent yields events, settles what is left over, and ends with one last record.
  */
-import type { Agent, EngineMemory, McpServer, Turn, TurnSettings, Workspace } from "@chimera/acp-schema/agent";
+import type { Agent, EngineMemory, McpServer, Turn, TurnSettings } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Policy } from "@chimera/acp-schema/policy";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
@@ -16,6 +16,7 @@ import type { Settings } from "./settings.js";
 import { titleFrom } from "./summary.js";
 import { type Heard, hear, resultsForOpenCalls, type TurnRun } from "./turn-run.js";
 import type { WorkQueue } from "./work-queue.js";
+import type { SessionWorkspace } from "./workspace.js";
 
 export interface PromptDeps {
   readonly sessionId: string;
@@ -25,7 +26,7 @@ export interface PromptDeps {
   readonly permissions: Permissions;
   readonly policy: Policy;
   readonly snapshots: SessionSnapshots | null;
-  readonly workspace: Workspace;
+  readonly workspace: SessionWorkspace;
   readonly memory: EngineMemory;
   readonly settings: () => Settings;
   readonly mcpServers: () => readonly McpServer[];
@@ -138,7 +139,7 @@ async function recover({ journal, queue, onError }: PromptDeps, error: unknown):
 }
 
 function startTurn(
-  { journal, queue, permissions, snapshots, written, onError }: PromptDeps,
+  { journal, queue, permissions, snapshots, workspace, written, onError }: PromptDeps,
   { place }: AcceptedPrompt,
   signal: AbortSignal,
   keepsFiles: boolean,
@@ -148,6 +149,7 @@ function startTurn(
   /** When the snapshot fails, the turn cannot be undone, but it ends as it would have. */
   const keepSnapshot = async (): Promise<void> => {
     try {
+      await workspace.written();
       await snapshots?.endTurn(journal.conversation.reachable());
     } catch (error) {
       onError(error);

@@ -37,7 +37,12 @@ export async function settleFiles(
 /** No restore takes so long. */
 const ABANDONED_MS = 10 * 60 * 1000;
 
-/** Repairs undos that a crash interrupted, also in sessions that nobody loads. To be called once, before any is loaded. */
+/**
+ * Repairs undos that a crash interrupted, also in sessions that nobody loads. To be called once, before any is loaded.
+ *
+ * @example
+ * await recoverRestores(store, snapshots, ({ sessionId, result }) => console.error(sessionId, result));
+ */
 export async function recoverRestores(
   store: EventStore<SessionEvent, Summary>,
   snapshots: SnapshotStore,

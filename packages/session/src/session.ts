@@ -133,6 +133,8 @@ export interface Session extends ReadableSession {
 export interface OwnedSession extends Session {
   /** Whoever it was opened for may read it and no more. */
   readonly isReadOnly: boolean;
+  /** What it was made with, under what its log says was changed. */
+  readonly made: Settings;
   /** Milliseconds since anything happened, by a clock that never jumps. */
   readonly idleMs: number;
   /** Whether a client is attached that is there itself. */

@@ -139,6 +139,12 @@ export function changesBetween(from: Settings, to: Settings): AgentEvent[] {
   return changes.map((change) => changeEvent(change, from));
 }
 
+/**
+ * A mode by its name, with `_` or `-`. Throws `invalid_setting`.
+ *
+ * @example
+ * await session.set({ mode: parseMode("read_only") }); // "read-only"
+ */
 export function parseMode(name: string): Mode {
   const mode = MODES.find((candidate) => candidate === name.replace("_", "-"));
   if (!mode) throw new SessionError("invalid_setting", `unknown mode "${name}"; choose one of ${MODES.join(", ")}`);

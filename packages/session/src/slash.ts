@@ -47,6 +47,13 @@ export interface SlashPalette extends CommandResolver {
   clashes(cwd: string): Promise<string[]>;
 }
 
+/**
+ * The slash commands of sessions: built in, of the program, and of the files of a workspace.
+ *
+ * @example
+ * const palette = createSlashPalette({ home: homedir() });
+ * const sessions = createSessions({ ...deps, commands: palette });
+ */
 export function createSlashPalette(deps: SlashDeps): SlashPalette {
   const rows = new Map<string, SlashCommand>();
   for (const row of [...BUILT_IN, ...(deps.commands ?? [])]) rows.set(row.name, row);
@@ -82,7 +89,12 @@ export function createSlashPalette(deps: SlashDeps): SlashPalette {
   };
 }
 
-/** `3`, `--steps 3`, `--steps=3`, `-n 3`; anything else is 1. */
+/**
+ * `3`, `--steps 3`, `--steps=3`, `-n 3`; anything else is 1.
+ *
+ * @example
+ * parseSteps("--steps 3"); // 3
+ */
 export function parseSteps(args: string): number {
   const match = /^(?:--steps(?:=|\s+)|-n\s+)?(\d{1,6})$/.exec(args.trim());
   return Math.max(1, Number(match?.[1] ?? 1));

@@ -69,7 +69,12 @@ export function summarize(facts: SummaryFacts, conversation: Conversation, ended
   return summaryOf(id, birth, conversation, endedAt);
 }
 
-/** True for a record that changes what a list shows: others do not cost a write. */
+/**
+ * True for a record that changes what a list shows: others do not cost a write.
+ *
+ * @example
+ * if (changesSummary(record)) refreshList();
+ */
 export function changesSummary({ type }: SessionEvent): boolean {
   return LISTED.has(type) || endsTurn(type);
 }

@@ -1,6 +1,7 @@
 /** The workspace of one turn: files from the disk or the editor, each write and command announced to the snapshots. */
 import { readFile, writeFile } from "node:fs/promises";
 import type { ClientTerminal, Workspace } from "@chimera/acp-schema/agent";
+import { limits } from "./limits.js";
 
 /** Reads and writes of text files; the host passes the disk, a connection may offer its editor's buffers. */
 export interface Files {
@@ -30,6 +31,12 @@ export interface ChangeWatch {
   willRun: Workspace["willRun"];
 }
 
+/** A session's workspace, and when nothing is being written in it. */
+export interface SessionWorkspace extends Workspace {
+  /** Resolves when writes that have begun are done, whoever gave up waiting for them: what they did is part of the turn. */
+  written(): Promise<void>;
+}
+
 export function composeWorkspace(parts: {
   readonly cwd: string;
   readonly directories: readonly string[];
@@ -41,8 +48,9 @@ export function composeWorkspace(parts: {
   readonly watch: ChangeWatch;
   /** Of the turn that runs. */
   readonly signal: () => AbortSignal | undefined;
-}): Workspace {
+}): SessionWorkspace {
   const { cwd, directories, disk, client, watch } = parts;
+  const writes = new Set<Promise<void>>();
   let lent = false;
   const files = (): Pick<ClientEffects, "readText" | "writeText"> => {
     const effects = client();
@@ -55,7 +63,22 @@ export function composeWorkspace(parts: {
     cwd,
     directories,
     readText: async (path) => (files().readText ?? disk.readText)(path, parts.signal()),
-    writeText: async (path, text) => (files().writeText ?? disk.writeText)(path, text),
+    async writeText(path, text) {
+      // Once more, right before it is written: the turn that announced it may have ended since.
+      await watch.willWrite(path);
+      const writing = (files().writeText ?? disk.writeText)(path, text);
+      writes.add(writing);
+      await writing.finally(() => writes.delete(writing));
+    },
+    async written() {
+      if (writes.size === 0) return;
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, limits.lateWriteMs);
+      });
+      await Promise.race([Promise.allSettled(writes), late]);
+      clearTimeout(timer);
+    },
     willWrite: watch.willWrite,
     willRun: watch.willRun,
     get terminal() {

@@ -111,6 +111,42 @@ describe("settings", () => {
     expect([child.mode, child.settings.options]).toEqual(["read-only", { approval: "read-only" }]);
   });
 
+  test("of a fork appear with it: a process that ends right then leaves nothing wider", async () => {
+    const { store, stop } = await program()();
+    const copied: string[][] = [];
+    const watched: typeof store = {
+      ...store,
+      async copy(from, to, options) {
+        const writer = await store.copy(from, to, options);
+        const types: string[] = [];
+        for await (const { type } of store.read(to, { from: options.upTo })) types.push(type);
+        copied.push(types);
+        return writer;
+      },
+    };
+    const sessions = makeSessions(speaking("hello"), { store: watched, defaults, orders: ORDERS });
+    const parent = await sessions.create({ cwd: "/" });
+    await runPrompt(sessions, parent.id, "hi");
+    await parent.set({ mode: "read-only" });
+    await parent.set({ model: "other" });
+    const child = await sessions.fork(parent.id);
+    expect(copied).toEqual([["forked", "model_changed", "mode_changed"]]);
+    expect([child.mode, child.settings.model, child.summary().model]).toEqual(["read-only", "other", "other"]);
+    await sessions.shutdown();
+    await stop();
+  });
+
+  test("are made of the same flags after eviction, though the project's flags have changed", async () => {
+    let now = 0;
+    let flags = MODE_FLAGS["read-only"];
+    const { sessions } = await program({ ttl: 1, monotonic: () => now, flags: () => flags })();
+    const { id, settings } = await sessions.create({ cwd: "/" });
+    flags = MODE_FLAGS.auto;
+    now += 2000;
+    sessions.evictIdle();
+    expect((await sessions.load(id)).settings).toEqual(settings);
+  });
+
   test("that were acknowledged are in the log, as are titles and forks", async () => {
     const { sessions } = await program()();
     const session = await sessions.create({ cwd: "/" });

@@ -31,7 +31,7 @@ const writing: Agent = async function* ({ prompt, number }, { workspace, signal 
 };
 
 /** A workspace and an engine that can be restarted over the same disk. */
-async function open(agent: Agent = writing) {
+async function open(agent: Agent = writing, writeMs = 0) {
   const root = mkdtempSync(join(tmpdir(), "session-undo-"));
   const cwd = mkdtempSync(join(tmpdir(), "session-work-"));
   const starts: (() => Promise<void>)[] = [];
@@ -42,7 +42,10 @@ async function open(agent: Agent = writing) {
       snapshots: createSnapshotStore({ root: join(root, "snapshots") }),
       disk: {
         readText: async (path) => readFileSync(path, "utf8"),
-        writeText: async (path, text) => writeFileSync(path, text),
+        async writeText(path, text) {
+          if (writeMs > 0) await new Promise((resolve) => setTimeout(resolve, writeMs));
+          writeFileSync(path, text);
+        },
       },
     });
     const stop = async () => {
@@ -265,6 +268,37 @@ describe("undo", () => {
     const redone = await runPrompt(sessions, session.id, "/redo --steps 4");
     expect(redone.at(-1)?.metadata).toMatchObject({ output: "/redo: replayed 1 turn, 1 file restored (0 remaining)" });
   });
+});
+
+test("covers a write that its agent left when the turn was cancelled, and refuses one that begins after it", async () => {
+  let write = () => {};
+  const late: { error?: unknown } = {};
+  const leaving: Agent = async function* (_turn, { workspace, signal }) {
+    yield { type: "step_start", metadata: { step: 0 } };
+    const path = join(workspace.cwd, "late.txt");
+    const held = new Promise<void>((resolve) => {
+      write = resolve;
+    });
+    void workspace.writeText(path, "late").catch(() => {});
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    void held
+      .then(() => workspace.writeText(join(workspace.cwd, "after.txt"), "x"))
+      .catch((error) => {
+        late.error = error;
+      });
+  };
+  const { session, file } = await open(leaving, 100);
+  session.prompt({ text: "go" });
+  await until(() => session.conversation.turns[0]?.steps === 1);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  session.cancel();
+  await session.idle();
+  expect(file("late.txt")).toBe("late");
+  write();
+  await until(() => late.error !== undefined);
+  expect(file("after.txt")).toBeNull();
+  expect(await session.undo()).toMatchObject({ conflicts: [] });
+  expect(file("late.txt")).toBeNull();
 });
 
 describe("a fork", () => {

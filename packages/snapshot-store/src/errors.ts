@@ -24,7 +24,12 @@ export class SnapshotError extends Error {
   }
 }
 
-/** True for a SnapshotError of any installed copy of this package. */
+/**
+ * True for a SnapshotError of any installed copy of this package.
+ *
+ * @example
+ * if (isSnapshotError(error) && error.code === "turn_running") await session.idle();
+ */
 export function isSnapshotError(error: unknown): error is SnapshotError {
   return typeof error === "object" && error !== null && BRAND in error;
 }

@@ -13,6 +13,13 @@ import { createRoots } from "./workspace/roots.js";
 
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 
+/**
+ * Undo and redo of files, by session and turn, kept below a directory.
+ *
+ * @example
+ * const snapshots = createSnapshotStore({ root: "/var/lib/mine/snapshots" });
+ * const sessions = createSessions({ ...deps, snapshots });
+ */
 export function createSnapshotStore(options: SnapshotStoreOptions): SnapshotStore {
   const root = resolve(options.root);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };

@@ -1,5 +1,6 @@
 /** Sessions and their records as rows. */
 import {
+  type Entry,
   type EventBody,
   type ListedSession,
   type ListOptions,
@@ -125,7 +126,7 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
         if (row === undefined) throw await refusal(sid);
         return hold(sid, row.fence, row.last, lineTs(row.line ?? ""));
       }),
-    async copy(from, to, { upTo, summary }) {
+    async copy(from, to, { upTo, summary, added }) {
       await lease.begin();
       const made = await writes.begin(async (tx) => {
         const [source] = await tx<{
@@ -140,9 +141,13 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
         const [end] = await tx<{
           line: string;
         }>`SELECT line FROM chimera.event WHERE sid = ${to} ORDER BY seq DESC LIMIT 1`;
-        return { last, line: end?.line ?? "" };
+        const lastTs = lineTs(end?.line ?? "");
+        const own = added(last, lastTs);
+        if (own.length > 0) await insertRecords(tx, to, own);
+        await tx`UPDATE chimera.session SET last_seq = ${last + own.length} WHERE sid = ${to}`;
+        return { last: last + own.length, lastTs: own.length > 0 ? lineTs(own.at(-1)!.line) : lastTs };
       });
-      return hold(to, 1, made.last, lineTs(made.line));
+      return hold(to, 1, made.last, made.lastTs);
     },
     async importLog(sid, log) {
       const isReplaced = await writes.begin((tx) => writeImport(tx, sid, log));
@@ -235,16 +240,11 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
       await tx`DELETE FROM chimera.event WHERE sid = ${sid}`;
     }
     await insert(tx, sid, summary, 0, null);
-    let last = 0;
-    let lastTs = "";
+    let [last, lastTs] = [0, ""];
     for await (const batch of given) {
-      const lines = encodeLines(batch).toString("utf8").slice(0, -1);
-      last = batch[batch.length - 1]!.seq;
-      lastTs = lineTs(batch[batch.length - 1]!.line);
-      await tx`
-        INSERT INTO chimera.event(sid, seq, line)
-        SELECT ${sid}, x.seq, x.line FROM ROWS FROM (
-          string_to_table(${lines}, E'\n'), unnest(${arrayOf(batch.map((entry) => entry.seq))}::int8[])) AS x(line, seq)`;
+      await insertRecords(tx, sid, batch);
+      const end = batch[batch.length - 1]!;
+      [last, lastTs] = [end.seq, lineTs(end.line)];
     }
     // It was touched when its last record was written, not now.
     const touched = Date.parse(lastTs);
@@ -257,6 +257,14 @@ export function createBackend<E extends EventBody, S extends object>(deps: Backe
 }
 
 // --- internal ---
+
+async function insertRecords(tx: Sql, sid: string, batch: readonly Entry<EventBody>[]): Promise<void> {
+  const lines = encodeLines(batch).toString("utf8").slice(0, -1);
+  await tx`
+    INSERT INTO chimera.event(sid, seq, line)
+    SELECT ${sid}, x.seq, x.line FROM ROWS FROM (
+      string_to_table(${lines}, E'\n'), unnest(${arrayOf(batch.map((entry) => entry.seq))}::int8[])) AS x(line, seq)`;
+}
 
 interface Line {
   readonly seq: number;

@@ -12,7 +12,7 @@ export interface Backend<E extends EventBody, S extends object> {
   /** Holds an existing session for writing. */
   claim(id: string): Promise<Held>;
   /** Makes `to` with the records of `from` up to `upTo`, their lines verbatim, and holds it. A failure leaves nothing of it. */
-  copy(from: string, to: string, options: { readonly upTo: number; readonly summary: S }): Promise<Held>;
+  copy(from: string, to: string, options: Copy<E, S>): Promise<Held>;
   /** Makes a session of these records. It appears when all of it is durable, or not at all. */
   importLog(id: string, log: Import<E, S>): Promise<void>;
   has(id: string): Promise<boolean>;
@@ -31,6 +31,13 @@ export interface Backend<E extends EventBody, S extends object> {
   /** Removes what killed processes left in sessions that nobody has now. How much that was. */
   sweep?(): Promise<number>;
   close(): Promise<void>;
+}
+
+export interface Copy<E extends EventBody, S extends object> {
+  readonly upTo: number;
+  readonly summary: S;
+  /** The records that follow the copied ones, in the same step, from the number and time stamp of the last of those. */
+  readonly added: (lastSeq: number, lastTs: string) => readonly Entry<E>[];
 }
 
 export interface Import<E extends EventBody, S extends object> {

@@ -3,7 +3,7 @@ import { StoreError, storageError } from "../errors.js";
 import { LIMITS } from "../limits.js";
 import { assertStorableId } from "../session-id.js";
 import type { Durability, Entry, EventBody, EventStore, ImportedLog, LogEntry, LogWriter } from "../types.js";
-import type { Backend, Held } from "./backend.js";
+import type { Backend, Copy, Held } from "./backend.js";
 import { type Broadcast, createBroadcast, createWindowBudget, refused } from "./broadcast.js";
 import { createStamp, encodeBatch, withChecksum } from "./line.js";
 import { createLogWriter, createTick, type HeldWriter } from "./log-writer.js";
@@ -144,11 +144,16 @@ export function createStore<E extends EventBody, S extends object>(
       usable(id);
       return openWriter(id, await backend.claim(id).catch(named(`cannot open session ${id}`)));
     },
-    async copy(from, to, options) {
+    async copy(from, to, { upTo, summary, added = [] }) {
       usable(from);
       usable(to);
       await written(from);
-      return openWriter(to, await backend.copy(from, to, options).catch(named(`cannot copy session ${from}`)));
+      const copied: Copy<E, S> = {
+        upTo,
+        summary,
+        added: (lastSeq, lastTs) => (added.length === 0 ? [] : encodeBatch(added, lastSeq, createStamp(clock, lastTs))),
+      };
+      return openWriter(to, await backend.copy(from, to, copied).catch(named(`cannot copy session ${from}`)));
     },
     async importLog(id, { summary, events = [], records, replace = false, onProgress }) {
       usable(id);

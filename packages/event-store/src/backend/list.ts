@@ -53,12 +53,22 @@ export function isPrompted(summary: object): boolean {
 /** Where a page ends: what the list is ordered by, and the id of its last row. */
 export type Place = readonly [key: number, id: string];
 
-/** The cursor of a page that ends there, for `after`. */
+/**
+ * The cursor of a page that ends there, for `after`.
+ *
+ * @example
+ * const next = formatPlace([row.touched, row.id]);
+ */
 export function formatPlace(place: Place): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
-/** Throws `invalid_id` for a text that is no cursor of a page. */
+/**
+ * Throws `invalid_id` for a text that is no cursor of a page.
+ *
+ * @example
+ * const [touched, id] = parsePlace(query.after);
+ */
 export function parsePlace(text: string): Place {
   try {
     const place: unknown = JSON.parse(Buffer.from(text, "base64url").toString());

@@ -15,7 +15,12 @@ export interface Holder {
   readonly since?: string;
 }
 
-/** A holder in words, for a person who has to find it. */
+/**
+ * A holder in words, for a person who has to find it.
+ *
+ * @example
+ * if (isStoreError(error)) console.error(describeHolder(error.holder));
+ */
 export function describeHolder(holder: Holder | undefined): string {
   if (holder === undefined || holder.pid === 0) return "another process";
   const { program, pid, host, since } = holder;

@@ -57,7 +57,11 @@ export function createExampleBackend<E extends EventBody, S extends object>(tabl
   return {
     create: async (id, summary) => make(id, summary, []),
     claim: async (id) => hold(id),
-    copy: async (from, to, { upTo, summary }) => make(to, summary, find(from).lines.slice(0, upTo)),
+    async copy(from, to, { upTo, summary, added }) {
+      const lines = find(from).lines.slice(0, upTo);
+      const own = added(lines.length, lineTs(lines.at(-1) ?? ""));
+      return make(to, summary, [...lines, ...own.map((entry) => entry.line)]);
+    },
     async importLog(id, { summary, batches: given, onReplace }) {
       const before = rows.get(id);
       if (before !== undefined && onReplace === null) throw new StoreError("exists", `session ${id} exists`);

@@ -172,6 +172,23 @@ export const lifeCycleCases: Cases = {
     await refuses("exists", () => store.copy(ID, idAt(2), { upTo: 1, summary: {} }));
     await refuses("not_found", () => store.copy(idAt(9), idAt(8), { upTo: 1, summary: {} }));
   },
+  async "a copy appears with the records that are added to it"({ store }) {
+    const writer = await store.create(ID, {});
+    writer.append(upTo(3).map((n) => delta(String(n))));
+    await writer.written();
+    const added = [{ type: "forked" }, delta("own")];
+    const copy = await store.copy(ID, idAt(2), { upTo: 2, summary: {}, added });
+    assert.equal(copy.lastSeq, 4);
+    copy.append([delta("next")]);
+    await copy.durable();
+    const copied = await readAll(store, idAt(2));
+    assert.deepEqual(
+      copied.map(({ seq, type }) => `${seq} ${type}`),
+      ["1 text_delta", "2 text_delta", "3 forked", "4 text_delta", "5 text_delta"],
+    );
+    const ordered = copied.map(({ event }) => event.ts);
+    assert.deepEqual(ordered, [...ordered].sort());
+  },
   async "closing the store ends everything and keeps what was appended"({ store, second }) {
     const writer = await store.create(ID, {});
     const reader = collect(store, ID, 0);

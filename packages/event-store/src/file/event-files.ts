@@ -63,6 +63,9 @@ export function lastEventTime(directory: string, files: readonly EventFile[]): s
  * Writes a session in the layout of one file per event: `event-NNNNNN-<8 hex>.json`, counted from 1, with
  * `{id, type, metadata, ts}` bodies, and `summary.json`. The directory is created; existing files are replaced. Returns the
  * number of events.
+ *
+ * @example
+ * const count = await writeEventFiles(store, id, "./export");
  */
 export async function writeEventFiles<E extends EventBody, S extends object>(
   store: EventStore<E, S>,

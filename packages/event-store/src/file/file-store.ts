@@ -39,7 +39,13 @@ export interface FileStoreOptions<E extends EventBody = EventBody, S extends obj
   readonly onTornTail?: (id: string, where: string) => void;
 }
 
-/** Sessions as directories of append-only segments. Other processes may read and follow them, and claim them when free. */
+/**
+ * Sessions as directories of append-only segments. Other processes may read and follow them, and claim them when free.
+ *
+ * @example
+ * const store = createFileStore({ root: "/var/lib/mine" });
+ * const writer = await store.create("mine-20260425T120300-aaaa1111", { title: "hello" });
+ */
 export function createFileStore<E extends EventBody, S extends object>(
   options: FileStoreOptions<E, S>,
 ): EventStore<E, S> {

@@ -1,6 +1,6 @@
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Import } from "../backend/backend.js";
+import type { Copy, Import } from "../backend/backend.js";
 import { lastOf, withChecksum } from "../backend/line.js";
 import { type Claim, claimUnseen } from "../claim/claim.js";
 import type { Heartbeat } from "../claim/heartbeat.js";
@@ -52,8 +52,8 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
       }
     },
 
-    /** The records of a log up to a number, verbatim. */
-    async copy(source: LogFiles, directory: string, { upTo, summary }: { upTo: number; summary: S }) {
+    /** The records of a log up to a number, verbatim, and those that are added. */
+    async copy(source: LogFiles, directory: string, { upTo, summary, added }: Copy<E, S>) {
       const draft = draftSessionDirectory(directory);
       let segments: SegmentLog | null = null;
       try {
@@ -67,6 +67,10 @@ export function createSessionMakers<E extends EventBody, S extends object>(deps:
           writeAll(copied, lines);
           lastTs = lines.at(-1)?.event.ts ?? lastTs;
         });
+        const own = added(lastSeq, lastTs);
+        writeAll(copied, own);
+        lastSeq += own.length;
+        lastTs = own.at(-1)?.event.ts ?? lastTs;
         // Windows does not rename a directory with an open file in it.
         copied.letGo();
         return { segments, lastSeq, lastTs, ...publish(draft, directory) };

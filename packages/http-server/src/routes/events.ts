@@ -13,6 +13,9 @@ import { type Handlers, nameOf, type Parts, pathPart } from "./route.js";
 /** Any process may read a log, also while another one has the session or its files. */
 const READ_ANYWAY: ReadonlySet<string> = new Set(["session_claimed", "session_elsewhere"]);
 
+/** Records at the end of a log among which those of a turn that was cut off are, beside settings and prompts that waited for it. */
+const TAIL = 256;
+
 export function eventRoutes({ deps, openSession, streams }: Parts) {
   const { sessions } = deps;
 
@@ -49,17 +52,20 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
     if (await isCutOff(id)) await sessions.load(id).catch(() => {});
   };
 
-  /** By the log: a summary is written a moment after its records, and a crash may come between. */
+  /** By the end of the log: a summary is written a moment after its records, and a crash may come between. */
   const isCutOff = async (id: string): Promise<boolean> => {
     const { logs } = sessions;
     const summary = await logs.readSummary(id).catch(() => null);
     if (summary === null) return false;
     if (summary.state !== "idle") return true;
     const last = await logs.lastSeq(id);
-    for await (const entry of logs.read(id, { from: last - 1 })) {
-      if (!isLost(entry) && entry.event.turn !== null && !endsTurn(entry.type)) return true;
+    const unended = new Set<number>();
+    for await (const entry of logs.read(id, { from: Math.max(0, last - TAIL) })) {
+      if (isLost(entry) || entry.event.turn === null) continue;
+      if (endsTurn(entry.type)) unended.delete(entry.event.turn);
+      else unended.add(entry.event.turn);
     }
-    return false;
+    return unended.size > 0;
   };
 
   return {

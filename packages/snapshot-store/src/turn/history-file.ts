@@ -41,17 +41,19 @@ export interface HistoryContent {
   readonly kept: readonly KeptTurn[];
   /** Rows of a turn that did not end; none when there is no such turn. */
   readonly open: readonly Row[];
-  /** The file has an older format: it is replaced before anything is added to it. */
+  /** The file has an older format or is damaged: it is replaced before anything is added to it. */
   readonly outdated: boolean;
 }
 
 export const EMPTY_HISTORY: HistoryContent = { counter: 0, kept: [], open: [], outdated: false };
 
-export function readHistory(directory: string): HistoryContent {
+/** @param manifests what is kept by the manifests themselves: a first line that cannot be read is made again from it. */
+export function readHistory(directory: string, manifests: () => readonly KeptTurn[]): HistoryContent {
   const text = readTextIfAny(pathIn(directory));
   if (text === null) return EMPTY_HISTORY;
   const [head, ...lines] = text.split("\n");
-  let content = parseHead(head!);
+  const stated = parseHead(head!);
+  let content = stated ?? EMPTY_HISTORY;
   let open: Row[] = [];
   for (const row of lines.flatMap(parseRow)) {
     if (row.ended !== undefined) {
@@ -60,7 +62,7 @@ export function readHistory(directory: string): HistoryContent {
     } else if (row.turn !== undefined) open = [row];
     else if (open.length > 0) open.push(row);
   }
-  return { ...content, open };
+  return stated === null ? rebuilt(manifests(), open) : { ...content, open };
 }
 
 export function withEnded(content: HistoryContent, { turn, snap }: EndedTurn): HistoryContent {
@@ -101,14 +103,25 @@ function encode(rows: readonly Row[]): string {
   return rows.map((row) => `\n${JSON.stringify(row)}`).join("");
 }
 
-function parseHead(text: string): HistoryContent {
-  // A power cut right after the file was replaced leaves nothing of it: the undo of earlier turns is lost, not the session.
-  if (/^\0*$/.test(text)) return { ...EMPTY_HISTORY, outdated: true };
+/** A turn that did not end has no manifest yet, or one that is written again when it ends. */
+function rebuilt(manifests: readonly KeptTurn[], open: readonly Row[]): HistoryContent {
+  const counter = Math.max(0, ...manifests.map(({ snap }) => numberOf(snap)));
+  const kept = manifests
+    .filter(({ turn }) => turn !== open[0]?.turn)
+    .sort((a, b) => a.turn - b.turn || numberOf(a.snap) - numberOf(b.snap));
+  return { counter, kept, open, outdated: true };
+}
+
+/** The counter in the id of a snapshot. */
+const numberOf = (snap: string): number => Number(snap.split("-")[1]);
+
+/** Null when it is damaged, or a power cut right after the file was replaced left nothing of it. */
+function parseHead(text: string): HistoryContent | null {
   let value: Loose | null;
   try {
     value = JSON.parse(text);
-  } catch (cause) {
-    throw new SnapshotError("bad_manifest", "the undo history is not JSON", { cause });
+  } catch {
+    return null;
   }
   const { v, counter, kept, undo, redo } = value ?? {};
   if (typeof v === "number" && v > VERSION) {
@@ -116,9 +129,7 @@ function parseHead(text: string): HistoryContent {
   }
   const outdated = v === 1;
   const turns = outdated ? [undo, redo] : [kept];
-  if (!Number.isSafeInteger(counter) || !turns.every(isListOfTurns)) {
-    throw new SnapshotError("bad_manifest", "the undo history is damaged");
-  }
+  if (!Number.isSafeInteger(counter) || !turns.every(isListOfTurns)) return null;
   const known = turns.flat().filter((each): each is KeptTurn => each.snap !== null);
   return {
     counter: counter as number,

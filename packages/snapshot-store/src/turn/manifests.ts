@@ -28,8 +28,21 @@ export function createManifests(directory: string, blobs: Blobs, roots: Roots, l
   let content: HistoryContent | null = null;
 
   function current(): HistoryContent {
-    content ??= readHistory(directory);
+    content ??= readHistory(directory, readable);
     return content;
+  }
+
+  /** Those that can be read, whatever the history says. */
+  function readable(): KeptTurn[] {
+    return namesIn(snaps)
+      .filter(isSnapId)
+      .flatMap((snap) => {
+        try {
+          return [{ turn: manifest(snap).turn, snap }];
+        } catch {
+          return [];
+        }
+      });
   }
 
   function save(next: HistoryContent): void {
