@@ -25,6 +25,7 @@ export const quickGates = {
   "manifests: origin, keywords, ranges": script("check-manifests.mjs"),
   "requirements ledger": script("requirements.mjs", "check"),
   "command line page": script("write-cli-doc.mjs", "--check"),
+  "examples in comments": script("check-hover.mjs"),
   "records page": script("write-records-doc.mjs", "--check"),
   "OpenAPI document: rules, types, promises": script("check-openapi.mjs"),
   "layer diagram": script("draw-layers.mjs", "--check"),

@@ -54,8 +54,10 @@ test.each(["otter", "ferret"] as const)(
     expect(doctor.stdout).toMatch(
       /! trust .* is not trusted: the setting model of .*; the MCP server evil of .* left out/,
     );
+    // A model that the person names for this run is theirs, trusted files or not.
     const trusting = await run(name, [...place.model, "--trust", "-p", "hello"], place);
-    expect(trusting.stdout).toContain("EVIL ANSWERS");
+    expect(trusting.stdout).toContain("GOOD ANSWERS");
+    expect(trusting.stderr).not.toContain("left out");
     expect(statSync(join(place.home, "trusted.json")).mode & 0o777).toBe(0o600);
     const later = await run(name, ["-p", "hello"], place);
     expect(later).toMatchObject({ stdout: expect.stringContaining("EVIL ANSWERS") });
@@ -68,13 +70,23 @@ test.each(["otter", "ferret"] as const)(
     const linked = { ...place, given: { ...place.given, cwd: join(place.home, "link") } };
     expect((await run(name, ["doctor"], linked)).stdout).toContain("is trusted;");
     chmodSync(join(place.home, "trusted.json"), 0o666);
-    expect((await run(name, [...place.model, "-p", "hello"], place)).stdout).toContain("GOOD ANSWERS");
+    expect((await run(name, ["doctor"], linked)).stdout).toContain("is not trusted");
+    chmodSync(join(place.home, "trusted.json"), 0o600);
+    expect((await run(name, ["trust"], place)).stdout).toContain(place.cwd);
+    expect(await run(name, ["trust", "revoke", join(place.home, "link")], place)).toMatchObject({ code: 0 });
+    expect(await run(name, ["trust", "revoke"], place)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("was not trusted"),
+    });
+    expect((await run(name, ["trust"], place)).stdout).not.toContain(place.cwd);
+    expect((await run(name, ["doctor"], linked)).stdout).toContain("is not trusted");
   },
 );
 
 test("over HTTP and ACP the notice is there, and /trust is the answer", async () => {
   const place = hostile();
-  const server = await startServer(place.model, place.env, place.given);
+  writeFileSync(join(place.home, "config.json"), JSON.stringify({ model: `scripted:${place.home}/good.json` }));
+  const server = await startServer([], place.env, place.given);
   const { id, frames } = await server.run("hello");
   const answers = (all: typeof frames) =>
     all.flatMap(({ data }) => (data.type === "agent_result" ? data.metadata.output : []));
@@ -82,11 +94,15 @@ test("over HTTP and ACP the notice is there, and /trust is the answer", async ()
   expect(frames.flatMap(({ data }) => (data.type === "notice" ? data.metadata.text : []))).toContainEqual(
     expect.stringMatching(LEFT_OUT),
   );
-  for (const prompt of ["/trust", "hello"]) {
-    await server.ask(`POST /sessions/${id}/turns`, { body: { prompt } });
-    await server.all(`/sessions/${id}/events`);
-  }
-  expect(answers(await server.all(`/sessions/${id}/events`)).at(-1)).toBe("EVIL ANSWERS");
+  const answerAfter = async (command: string) => {
+    for (const prompt of [command, "hello"]) {
+      await server.ask(`POST /sessions/${id}/turns`, { body: { prompt } });
+      await server.all(`/sessions/${id}/events`);
+    }
+    return answers(await server.all(`/sessions/${id}/events`)).at(-1);
+  };
+  expect(await answerAfter("/trust revoke")).toBe("GOOD ANSWERS");
+  expect(await answerAfter("/trust")).toBe("EVIL ANSWERS");
   expect(JSON.parse(readFileSync(join(place.home, "trusted.json"), "utf8"))).toEqual({
     version: 1,
     directories: { [place.cwd]: true },

@@ -16,6 +16,12 @@ export interface ChoiceContext {
 export const STANDARD = "acp";
 const ACP_FIELDS = ["info", "capabilities", "clientInfo", "clientCapabilities"];
 
+/**
+ * Which dialect a connection gets, by the params of its `initialize`.
+ *
+ * @example
+ * chooseDialect({ protocolVersion: 1 }, { forced: null, native: "otter", nativeVersion: "0.1" });
+ */
 export function chooseDialect(params: unknown, context: ChoiceContext): DialectChoice {
   const asked = params ?? {};
   const isObject = typeof asked === "object" && !Array.isArray(asked);

@@ -33,7 +33,13 @@ export interface AgentOptions {
   readonly trace?: Trace;
 }
 
-/** An agent. Runs when its events are asked for; a consumer that stops asking holds it back, one that leaves cancels. */
+/**
+ * An agent. Runs when its events are asked for; a consumer that stops asking holds it back, one that leaves cancels.
+ *
+ * @example
+ * const agent = createAgent({ resolveModel: createModels({ env: process.env, chain: anthropicFirst }) });
+ * const sessions = createSessions({ ...deps, agent });
+ */
 export function createAgent(options: AgentOptions): Agent {
   return (turn, context) => {
     const own = new AbortController();

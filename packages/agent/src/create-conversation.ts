@@ -37,6 +37,12 @@ export const defaultSettings: TurnSettings = {
   options: {},
 };
 
+/**
+ * A conversation with an agent, without sessions: it lasts as long as the object.
+ *
+ * @example
+ * const conversation = createConversation(agent, { workspace, settings: { model: "offline" } });
+ */
 export function createConversation(agent: Agent, options: ConversationOptions): Conversation {
   const { workspace } = options;
   const ask = askUnlessReading(workspace, options.ask ?? nobody);

@@ -76,7 +76,12 @@ export class AgentError extends Error {
   }
 }
 
-/** True for an AgentError of any installed copy of this package. */
+/**
+ * True for an AgentError of any installed copy of this package.
+ *
+ * @example
+ * if (isAgentError(error) && error.retryable) await again();
+ */
 export function isAgentError(value: unknown): value is AgentError {
   return typeof value === "object" && value !== null && BRAND in value;
 }

@@ -31,6 +31,7 @@ import {
 } from "@chimera/session";
 import type { RecoveryReport } from "@chimera/snapshot-store";
 import type { Config } from "./config/read-config.js";
+import { settingOf } from "./config/resolve.js";
 import { createEffort } from "./effort.js";
 import { chosenEngine, createEngines, type Engines } from "./engines.js";
 import { lazily } from "./lazily.js";
@@ -280,6 +281,8 @@ async function openCodingAgent(
   problems: (cwd: string) => Promise<readonly string[]>,
 ): Promise<CodingAgent> {
   const { paths, values, trust, under } = config;
+  const isModelNamed = ["flag", "environment"].includes(settingOf(config, "model")?.layer ?? "");
+  const standard = values.model ?? defaultModel(env, profile.chain);
   const [{ createCodingAgent }, { createModels }] = await loadAgent();
   return createCodingAgent({
     resolveModel: createModels({
@@ -289,6 +292,8 @@ async function openCodingAgent(
     }),
     home: paths.home,
     env,
+    // Named for this start, or for a session in place of what it started with.
+    isNamed: (model) => isModelNamed || model !== standard,
     trust: { file: paths.trusted, isGiven: trust.isTrusted, leftOut: (cwd) => under(cwd).untrusted, how: HOW_TO_TRUST },
     problems,
     outputsDirectory: paths.outputs,

@@ -1,7 +1,7 @@
 /** Slash commands that need to know the program: its tools and its permission rules. */
 import type { Tool } from "@chimera/agent";
 import { allowedTools } from "@chimera/agent/tools";
-import type { SlashCommand } from "@chimera/session";
+import { SessionError, type SlashCommand } from "@chimera/session";
 import type { Trust } from "./trust.js";
 
 export function programCommands(deps: {
@@ -12,10 +12,16 @@ export function programCommands(deps: {
   return [
     {
       name: "trust",
-      description: "Trust this directory for good: its files may choose a model and start MCP servers",
-      run({ session }) {
-        deps.trust.answer(session.cwd, true);
-        return `${session.cwd} is trusted: what its files ask for is used from the next turn on`;
+      description:
+        "Trust this directory for good: its files may choose a model and start MCP servers; or take that back",
+      hint: "[revoke]",
+      isForOperator: true,
+      run({ session, args }) {
+        if (args !== "" && args !== "revoke") throw new SessionError("invalid_setting", "/trust or /trust revoke");
+        deps.trust.answer(session.cwd, args === "");
+        return args === ""
+          ? `${session.cwd} is trusted: what its files ask for is used from the next turn on`
+          : `${session.cwd} is no longer trusted: what only a trusted one gets is left out from the next turn on`;
       },
     },
     {

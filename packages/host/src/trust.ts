@@ -7,7 +7,9 @@ export interface Trust {
   isTrusted(cwd: string): boolean;
   /** Whether the person was asked about it before, whatever they said. */
   isAnswered(cwd: string): boolean;
-  /** Keeps an answer for good. */
+  /** The real paths of the trusted directories. */
+  list(): string[];
+  /** Keeps an answer until another one is given. */
   answer(cwd: string, trusted: boolean): void;
 }
 
@@ -19,6 +21,10 @@ export function createTrust(file: string, home: string): Trust {
   return {
     isTrusted: (cwd) => answerFor(cwd) === true || real(cwd) === real(home),
     isAnswered: (cwd) => answerFor(cwd) !== undefined,
+    list() {
+      const answers = read(file);
+      return Object.keys(answers).filter((path) => answers[path] === true);
+    },
     answer(cwd, trusted) {
       const directories = { ...read(file), [real(cwd)]: trusted };
       const draft = `${file}.${crypto.randomUUID()}`;

@@ -35,7 +35,12 @@ export class ReportError extends Error {
   }
 }
 
-/** True for a ReportError of any installed copy of this package. */
+/**
+ * True for a ReportError of any installed copy of this package.
+ *
+ * @example
+ * if (isReportError(error)) console.error(error.code);
+ */
 export function isReportError(error: unknown): error is ReportError {
   return typeof error === "object" && error !== null && BRAND in error;
 }

@@ -14,6 +14,9 @@ export interface SearchHit {
 /**
  * Reads the sessions one by one, in the order given, and yields for each the first place that holds the text in any case; null for a session that
  * does not.
+ *
+ * @example
+ * for await (const hit of searchSessions(store, sessions, "undo")) if (hit) console.log(hit.session_id);
  */
 export async function* searchSessions(
   logs: { read(id: string): AsyncIterable<LogEntry<SessionEvent>> },

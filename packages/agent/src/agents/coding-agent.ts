@@ -38,6 +38,8 @@ export interface CodingAgentOptions
   readonly mcpNetwork?: (cwd: string) => boolean;
   /** A file of MCP servers named by hand. */
   readonly mcpFile?: string;
+  /** Whether a person named this model: it is used, whatever the file of an agent says. @defaultValue never */
+  readonly isNamed?: (model: string) => boolean;
   /** Which projects may choose models and start MCP servers. @defaultValue none */
   readonly trust?: TrustPort;
   /** What else is wrong with the files of a directory; said with the rest. */
@@ -128,7 +130,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     if (isFirst) notices.push(...(configured?.notices ?? []));
     session.asksServers ||= turn.settings.mcpServers.length > 0 || Boolean(configured?.servers.length);
     const mcp = session.asksServers ? await mcpOffer(turn, context, configured, pool, notices) : NO_SERVERS;
-    const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings);
+    const { allowedTools: allowed, ...settings } = settingsFor(definition, turn.settings, options.isNamed);
     const { terminal } = context.workspace;
     const parts = { around, facts, definition, directories, terminal, model: settings.model, allowed, mcp };
     if (!session.outfit || !isSame(session.outfit.parts, parts)) session.outfit = outfitOf(context.workspace, parts);
@@ -245,10 +247,14 @@ function dayOf(now: Date): string {
   return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
 }
 
-function settingsFor({ model, maxSteps }: AgentDefinition, settings: TurnSettings): TurnSettings {
+function settingsFor(
+  { model, maxSteps }: AgentDefinition,
+  settings: TurnSettings,
+  isNamed: CodingAgentOptions["isNamed"] = () => false,
+): TurnSettings {
   return {
     ...settings,
-    model: model ?? settings.model,
+    model: model === null || isNamed(settings.model) ? settings.model : model,
     maxSteps:
       maxSteps === null || settings.maxSteps === null
         ? (maxSteps ?? settings.maxSteps)

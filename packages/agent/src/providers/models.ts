@@ -20,7 +20,13 @@ export interface ModelsOptions {
   readonly packages?: ProviderPackages;
 }
 
-/** The `resolveModel` of an agent, for the providers in the table. The models last opened are kept. */
+/**
+ * The `resolveModel` of an agent, for the providers in the table. The models last opened are kept.
+ *
+ * @example
+ * const resolveModel = createModels({ env: process.env, chain: anthropicFirst });
+ * const model = await resolveModel("anthropic/claude-sonnet-5-5");
+ */
 export function createModels({ env, chain, post, packages }: ModelsOptions): (name: string) => Promise<Model> {
   const opened = new Map<string, Promise<Model>>();
   let resolve: typeof resolveModel | undefined;

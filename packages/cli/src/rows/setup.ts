@@ -1,4 +1,4 @@
-/** What there is and how it is set up: models, tools, agents, commands, init, config, doctor, audit, completions. */
+/** What there is and how it is set up: models, tools, agents, trust, commands, init, config, doctor, audit, completions. */
 import { type Command, configFlags, type Flags } from "@chimera/host";
 import { type Action, loaded, loadedAction } from "../actions.js";
 import { JSON_FLAG, NO_COLOR_FLAG } from "../flags.js";
@@ -33,6 +33,15 @@ export function setupCommands(name: string): Command[] {
       flags: { ...CWD, ...JSON_FLAG },
       example: `${name} agents show plan`,
       load: loadedAction(AGENTS, "list"),
+    },
+    {
+      name: "trust",
+      summary: "List the directories whose files may choose a model and start MCP servers, or take that back from one",
+      operands: "[list | revoke [<dir>]]",
+      maxOperands: 2,
+      flags: { ...CWD, ...JSON_FLAG },
+      example: `${name} trust revoke`,
+      load: loadedAction(TRUST, "list"),
     },
     {
       name: "engines",
@@ -135,6 +144,11 @@ const ENGINES: Readonly<Record<string, Action>> = {
   list: { load: async () => (await import("../setup/engines.js")).listEngines },
   probe: { maxOperands: 1, load: async () => (await import("../setup/engines.js")).probeEngine },
   login: { maxOperands: 2, load: async () => (await import("../setup/engines.js")).loginEngine },
+};
+
+const TRUST: Readonly<Record<string, Action>> = {
+  list: { load: async () => (await import("../setup/trust.js")).listTrusted },
+  revoke: { maxOperands: 1, load: async () => (await import("../setup/trust.js")).revokeTrust },
 };
 
 const AGENTS: Readonly<Record<string, Action>> = {

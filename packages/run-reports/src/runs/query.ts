@@ -13,6 +13,9 @@ const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?)
 /**
  * A point in time, as epoch milliseconds: `30m`, `24h`, `7d` (also `s`, `w`) before `now`, or an ISO-8601 date or date-time,
  * in UTC unless it says otherwise. Null for a blank text. Throws ReportError `invalid_query`.
+ *
+ * @example
+ * const weekAgo = parseSince("7d", Date.now());
  */
 export function parseSince(text: string | null | undefined, now: number): number | null {
   const trimmed = text?.trim() ?? "";
@@ -27,7 +30,12 @@ export function parseSince(text: string | null | undefined, now: number): number
   );
 }
 
-/** A row limit from a query text; null (no limit) when absent or not positive. Throws ReportError `invalid_query`. */
+/**
+ * A row limit from a query text; null (no limit) when absent or not positive. Throws ReportError `invalid_query`.
+ *
+ * @example
+ * const limit = parseLimit(url.searchParams.get("limit"));
+ */
 export function parseLimit(text: string | null | undefined): number | null {
   const trimmed = text?.trim() ?? "";
   if (trimmed === "") return null;

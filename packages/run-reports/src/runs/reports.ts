@@ -5,7 +5,12 @@ import { totalsByModel, totalsOf } from "./totals.js";
 export type RunList = Awaited<ReturnType<typeof listRuns>>;
 export type RunRow = RunList["runs"][number];
 
-/** One row per run, newest first. Throws ReportError `invalid_query`. */
+/**
+ * One row per run, newest first. Throws ReportError `invalid_query`.
+ *
+ * @example
+ * const { runs, next } = await listRuns(store, { now: Date.now(), since: "7d", limit: 20 });
+ */
 export async function listRuns(store: RunStore, query: RunQuery) {
   const { runs, next } = await selectRuns(store, query);
   return { next, total_runs: runs.length, runs: runs.map(({ tokens: _, ...row }) => row) };
@@ -14,7 +19,12 @@ export async function listRuns(store: RunStore, query: RunQuery) {
 export type CostRollup = Awaited<ReturnType<typeof costRollup>>;
 export type CostRow = CostRollup["by_run"][number];
 
-/** What the runs cost: in all, by model and run by run, newest first. Throws ReportError `invalid_query`. */
+/**
+ * What the runs cost: in all, by model and run by run, newest first. Throws ReportError `invalid_query`.
+ *
+ * @example
+ * const { total_cost, by_model } = await costRollup(store, { now: Date.now() });
+ */
 export async function costRollup(store: RunStore, query: RunQuery) {
   const { runs } = await selectRuns(store, query);
   const totals = totalsOf(runs);
@@ -31,7 +41,12 @@ export async function costRollup(store: RunStore, query: RunQuery) {
 
 export type Stats = Awaited<ReturnType<typeof stats>>;
 
-/** Usage in figures, keys in alphabetical order. Throws ReportError `invalid_query`. */
+/**
+ * Usage in figures, keys in alphabetical order. Throws ReportError `invalid_query`.
+ *
+ * @example
+ * const { p95_cost_usd, failed_runs } = await stats(store, { now: Date.now() });
+ */
 export async function stats(store: RunStore, query: RunQuery) {
   const { runs } = await selectRuns(store, query);
   const totals = totalsOf(runs);

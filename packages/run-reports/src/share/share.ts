@@ -32,12 +32,22 @@ export type Shared =
   | { readonly sink: "http"; readonly format: TranscriptFormat; readonly status: number; readonly reply: string }
   | { readonly sink: "stdout"; readonly format: TranscriptFormat; readonly body: string };
 
-/** A sink from a body or a flag. @defaultValue file. Throws ReportError `invalid_sink`. */
+/**
+ * A sink from a body or a flag. @defaultValue file. Throws ReportError `invalid_sink`.
+ *
+ * @example
+ * parseSink("HTTP"); // "http"
+ */
 export function parseSink(text: unknown): ShareSink {
   return oneOf(SHARE_SINKS, text, "sink");
 }
 
-/** Renders the session for a file, an HTTP collector or the caller. Throws ReportError. */
+/**
+ * Renders the session for a file, an HTTP collector or the caller. Throws ReportError.
+ *
+ * @example
+ * const shared = await share(await openTranscript(store, id), { sink: "file", format: "md", root: "/srv/shares" });
+ */
 export async function share(source: TranscriptSource, options: ShareOptions): Promise<Shared> {
   const sink = parseSink(options.sink);
   const format = parseFormat(options.format);

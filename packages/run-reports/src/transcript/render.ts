@@ -25,7 +25,12 @@ export interface RenderOptions {
   readonly secrets?: readonly string[];
 }
 
-/** A format from a query or a flag. @defaultValue html. Throws ReportError `invalid_format`. */
+/**
+ * A format from a query or a flag. @defaultValue html. Throws ReportError `invalid_format`.
+ *
+ * @example
+ * parseFormat(undefined); // "html"
+ */
 export function parseFormat(text: unknown): TranscriptFormat {
   return oneOf(TRANSCRIPT_FORMATS, text, "format");
 }
@@ -38,11 +43,22 @@ export function oneOf<T extends string>(words: readonly [T, ...T[]], text: unkno
   throw new ReportError(`invalid_${what}`, `${what} must be one of ${words.join(", ")}`);
 }
 
+/**
+ * The media type of a transcript.
+ *
+ * @example
+ * response.setHeader("Content-Type", contentType("md"));
+ */
 export function contentType(format: TranscriptFormat): string {
   return CONTENT_TYPES[format];
 }
 
-/** The session as a document without its secrets, in chunks as its log is read. Throws ReportError `invalid_format`. */
+/**
+ * The session as a document without its secrets, in chunks as its log is read. Throws ReportError `invalid_format`.
+ *
+ * @example
+ * for await (const text of renderTranscript(await openTranscript(store, id), { format: "md" })) out.write(text);
+ */
 export function renderTranscript(source: TranscriptSource, { format, secrets }: RenderOptions): AsyncIterable<string> {
   return render(source, parseFormat(format), createRedactor(secrets));
 }

@@ -16,7 +16,12 @@ export interface Redactor {
 
 export const REDACTED = "[redacted]";
 
-/** `live`: secrets known by value, such as the tokens this server accepts. Those under 8 characters are ignored. */
+/**
+ * `live`: secrets known by value, such as the tokens this server accepts. Those under 8 characters are ignored.
+ *
+ * @example
+ * const clean = createRedactor([masterToken]).text(answer);
+ */
 export function createRedactor(live: readonly string[] = []): Redactor {
   const exact = [...new Set(live)]
     .filter((token) => token.length >= SHORTEST)

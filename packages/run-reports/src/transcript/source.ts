@@ -14,7 +14,12 @@ export interface TranscriptSource {
 /** All that a transcript needs of a store. */
 export type LogStore = Pick<EventStore<SessionEvent, object>, "read" | "readSummary" | "lastSeq">;
 
-/** The session as a source; its log is read as the transcript is. Throws ReportError `not_found`. */
+/**
+ * The session as a source; its log is read as the transcript is. Throws ReportError `not_found`.
+ *
+ * @example
+ * const source = await openTranscript(store, "otter-20260425T120300-aaaa1111");
+ */
 export async function openTranscript(store: LogStore, id: string): Promise<TranscriptSource> {
   const summary = await orNull(store.readSummary(id));
   if (summary === null) throw new ReportError("not_found", `no session ${JSON.stringify(id.slice(0, 140))}`);
