@@ -119,7 +119,12 @@ export function createSummarySaver(write: SummarySaver["save"]): SummarySaver {
   };
 }
 
-/** A session's title: the first line of its first answer, without Markdown's marks, cut at a word. */
+/**
+ * A session's title: the first line of its first answer, without Markdown's marks, cut at a word.
+ *
+ * @example
+ * titleFrom("# Tests\n\nAll pass."); // "Tests"
+ */
 export function titleFrom(answer: string): string | null {
   const line = startOf(answer, SEARCHED_CHARS)
     .split("\n")
