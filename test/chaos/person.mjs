@@ -4,7 +4,7 @@ import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { connectEditor, Gone } from "../soak/acp-client.mjs";
 import { pause } from "../soak/chance.mjs";
-import { recordsOf } from "../soak/http-client.mjs";
+import { followingClient } from "../soak/http-client.mjs";
 import { createLedger } from "../soak/ledger.mjs";
 
 /** A frozen server answers nothing for a while; whoever asked does not know what became of it. */
@@ -17,12 +17,10 @@ export function createPerson({ urls, token, ledger, facts, chance, counts, progr
   const headers = { authorization: `Bearer ${token}` };
   const word = () => newWord(facts, chance);
 
-  function send(method, path, { body, cursor } = {}) {
+  const client = followingClient(async () => chance.pick(urls), token);
+  function send(method, path, body) {
     const json = body === undefined ? undefined : JSON.stringify(body);
-    const extra = {
-      ...(json && { "content-type": "application/json" }),
-      ...(cursor !== undefined && { "last-event-id": cursor }),
-    };
+    const extra = json && { "content-type": "application/json" };
     return new Promise((resolve, reject) => {
       const asked = request(chance.pick(urls) + path, { method, agent, headers: { ...headers, ...extra } }, resolve);
       asked.on("error", reject).setTimeout(PATIENCE_MS, () => asked.destroy(new Error("no answer")));
@@ -33,7 +31,7 @@ export function createPerson({ urls, token, ledger, facts, chance, counts, progr
   async function ask(method, path, body) {
     counts.requests++;
     try {
-      const response = await send(method, path, { body });
+      const response = await send(method, path, body);
       let text = "";
       for await (const chunk of response.setEncoding("utf8")) text += chunk;
       const answer = { status: response.statusCode, body: text.startsWith("{") ? JSON.parse(text) : {} };
@@ -109,20 +107,12 @@ export function createPerson({ urls, token, ledger, facts, chance, counts, progr
     async read(id, fact) {
       const seen = ledger.entry(id).records;
       let cursor = Math.max(0, ...seen.keys());
-      const until = Date.now() + chance.between(200, 2500);
+      const signal = AbortSignal.timeout(chance.between(200, 2500));
       try {
-        const response = await send("GET", `/sessions/${id}/events`, { cursor });
-        if (response.statusCode !== 200) return void response.resume();
-        const timer = setTimeout(() => response.destroy(), until - Date.now());
-        try {
-          for await (const { seq, line } of recordsOf(response)) {
-            ledger.record(id, seq, line, cursor);
-            cursor = seq;
-            const { type, metadata } = JSON.parse(line);
-            if (type === "permission_request") void answer(id, fact, metadata.permission_id);
-          }
-        } finally {
-          clearTimeout(timer);
+        for await (const record of client.sessions.open(id).follow({ from: cursor, signal })) {
+          ledger.record(id, record.seq, JSON.stringify(record), cursor);
+          cursor = record.seq;
+          if (record.type === "permission_request") void answer(id, fact, record.metadata.permission_id);
         }
       } catch {
         counts.broken++;

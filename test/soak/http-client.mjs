@@ -1,5 +1,6 @@
 // A person with a browser and a bad connection: sessions over HTTP, followed through cuts and restarts.
 import { Agent, request } from "node:http";
+import { createClient } from "@chimera/client";
 import { pause } from "./chance.mjs";
 
 const ENDS = new Set(["agent_result", "cancelled"]);
@@ -13,19 +14,19 @@ export function createHttpClient({ address, token, ledger, chance, counts }) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const authorization = `Bearer ${token}`;
 
-  async function send(method, path, { body, headers = {} } = {}) {
+  async function send(method, path, body) {
     const url = `${await address()}${path}`;
     return new Promise((resolve, reject) => {
       const json = body === undefined ? undefined : JSON.stringify(body);
       const type = json === undefined ? {} : { "content-type": "application/json" };
-      const outgoing = request(url, { method, agent, headers: { authorization, ...type, ...headers } }, resolve);
+      const outgoing = request(url, { method, agent, headers: { authorization, ...type } }, resolve);
       outgoing.on("error", reject);
       outgoing.setTimeout(30_000, () => outgoing.destroy(new Error(`${method} ${path}: nothing for 30 s`)));
       outgoing.end(json);
     });
   }
   async function ask(method, path, body) {
-    const response = await send(method, path, { body });
+    const response = await send(method, path, body);
     let text = "";
     for await (const chunk of response.setEncoding("utf8")) text += chunk;
     return { status: response.statusCode, body: text.startsWith("{") ? JSON.parse(text) : text };
@@ -43,19 +44,14 @@ export function createHttpClient({ address, token, ledger, chance, counts }) {
     }
   }
 
-  /** Reads records after `cursor` until `look` says stop, the stream ends, or the connection does. */
-  async function read(id, cursor, look) {
-    const response = await send("GET", `/sessions/${id}/events`, { headers: { "last-event-id": String(cursor) } });
-    if (response.statusCode !== 200) throw new Error(`events of ${id}: ${response.statusCode}`);
+  const client = followingClient(address, token);
+  /** Reads records after `cursor` until `look` says stop or the stream ends, over lost connections and restarts. */
+  async function read(id, cursor, look, signal = AbortSignal.timeout(TURN_LIMIT_MS)) {
     let last = cursor;
-    try {
-      for await (const { seq, line } of recordsOf(response)) {
-        ledger.record(id, seq, line, last);
-        last = seq;
-        if (look(JSON.parse(line)) === "stop") return;
-      }
-    } finally {
-      response.destroy();
+    for await (const record of client.sessions.open(id).follow({ from: cursor, signal })) {
+      ledger.record(id, record.seq, JSON.stringify(record), last);
+      last = record.seq;
+      if (look(record) === "stop") return;
     }
   }
 
@@ -146,9 +142,9 @@ export function createHttpClient({ address, token, ledger, chance, counts }) {
   async function records(id, count) {
     const found = [];
     if (count === 0) return found;
-    const response = await send("GET", `/sessions/${id}/events`);
-    for await (const record of recordsOf(response)) {
-      found.push(record);
+    const signal = AbortSignal.timeout(TURN_LIMIT_MS);
+    for await (const record of client.sessions.open(id).follow({ signal })) {
+      found.push({ seq: record.seq, line: JSON.stringify(record) });
       if (found.length === count) break;
     }
     return found;
@@ -157,16 +153,9 @@ export function createHttpClient({ address, token, ledger, chance, counts }) {
   return { ask, live, read, records, hangUp: () => agent.destroy() };
 }
 
-// --- internal ---
-
-export async function* recordsOf(response) {
-  let rest = "";
-  for await (const chunk of response.setEncoding("utf8")) {
-    const blocks = (rest + chunk).split("\n\n");
-    rest = blocks.pop();
-    for (const block of blocks) {
-      const seq = Number(/^id: ?(\d+)$/m.exec(block)?.[1]);
-      if (seq) yield { seq, line: /^data: ?(.*)$/m.exec(block)[1] };
-    }
-  }
+/** A client of a server that may be elsewhere after a restart: `address()` says where it is now. */
+export function followingClient(address, token) {
+  const here = "http://server.invalid";
+  const found = async (url, init) => fetch(String(url).replace(here, await address()), init);
+  return createClient({ url: here, token, fetch: found });
 }

@@ -31,7 +31,12 @@ export async function startSteadyServer({ programs, ...shared }) {
       const look = ({ seq }) => {
         last = seq;
       };
-      await Promise.race([http.read(sessionId, last, look), until(isDone)]);
+      const left = new AbortController();
+      const reading = http.read(sessionId, last, look, left.signal).catch((error) => {
+        if (!left.signal.aborted) throw error;
+      });
+      await Promise.race([reading, until(isDone)]);
+      left.abort();
     }
   }
 
