@@ -116,6 +116,6 @@ test("over HTTP and ACP the notice is there, and /trust is the answer", async ()
   await peer.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "hello" }] });
   const said = peer.frames.map((frame) => JSON.stringify(frame.params?.update ?? null)).join("\n");
   expect(said).toContain("GOOD ANSWERS");
-  expect(said).toMatch(/agent_thought_chunk.*is not trusted, so this is left out/);
+  expect(said).toMatch(/agent_message_chunk.*is not trusted, so this is left out/);
   expect(existsSync(other.mark)).toBe(false);
 });
