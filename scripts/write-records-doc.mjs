@@ -146,6 +146,12 @@ function updatesIn(source) {
   const start = source.indexOf("const projectors");
   const table = source.slice(start, source.indexOf("\n};", start));
   const rows = table.split(/\n {2}(?=\w+: \()/).slice(1);
-  const kinds = (row) => [...row.matchAll(/"(\w+_chunk|\w+_update|tool_call|plan|notice)"/g)].map(([, kind]) => kind);
-  return Object.fromEntries(rows.map((row) => [row.slice(0, row.indexOf(":")), [...new Set(kinds(row))]]));
+  const kinds = (code) => [...code.matchAll(/"(\w+_chunk|\w+_update|tool_call|plan|notice)"/g)].map(([, kind]) => kind);
+  /** A row, and the functions of the file that it calls. */
+  const whole = (row) =>
+    [...row.matchAll(/\b(\w+)\(/g)].reduce((code, [, name]) => {
+      const at = source.indexOf(`function ${name}(`);
+      return at < 0 ? code : code + source.slice(at, source.indexOf("\n}", at));
+    }, row);
+  return Object.fromEntries(rows.map((row) => [row.slice(0, row.indexOf(":")), [...new Set(kinds(whole(row)))]]));
 }

@@ -38,7 +38,6 @@ import { plainFiles } from "./workspace.js";
  * @example
  * const sessions = createSessions({ agent, store: createMemoryStore(), prefix: "mine", defaults: { model: "offline" } });
  * const session = await sessions.create({ cwd: process.cwd() });
- * session.prompt({ text: "hello" });
  */
 export function createSessions(deps: SessionsDeps): Sessions {
   const house = createHouse(deps);
@@ -307,10 +306,7 @@ async function fork(house: House, id: string, { turn: asked, owner }: ForkOption
   const { turns } = parent.conversation;
   const turn = asked ?? turns.findLast((candidate) => candidate.ended)?.number;
   if (turn === undefined || !turns[turn]?.ended)
-    throw new SessionError(
-      "nothing_to_fork",
-      `session ${id} has no finished turn${turn === undefined ? "" : ` ${turn}`}`,
-    );
+    throw new SessionError("nothing_to_fork", `session ${id} has no finished turn ${turn ?? ""}`.trimEnd());
   const store = parent.persistent ? house.store : house.ephemeral;
   let at = 0;
   const conversation = await foldLog(store, id, {

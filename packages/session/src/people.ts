@@ -9,6 +9,9 @@ import type { Sessions } from "./sessions.js";
 /**
  * What the person makes has them as its owner, and what they do is recorded under their name. Throws `session_not_found` for what they
  * may not see, and `read_only` for what they may not change.
+ *
+ * @example
+ * const theirs = sessionsFor(sessions, { name: "ada", role: "viewer" });
  */
 export function sessionsFor(sessions: Sessions, person: Person | undefined): Sessions {
   if (!person) return sessions;
