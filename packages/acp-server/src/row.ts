@@ -48,7 +48,12 @@ export type MethodTraits = Readonly<Record<string, Traits>>;
 
 export type Rows = Readonly<Record<string, MethodRow & Traits>>;
 
-/** A row for each method of the traits, all of which have a handler. */
+/**
+ * A row for each method of the traits, all of which have a handler.
+ *
+ * @example
+ * const rows = rowsOf({ "_me/hello": { params: Hello } }, { "_me/hello": {} }, { "_me/hello": ({ name }) => ({ said: name }) });
+ */
 export function rowsOf<const S extends Readonly<Record<string, Shape>>, const T extends MethodTraits>(
   shapes: S,
   traits: T,

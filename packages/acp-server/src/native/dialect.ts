@@ -10,7 +10,12 @@ export interface NativeDialectOptions {
   readonly projection: () => Promise<NativeProjection>;
 }
 
-/** A program's own dialect: the native rows, its name and version, and how its clients are shown records. */
+/**
+ * A program's own dialect: the native rows, its name and version, and how its clients are shown records.
+ *
+ * @example
+ * const mine = nativeDialect({ name: "mine", version: "0.1", projection: async () => projection });
+ */
 export function nativeDialect({ name, version, projection }: NativeDialectOptions): Dialect {
   return {
     name,

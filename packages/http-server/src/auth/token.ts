@@ -47,7 +47,13 @@ export interface TokenHashes {
 
 const BYTES = 32;
 
-/** The life of a token. Any number of streams may wait for its end. */
+/**
+ * The life of a token. Any number of streams may wait for its end.
+ *
+ * @example
+ * const life = createLife();
+ * life.signal.addEventListener("abort", cut);
+ */
 export function createLife(): AbortController {
   const life = new AbortController();
   setMaxListeners(0, life.signal);
