@@ -122,6 +122,8 @@ export interface Answer {
   readonly decision: Decision;
   readonly by: ResolvedBy;
   readonly choice?: string;
+  /** Why a person said no. */
+  readonly reason?: string;
   /** Why a rule decided as it did. */
   readonly why?: string;
   /** A sandbox stands in the way, and the log says so. */

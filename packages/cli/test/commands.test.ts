@@ -315,3 +315,18 @@ test.each([
   const called = args[0]?.startsWith("-") ? "otter" : `otter ${args[0]}`;
   expect(run.stderr).toMatch(new RegExp(`^${called}: [^\n]+\n$`));
 });
+
+test("a data directory that cannot be written is one sentence, and nothing listens", {
+  tags: ["needs-linux"],
+}, async () => {
+  const person = await createPerson();
+  const env = { CHIMERA_HOME: "/proc/nowhere/chimera" };
+  for (const args of [
+    ["serve", "--port", "0"],
+    ["-p", "hi"],
+  ]) {
+    const { code, stdout, stderr } = await person.type(args, { env });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^otter.*: cannot write to \/proc\/nowhere\/chimera \(ENOENT\); set CHIMERA_HOME .*\n$/);
+  }
+});

@@ -127,7 +127,7 @@ test(
       {
         steps: [
           { reply: [{ call: "Write", args: { path: "long.txt", content } }] },
-          { expect: { result: "The user denied this call" }, reply: [{ text: "As you like." }] },
+          { expect: { result: "They say why: use a table" }, reply: [{ text: "As you like." }] },
         ],
       },
     ]);
@@ -201,6 +201,15 @@ test("lines are typed, pasted, completed and queued; Escape cancels", onTerminal
   await terminal.type("/unod");
   await terminal.press("Enter");
   await terminal.until(/there is no command \/unod; did you mean \/undo\?/);
+  await terminal.type("/mode");
+  await terminal.press("Enter");
+  await terminal.until(/mode:.*\n› auto +write files and run commands without asking\n {2}review/);
+  await terminal.type("read");
+  await terminal.press("Enter");
+  await terminal.until(/mode: review -> read-only/);
+  await terminal.type("/agent plam");
+  await terminal.press("Enter");
+  await terminal.until(/there is no agent "plam"; did you mean plan\?/);
   await terminal.type("/");
   await terminal.until(/› \/help +List the commands/);
   await terminal.press("C-c", "C-d");

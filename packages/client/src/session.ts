@@ -28,7 +28,11 @@ export interface Session {
   follow(options?: FollowOptions): AsyncGenerator<SessionRecord, void>;
   cancel(options?: CallOptions): Promise<void>;
   /** `shown` is the digest of what the person saw, where the request has one. */
-  answer(permissionId: string, decision: Decision, options?: CallOptions & { shown?: string }): Promise<void>;
+  answer(
+    permissionId: string,
+    decision: Decision,
+    options?: CallOptions & { shown?: string; reason?: string },
+  ): Promise<void>;
   undo(body?: Body<"POST /sessions/{id}/undo">, options?: CallOptions): Promise<Output<"POST /sessions/{id}/undo">>;
   redo(body?: Body<"POST /sessions/{id}/redo">, options?: CallOptions): Promise<Output<"POST /sessions/{id}/redo">>;
   /** What each turn changed; `{ diff: "true" }` for the diffs too. */
@@ -72,8 +76,8 @@ export function createSession(sender: Sender, id: string, token: string | null, 
     async cancel(options) {
       await call("POST /sessions/{id}/cancel", { id }, options);
     },
-    async answer(pid, decision, { shown, ...options } = {}) {
-      const body = { decision, ...(shown !== undefined && { shown }) };
+    async answer(pid, decision, { shown, reason, ...options } = {}) {
+      const body = { decision, ...defined({ shown, reason }) };
       await call("POST /sessions/{id}/permissions/{pid}", { id, pid, body }, options);
     },
     undo: (body = {}, options) => call("POST /sessions/{id}/undo", { id, body }, options),

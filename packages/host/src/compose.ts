@@ -117,7 +117,18 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     orders,
     commands: [
       effort.command,
-      ...programCommands({ tools: turns.tools, permissionsFile: paths.permissions, trust: config.trust }),
+      ...programCommands({
+        tools: turns.tools,
+        permissionsFile: paths.permissions,
+        trust: config.trust,
+        agents: (cwd) => core.agents(cwd),
+        served: async (model) =>
+          (await import("@chimera/agent/models")).servedModels(model, {
+            env,
+            chain,
+            packages: { rows: values.providers, directory: paths.root },
+          }),
+      }),
       ...extensions.flatMap(({ commands }) => commands ?? []),
     ],
   });

@@ -21,7 +21,7 @@ export { HostError, type HostErrorCode, isHostError } from "./errors.js";
 export { createLog, type Log, type LogLevel, type LogOptions, type LogSink } from "./log/log.js";
 export { createLogFile, type LogFile, type LogFileOptions } from "./log/log-file.js";
 export { createMain } from "./main.js";
-export { type OpenCore, openCore } from "./open-core.js";
+export { type OpenCore, openCore, requireHome } from "./open-core.js";
 export { type Paths, resolvePaths } from "./paths.js";
 export type {
   AcpPeer,

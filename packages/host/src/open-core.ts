@@ -9,6 +9,7 @@ import { settingOf } from "./config/resolve.js";
 import { hideSecrets } from "./hide-secrets.js";
 import type { Log } from "./log/log.js";
 import { openLog } from "./log/log-file.js";
+import { requireWritable } from "./paths.js";
 import type { ExtensionContext, StartedExtension } from "./profile.js";
 
 /** A person is waiting: only trouble is logged, and the session stays however long they think. */
@@ -60,6 +61,11 @@ export async function requireNamed(config: Config): Promise<void> {
   if (isDefault && allowed_tools === null) return;
   const { requireNames } = await import("./require-names.js");
   await requireNames(config);
+}
+
+/** Sessions that are kept need a place: what cannot be written is said before anything starts. A database has its own. */
+export function requireHome({ paths, values }: Pick<Config, "paths" | "values">): void {
+  if (values.save && values.store === null) requireWritable(paths.root);
 }
 
 // --- internal ---

@@ -1,6 +1,7 @@
 /** Where this product keeps things. `$CHIMERA_HOME` moves all of it, `$CHIMERA_SNAPSHOT_ROOT` the snapshots alone. */
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 export type Paths = Readonly<ReturnType<typeof resolvePaths>>;
 
@@ -25,4 +26,29 @@ export function resolvePaths(env: NodeJS.ProcessEnv) {
     people: join(root, "people.json"),
     config: join(root, "config.json"),
   };
+}
+
+/** Makes the data directory, or says in one sentence why nothing can be kept there: before anybody is promised anything. */
+export function requireWritable(root: string): void {
+  try {
+    makeDirectory(root);
+    accessSync(root, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    const message = `cannot write to ${root} (${code}); set CHIMERA_HOME to a directory that you can write to`;
+    // As what the system itself refuses: exit code 1, no stack.
+    throw Object.assign(new Error(message, { cause }), { code, syscall: "access" });
+  }
+}
+
+/** One level at a time: the recursive call of Node never returns where a file system takes no directories, as `/proc`. */
+export function makeDirectory(path: string): void {
+  if (existsSync(path)) return;
+  if (dirname(path) !== path) makeDirectory(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process was faster.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
 }

@@ -2,14 +2,48 @@
 import type { Tool } from "@chimera/agent";
 import { allowedTools } from "@chimera/agent/tools";
 import { SessionError, type SlashCommand } from "@chimera/session";
+import { nearest } from "./command/usage-error.js";
 import type { Trust } from "./trust.js";
 
 export function programCommands(deps: {
   readonly tools: () => Promise<readonly Tool[]>;
   readonly permissionsFile: string;
   readonly trust: Trust;
+  /** The agents of a directory. */
+  readonly agents: (cwd: string) => Promise<readonly { readonly id: string }[]>;
+  /** The names that the provider of a model lists; null when it cannot be asked. */
+  readonly served: (model: string) => Promise<readonly string[] | null>;
 }): SlashCommand[] {
   return [
+    {
+      name: "agent",
+      description: "Show or switch the agent",
+      hint: "[name]",
+      async run({ session, args }) {
+        const old = session.settings.agent;
+        if (!args) return `agent: ${old}`;
+        requireListed(
+          "agent",
+          args,
+          (await deps.agents(session.cwd)).map(({ id }) => id),
+        );
+        await session.set({ agent: args });
+        return `agent: ${old} -> ${args}`;
+      },
+    },
+    {
+      name: "model",
+      description: "Show or switch the model",
+      hint: "[name]",
+      async run({ session, args }) {
+        const old = session.settings.model;
+        if (!args) return `model: ${old}`;
+        const listed = await deps.served(args);
+        if (listed) requireListed("model", args, listed);
+        await session.set({ model: args });
+        return `model: ${old} -> ${args}`;
+      },
+    },
     {
       name: "trust",
       description:
@@ -47,4 +81,14 @@ export function programCommands(deps: {
       },
     },
   ];
+}
+
+// --- internal ---
+
+/** Throws `invalid_setting` with the nearest name. */
+function requireListed(what: string, name: string, known: readonly string[]): void {
+  if (known.includes(name)) return;
+  const near = nearest(name, known);
+  const hint = near === undefined ? `one of ${known.slice(0, 8).join(", ")}` : `did you mean ${near}?`;
+  throw new SessionError("invalid_setting", `there is no ${what} ${JSON.stringify(name)}; ${hint}`);
 }

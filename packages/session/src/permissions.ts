@@ -9,6 +9,7 @@ import type { Attachments } from "./attachments.js";
 import { SessionError } from "./errors.js";
 import type { Journal, Place } from "./journal.js";
 import { type Question, questionOf } from "./question.js";
+import type { Reply } from "./session.js";
 
 export interface Permissions {
   /** @param signal of the turn: once it is aborted, there is nothing to ask for any more. */
@@ -17,14 +18,9 @@ export interface Permissions {
    * Throws `permission_not_found`, `already_resolved`, or `not_as_shown` where `shown` is given and is not the digest of the request.
    * Resolves when the answer is durable and the tool may run.
    */
-  answer(permissionId: string, answer: Decision | Choice, origin?: string, shown?: string): Promise<void>;
+  answer(permissionId: string, answer: Reply, origin?: string, shown?: string): Promise<void>;
   /** Denies every request without an answer. */
   release(by: Exclude<ResolvedBy, "client">): void;
-}
-
-/** One of the engine's own answers to a question, by its id. */
-export interface Choice {
-  readonly choice: string;
 }
 
 export function createPermissions(deps: {
@@ -39,9 +35,9 @@ export function createPermissions(deps: {
   /** Answered while the session is loaded: a late answer is told from one to a question that never was. */
   const answered = new Set<string>();
 
-  const resolve = async (id: string, answer: Decision | Choice, by: ResolvedBy, origin?: string): Promise<void> => {
+  const resolve = async (id: string, answer: Reply, by: ResolvedBy, origin?: string): Promise<void> => {
     const { place, settle, timer, choices } = waiting.get(id)!;
-    const { decision, ...chosen } = typeof answer === "string" ? { decision: answer } : chosenOf(answer, choices);
+    const { decision, ...chosen } = decided(answer, choices);
     waiting.delete(id);
     answered.add(id);
     timer?.stop();
@@ -117,7 +113,13 @@ const DECISION_OF: Readonly<Record<PermissionChoice["kind"], Decision>> = {
   reject_always: "never",
 };
 
-function chosenOf({ choice }: Choice, choices: readonly PermissionChoice[]): { decision: Decision; choice: string } {
+function decided(
+  answer: Reply,
+  choices: readonly PermissionChoice[],
+): { decision: Decision; choice?: string; reason?: string } {
+  if (typeof answer === "string") return { decision: answer };
+  if ("decision" in answer) return answer;
+  const { choice } = answer;
   const chosen = choices.find(({ id }) => id === choice);
   if (!chosen) throw new SessionError("invalid_setting", `the question has no answer ${JSON.stringify(choice)}`);
   return { decision: DECISION_OF[chosen.kind], choice };

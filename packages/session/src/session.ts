@@ -69,6 +69,9 @@ export interface AttachedClient {
   readonly since: number;
 }
 
+/** A decision, with why where it is a no; or one of the engine's own answers to the question, by its id. */
+export type Reply = Decision | { readonly decision: Decision; readonly reason: string } | { readonly choice: string };
+
 export type OpenPermission = Metadata<"permission_request">;
 
 /** What a session is now. */
@@ -106,12 +109,7 @@ export interface Session extends ReadableSession {
   /** Ends the running turn, or the one that is named, running or waiting. False when there is none, or it has ended. */
   cancel(turn?: number): boolean;
   /** @param shown the digest of what the person saw. Throws `not_as_shown` for another than the request's, `permission_not_found`, `already_resolved`. */
-  answer(
-    permissionId: string,
-    answer: Decision | { readonly choice: string },
-    origin?: string,
-    shown?: string,
-  ): Promise<void>;
+  answer(permissionId: string, answer: Reply, origin?: string, shown?: string): Promise<void>;
   /** Throws `invalid_setting`. */
   set(change: SettingChange, origin?: string): Promise<void>;
   /** One line; a blank one takes the title away. Throws `invalid_setting` for one that is too long. */

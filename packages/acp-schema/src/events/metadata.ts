@@ -162,6 +162,8 @@ export const metadata = {
     decision: Decision,
     by: ResolvedBy,
     choice: v.optional(text),
+    /** Why a person said no, in their words; the model reads it. */
+    reason: v.optional(text),
   }),
   /** The whole list of what is to be done, each time anew. */
   plan: v.object({ entries: v.array(PlanEntry) }),

@@ -173,7 +173,12 @@ export const RotateTokenReply = plain(() => ({ session_token: text }));
 export type RotateTokenReply = v.InferOutput<typeof RotateTokenReply>;
 
 /** `POST /sessions/{id}/permissions/{pid}`. */
-export const PermissionBody = plain(() => ({ decision: Decision, shown: v.optional(v.string()) }));
+export const PermissionBody = plain(() => ({
+  decision: Decision,
+  shown: v.optional(v.string()),
+  /** With a no: what the model is told about why. */
+  reason: v.optional(v.pipe(v.string(), v.maxLength(2000))),
+}));
 export type PermissionBody = v.InferOutput<typeof PermissionBody>;
 
 export const PermissionReply = plain(() => ({ resolved: v.literal(true), decision: Decision }));

@@ -47,7 +47,7 @@ interface Refusal {
 /** Asks whether the call may run, as every engine does: the session's rules answer, or a person. null when it may. */
 async function refusalOf(run: Run, call: Call, { tool, input, touches }: Runnable): Promise<Refusal | null> {
   await run.taken();
-  const { decision, by, why, isViolation } = await run.ask({
+  const { decision, by, why, reason, isViolation } = await run.ask({
     call_id: call.id,
     tool: tool.name,
     args: call.args,
@@ -57,7 +57,8 @@ async function refusalOf(run: Run, call: Call, { tool, input, touches }: Runnabl
   });
   if (decision === "allow" || decision === "always") return null;
   if (isViolation) return { why: why ?? "", error: "sandbox_violation" };
-  return { why: REFUSALS[by](why ?? "a rule says no"), error: "permission_denied" };
+  const said = reason === undefined ? "" : ` They say why: ${reason}`;
+  return { why: `${REFUSALS[by](why ?? "a rule says no")}${said}`, error: "permission_denied" };
 }
 
 /** What the call would change, while that is found out soon; a person is asked in any case. */

@@ -17,7 +17,7 @@ export {
   parseEffort,
   type Usage,
 } from "./model.js";
-export { createModels, type ModelsOptions } from "./models.js";
+export { createModels, type ModelsOptions, servedModels } from "./models.js";
 export { createOfflineModel } from "./offline.js";
 export {
   findPackage,

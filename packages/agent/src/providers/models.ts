@@ -57,7 +57,51 @@ export function createModels({ env, chain, post, packages }: ModelsOptions): (na
   };
 }
 
+/**
+ * The names that the provider of a model lists, the model's own way of writing included; null where nothing is known: no list, no answer in
+ * time, or a model that the table of facts has.
+ */
+export async function servedModels(name: string, { env, chain, packages }: ModelsOptions): Promise<string[] | null> {
+  try {
+    if (packages && packagedModel(name, packages.rows)) return null;
+    const address = (await import("./resolve.js")).resolveModel(name, env, chain);
+    const list = MODEL_LISTS[address.wire];
+    if (address.facts || !list) return null;
+    const url = address.url.replace(list.endpoint, list.asks);
+    const signal = AbortSignal.timeout(LIST_MS);
+    const reply = await createPost({ env })({ method: "GET", url, headers: address.headers, body: "", signal });
+    const answer = reply.status === 200 ? await readJson(reply) : null;
+    const rows: unknown = answer?.[list.rows];
+    if (!Array.isArray(rows)) return null;
+    const before = name.endsWith(address.model) ? name.slice(0, name.length - address.model.length) : "";
+    return rows.flatMap((row) => {
+      const id = isJsonObject(row) ? String(row[list.id] ?? "").replace(/^models\//, "") : "";
+      return id === "" ? [] : [before + id, ...(id.endsWith(":latest") ? [before + id.slice(0, -7)] : [])];
+    });
+  } catch {
+    return null;
+  }
+}
+
 // --- internal ---
+
+const LIST_MS = 5_000;
+
+/** Where the providers of a wire list their models, and how. */
+const MODEL_LISTS: {
+  readonly [wire in ModelAddress["wire"]]?: {
+    readonly endpoint: RegExp;
+    readonly asks: string;
+    readonly rows: string;
+    readonly id: string;
+  };
+} = {
+  chat: { endpoint: /\/chat\/completions$/, asks: "/models", rows: "data", id: "id" },
+  responses: { endpoint: /\/responses$/, asks: "/models", rows: "data", id: "id" },
+  messages: { endpoint: /\/messages$/, asks: "/models?limit=1000", rows: "data", id: "id" },
+  ollama: { endpoint: /\/api\/chat$/, asks: "/api/tags", rows: "models", id: "name" },
+  gemini: { endpoint: /\/[^/]*:streamGenerateContent.*$/, asks: "?pageSize=1000", rows: "models", id: "name" },
+};
 
 /** The model with the window that its server names, asked while the first reply streams, so that none waits. */
 function withServedWindow(model: Model, address: ModelAddress, post: () => Post): Model {

@@ -22,8 +22,12 @@ export interface SessionClient {
   prompt(input: { readonly text: string; readonly content?: readonly PromptBlock[] }): Promise<number>;
   /** Ends the running turn; nothing when none runs. */
   cancel(): Promise<void>;
-  /** False when somebody else answered first. @param details the digest of what the person saw */
-  answer(permissionId: string, decision: Decision, details?: { readonly shown?: string | undefined }): Promise<boolean>;
+  /** False when somebody else answered first. @param details the digest of what the person saw, and why they say no */
+  answer(
+    permissionId: string,
+    decision: Decision,
+    details?: { readonly shown?: string | undefined; readonly reason?: string | undefined },
+  ): Promise<boolean>;
   /** What the session works with now. */
   settings(): Promise<{ readonly model: string; readonly mode: string; readonly agent: string }>;
   /** What each setting can be, and the sessions that can be opened in this one's place. */

@@ -31,9 +31,9 @@ export function localClient(core: RunningCore, session: Session, approves: boole
     async cancel() {
       session.cancel();
     },
-    async answer(permissionId, decision, { shown } = {}) {
+    async answer(permissionId, decision, { shown, reason } = {}) {
       try {
-        await session.answer(permissionId, decision, undefined, shown);
+        await session.answer(permissionId, reason ? { decision, reason } : decision, undefined, shown);
         return true;
       } catch (error) {
         if (isSessionError(error) && error.code === "already_resolved") return false;

@@ -37,8 +37,8 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
       return Number(turn);
     },
     cancel: () => server.ask((client) => client.sessions.open(id).cancel()),
-    async answer(permissionId, decision, { shown } = {}) {
-      const details = { ...(shown !== undefined && { shown }) };
+    async answer(permissionId, decision, { shown, reason } = {}) {
+      const details = { ...(shown !== undefined && { shown }), ...(reason && { reason }) };
       try {
         await server.ask((client) => client.sessions.open(id).answer(permissionId, decision, details));
         return true;

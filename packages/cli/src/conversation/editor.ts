@@ -160,7 +160,9 @@ export function createEditor(options: EditorOptions) {
     /** Enter: takes the suggestion, or a new line after a backslash; otherwise the whole entry, which is then gone from here. */
     enter(): string | null {
       const word = menu && text.slice(menu.from, cursor);
-      if (menu && menu.items[menu.at]?.text.trimEnd() !== word && accept()) return null;
+      // A whole name is meant as it stands, also where longer ones begin with it.
+      const isWhole = menu?.items.some((item) => item.text.trimEnd() === word);
+      if (menu && !isWhole && accept()) return null;
       if (text[cursor - 1] === "\\") {
         replace(cursor - 1, cursor, "\n");
         return null;

@@ -17,7 +17,7 @@ type Request = Metadata<"permission_request">;
 
 export interface QuestionsOptions {
   readonly style: Style;
-  readonly screen: Pick<Screen, "print" | "bell" | "changed">;
+  readonly screen: Pick<Screen, "print" | "ask" | "bell" | "changed">;
   /** Columns and rows of the screen now; undefined where lines are neither wrapped nor folded. */
   readonly size: () => { readonly columns: number; readonly rows: number } | undefined;
   readonly clock: () => number;
@@ -62,9 +62,9 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
     if (at === 0 && live()) announce();
     return true;
   };
-  const settle = async (request: Request, decision: Parameters<typeof answer>[1]) => {
+  const settle = async (request: Request, decision: Parameters<typeof answer>[1], reason?: string) => {
     drop(request.permission_id);
-    if (!(await answer(request.permission_id, decision, { shown: request.shown })))
+    if (!(await answer(request.permission_id, decision, { shown: request.shown, reason })))
       screen.print(`${style.yellow("somebody else answered first")}\n`);
   };
 
@@ -74,7 +74,11 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
       const [first] = waiting;
       if (!first) return null;
       if (shown?.request !== first || clock() < countsFrom) return "";
-      const extras = [...(shown.isFolded ? [`${EXTRAS.all} view all`] : []), EXTRAS.help];
+      const extras = [
+        `${EXTRAS.reason} no, because…`,
+        ...(shown.isFolded ? [`${EXTRAS.all} view all`] : []),
+        EXTRAS.help,
+      ];
       return `${permissionWords(first.options)}  ${style.dim(extras.join(" · "))}`;
     },
     /** Puts the question on the screen again. */
@@ -107,6 +111,9 @@ export function createQuestions({ style, screen, size, clock, live, answer }: Qu
       else if (said === EXTRAS.all) {
         shown.isFolded = false;
         screen.print(lines.map((line) => `${line}\n`).join(""));
+      } else if (said === EXTRAS.reason && request.options.includes("deny")) {
+        const reason = (await screen.ask("why not?"))?.trim();
+        if (reason && waiting[0] === request) await settle(request, "deny", reason);
       } else {
         const decision = parseAnswer(said, request.options);
         if (decision) await settle(request, decision);

@@ -7,6 +7,7 @@ import {
   openCore,
   readClientToken,
   readConfig,
+  requireHome,
   resolvePaths,
   UsageError,
 } from "@chimera/host";
@@ -93,6 +94,7 @@ export async function converseHere(invocation: Invocation): Promise<number> {
   const persist = config.values.save;
   const open = (choice: SessionChoice) => openSession(invocation, core, choice, approves);
   try {
+    requireHome(config);
     if (approves) await askToTrust(invocation, config, await core.untrusted(cwd));
     return await startConversation(invocation, {
       approves,

@@ -100,7 +100,7 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
       return;
     }
     // One key is an answer; what came in one piece was pasted.
-    options.onAnswer(key.kind === "text" && [...key.text].length === 1 ? key.text : "");
+    options.onAnswer(key.kind === "text" && key.alone ? key.text : "");
   }
 
   function pressAtPrompt(key: Key): void {

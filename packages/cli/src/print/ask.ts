@@ -22,7 +22,7 @@ export async function askAtTerminal(
     const keys = createKeys((key) => {
       if (key.kind === "named" && key.name === "ctrl-c") process.emit("SIGINT");
       // What came in one piece was pasted, and answers nothing.
-      const isKey = key.kind === "text" && [...key.text].length === 1 && performance.now() >= countsFrom;
+      const isKey = key.kind === "text" && key.alone === true && performance.now() >= countsFrom;
       if (!isKey) countsFrom = Math.max(countsFrom, performance.now() + PAUSE_MS);
       const decision = isKey ? parseAnswer(key.text, request.options) : undefined;
       if (decision) end(decision);

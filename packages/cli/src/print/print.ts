@@ -1,6 +1,6 @@
 /** `-p`: one prompt, its answer on stdout, an exit code that tells how it went. A reader of the log like every other. */
 import type { Metadata } from "@chimera/acp-schema/events";
-import { type Invocation, openCore, UsageError } from "@chimera/host";
+import { type Invocation, openCore, requireHome, UsageError } from "@chimera/host";
 import type { SessionClient } from "../client/client.js";
 import { EXIT_DENIED, EXIT_INTERRUPTED } from "../errors.js";
 import { openSession, type RunFlags, readRunFlags } from "../open-session.js";
@@ -17,6 +17,7 @@ export async function print(invocation: Invocation): Promise<number> {
   const content = promptBlocks(text, files);
   const { core, config } = await openCore(invocation);
   try {
+    requireHome(config);
     const somebodyIsHere = process.stdin.isTTY === true && process.stderr.isTTY === true;
     const choice = { ...flags, cwd: config.cwd, persist: config.values.save };
     const client = await openSession(invocation, core, choice, somebodyIsHere);

@@ -2,8 +2,8 @@
 import { StringDecoder } from "node:string_decoder";
 
 export type Key =
-  /** Typed characters; those that came in one piece are one key. */
-  | { readonly kind: "text"; readonly text: string }
+  /** Typed characters; those that came in one piece are one key. `alone`: nothing else came with them. */
+  | { readonly kind: "text"; readonly text: string; readonly alone?: boolean }
   | { readonly kind: "paste"; readonly text: string }
   /** `enter`, `alt-enter`, `ctrl-c`, `up`, `shift-tab`. */
   | { readonly kind: "named"; readonly name: string };
@@ -20,6 +20,7 @@ export function createKeys(onKey: (key: Key) => void) {
   let rest = "";
   let pasted: string[] | null = null;
   let timer: NodeJS.Timeout | undefined;
+  let isAlone = false;
 
   /** Passes on what is complete; `final` takes what is left as it stands. */
   const read = (final: boolean): void => {
@@ -42,7 +43,7 @@ export function createKeys(onKey: (key: Key) => void) {
       }
       const { length, key } = firstKey(rest);
       rest = rest.slice(length);
-      if (key) onKey(key);
+      if (key) onKey(key.kind === "text" ? { ...key, alone: isAlone } : key);
     }
   };
 
@@ -50,10 +51,9 @@ export function createKeys(onKey: (key: Key) => void) {
     write(bytes: Buffer) {
       clearTimeout(timer);
       const text = decoder.write(bytes);
-      // A terminal without paste marks sends the lines of a paste in one piece, where a person sends one key at a time.
-      if (rest === "" && pasted === null && UNMARKED_PASTE.test(text))
-        onKey({ kind: "paste", text: withNewlines(text) });
-      else rest += text;
+      // A terminal without paste marks sends a paste in one piece, where a person sends one key at a time.
+      isAlone = rest === "" && [...text].length === 1;
+      rest += text;
       read(false);
       if (rest !== "" && pasted === null) timer = setTimeout(() => read(true), ESCAPE_MS);
     },
@@ -65,7 +65,6 @@ export function createKeys(onKey: (key: Key) => void) {
 
 /* biome-ignore-start lint/suspicious/noControlCharactersInRegex: control characters are what a terminal sends */
 const INCOMPLETE = /^\u001b(?:\[[0-9;:<=>?]*[ -/]*|O)?$/;
-const UNMARKED_PASTE = /^[^\u001b]*[\r\n][^\u001b\r\n][^\u001b]*$/;
 const CSI = /^\u001b\[([0-9;:<=>?]*)[ -/]*([@-~])/;
 const SS3 = /^\u001bO([ -~])/;
 const TYPED = /^[^\u0000-\u001f\u007f]+/;

@@ -21,7 +21,7 @@ const ANSWERS: Readonly<Record<Decision, Answer>> = {
 };
 
 /** What a person can do at a question besides. */
-export const EXTRAS = { all: "v", help: "?" } as const;
+export const EXTRAS = { reason: "r", all: "v", help: "?" } as const;
 
 export interface Question {
   /** All of what is asked for, each line after a margin that no text can draw. */
@@ -56,7 +56,12 @@ export function permissionWords(options: readonly Decision[]): string {
 
 export function explainAnswers(options: readonly Decision[]): string[] {
   const rows = options.map((option) => `${ANSWERS[option].key}  ${ANSWERS[option].means}`);
-  return [...rows, `${EXTRAS.all}  show all of it`, "Esc cancels the turn. A paste answers nothing."];
+  return [
+    ...rows,
+    `${EXTRAS.reason}  do not do it, and say why`,
+    `${EXTRAS.all}  show all of it`,
+    "Esc cancels the turn. A paste answers nothing.",
+  ];
 }
 
 /** Undefined for anything that is not an answer. */

@@ -1,9 +1,10 @@
 /** Records a running server, as the only one on its port for as long as this process lives. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { isStoreError } from "@chimera/event-store";
 import { type Claim, claim, createHeartbeat, type Heartbeat } from "@chimera/event-store/claim";
 import { HostError } from "../errors.js";
+import { makeDirectory } from "../paths.js";
 import { ownerOf } from "./owner.js";
 import {
   claimPath,
@@ -53,7 +54,7 @@ export async function writePidfile(options: WritePidfileOptions): Promise<Pidfil
     prefix: options.prefix,
     port: options.port,
   };
-  mkdirSync(place.directory, { recursive: true, mode: 0o700 });
+  makeDirectory(place.directory);
   const heartbeat = createHeartbeat(place.directory);
   try {
     const held = await takeClaim(place, heartbeat);

@@ -7,7 +7,7 @@ import { hideSecrets } from "../hide-secrets.js";
 import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import { openLog } from "../log/log-file.js";
-import { requireNamed, startExtensions } from "../open-core.js";
+import { requireHome, requireNamed, startExtensions } from "../open-core.js";
 import type { StartedExtension } from "../profile.js";
 import { startAcp } from "./acp.js";
 import { HTTP_FLAGS, readServeSettings } from "./settings.js";
@@ -26,6 +26,7 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   const settings = readServeSettings(profile, flags, config, takeSocket(process));
   if (!settings.http) warnOfIdleFlags(invocation);
   await requireNamed(config);
+  requireHome(config);
   // Loaded for those who serve it.
   const http = settings.http ? await import("./http.js") : null;
   const made = http?.makeToken() ?? "";

@@ -1,7 +1,7 @@
 /** Turns: prompts, ending them, and answers to what they ask. The first answer wins, whatever transport it comes from. */
-import type { Decision } from "@chimera/acp-schema/events";
 import type {
   MessageReply,
+  PermissionBody,
   PermissionReply,
   PermissionsReply,
   ToolApproveReply,
@@ -24,13 +24,19 @@ export function turnRoutes({ deps, openSession }: Parts) {
     deps.sessions.find(id)?.cancel();
     return c.body(null, 204);
   };
-  const answer = async (id: string, permissionId: string, decision: Decision, shown?: string) => {
+  const answer = async (
+    id: string,
+    permissionId: string,
+    said: Pick<PermissionBody, "decision" | "reason">,
+    shown?: string,
+  ) => {
     const session = await openSession(id);
     const options = session.openPermissions.get(permissionId)?.options;
-    if (options && !options.includes(decision)) {
+    if (options && !options.includes(said.decision)) {
       throw new HttpError(400, "invalid_decision", `choose one of ${options.join(", ")}`);
     }
-    await session.answer(permissionId, decision, undefined, shown);
+    const { decision, reason } = said;
+    await session.answer(permissionId, reason === undefined ? decision : { decision, reason }, undefined, shown);
   };
   return {
     "POST /sessions/{id}/turns": async (c) => {
@@ -54,20 +60,20 @@ export function turnRoutes({ deps, openSession }: Parts) {
       return c.json({ permissions: [...openPermissions.values()] } satisfies PermissionsReply);
     },
     "POST /sessions/{id}/permissions/{pid}": async (c) => {
-      const { decision, shown } = await readBody(c, "POST /sessions/{id}/permissions/{pid}", {
+      const { decision, shown, reason } = await readBody(c, "POST /sessions/{id}/permissions/{pid}", {
         decision: "invalid_decision",
       });
       // What is remembered counts in every session of the workspace.
       if (isGuest(c) && (decision === "always" || decision === "never"))
         throw new HttpError(403, "admin_only", `${decision} takes the master token: answer allow or deny`);
-      await answer(pathPart(c, "id"), pathPart(c, "pid"), decision, shown);
+      await answer(pathPart(c, "id"), pathPart(c, "pid"), { decision, reason }, shown);
       return c.json({ resolved: true, decision } satisfies PermissionReply);
     },
     "POST /tool/approve": async (c) => {
       const missing = "missing_session_id_or_permission_id";
       const codes = { session_id: missing, permission_id: missing, approved: "missing_approved" };
       const { session_id, permission_id, approved, shown } = await readBody(c, "POST /tool/approve", codes);
-      await answer(session_id, permission_id, approved ? "allow" : "deny", shown);
+      await answer(session_id, permission_id, { decision: approved ? "allow" : "deny" }, shown);
       return c.json({ resolved: true, approved } satisfies ToolApproveReply);
     },
   } satisfies Handlers;
