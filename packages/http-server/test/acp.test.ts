@@ -294,12 +294,12 @@ describe("requests", () => {
     const served = await serve();
     const { C, S, sessionId, rest } = await withSession(served);
     const stream = await open(served, S);
-    const long = prompt(sessionId, "20000");
+    const long = prompt(sessionId, "5000");
     await post(served, long, S);
     for (let n = 0; n < 300; n++) expect((await post(served, call("session/list", {}), C)).status).toBe(202);
     await rest.until(isReply(lastId));
     await stream.until(isReply(long.id));
-  });
+  }, 60_000);
 });
 
 describe("streams", () => {
