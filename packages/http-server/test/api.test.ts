@@ -390,6 +390,30 @@ describe("a look into a session", () => {
     await eventually(async () => (await clients()).length === 0);
   });
 
+  test("a reader of many sessions is counted among the clients of each, until it leaves", async () => {
+    const served = await serve();
+    const [{ id: one }, { id: other }] = [await newSession(served), await newSession(served)];
+    const stream = await openStream(served, `/events?session=${one}&session=${other}`, { "user-agent": "a page" });
+    const clients = async (id: string) => (await served.call("GET", `/sessions/${id}/clients`)).body.clients;
+    for (const id of [one, other]) {
+      await eventually(async () => (await clients(id)).length === 1);
+      expect(await clients(id)).toMatchObject([{ transport: "stream", name: "a page", approves: false }]);
+    }
+    stream.leave();
+    for (const id of [one, other]) await eventually(async () => (await clients(id)).length === 0);
+  });
+
+  test("the slash commands of a session are the program's and those of its directory", async () => {
+    const served = await serve();
+    const { id } = await newSession(served);
+    const answer = await served.call("GET", `/sessions/${id}/commands`);
+    expectReply("GET /sessions/{id}/commands", answer);
+    const names = answer.body.commands.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(["help", "undo", "model"]));
+    expect(new Set(names).size).toBe(names.length);
+    expectError(await served.call("GET", "/sessions/nobody/commands"), 404, "session_not_found");
+  });
+
   test("search finds a session by what was said, across deltas", async () => {
     const served = await serve();
     const { id } = await newSession(served);

@@ -81,42 +81,47 @@ export function SessionHead({ session }: { readonly session: OpenedSession }) {
         <RewindButtons session={session} />
       </div>
       {settings.value && (
-        <div class="row small">
-          <Choice
-            label="Mode"
-            value={settings.value.mode}
-            among={MODES.map((mode) => [mode, mode])}
-            choose={(mode) => change({ mode: mode as never })}
-          />
-          <Choice
-            label="Model"
-            value={settings.value.model}
-            among={models.value.map((model) => [model.id, model.name])}
-            choose={(model) => change({ model })}
-          />
-          <Choice
-            label="Agent"
-            value={settings.value.agent}
-            among={agents.value.map((agent) => [agent, agent])}
-            choose={(agent) => change({ agent })}
-          />
-          {settings.value.engine_options.map((option) => (
+        <details class="settings small">
+          <summary>
+            {settings.value.mode} · {settings.value.model} · {settings.value.agent}
+          </summary>
+          <div class="row">
             <Choice
-              key={option.id}
-              label={option.name}
-              value={String(option.value)}
-              among={
-                option.choices?.map((one) => [one.id, one.name]) ?? [
-                  ["true", "on"],
-                  ["false", "off"],
-                ]
-              }
-              choose={(value) =>
-                change({ options: { [`engine:${option.id}`]: option.choices ? value : value === "true" } })
-              }
+              label="Mode"
+              value={settings.value.mode}
+              among={MODES.map((mode) => [mode, mode])}
+              choose={(mode) => change({ mode: mode as never })}
             />
-          ))}
-        </div>
+            <Choice
+              label="Model"
+              value={settings.value.model}
+              among={models.value.map((model) => [model.id, model.name])}
+              choose={(model) => change({ model })}
+            />
+            <Choice
+              label="Agent"
+              value={settings.value.agent}
+              among={agents.value.map((agent) => [agent, agent])}
+              choose={(agent) => change({ agent })}
+            />
+            {settings.value.engine_options.map((option) => (
+              <Choice
+                key={option.id}
+                label={option.name}
+                value={String(option.value)}
+                among={
+                  option.choices?.map((one) => [one.id, one.name]) ?? [
+                    ["true", "on"],
+                    ["false", "off"],
+                  ]
+                }
+                choose={(value) =>
+                  change({ options: { [`engine:${option.id}`]: option.choices ? value : value === "true" } })
+                }
+              />
+            ))}
+          </div>
+        </details>
       )}
     </header>
   );
