@@ -76,7 +76,9 @@ test("otter undo and redo, and a file somebody else changed", async () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     return stdout;
   };
-  expect(await run("undo", "--dry-run")).toMatch(/^\/undo: rewound 1 turn, 3 files restored \(1 remaining\)\n/);
+  const dry = await run("undo", "--dry-run");
+  expect(dry).toMatch(/^undo would take back 1 turn \(1 remaining\); nothing is changed yet\n/);
+  expect(dry.match(/^ {2}would be (restored|deleted|created) +\/.*$/gm)).toHaveLength(3);
   expect(await files(person)).toEqual(AFTER);
   expect(await run("undo", id)).toMatch(/^\/undo: rewound 1 turn, 3 files restored \(1 remaining\)\n/);
   expect(await files(person)).toEqual(BETWEEN);

@@ -38,7 +38,10 @@ export function rewind(direction: "undo" | "redo"): Run {
         here: (session) => session[direction]({ steps, force, dryRun }),
         there: (session) => session[direction]({ steps, force, dry_run: dryRun }),
       });
-      const lines = [plainLine(report.message), ...describeFiles(report.files)];
+      const lines = [
+        dryRun ? wouldDo(direction, report) : plainLine(report.message),
+        ...describeFiles(report.files, dryRun),
+      ];
       return printReport(invocation, { session_id: id, ...report }, lines);
     } finally {
       await core.close();
@@ -54,11 +57,20 @@ function stepsOf(text: string | undefined): number {
   throw new UsageError(`--steps takes a whole number of at least 1, not ${JSON.stringify(text)}`);
 }
 
-function describeFiles(files: RewindReport["files"]): string[] {
+function wouldDo(direction: "undo" | "redo", { turns, remaining }: RewindReport): string {
+  const verb = direction === "undo" ? "take back" : "bring back";
+  return `${direction} would ${verb} ${turns} turn${turns === 1 ? "" : "s"} (${remaining} remaining); nothing is changed yet`;
+}
+
+/** What is done, or would be, as it reads after `would be`. */
+const WOULD: Readonly<Record<string, string>> = { conflict: "would be kept", skipped: "would be skipped" };
+
+function describeFiles(files: RewindReport["files"], dryRun: boolean): string[] {
   return files
     .filter(({ outcome }) => outcome !== "unchanged")
     .map(({ path, outcome, reason }) => {
       const why = reason ? ` (${reason.replaceAll("_", " ")})` : "";
-      return `  ${outcome.padEnd(9)} ${plainLine(`${path}${why}`)}`;
+      const does = dryRun ? (WOULD[outcome] ?? `would be ${outcome}`).padEnd(18) : outcome.padEnd(9);
+      return `  ${does} ${plainLine(`${path}${why}`)}`;
     });
 }
