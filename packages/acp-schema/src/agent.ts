@@ -121,6 +121,8 @@ export interface AskRequest {
 export interface Answer {
   readonly decision: Decision;
   readonly by: ResolvedBy;
+  /** The person who answered, where it was one with a name. */
+  readonly person?: string;
   readonly choice?: string;
   /** Why a person said no. */
   readonly reason?: string;

@@ -43,6 +43,8 @@ export interface AuditEntry {
   readonly decision: "allow" | "deny";
   /** What a person said, `always` and `never` included; null when nobody was asked. */
   readonly answer: Decision | null;
+  /** The person who answered, where it was one with a name. */
+  readonly person?: string;
   /** `unasked`: an engine ran it without a question. */
   readonly by: ResolvedBy | "unasked";
   readonly rule: string | null;

@@ -158,6 +158,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     snapshots,
     disk: localWorkspace(paths.home),
     prefix: profile.name,
+    quotas: values.limits,
     defaults: {
       model: values.model ?? defaultModel(env, chain),
       agent: values.agent,

@@ -57,6 +57,8 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   too_large: 413,
   forbidden_directory: 403,
   read_only: 403,
+  limit_reached: 429,
+  budget_spent: 402,
   nothing_to_fork: 409,
   unsupported_format: 409,
   workspace_moved: 409,
@@ -78,6 +80,7 @@ export function errorResponse(error: unknown, c: Context<AppEnv>, log: AppDeps["
   if (isOurs) logFailure((error as Error).cause ?? error, c, log, request_id);
   // What is on its way out of memory is back, or gone for good, in a moment.
   if (status === 503) c.header("Retry-After", String(LIMITS.retryAfterSeconds));
+  if (code === "limit_reached") c.header("Retry-After", String(LIMITS.limitRetrySeconds));
   return c.json({ error: code, message, ...fields, request_id }, status);
 }
 

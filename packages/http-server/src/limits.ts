@@ -69,6 +69,8 @@ export const LIMITS = {
   streams: 750,
   /** What a socket buffers before its writer is asked to wait. */
   socketBytes: 64 * 1024,
+  /** How long a client that reached a limit of its own is asked to wait. */
+  limitRetrySeconds: 10,
   /** How long a client is asked to wait when it cannot be answered for the moment. */
   retryAfterSeconds: 1,
   /** How long a stop waits for connections before it cuts them. */

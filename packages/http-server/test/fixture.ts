@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, createMemoryStore, type EventStore } from "@chimera/event-store";
-import { type Agent, createSessions, createSlashPalette, type Sessions } from "@chimera/session";
+import { type Agent, createSessions, createSlashPalette, type Quotas, type Sessions } from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { onTestFinished, vi } from "vitest";
 import { type App, type AppDeps, createApp } from "../src/index.js";
@@ -50,9 +50,10 @@ export async function serve(
     ttl?: number | null;
     monotonic?: () => number;
     clock?: () => number;
+    quotas?: Quotas;
   } = {},
 ): Promise<Served> {
-  const { root = scratch(), ttl = null, monotonic, clock, ...deps } = options;
+  const { root = scratch(), ttl = null, monotonic, clock, quotas = {}, ...deps } = options;
   const cwd = deps.defaultCwd ?? scratch();
   const logged: string[] = [];
   const store = createFileStore<SessionEvent, Summary>({ root, durability: "none" });
@@ -68,6 +69,7 @@ export async function serve(
     defaults: { model: "test-model" },
     ttl,
     coalesce: false,
+    quotas,
     commands: palette,
     ...(monotonic && { monotonic }),
     ...(clock && { clock }),

@@ -19,6 +19,8 @@ export type SessionErrorCode =
   | "too_large"
   | "forbidden_directory"
   | "read_only"
+  | "limit_reached"
+  | "budget_spent"
   | "nothing_to_fork"
   | "unsupported_format"
   | "workspace_moved"
@@ -47,6 +49,10 @@ export class SessionError extends Error {
       this.holder = { ...(program && { program }), pid, host, ...(since && { since }) };
     }
   }
+}
+
+export function notFound(id: string): SessionError {
+  return new SessionError("session_not_found", `there is no session ${id}`, { sessionId: id });
 }
 
 /**

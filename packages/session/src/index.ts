@@ -17,6 +17,7 @@ export { foldLog, type SessionLogs } from "./logs.js";
 export { sessionsFor } from "./people.js";
 export { type Person, ROLES } from "./person.js";
 export { promptOf } from "./prompt-blocks.js";
+export type { Limits, Quotas } from "./quota.js";
 export { recoverRestores } from "./recover.js";
 export type { Rewind, RewindOptions, RewindReport } from "./rewind.js";
 export type {

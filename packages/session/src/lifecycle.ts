@@ -5,13 +5,14 @@ import { readSummary, type Summary } from "@chimera/acp-schema/summary";
 import { createMemoryStore, type EventStore, type LogWriter, makeSessionId, sessionTime } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import { createSession } from "./create-session.js";
-import { namedError, SessionError } from "./errors.js";
+import { namedError, notFound, SessionError } from "./errors.js";
 import { bodyOf } from "./journal.js";
 import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
 import { createLoaded, type Loaded } from "./loaded.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
 import { sessionsFor } from "./people.js";
 import { byMode } from "./policy.js";
+import { createQuota, type Quota } from "./quota.js";
 import { isRecorded, settleFiles } from "./recover.js";
 import { remove, tearDown } from "./removal.js";
 import type { OwnedSession } from "./session.js";
@@ -52,6 +53,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const sessions: Sessions = {
     prefix: deps.prefix,
     defaults: house.defaults,
+    quota: { ...deps.quotas, use: house.quota.use },
     store,
     logs: createLogs(store, house.ephemeral, loaded),
     find: loaded.find,
@@ -144,7 +146,8 @@ async function bring(house: House, id: string, take?: (entry: SessionRecord | Lo
     await settleFiles(snapshots, isRecorded(store, id), deps.onRecovered);
     const session = house.open(store, birth, snapshots);
     // A restart, or another program, must not widen what this one was started with, nor what a person narrowed.
-    if (!asEvicted) change(session, narrower(session.settings, start, deps.orders ?? {}));
+    const kept = asEvicted ? session.settings : narrower(session.settings, start, deps.orders ?? {});
+    for (const event of changesBetween(session.settings, kept)) session.record(event).catch(() => {});
     return session;
   } catch (error) {
     deps.snapshots?.release(id);
@@ -176,13 +179,10 @@ async function born(
     ...(parentId !== undefined && { parentId }),
   };
   const { model } = settingsOf(made, conversation.settings);
-  const writer = await open(store, id, summarize({ ...facts, id, model }, conversation, null));
-  return house.open(store, { ...facts, writer, conversation, made, persistent: persist, endedAt: null });
-}
-
-/** Records what differs. A log that cannot be written now says so at the next prompt. */
-function change(session: OwnedSession, settings: Settings): void {
-  for (const event of changesBetween(session.settings, settings)) session.record(event).catch(() => {});
+  const leave = house.quota.requireSession(options.owner);
+  const birth = { ...facts, conversation, made, persistent: persist, endedAt: null };
+  const opening = open(store, id, summarize({ ...facts, id, model }, conversation, null));
+  return opening.then((writer) => house.open(store, { ...birth, writer })).finally(leave);
 }
 
 /** What a stored session is loaded with: the start settings of now, under those it was made with; its log says what was changed. */
@@ -202,10 +202,6 @@ function rememberedBirth(summary: Summary, start: Settings): Omit<SessionBirth, 
   };
 }
 
-function notFound(id: string): SessionError {
-  return new SessionError("session_not_found", `there is no session ${id}`, { sessionId: id });
-}
-
 function hex(bytes: number): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");
 }
@@ -221,6 +217,7 @@ interface House {
   readonly start: (cwd: string) => Settings;
   readonly clock: () => number;
   readonly randomHex: (bytes: number) => string;
+  readonly quota: Quota;
   snapshotsOf(birth: SessionBirth): SessionSnapshots | null;
   /** Makes a session of its birth, loaded from now on. @param snapshots those that were settled, of a session that was stored */
   open(store: Store, birth: SessionBirth, snapshots?: SessionSnapshots | null): OwnedSession;
@@ -242,6 +239,7 @@ function createHouse(deps: SessionsDeps): House {
       // A log that lives in memory goes with its session.
       if (!persistent) await ephemeral.delete(id);
       deps.snapshots?.release(id);
+      house.quota.forget(id);
       await deps.onUnload?.(id);
     },
   });
@@ -254,6 +252,7 @@ function createHouse(deps: SessionsDeps): House {
     start: (cwd) => ({ ...defaults, ...deps.flags?.(cwd) }),
     clock,
     randomHex,
+    quota: createQuota(deps.quotas ?? {}, loaded.all, clock),
     sessions: null,
     snapshotsOf: ({ writer, cwd, directories }) =>
       deps.snapshots?.session(writer.id, { cwd, directories }, writer.requireHeld) ?? null,
@@ -276,10 +275,13 @@ function createHouse(deps: SessionsDeps): House {
           permissionTimeout,
           coalesce: deps.coalesce ?? true,
           onSetting: deps.onSetting ?? (() => {}),
+          admitPrompt: ({ sender }) => house.quota.requirePrompt(sender?.name ?? birth.owner),
+          onSpent: (usd) => house.quota.spent(birth.owner, id, usd),
           onError,
         },
         birth,
       );
+      house.quota.spent(birth.owner, id, birth.conversation.facts.usage?.total_usd ?? 0);
       loaded.add(session);
       deps.onLoad?.(session);
       // Another process took the log over: from here on the session is loaded there.

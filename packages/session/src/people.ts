@@ -1,7 +1,7 @@
 /** The sessions of a process as one person may see and use them: whatever a person calls is given these, and no others. */
 import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
 import type { LogEntry, Subscription } from "@chimera/event-store";
-import { SessionError } from "./errors.js";
+import { notFound, SessionError } from "./errors.js";
 import { accessOf, type Person, type Seen } from "./person.js";
 import type { OwnedSession } from "./session.js";
 import type { Sessions } from "./sessions.js";
@@ -135,6 +135,7 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
       sessions.onRemove((id, last) => {
         if (last && accessOf(person, last)) listener(id, last);
       }),
+    quota: { ...sessions.quota, use: () => sessions.quota.use(name) },
     // The life of the process is not theirs.
     shutdown: async () => {},
   };
@@ -144,10 +145,6 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
 
 function seen({ owner, isShared }: OwnedSession): Seen {
   return { ...(owner !== null && { owner }), shared: isShared };
-}
-
-function notFound(id: string): SessionError {
-  return new SessionError("session_not_found", `there is no session ${id}`, { sessionId: id });
 }
 
 function readOnly({ name, role }: Person): SessionError {

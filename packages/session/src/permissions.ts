@@ -44,7 +44,7 @@ export function createPermissions(deps: {
     const resolved = { type: "permission_resolved", metadata: { permission_id: id, decision, by, ...chosen } } as const;
     try {
       await journal.accept(resolved, origin === undefined ? place : { ...place, origin });
-      settle({ decision, by, ...chosen });
+      settle({ decision, by, ...chosen, ...(origin !== undefined && { person: origin }) });
     } catch (error) {
       // An answer that could not be recorded must not let a tool run.
       settle({ decision: "deny", by: "rule" });

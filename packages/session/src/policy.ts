@@ -59,10 +59,10 @@ async function answerTo(
     ruled === "ask"
       ? await ask(await questionFor({ ...request, risk }))
       : { decision: ruled, by: "rule", why, ...(violation && { isViolation: true }) };
-  const { decision, by } = answer;
+  const { decision, by, person } = answer;
   const answered = ruled === "ask" ? decision : null;
   if (answered === "always" || answered === "never") await policy.remember(call, answered, place);
-  await policy.audit(entryOf(request, place, { decision, answer: answered, by, rule, why }));
+  await policy.audit(entryOf(request, place, { decision, answer: answered, by, rule, why, ...(person && { person }) }));
   if (violation) record({ type: "sandbox_violation", metadata: { tool: request.tool, ...violation, reason: why } });
   return answer;
 }
@@ -80,7 +80,10 @@ async function questionFor({ content, ...request }: AskRequest): Promise<Questio
 function entryOf(
   { call_id, tool, args }: AskRequest,
   { sessionId, turn }: CallPlace,
-  { decision, ...outcome }: Pick<AuditEntry, "answer" | "by" | "rule" | "why"> & { readonly decision: Decision },
+  {
+    decision,
+    ...outcome
+  }: Pick<AuditEntry, "answer" | "by" | "rule" | "why" | "person"> & { readonly decision: Decision },
 ): AuditEntry {
   const isAllowed = decision === "allow" || decision === "always";
   return { sessionId, turn, callId: call_id, tool, args, decision: isAllowed ? "allow" : "deny", ...outcome };

@@ -29,6 +29,8 @@ export interface PromptDeps {
   readonly workspace: SessionWorkspace;
   readonly memory: EngineMemory;
   readonly settings: () => Settings;
+  /** Throws for a prompt that goes beyond what its sender may use. */
+  readonly admitPrompt: (input: PromptInput) => void;
   readonly mcpServers: () => readonly McpServer[];
   /** Holds a turn to the limits of its project. */
   readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
@@ -52,6 +54,7 @@ export function acceptPrompt(deps: PromptDeps, input: PromptInput): Accepted {
       "queue_full",
       `session ${deps.sessionId} already has ${queue.waiting.length} prompts waiting`,
     );
+  deps.admitPrompt(input);
   journal.endInterrupted(queue.busy());
   const { turns } = journal.conversation;
   const number = turns.length;

@@ -39,6 +39,10 @@ export interface SessionDeps {
   readonly newId: () => string;
   readonly permissionTimeout: number;
   readonly coalesce: boolean;
+  /** Throws for a prompt that goes beyond what its sender may use. */
+  readonly admitPrompt: (input: PromptInput) => void;
+  /** Called with what the session has cost so far, in dollars. */
+  readonly onSpent: (usd: number) => void;
   readonly onSetting: (change: AgentEvent, sessionId: string) => void;
   readonly onError: (error: unknown, sessionId: string) => void;
 }
@@ -87,6 +91,7 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     onRecords(records) {
       activity.touch();
       settings();
+      deps.onSpent(journal.conversation.facts.usage?.total_usd ?? 0);
       if (!records.some(changesSummary)) return;
       if (!records.some(({ type }) => endsTurn(type))) return saver.soon();
       life.endedAt = deps.clock();

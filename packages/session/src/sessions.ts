@@ -7,6 +7,7 @@ import type { Summary } from "@chimera/acp-schema/summary";
 import type { EventStore, ListOptions } from "@chimera/event-store";
 import type { RecoveryReport, SnapshotStore } from "@chimera/snapshot-store";
 import type { SessionLogs } from "./logs.js";
+import type { Quota, Quotas } from "./quota.js";
 import type { Rewind } from "./rewind.js";
 import type { AttachedClient, OwnedSession, PromptInput, ResolvedCommand, Session, SessionClient } from "./session.js";
 import type { OptionOrders, Settings } from "./settings.js";
@@ -61,6 +62,8 @@ export interface Sessions {
   attach(id: string, client: SessionClient): { detach(): void };
   /** The clients that are attached to a session, loaded or not. */
   clients(id: string): AttachedClient[];
+  /** What one person uses, or all together, and how much they may. */
+  readonly quota: Pick<Quota, "use"> & Quotas;
   /** Calls the listener with each session that is loaded from now on; the function returned ends that. */
   onLoad(listener: (session: OwnedSession) => void): () => void;
   /** Calls the listener with each session that was deleted or torn down, and its last summary; the function returned ends that. */
@@ -120,6 +123,8 @@ export interface SessionsDeps {
   readonly flags?: (cwd: string) => Flags;
   /** Directories that every new session has besides its own. @defaultValue none */
   readonly directories?: readonly string[];
+  /** How much one person may use, and all of them. @defaultValue as much as they like */
+  readonly quotas?: Quotas;
   /** Seconds; null or 0 keeps sessions loaded. @defaultValue 3600 */
   readonly ttl?: number | null;
   /** Seconds after which a permission that nobody answered is denied; 0 sets no limit. @defaultValue 0 */

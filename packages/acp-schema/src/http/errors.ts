@@ -35,6 +35,7 @@ export const ERRORS = {
     "bad_upgrade",
   ],
   401: ["unauthorized"],
+  402: ["budget_spent"],
   403: ["admin_only", "bad_host", "bad_origin", "forbidden_directory", "read_only"],
   404: [
     "not_found",
@@ -61,7 +62,7 @@ export const ERRORS = {
   413: ["body_too_large", "too_large"],
   415: ["json_required"],
   422: ["key_reused"],
-  429: ["queue_full", "too_many_refusals"],
+  429: ["queue_full", "limit_reached", "too_many_refusals"],
   500: ["internal_error", "runs_list_failed", "runs_cost_failed", "write_failed"],
   502: ["upstream_failed"],
   503: ["session_closed", "draining", "shutting_down", "storage_failed", "too_many_streams", "too_many_connections"],

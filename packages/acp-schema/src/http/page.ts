@@ -5,6 +5,16 @@ import { plain } from "../define/shape.js";
 
 const seconds = v.pipe(v.number(), v.integer());
 
+const amounts = () => ({
+  /** In memory. */
+  sessions: v.nullable(v.number()),
+  /** That run or wait. */
+  turns: v.nullable(v.number()),
+  prompts_per_minute: v.nullable(v.number()),
+  /** Since midnight, UTC. */
+  usd_per_day: v.nullable(v.number()),
+});
+
 /** `GET /me`. */
 export const MeReply = plain(() => ({
   /** Null for the master. */
@@ -12,6 +22,9 @@ export const MeReply = plain(() => ({
   role: v.picklist(["viewer", "user", "admin"]),
   /** What was called with: the master token or none, a token of a person, a page that signed in. */
   by: v.picklist(["master", "user", "page"]),
+  /** What they may use at most; null where there is no limit. */
+  limits: plain(amounts),
+  used: plain(amounts),
 }));
 export type MeReply = v.InferOutput<typeof MeReply>;
 

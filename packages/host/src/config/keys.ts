@@ -2,6 +2,7 @@
 import { MODES, type Mode } from "@chimera/acp-schema/conversation";
 import type { ProviderPackage } from "@chimera/agent/providers";
 import type { Durability } from "@chimera/event-store";
+import type { Quotas } from "@chimera/session";
 import { EFFORT_LEVELS, type EffortLevel } from "../effort.js";
 import { LOG_LEVELS, type LogLevel } from "../log/log.js";
 import {
@@ -14,6 +15,7 @@ import {
   packages,
   path,
   paths,
+  quotas,
   text,
   toggle,
   words,
@@ -111,6 +113,12 @@ export const CONFIG_KEYS = complete({
     default: null,
     value: "<port>",
     help: "Serve /metrics on this port of 127.0.0.1 too, to anybody there and without a token",
+  }),
+  limits: key<Quotas>({
+    kind: quotas,
+    default: {},
+    flag: null,
+    help: "How much each person may use, and all together",
   }),
   drain_timeout: key({
     kind: number({ max: 600 }),

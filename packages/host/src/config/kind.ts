@@ -1,6 +1,7 @@
 /** The kinds of values a setting takes, read alike from a flag, a variable or JSON. Undefined means: not such a value. */
 import { resolve } from "node:path";
 import type { ProviderPackage } from "@chimera/agent/providers";
+import type { Limits, Quotas } from "@chimera/session";
 
 export interface Kind<T> {
   /** What it takes, for messages: `a whole number of at least 1`. */
@@ -93,7 +94,40 @@ export const words: Kind<readonly string[]> = {
   fromJson: (value) => (typeof value === "string" ? toWords(value) : undefined),
 };
 
+/** `{"each": {"turns": 4, "usd_per_day": 5}, "all": {"sessions": 200}}`. */
+export const quotas: Kind<Quotas> = {
+  takes: '{"each": …, "all": …} with "sessions", "turns", "prompts_per_minute" and "usd_per_day"',
+  fromText: (value) => {
+    try {
+      return toQuotas(JSON.parse(value));
+    } catch {
+      return undefined;
+    }
+  },
+  fromJson: (value) => toQuotas(value),
+};
+
 // --- internal ---
+
+const LIMIT_NAMES: Readonly<Record<string, keyof Limits>> = {
+  sessions: "sessions",
+  turns: "turns",
+  prompts_per_minute: "promptsPerMinute",
+  usd_per_day: "usdPerDay",
+};
+
+function toQuotas(value: unknown): Quotas | undefined {
+  if (!isObject(value) || !Object.keys(value).every((name) => name === "each" || name === "all")) return undefined;
+  const groups = Object.entries(value).map(([name, limits]) => [name, toLimits(limits)] as const);
+  return groups.every(([, limits]) => limits) ? Object.fromEntries(groups) : undefined;
+}
+
+function toLimits(value: unknown): Limits | null {
+  if (!isObject(value)) return null;
+  const rows = Object.entries(value).map(([name, limit]) => [LIMIT_NAMES[name], limit] as const);
+  const fits = rows.every(([name, limit]) => name !== undefined && typeof limit === "number" && limit >= 0);
+  return fits ? Object.fromEntries(rows) : null;
+}
 
 /** Rows by name, as JSON also in a variable. All of them fit, or none is taken. */
 function byName<T extends object>(takes: string, toRow: (row: unknown) => T | null): Kind<Readonly<Record<string, T>>> {

@@ -44,7 +44,8 @@ export function createGate(options: {
     const presented = token === null ? null : digest(token);
     if (master && presented && sameDigest(master, presented)) return c.set("caller", asMaster);
     const incoming = c.env?.incoming;
-    const user = presented ? people?.find(presented) : incoming && people?.ofProxy(incoming);
+    // A proxy may pass a token on that is not for this server.
+    const user = (presented && people?.find(presented)) ?? (incoming && people?.ofProxy(incoming));
     const page = presented && pageTokens.check(presented);
     const person = (user ?? page)?.person;
     if (user && (tier !== "master" || person?.role === "admin")) return c.set("caller", { kind: "user", ...user });

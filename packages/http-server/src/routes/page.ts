@@ -1,5 +1,6 @@
 /** Who calls; how a page signs in, and who is signed in. */
 import type { MeReply, PageCodeReply, PageTokenReply, PageTokensReply } from "@chimera/acp-schema/http";
+import type { Limits } from "@chimera/session";
 import type { Caller } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
@@ -14,7 +15,14 @@ export function pageRoutes({ deps, pageTokens, refuse }: Parts) {
     "GET /me": (c) => {
       const { kind, person } = c.get("caller");
       const by = kind === "session" ? "master" : kind;
-      return c.json({ name: person?.name ?? null, role: person?.role ?? "admin", by } satisfies MeReply);
+      const { quota } = deps.sessions;
+      return c.json({
+        name: person?.name ?? null,
+        role: person?.role ?? "admin",
+        by,
+        limits: amounts((person ? quota.each : quota.all) ?? {}),
+        used: amounts(quota.use()),
+      } satisfies MeReply);
     },
 
     "POST /page/codes": (c) => {
@@ -52,6 +60,12 @@ export function pageRoutes({ deps, pageTokens, refuse }: Parts) {
 }
 
 // --- internal ---
+
+function amounts({ sessions = null, turns = null, promptsPerMinute = null, usdPerDay = null }: Nullable<Limits>) {
+  return { sessions, turns, prompts_per_minute: promptsPerMinute, usd_per_day: usdPerDay };
+}
+
+type Nullable<T> = { readonly [K in keyof T]?: T[K] | null };
 
 function mayAll({ kind, person }: Caller): boolean {
   return kind === "master" || person?.role === "admin";
