@@ -13,6 +13,15 @@ const programs = ["otter", "ferret"].map((name) => {
   const modules = require(`../apps/${name}/dist/program.js`);
   return modules[`apps/${name}/src/program.ts`].program;
 });
+/** By program, complete with the flags of extensions; the one without a name first, as in a person's life. */
+const commands = new Map();
+for (const program of programs) {
+  const rows = await completeCommands(program);
+  commands.set(
+    program,
+    rows.toSorted((a, b) => (a.name === "" ? -1 : b.name === "" ? 1 : 0)),
+  );
+}
 const [otter, ferret] = programs;
 
 const text = [introduction(), commandsOf(otter), additionsOf(ferret, otter), settings()].join("\n");
@@ -44,15 +53,15 @@ in a terminal, \`<command> completions bash|zsh|fish\` teaches it to a shell. \`
 
 function commandsOf(program) {
   const { profile } = program;
-  const sections = named(program).map((command) => describe(profile.name, command));
+  const sections = commands.get(program).map((command) => describe(profile.name, command));
   return `## ${profile.name}\n\n${sections.join("\n")}`;
 }
 
 /** The commands and flags that one program has and another has not. */
 function additionsOf(program, base) {
   const { name } = program.profile;
-  const known = new Map(named(base).map((command) => [command.name, command]));
-  const rows = named(program);
+  const known = new Map(commands.get(base).map((command) => [command.name, command]));
+  const rows = commands.get(program);
   const further = rows.filter((command) => !known.has(command.name));
   const taking = rows.filter((command) => known.has(command.name) && command.startsSessions);
   const extra = Object.entries(taking[0].flags).filter(
@@ -108,11 +117,6 @@ ${rows.join("\n")}
 function projectMay({ project }) {
   if (project === "nothing") return "";
   return project === "set" ? "set it" : "narrow it";
-}
-
-/** Complete with the flags of extensions; the one without a name first, as in a person's life. */
-function named(program) {
-  return completeCommands(program).toSorted((a, b) => (a.name === "" ? -1 : b.name === "" ? 1 : 0));
 }
 
 function describe(program, { name, summary, operands, flags, example }) {

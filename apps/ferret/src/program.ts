@@ -1,4 +1,3 @@
-import { cliCommands, conversationCommand } from "@chimera/cli";
 import { createMain, type Program, serveCommands } from "@chimera/host";
 import { bridgeCommand, profile } from "./profile.js";
 
@@ -6,8 +5,8 @@ const { name } = profile;
 
 export const program: Program = {
   profile,
-  commands: [...serveCommands(name), bridgeCommand(name), ...cliCommands(name)],
-  fallback: conversationCommand(name),
+  commands: [...serveCommands(name), bridgeCommand(name)],
+  others: async () => (await import("@chimera/cli")).otherCommands(name),
 };
 
 export const main = createMain(program);

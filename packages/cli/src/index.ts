@@ -1,15 +1,13 @@
 /** `@chimera/cli`: what a person types. Rows of commands; the code of each is loaded when it runs. */
-import type { Command } from "@chimera/host";
-import { attachCommand, chatCommand } from "./rows/conversation.js";
+import type { Program } from "@chimera/host";
+import { attachCommand, chatCommand, conversationCommand } from "./rows/conversation.js";
 import { reportCommands } from "./rows/reports.js";
 import { rewindCommands, sessionsCommand, storeCommand } from "./rows/sessions.js";
 import { setupCommands } from "./rows/setup.js";
 
-export { conversationCommand } from "./rows/conversation.js";
-
-/** Every command besides those of the server. */
-export function cliCommands(name: string): Command[] {
-  return [
+/** Every command besides those of the server, and the conversation, which needs no name. */
+export function otherCommands(name: string): Pick<Program, "commands" | "fallback"> {
+  const commands = [
     chatCommand(name),
     attachCommand(name),
     sessionsCommand(name),
@@ -18,4 +16,5 @@ export function cliCommands(name: string): Command[] {
     ...rewindCommands(name),
     ...setupCommands(name),
   ];
+  return { commands, fallback: conversationCommand(name) };
 }

@@ -1,5 +1,5 @@
 /** From a program to a process: argv in, exit code out. */
-import type { Command, Program } from "./command/command.js";
+import { type Command, type Program, wholeProgram } from "./command/command.js";
 import { commandHelp, completeCommand, programHelp } from "./command/help.js";
 import { parseCommand } from "./command/parse.js";
 import { isUsageError, nearest } from "./command/usage-error.js";
@@ -29,7 +29,6 @@ function callOf({ profile: { name } }: Program, { argv: [, script = ""] }: NodeJ
 }
 
 async function run(program: Program, calledAs: string, process: NodeJS.Process): Promise<number> {
-  const { commands, fallback } = program;
   if (tooOld(process.versions.node)) {
     const needed = MINIMUM_NODE.join(".");
     process.stderr.write(`${calledAs}: needs Node ${needed} or newer; this is ${process.version}\n`);
@@ -37,6 +36,19 @@ async function run(program: Program, calledAs: string, process: NodeJS.Process):
   }
   surviveClosedPipes(calledAs, process);
   const argv = asked(process.argv.slice(2));
+  const [name, ...rest] = argv;
+  const atHand = program.commands.find((candidate) => candidate.name === name);
+  if (atHand) return runCommand(program, calledAs, atHand, rest, process);
+  return runOther(await wholeProgram(program), calledAs, argv, process);
+}
+
+async function runOther(
+  program: Program,
+  calledAs: string,
+  argv: readonly string[],
+  process: NodeJS.Process,
+): Promise<number> {
+  const { commands, fallback } = program;
   const [name, ...rest] = argv;
   if (name === "--help" || name === "-h" || (name === undefined && !fallback)) {
     process.stdout.write(programHelp(program, calledAs));

@@ -7,7 +7,7 @@ export async function printCompletions(invocation: Invocation): Promise<number> 
   const [shell = ""] = operands;
   const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
   if (!write) throw new UsageError(`name a shell: ${Object.keys(SHELLS).join(", ")}`);
-  printLines(invocation, write(profile.name, completeCommands(program).map(wordsOf)));
+  printLines(invocation, write(profile.name, (await completeCommands(program)).map(wordsOf)));
   return 0;
 }
 

@@ -21,6 +21,8 @@ export interface Command {
 export interface Program {
   readonly profile: Profile;
   readonly commands: readonly Command[];
+  /** What else can be typed. It is loaded when the first word is none of `commands`, so that a server starts without it. */
+  readonly others?: () => Promise<Pick<Program, "commands" | "fallback">>;
   /** Runs when no command is named: nothing was typed, or options come first, as in `otter -p PROMPT`. Help otherwise. */
   readonly fallback?: Command;
 }
@@ -38,4 +40,10 @@ export interface Invocation {
   readonly flags: FlagValues;
   readonly operands: readonly string[];
   readonly process: NodeJS.Process;
+}
+
+/** The program with every command that can be typed. */
+export async function wholeProgram({ others, ...program }: Program): Promise<Program> {
+  const more = await others?.();
+  return more ? { ...program, ...more, commands: [...program.commands, ...more.commands] } : program;
 }

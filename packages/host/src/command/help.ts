@@ -1,7 +1,7 @@
 /** Every command with its flags, and help texts drawn from the same rows that parse the flags. */
 import { flagsOf } from "../config/flags.js";
 import type { Profile } from "../profile.js";
-import type { Command, Program } from "./command.js";
+import { type Command, type Program, wholeProgram } from "./command.js";
 import type { Flags } from "./flag.js";
 import { COMMON_FLAGS } from "./parse.js";
 
@@ -46,7 +46,8 @@ export function completeCommand({ settings, flags }: Profile, row: Command): Com
 }
 
 /** Every command of a program; the one without a name comes last. */
-export function completeCommands({ profile, commands, fallback }: Program): Command[] {
+export async function completeCommands(program: Program): Promise<Command[]> {
+  const { profile, commands, fallback } = await wholeProgram(program);
   return [...commands, ...(fallback ? [fallback] : [])].map((row) => completeCommand(profile, row));
 }
 
