@@ -9,7 +9,7 @@ const script = {
     { steps: [{ reply: [{ text: "Second answer." }] }] },
     {
       steps: [
-        { reply: [{ call: "Bash", args: { command: "echo permitted" } }] },
+        { reply: [{ call: "Bash", args: { command: "touch permitted; echo permitted" } }] },
         { reply: [{ text: "Third answer." }] },
       ],
     },

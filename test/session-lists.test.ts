@@ -14,7 +14,7 @@ type Place = Pick<Program, "home" | "cwd">;
 /** A turn that never ends, and one that asks before it runs a command. */
 const SCRIPTS = {
   "stalls.json": { turns: [{ steps: [{ reply: [{ text: "Well. " }, { stall: true }] }] }] },
-  "asks.json": { turns: [{ steps: [{ reply: [{ call: "Bash", args: { command: "echo hello" } }] }] }] },
+  "asks.json": { turns: [{ steps: [{ reply: [{ call: "Bash", args: { command: "touch hello" } }] }] }] },
 };
 
 async function typed(place: Place, ...args: string[]): Promise<string> {

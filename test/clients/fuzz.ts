@@ -25,7 +25,7 @@ const script = {
   repeat: true,
   turns: [
     { steps: [{ reply: [{ thought: "hm" }, { text: "a few words", chunks: 3 }] }] },
-    { steps: [{ reply: [{ call: "Bash", args: { command: "echo x" } }] }, { reply: [{ text: "ran" }] }] },
+    { steps: [{ reply: [{ call: "Bash", args: { command: "touch x" } }] }, { reply: [{ text: "ran" }] }] },
     { steps: [{ reply: [{ text: "slow ".repeat(20), chunks: 20, delayMs: 3 }] }] },
     { steps: [{ reply: [{ error: { code: "bad_request", message: "no\nluck" } }] }] },
     { steps: [{ reply: [{ call: "Read", args: "{broken" }] }, { reply: [{ text: "sorry" }] }] },

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from "node:path";
 import type { BrokenBounds, Confine, ConfineRequest } from "@chimera/agent";
 import { acpTerminalTool, cleanEnvironment } from "@chimera/agent/tools";
 import type { AgentParts, ExtensionContext } from "@chimera/host";
-import type { Classify } from "@chimera/policy";
+import { type Classify, classifyCommand } from "@chimera/policy";
 import {
   createSandbox,
   fileAccess,
@@ -37,7 +37,7 @@ export function confinementParts({ mode, modeIn, osSandbox, context }: Confineme
   const places = { modeIn, osSandbox, stateDir: paths.root, secrets };
   announceConfinement({ mode, osSandbox, workspace: { cwd }, stateDir: paths.root, env }, log);
   return {
-    classify: classifyCommand,
+    classify: classifyFirmly,
     confine: createConfine({ ...places, env: cleanEnvironment(env), log: (message) => log.warn(message) }),
     narrow: guardCalls({ ...places, readable: [paths.outputs] }),
     mcpNetwork: (cwd) => SANDBOX_MODES[modeIn(cwd)].network,
@@ -48,16 +48,11 @@ export function confinementParts({ mode, modeIn, osSandbox, context }: Confineme
 
 // --- internal ---
 
-/** The sandbox's classifier, given the rules that the agent's policy knows. */
-const classifyCommand: Classify = (command, { cwd, workspace, rules }) => {
-  const patterns = (action: string) => rules.filter((rule) => rule.action === action).map(({ pattern }) => pattern);
-  const { decision, risk, reason } = classify(command, {
-    cwd,
-    workspace,
-    rules: { allow: patterns("allow"), ask: patterns("ask"), deny: patterns("deny") },
-  });
-  return { decision, risk, why: reason };
-};
+/** Behind a wall that lets much through, a command that is not known to read is asked about in every mode. */
+const classifyFirmly: Classify = async (command, circumstances) => ({
+  ...(await classifyCommand(command, circumstances)),
+  isFirm: true,
+});
 
 /** Mode -> the one that is like it, with the network; null where there is none. */
 const NETWORKED: Readonly<Record<SandboxMode, SandboxMode | null>> = {

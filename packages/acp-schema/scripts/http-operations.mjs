@@ -87,6 +87,15 @@ export const operations = {
     "invalid_decision",
   ],
   "GET /sessions/{id}/permissions": ["permissionsList", "What a session waits for somebody to answer", ...loaded],
+  "GET /sessions/{id}/questions": ["questionsList", "What the agent asked and nobody answered yet", ...loaded],
+  "POST /sessions/{id}/questions/{qid}": [
+    "questionsAnswer",
+    "Answers a question of the agent",
+    ...loaded,
+    ...body,
+    "question_not_found",
+    "already_resolved",
+  ],
   "POST /sessions/{id}/undo": [
     "turnsUndo",
     "Takes turns back, with the files they changed",

@@ -79,6 +79,21 @@ export interface AgentContext {
   /** Ends the turn with an error, from wherever it is found: a promise that nobody awaits, a child that died. */
   readonly fail: (error: Error) => void;
   readonly session: EngineMemory;
+  /** Asks the people a question that is not about a call; it never throws. Absent where nobody could answer. */
+  readonly question?: (question: Question) => Promise<QuestionAnswer>;
+}
+
+export interface Question {
+  readonly call_id: string;
+  readonly question: string;
+  /** To choose from; other answers stay possible. */
+  readonly options: readonly { readonly name: string; readonly description?: string }[];
+}
+
+export interface QuestionAnswer {
+  /** Null where there is none. */
+  readonly answer: string | null;
+  readonly by: ResolvedBy;
 }
 
 /** What an engine keeps in a session beyond a turn: one object from the session's loading to its unloading. */
@@ -111,6 +126,8 @@ export interface AskRequest {
     readonly touches: Touches;
     /** What rules call the tool, the name that answers are remembered by first. @defaultValue `tool` alone */
     readonly names?: readonly string[];
+    /** The agent definition of a task that makes the call: what binds it holds too. */
+    readonly agent?: string;
   };
   /** It has run already, without a question: it is only written down, and nobody is asked. */
   readonly unasked?: boolean;

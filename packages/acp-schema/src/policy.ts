@@ -4,8 +4,8 @@ import type { Decision, ResolvedBy, Risk, ToolKind } from "./events/metadata.js"
 
 export interface Policy {
   decide(call: PolicyCall, place: CallPlace): PolicyDecision | Promise<PolicyDecision>;
-  /** Keeps an answer for the same tool with the same arguments in this workspace. */
-  remember(call: PolicyCall, answer: "always" | "never", place: CallPlace): Promise<void>;
+  /** Keeps an answer in this workspace: for the same tool with the same arguments, or for commands that begin alike. */
+  remember(call: PolicyCall, answer: "always" | "never", place: CallPlace, scope?: "call" | "prefix"): Promise<void>;
   /** Called with every decision, however it was reached. A call whose entry cannot be kept does not run. */
   audit(entry: AuditEntry): Promise<void>;
 }
@@ -30,8 +30,16 @@ export interface PolicyDecision {
   readonly rule: string | null;
   readonly why: string;
   readonly risk: Risk;
+  /** What a person may allow beyond this call, where it is asked for, named as what it is. */
+  readonly wider?: readonly Wider[];
   /** Set when a sandbox and not a rule stands in the way; the log then says so. */
   readonly violation?: { readonly mode: string; readonly path?: string; readonly command?: string };
+}
+
+/** `prefix`: commands that begin alike, in this workspace. `edits`: edits in this workspace, for this session. */
+export interface Wider {
+  readonly scope: "prefix" | "edits";
+  readonly name: string;
 }
 
 export interface AuditEntry {

@@ -13,6 +13,7 @@ const STANDARD: Partial<Record<SessionErrorCode, number>> = {
   forbidden_directory: ErrorCode.invalidParams,
   read_only: ErrorCode.invalidParams,
   permission_not_found: ErrorCode.invalidParams,
+  question_not_found: ErrorCode.invalidParams,
   already_resolved: ErrorCode.invalidParams,
   not_as_shown: ErrorCode.invalidParams,
   nothing_to_fork: ErrorCode.invalidParams,

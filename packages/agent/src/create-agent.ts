@@ -3,9 +3,10 @@ import { setMaxListeners } from "node:events";
 import type { Agent, AgentContext, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import { callsOf } from "@chimera/acp-schema/parts";
+import type { Jobs } from "./jobs-port.js";
 import { createCallIds } from "./loop/draft.js";
 import { type Clock, systemClock } from "./loop/patience.js";
-import type { Progress, Run, Trace } from "./loop/run.js";
+import type { Delegate, Progress, Run, Trace } from "./loop/run.js";
 import { type Compact, summarise } from "./loop/summary.js";
 import { createPlan, createToolbox } from "./loop/toolbox.js";
 import { runTurn } from "./loop/turn.js";
@@ -22,6 +23,10 @@ export interface AgentOptions {
   readonly systemPrompt?: string | ((turn: Turn, workspace: Workspace) => string | Promise<string>);
   /** Keeps output that is too long for the model aside; returns where. */
   readonly spill?: (turn: Turn, name: string, text: string) => Promise<string>;
+  /** Where commands go on after their call. @defaultValue nowhere: each ends with its call */
+  readonly jobs?: Jobs;
+  /** @defaultValue there is no other agent */
+  readonly delegate?: Delegate;
   /** Adds to what a tool answered before the model reads it. */
   readonly annotate?: Run["annotate"];
   /** How a conversation is summed up that grows too long. @defaultValue `summarise`: the model is asked */
@@ -78,7 +83,7 @@ async function openRun(
   context: AgentContext,
   { outbox, progress, traced }: { outbox: Outbox<AgentEvent>; progress: Progress; traced: Run["traced"] },
 ): Promise<Run> {
-  const { tools = [], systemPrompt = "", spill, annotate } = options;
+  const { tools = [], systemPrompt = "", spill, annotate, jobs, delegate } = options;
   const { workspace, signal, ask } = context;
   const [model, offered, system] = await Promise.all([
     options.resolveModel(turn.settings.model),
@@ -115,6 +120,9 @@ async function openRun(
     ids: createCallIds(modelContext.messages, turn.number),
     progress,
     ...(annotate && { annotate }),
+    ...(jobs && { jobs }),
+    ...(delegate && { delegate }),
+    ...(context.question && { question: context.question }),
     ...(spill ? { spill: (name: string, text: string) => spill(turn, name, text) } : {}),
   };
 }

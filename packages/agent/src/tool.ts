@@ -1,6 +1,8 @@
 /** A tool: what the model may call, what it touches, and how it runs. */
-import type { Touches, Workspace } from "@chimera/acp-schema/agent";
+import type { AgentContext, Touches, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent, Location, ToolContent, ToolKind } from "@chimera/acp-schema/events";
+
+import type { Jobs } from "./jobs-port.js";
 
 /** A JSON Schema document, as the model and `GET /tools` see it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -64,6 +66,19 @@ export interface ToolContext {
   emit(event: AgentEvent): void;
   /** Keeps text that is too long for the model aside and returns where; absent when the embedder keeps nothing. */
   readonly spill?: (name: string, text: string) => Promise<string>;
+  /** Asks the people; absent where nobody could answer. */
+  readonly question?: AgentContext["question"];
+  /** Has another agent work on something; absent where there is none. */
+  readonly delegate?: (task: Task) => Promise<ToolOutcome>;
+  /** What goes on in the session after its calls; absent where nothing may. */
+  readonly jobs?: Jobs;
+}
+
+export interface Task {
+  readonly callId: string;
+  readonly prompt: string;
+  /** The name of an agent definition. */
+  readonly agent: string;
 }
 
 export interface ToolOutcome {

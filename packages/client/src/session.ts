@@ -27,11 +27,11 @@ export interface Session {
   /** Every record once, in order, over lost connections and restarts of the server. */
   follow(options?: FollowOptions): AsyncGenerator<SessionRecord, void>;
   cancel(options?: CallOptions): Promise<void>;
-  /** `shown` is the digest of what the person saw, where the request has one. */
+  /** `shown` is the digest of what the person saw, where the request has one; `choice` one of its `choices`, in place of the decision. */
   answer(
     permissionId: string,
     decision: Decision,
-    options?: CallOptions & { shown?: string; reason?: string },
+    options?: CallOptions & { shown?: string; choice?: string; reason?: string },
   ): Promise<void>;
   undo(body?: Body<"POST /sessions/{id}/undo">, options?: CallOptions): Promise<Output<"POST /sessions/{id}/undo">>;
   redo(body?: Body<"POST /sessions/{id}/redo">, options?: CallOptions): Promise<Output<"POST /sessions/{id}/redo">>;
@@ -76,8 +76,8 @@ export function createSession(sender: Sender, id: string, token: string | null, 
     async cancel(options) {
       await call("POST /sessions/{id}/cancel", { id }, options);
     },
-    async answer(pid, decision, { shown, reason, ...options } = {}) {
-      const body = { decision, ...defined({ shown, reason }) };
+    async answer(pid, decision, { shown, choice, reason, ...options } = {}) {
+      const body = { decision, ...defined({ shown, choice, reason }) };
       await call("POST /sessions/{id}/permissions/{pid}", { id, pid, body }, options);
     },
     undo: (body = {}, options) => call("POST /sessions/{id}/undo", { id, body }, options),

@@ -35,7 +35,12 @@ test("what is called and what is answered is known by the route", () => {
   expect(wrong).toBeTypeOf("function");
   expectTypeOf<Input<"POST /sessions/{id}/permissions/{pid}">>().toEqualTypeOf<
     { id: string; pid: string } & unknown & {
-        body: { decision: "allow" | "deny" | "always" | "never"; shown?: string | undefined };
+        body: {
+          decision: "allow" | "deny" | "always" | "never";
+          choice?: string | undefined;
+          shown?: string | undefined;
+          reason?: string | undefined;
+        };
       }
   >();
   expectTypeOf<Output<"POST /sessions/{id}/cancel">>().toEqualTypeOf<undefined>();

@@ -92,7 +92,7 @@ export interface ServingProgram {
 export type AcpPeer = Pick<AcpServerOptions, "channel" | "origin" | "remote" | "transport">;
 
 export interface AgentParts extends Pick<CodingAgentOptions, "confine" | "mcpNetwork" | "tools"> {
-  /** Judges command lines, for the rules of every engine. */
+  /** Judges command lines, for the rules of every engine. @defaultValue `classifyCommand` of `@chimera/policy` */
   readonly classify?: Classify;
   /** The last word on permissions, for presets that narrow what the rules say. */
   readonly narrow?: (policy: Policy) => Policy;

@@ -21,9 +21,16 @@ export interface SessionPolicy extends Policy {
 /** Its code is loaded with the first call that it is asked about. */
 export function createSessionPolicy({ paths, agents, parts }: SessionPolicyDeps): SessionPolicy {
   const opened = lazily(async () => {
-    const { createAudit, createPolicy, createRemembered, loadProjectRules, loadRuleset, PROJECT_RULE_FILES } =
-      await import("@chimera/policy");
-    const { classify, narrow } = await parts();
+    const {
+      classifyCommand,
+      createAudit,
+      createPolicy,
+      createRemembered,
+      loadProjectRules,
+      loadRuleset,
+      PROJECT_RULE_FILES,
+    } = await import("@chimera/policy");
+    const { classify = classifyCommand, narrow } = await parts();
     const kept = whileUnchanged<Awaited<ReturnType<typeof loadRuleset>>>();
     // Rules may change while a turn runs, and count from then on.
     const rules = () =>
@@ -47,7 +54,7 @@ export function createSessionPolicy({ paths, agents, parts }: SessionPolicyDeps)
       audit,
       readable: (sessionId) => [outputsIn(paths.outputs, sessionId)],
       hidden: [paths.eventlog, paths.outputs, paths.snapshots, paths.run, paths.audit, paths.remembered],
-      ...(classify && { classify }),
+      classify,
     });
     return { policy: narrow?.(policy) ?? policy, rules, projectRules, audit };
   });

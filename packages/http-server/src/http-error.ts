@@ -51,6 +51,7 @@ const SESSION_STATUS: Readonly<Record<SessionErrorCode, ContentfulStatusCode>> =
   queue_full: 429,
   key_reused: 422,
   permission_not_found: 404,
+  question_not_found: 404,
   already_resolved: 409,
   not_as_shown: 409,
   invalid_setting: 400,

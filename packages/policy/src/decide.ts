@@ -13,6 +13,8 @@ export interface Classified {
   readonly decision: Action;
   readonly risk: Risk;
   readonly why: string;
+  /** Its `ask` holds also where commands are approved in advance. @defaultValue only where a rule on commands asks or forbids */
+  readonly isFirm?: boolean;
 }
 
 export interface Facts {
@@ -100,12 +102,16 @@ function byDefault(call: PolicyCall, facts: Metered): Verdict {
 }
 
 /** A mode that asks nothing must not be the way around a rule that asks or forbids. */
-function approveAhead(call: PolicyCall, { rules, classified, meter }: Metered, rule: string | null): Verdict {
+function approveAhead(call: PolicyCall, facts: Metered, rule: string | null): Verdict {
+  const { rules, projectRules, agent, classified, meter } = facts;
   const { command } = call.touches;
-  if (classified?.decision === "ask") return { action: "ask", rule: "command", why: classified.why };
-  const limits = rules.rules.filter(
-    (each) => each.action !== "allow" && isAbout(each, call, meter) && isCommandRule(each, call),
-  );
+  const limiting = (all: readonly Rule[]) =>
+    all.filter((each) => each.action !== "allow" && isAbout(each, call, meter) && isCommandRule(each, call));
+  const limits = limiting(rules.rules);
+  // A classifier has applied these rules to each command of the line, and its doubt may be one of them.
+  const isDoubted = () => limits.length > 0 || limiting([...projectRules.rules, ...(agent?.rules ?? [])]).length > 0;
+  if (classified?.decision === "ask" && (classified.isFirm || isDoubted()))
+    return { action: "ask", rule: "command", why: classified.why };
   if (command !== undefined && !classified && mightDodge(command, limits)) {
     return { action: "ask", rule: limits[0]?.source ?? null, why: "it may be a way around a rule on commands" };
   }

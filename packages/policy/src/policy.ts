@@ -1,9 +1,10 @@
 /** The policy of a program's sessions: rules, memory and audit around the pure decision. */
 import { realpathSync } from "node:fs";
 import { createMeter } from "@chimera/acp-schema/glob";
-import type { AgentPermission, CallPlace, Policy, PolicyCall, Rule } from "@chimera/acp-schema/policy";
+import type { AgentPermission, CallPlace, Policy, PolicyCall, Rule, Wider } from "@chimera/acp-schema/policy";
 import type { Audit } from "./audit.js";
 import { type Classified, decide } from "./decide.js";
+import { prefixOf } from "./prefix.js";
 import type { Remembered } from "./remembered.js";
 import { isAbout, isCommandRule } from "./rule.js";
 import { NO_RULES, type Ruleset } from "./ruleset.js";
@@ -52,14 +53,36 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
       const foreign = [...projectRules.rules, ...(agent?.trusted ? [] : (agent?.rules ?? []))];
       const own = [...rules.rules, ...(agent?.trusted ? agent.rules : [])];
       const narrowing = foreign.filter(({ action }) => action !== "allow");
-      const classified = await classifyCall(call, roots, [...own, ...narrowing], options.classify);
+      const learned = ((await options.remembered?.prefixes(roots[0])) ?? []).map(prefixRule);
+      const judge = (more: readonly Rule[]) =>
+        classifyCall(call, roots, [...own, ...more, ...narrowing], options.classify);
+      const classified = await judge(learned);
       const readable = (options.readable?.(place.sessionId) ?? []).map(real);
       const hidden = (options.hidden ?? []).map(real);
       const { settings } = place;
-      return decide(call, { settings, roots, readable, hidden, rules, projectRules, agent, remembered, classified });
+      const facts = { settings, roots, readable, hidden, rules, projectRules, agent, remembered, classified };
+      const decision = decide(call, facts);
+      if (decision.decision !== "ask") return decision;
+      // Only what would answer this question is offered.
+      const wider: Wider[] = [];
+      const prefix = call.touches.isShell && options.remembered ? prefixOf(call.touches.command ?? "") : null;
+      if (prefix !== null) {
+        const allowed = await judge([...learned, prefixRule(prefix)]);
+        if (decide(call, { ...facts, classified: allowed }).decision === "allow")
+          wider.push({
+            scope: "prefix",
+            name: `Always allow commands that begin with ${prefix.join(" ")}, in this workspace`,
+          });
+      }
+      const editing = { ...settings, autoApproveWrites: true };
+      if (call.touches.writes.length > 0 && decide(call, { ...facts, settings: editing }).decision === "allow")
+        wider.push({ scope: "edits", name: "Allow edits in this workspace for this session" });
+      return wider.length === 0 ? decision : { ...decision, wider };
     },
-    remember: async (call, answer, place) => {
-      await options.remembered?.remember(rootsOf(place)[0], call, answer);
+    remember: async (call, answer, place, scope = "call") => {
+      const prefix = scope === "prefix" ? prefixOf(call.touches.command ?? "") : undefined;
+      if (prefix === null) throw new Error("this command has no prefix that could be allowed");
+      await options.remembered?.remember(rootsOf(place)[0], call, answer, prefix);
     },
     audit: async (entry) => {
       await options.audit?.append(entry);
@@ -68,6 +91,11 @@ export function createPolicy(options: PolicyOptions = {}): Policy {
 }
 
 // --- internal ---
+
+/** Held against each command of a line, as a rule of the person's own is. */
+function prefixRule(prefix: readonly string[]): Rule {
+  return { tool: "*", action: "allow", argKey: "command", argPattern: `${prefix.join(" ")}*`, source: "remembered" };
+}
 
 function rootsOf({ workspace }: CallPlace): [string, ...string[]] {
   return [real(workspace.cwd), ...workspace.directories.map(real)];

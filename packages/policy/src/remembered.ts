@@ -13,7 +13,9 @@ export type LastingAnswer = "always" | "never";
 
 export interface Remembered {
   recall(workspace: string, call: PolicyCall): Promise<LastingAnswer | null>;
-  remember(workspace: string, call: PolicyCall, answer: LastingAnswer): Promise<void>;
+  /** With a prefix, `always` holds for every command that begins with these words. */
+  remember(workspace: string, call: PolicyCall, answer: LastingAnswer, prefix?: readonly string[]): Promise<void>;
+  prefixes(workspace: string): Promise<readonly (readonly string[])[]>;
 }
 
 export interface RememberedOptions {
@@ -31,29 +33,36 @@ export function createRemembered({ directory, now = () => new Date() }: Remember
       read: 0,
       rest: "",
       answers: new Map(),
+      prefixes: new Map(),
       given: 0,
       looking: Promise.resolve(),
     };
     caches.set(file, cache);
     return cache;
   };
-  const remember: Remembered["remember"] = async (workspace, call, answer) => {
+  const remember: Remembered["remember"] = async (workspace, call, answer, prefix) => {
     const { file } = cacheOf(workspace);
-    const line = { v: VERSION, key: keyOf(call), answer, tool: call.tool.name, workspace, at: now().toISOString() };
+    const about = prefix ? { prefix } : { key: keyOf(call) };
+    const line = { v: VERSION, ...about, answer, tool: call.tool.name, workspace, at: now().toISOString() };
     await mkdir(directory, { recursive: true, mode: 0o700 });
     // The newline in front keeps a line that a crash cut short from swallowing this one.
     await appendFile(file, `\n${JSON.stringify(line)}\n`, { mode: 0o600 });
   };
+  const look = async (workspace: string): Promise<Cache> => {
+    const cache = cacheOf(workspace);
+    // One after the other: two that read at once would count the same bytes twice, and pass over what comes next.
+    cache.looking = cache.looking.then(
+      () => catchUp(cache),
+      () => catchUp(cache),
+    );
+    await cache.looking;
+    return cache;
+  };
   return {
     remember,
+    prefixes: async (workspace) => [...(await look(workspace)).prefixes.values()],
     recall: async (workspace, call) => {
-      const cache = cacheOf(workspace);
-      // One after the other: two that read at once would count the same bytes twice, and pass over what comes next.
-      cache.looking = cache.looking.then(
-        () => catchUp(cache),
-        () => catchUp(cache),
-      );
-      await cache.looking;
+      const cache = await look(workspace);
       const current = cache.answers.get(keyOf(call));
       const former = cache.answers.get(exactKeyOf(call));
       // Version 1 knew exact arguments only. What it kept counts for the words from now on, where they can be written down.
@@ -72,6 +81,8 @@ interface Cache {
   /** The beginning of a line whose end has not been written yet. */
   rest: string;
   readonly answers: Map<string, Given>;
+  /** By their words. */
+  readonly prefixes: Map<string, readonly string[]>;
   /** Answers taken in so far. */
   given: number;
   /** The last look at the file. */
@@ -84,8 +95,9 @@ interface Given {
   readonly order: number;
 }
 
-/** Of the lines that are written; a line without one is of version 1. */
-const VERSION = 2;
+/** Of the lines that are written; a line without one is of version 1. Version 3 has prefixes, which older programs pass over. */
+const VERSION = 3;
+const MOST_PREFIXES = 500;
 
 const MAX_STEP = 4 * 1024 * 1024;
 
@@ -97,6 +109,7 @@ async function catchUp(cache: Cache): Promise<void> {
   });
   if (handle === null) {
     cache.answers.clear();
+    cache.prefixes.clear();
     Object.assign(cache, { read: 0, rest: "" });
     return;
   }
@@ -120,7 +133,9 @@ function take(cache: Cache, text: string): void {
   cache.rest = lines.pop() ?? "";
   for (const line of lines) {
     try {
-      const { key, answer } = JSON.parse(line) as Record<string, unknown>;
+      const { key, answer, prefix } = JSON.parse(line) as Record<string, unknown>;
+      if (isWords(prefix) && answer === "always" && cache.prefixes.size < MOST_PREFIXES)
+        cache.prefixes.set(prefix.join(" "), prefix);
       if (typeof key !== "string" || (answer !== "always" && answer !== "never")) continue;
       cache.given += 1;
       cache.answers.set(key, { answer, order: cache.given });
@@ -128,6 +143,15 @@ function take(cache: Cache, text: string): void {
       // An empty or torn line holds no answer.
     }
   }
+}
+
+/** Words that a rule takes as they are. */
+function isWords(value: unknown): value is readonly string[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((word) => typeof word === "string" && /^[\w:.-]+$/.test(word))
+  );
 }
 
 function latest(a: Given | undefined, b: Given | undefined): Given | undefined {

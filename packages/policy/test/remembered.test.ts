@@ -171,7 +171,7 @@ describe("answers that version 0.1 kept", () => {
     expect(await policy.decide(call("git  push origin main"), context)).toMatchObject({ decision: "allow" });
     expect(await again().decide(call("git  push origin main"), context)).toMatchObject({ decision: "allow" });
     const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
-    expect(lines.map((line) => JSON.parse(line).v)).toEqual([undefined, 2]);
+    expect(lines.map((line) => JSON.parse(line).v)).toEqual([undefined, 3]);
   });
 
   test("give way to what is answered later, whatever the spelling", async () => {

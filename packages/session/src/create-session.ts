@@ -10,7 +10,7 @@ import { acceptPrompt, type PromptDeps } from "./prompt.js";
 import type { RewindOptions } from "./rewind.js";
 import type { OwnedSession, ReadableSession, Session } from "./session.js";
 import { createParts, type Parts, type SessionBirth, type SessionDeps } from "./session-parts.js";
-import { changeEvent } from "./settings.js";
+import { changeEvent, type SettingChange } from "./settings.js";
 import { NEVER_RAN } from "./turn-run.js";
 import type { WorkQueue } from "./work-queue.js";
 import { composeWorkspace } from "./workspace.js";
@@ -26,6 +26,7 @@ export function createSession(deps: SessionDeps, birth: SessionBirth): OwnedSess
   void journal.interrupted(new Error("the process ended before the turn did"));
   try {
     journal.endInterrupted(queue.busy());
+    endJobs(journal);
   } catch (error) {
     // The next write that succeeds ends them.
     deps.onError(error, writer.id);
@@ -93,13 +94,16 @@ function viewOf(parts: Parts): ReadableSession & Pick<OwnedSession, "idleMs" | "
     get openPermissions() {
       return journal.conversation.openPermissions;
     },
+    get openQuestions() {
+      return journal.conversation.openQuestions;
+    },
   };
 }
 
 type Commands = Omit<Session, keyof ReadableSession>;
 
 function commandsOf(parts: Parts, view: ReadableSession, session: () => Session): Commands {
-  const { writer, journal, queue, permissions, settings, activity, change } = parts;
+  const { writer, journal, queue, permissions, activity, change } = parts;
   const requireOpen = () => {
     if (parts.life.closing) throw new SessionError("session_closed", `session ${view.id} is closed; load it again`);
   };
@@ -136,12 +140,13 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
       activity.touch();
       return permissions.answer(permissionId, answer, origin, shown);
     },
+    answerQuestion(questionId, answer, origin) {
+      activity.touch();
+      return parts.questions.answer(questionId, answer, origin);
+    },
     async set(setting, origin) {
       requireOpen();
-      const event = changeEvent(setting, settings());
-      const durable = change(event, origin);
-      parts.onSetting(event, view.id);
-      await durable;
+      await applySetting(parts, setting, origin);
     },
     async setTitle(text, origin) {
       requireOpen();
@@ -177,6 +182,13 @@ function commandsOf(parts: Parts, view: ReadableSession, session: () => Session)
   };
 }
 
+async function applySetting(parts: Parts, setting: SettingChange, origin?: string): Promise<void> {
+  const event = changeEvent(setting, parts.settings());
+  const durable = parts.change(event, origin);
+  parts.onSetting(event, parts.writer.id);
+  await durable;
+}
+
 function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
   const { writer, journal, queue, birth, attachments, snapshots, rewind } = parts;
   const signal = () => queue.current?.signal;
@@ -194,6 +206,7 @@ function promptDepsOf(parts: Parts, session: () => Session): PromptDeps {
   };
   return {
     ...parts,
+    approveEdits: () => applySetting(parts, { option: "auto_approve_writes", value: true }),
     sessionId: writer.id,
     mcpServers: attachments.mcpServers,
     resolve: (prompt) => parts.resolveCommand(session(), prompt, rewind),
@@ -274,6 +287,7 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
     // What a failed turn left may have ended them already, or the log never took them.
     const left = dropped.filter((turn) => journal.conversation.turns[turn]?.ended === false);
     for (const turn of left) journal.recorder.write(NEVER_RAN, { turn });
+    endJobs(journal);
     if (reset && isChanged(journal.conversation.settings))
       journal.recorder.write({ type: "settings_reset", metadata: {} }, { turn: null });
     await parts.saveSummary({ sync: true });
@@ -285,6 +299,14 @@ async function shut(parts: Parts, by: "cancel" | "eviction", reset: boolean): Pr
     parts.attachments.onDeserted(null);
     await writer.close();
   }
+}
+
+/** Jobs end with their session. After a crash this is where the log hears of it. */
+function endJobs({ conversation, recorder }: Journal): void {
+  const ended = [...conversation.openJobs.keys()].map(
+    (job_id) => ({ type: "job_ended", metadata: { job_id, exit_code: null, by: "session" } }) as const,
+  );
+  if (ended.length > 0) recorder.writeAll(ended, { turn: null });
 }
 
 /** Flags or options differ from how the session was made. */

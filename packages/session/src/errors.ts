@@ -13,6 +13,7 @@ export type SessionErrorCode =
   | "queue_full"
   | "key_reused"
   | "permission_not_found"
+  | "question_not_found"
   | "already_resolved"
   | "not_as_shown"
   | "invalid_setting"

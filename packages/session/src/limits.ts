@@ -17,6 +17,8 @@ export const limits = {
   outputChars: 1024 * 1024,
   /** Bytes of `tool_progress` logged per call; what follows is counted. */
   progressBytes: 256 * 1024,
+  /** How long a question waits where no time is set: an older client shows none, and the agent can go on without. */
+  questionSeconds: 600,
   titleLength: 200,
   /** The longest name of a model; a script's is a path. */
   modelChars: 4096,

@@ -57,8 +57,6 @@ export function createPermissions(deps: {
   const release: Permissions["release"] = (by) => {
     for (const id of [...waiting.keys()]) deny(id, by);
   };
-  attachments.onDeserted(() => release("rule"));
-
   return {
     release,
     ask: (request, place, signal) =>

@@ -1,7 +1,7 @@
 /** The rules that calls are held to before a person is asked: the same for every engine, since they see only its description of a call. */
 import type { Answer, Ask, AskRequest } from "@chimera/acp-schema/agent";
-import type { Decision, Metadata, ToolKind } from "@chimera/acp-schema/events";
-import type { AuditEntry, CallPlace, Policy, PolicyCall } from "@chimera/acp-schema/policy";
+import type { Decision, Metadata, PermissionChoice, ToolKind } from "@chimera/acp-schema/events";
+import type { AuditEntry, CallPlace, Policy, PolicyCall, Wider } from "@chimera/acp-schema/policy";
 import type { Question } from "./question.js";
 
 /** Without rules, reading is free and the session's mode alone allows and refuses the rest in advance. */
@@ -23,6 +23,8 @@ export interface Consulting {
   readonly place: () => CallPlace;
   /** Asks the people. */
   readonly ask: (question: Question) => Promise<Answer>;
+  /** Approves edits in the workspace from now on. */
+  readonly approveEdits: () => Promise<void>;
   readonly record: (violation: { type: "sandbox_violation"; metadata: Metadata<"sandbox_violation"> }) => void;
 }
 
@@ -48,24 +50,51 @@ export function consulting(broker: Consulting): Ask {
 
 const READERS: ReadonlySet<ToolKind> = new Set(["read", "search", "think", "switch_mode"]);
 
+const STRICTNESS = ["allow", "ask", "deny"];
+
 async function answerTo(
-  { policy, place: placeNow, ask, record }: Consulting,
+  { policy, place: placeNow, ask, record, approveEdits }: Consulting,
   request: AskRequest,
   call: PolicyCall,
 ): Promise<Answer> {
   const place = placeNow();
-  const { decision: ruled, rule, why, risk, violation } = await policy.decide(call, place);
+  const verdict = await policy.decide(call, place);
+  const { agent } = request.call ?? {};
+  const taker = agent && (await policy.decide(call, { ...place, settings: { ...place.settings, agent } }));
+  // What binds the agent of a task holds besides what binds the session: the stricter word counts.
+  const isBound = taker && STRICTNESS.indexOf(taker.decision) > STRICTNESS.indexOf(verdict.decision);
+  const { decision: ruled, rule, why, risk, violation, wider = [] } = isBound ? taker : verdict;
   const answer: Answer =
     ruled === "ask"
-      ? await ask(await questionFor({ ...request, risk }))
+      ? await ask(await questionFor({ ...request, risk, ...choicesWith(wider, request) }))
       : { decision: ruled, by: "rule", why, ...(violation && { isViolation: true }) };
   const { decision, by, person } = answer;
   const answered = ruled === "ask" ? decision : null;
-  if (answered === "always" || answered === "never") await policy.remember(call, answered, place);
+  const scope = request.choices ? undefined : wider.find((one) => answer.choice === idOf(one))?.scope;
+  if (scope === "edits") await approveEdits();
+  else if (answered === "always" || answered === "never") await policy.remember(call, answered, place, scope);
   await policy.audit(entryOf(request, place, { decision, answer: answered, by, rule, why, ...(person && { person }) }));
   if (violation) record({ type: "sandbox_violation", metadata: { tool: request.tool, ...violation, reason: why } });
   return answer;
 }
+
+/** The usual answers, and those that hold for more than this call. An engine's own answers stay as they are. */
+function choicesWith(wider: readonly Wider[], request: AskRequest): { readonly choices?: readonly PermissionChoice[] } {
+  if (wider.length === 0 || request.choices) return {};
+  const more = wider.map((one) => ({ id: idOf(one), name: one.name, kind: "allow_always" as const }));
+  // Edits differ each time: the exact one is the last thing that a person wants to allow for good.
+  const isEdit = wider.some(({ scope }) => scope === "edits");
+  const lasting = isEdit ? [...more, EXACT] : [EXACT, ...more];
+  return { choices: [ONCE, ...lasting, ...REJECTIONS] };
+}
+
+const idOf = ({ scope }: Wider) => `allow_${scope}`;
+const ONCE: PermissionChoice = { id: "allow_once", name: "Allow once", kind: "allow_once" };
+const EXACT: PermissionChoice = { id: "allow_always", name: "Always allow this exact call", kind: "allow_always" };
+const REJECTIONS: readonly PermissionChoice[] = [
+  { id: "reject_once", name: "Reject", kind: "reject_once" },
+  { id: "reject_always", name: "Always reject this exact call", kind: "reject_always" },
+];
 
 async function noteUnasked({ policy }: Consulting, request: AskRequest, place: CallPlace): Promise<Answer> {
   const why = "the engine did not ask";

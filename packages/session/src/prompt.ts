@@ -11,6 +11,7 @@ import type { Journal, Place } from "./journal.js";
 import { limits } from "./limits.js";
 import type { Permissions } from "./permissions.js";
 import { consulting } from "./policy.js";
+import type { Questions } from "./questions.js";
 import type { Accepted, PromptInput, ResolvedCommand } from "./session.js";
 import type { Settings } from "./settings.js";
 import { titleFrom } from "./summary.js";
@@ -24,6 +25,7 @@ export interface PromptDeps {
   readonly journal: Journal;
   readonly queue: WorkQueue;
   readonly permissions: Permissions;
+  readonly questions: Questions;
   readonly policy: Policy;
   readonly snapshots: SessionSnapshots | null;
   readonly workspace: SessionWorkspace;
@@ -31,6 +33,7 @@ export interface PromptDeps {
   readonly settings: () => Settings;
   /** Throws for a prompt that goes beyond what its sender may use. */
   readonly admitPrompt: (input: PromptInput) => void;
+  readonly approveEdits: () => Promise<void>;
   readonly mcpServers: () => readonly McpServer[];
   /** Holds a turn to the limits of its project. */
   readonly bound: (settings: TurnSettings, cwd: string) => TurnSettings;
@@ -114,11 +117,13 @@ async function runPrompt(deps: PromptDeps, accepted: AcceptedPrompt, signal: Abo
       signal,
       session: deps.memory,
       flags: deps.settings,
+      question: (question) => deps.questions.ask(question, accepted.place, signal),
       ask: consulting({
         policy: deps.policy,
         place: placeOf,
         ask: (question) => deps.permissions.ask(question, accepted.place, signal),
         record: run.record,
+        approveEdits: deps.approveEdits,
       }),
     });
     await endTurn(run, heard);

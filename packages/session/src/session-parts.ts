@@ -8,7 +8,9 @@ import type { EventStore, LogWriter } from "@chimera/event-store";
 import type { SessionSnapshots } from "@chimera/snapshot-store";
 import type { Attachments } from "./attachments.js";
 import { createJournal, type Journal } from "./journal.js";
+import { limits } from "./limits.js";
 import { createPermissions, type Permissions } from "./permissions.js";
+import { createQuestions, type Questions } from "./questions.js";
 import { isRecorded } from "./recover.js";
 import { createRewind, type Rewind } from "./rewind.js";
 import type { PromptInput, ResolvedCommand, Session } from "./session.js";
@@ -65,6 +67,7 @@ export interface Parts extends SessionDeps {
   readonly queue: WorkQueue;
   readonly journal: Journal;
   readonly permissions: Permissions;
+  readonly questions: Questions;
   readonly rewind: Rewind;
   readonly settings: () => Settings;
   readonly activity: Activity;
@@ -100,12 +103,19 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     onError,
   });
   const settings = createSettings(birth.made, () => journal.conversation.settings);
-  const permissions = createPermissions({
-    journal,
-    attachments,
-    newId: () => `perm-${deps.newId()}`,
-    timeoutSeconds: deps.permissionTimeout,
+  const asking = { journal, attachments, timeoutSeconds: deps.permissionTimeout };
+  const questions = createQuestions({
+    ...asking,
+    newId: () => `question-${deps.newId()}`,
+    timeoutSeconds: deps.permissionTimeout || limits.questionSeconds,
   });
+  const broker = createPermissions({ ...asking, newId: () => `perm-${deps.newId()}` });
+  const release: Permissions["release"] = (by) => {
+    broker.release(by);
+    questions.release(by);
+  };
+  attachments.onDeserted(() => release("rule"));
+  const permissions = { ...broker, release };
   const change = (event: AgentEvent, origin?: string): Promise<void> => {
     journal.endInterrupted(queue.busy());
     return journal.accept(event, { turn: null, origin });
@@ -129,6 +139,7 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
     queue,
     journal,
     permissions,
+    questions,
     settings,
     activity,
     life,

@@ -97,6 +97,7 @@ export interface ReadableSession {
   /** The fold of its log. */
   readonly conversation: Conversation;
   readonly openPermissions: ReadonlyMap<string, OpenPermission>;
+  readonly openQuestions: Conversation["openQuestions"];
   /** The files of turns that are not undone; null where files are not kept. */
   readonly snapshots: Pick<SessionSnapshots, "drop" | "list" | "edits"> | null;
   summary(): Summary;
@@ -110,6 +111,8 @@ export interface Session extends ReadableSession {
   cancel(turn?: number): boolean;
   /** @param shown the digest of what the person saw. Throws `not_as_shown` for another than the request's, `permission_not_found`, `already_resolved`. */
   answer(permissionId: string, answer: Reply, origin?: string, shown?: string): Promise<void>;
+  /** Null: the person does not want to answer. Throws `question_not_found`, `already_resolved`. */
+  answerQuestion(questionId: string, answer: string | null, origin?: string): Promise<void>;
   /** Throws `invalid_setting`. */
   set(change: SettingChange, origin?: string): Promise<void>;
   /** One line; a blank one takes the title away. Throws `invalid_setting` for one that is too long. */

@@ -212,10 +212,10 @@ function summaryOf(id: string, birth: Birth, conversation: Conversation, endedAt
   };
 }
 
-function stateOf({ turns, openPermissions }: Conversation): SummaryState {
+function stateOf({ turns, openPermissions, openQuestions }: Conversation): SummaryState {
   // A prompt that the log never took leaves a hole.
   if (!turns.some((turn) => turn && !turn.ended)) return "idle";
-  return openPermissions.size > 0 ? "waiting" : "running";
+  return openPermissions.size + openQuestions.size > 0 ? "waiting" : "running";
 }
 
 /** ISO-8601 UTC to the second, as summaries have always been written. */

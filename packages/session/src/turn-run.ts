@@ -86,8 +86,15 @@ export function interruptedTurn(conversation: Conversation, turn: TurnView, mess
       metadata: { permission_id, decision: "deny", by: "eviction" },
     }),
   );
+  const unanswered = [...conversation.openQuestions.keys()].map(
+    (question_id): AgentEvent => ({
+      type: "question_answered",
+      metadata: { question_id, answer: null, by: "eviction" },
+    }),
+  );
   return [
     ...denials,
+    ...unanswered,
     ...resultsForOpenCalls(conversation, message),
     { type: "error", metadata: { name: "Interrupted", message, retryable: true } },
     { type: "turn_end", metadata: { stop_reason: "error" } },

@@ -28,6 +28,10 @@ export interface Conversation {
   readonly openCalls: ReadonlyMap<string, Metadata<"tool_call">>;
   /** Permission requests without an answer, by id. */
   readonly openPermissions: ReadonlyMap<string, Metadata<"permission_request">>;
+  /** Questions without an answer, by id. */
+  readonly openQuestions: ReadonlyMap<string, Metadata<"question_asked">>;
+  /** Commands that go on after their call, by id. */
+  readonly openJobs: ReadonlyMap<string, Metadata<"job_started">>;
   /** What the model sees before the given turn. */
   messages(before: number): Message[];
   /** The turns that those messages are of, each of which has one prompt there. */
@@ -76,6 +80,8 @@ export function foldConversation(options: { readonly keep?: "state" | "model" } 
     facts: fold.facts,
     openCalls: fold.openCalls,
     openPermissions: fold.openPermissions,
+    openQuestions: fold.openQuestions,
+    openJobs: fold.openJobs,
     get settings() {
       return fold.settings;
     },

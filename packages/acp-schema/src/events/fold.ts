@@ -74,6 +74,8 @@ export interface Fold {
   settings: ChangedSettings;
   readonly openCalls: Map<string, Metadata<"tool_call">>;
   readonly openPermissions: Map<string, Metadata<"permission_request">>;
+  readonly openQuestions: Map<string, Metadata<"question_asked">>;
+  readonly openJobs: Map<string, Metadata<"job_started">>;
   /** Null where messages are not kept. */
   readonly reply: Parts | null;
   cleared: number;
@@ -103,6 +105,8 @@ export function newFold(keepsMessages: boolean): Fold {
     settings: { options: {} },
     openCalls: new Map(),
     openPermissions: new Map(),
+    openQuestions: new Map(),
+    openJobs: new Map(),
     reply: keepsMessages ? createParts() : null,
     cleared: 0,
     anyUndone: false,
@@ -199,6 +203,10 @@ const HANDLERS: { readonly [T in RecordType]?: Handler<T> } = {
   step_end: (fold, _metadata, turn) => endReply(fold, turn),
   permission_request: ({ openPermissions }, metadata) => void openPermissions.set(metadata.permission_id, metadata),
   permission_resolved: ({ openPermissions }, { permission_id }) => void openPermissions.delete(permission_id),
+  question_asked: ({ openQuestions }, metadata) => void openQuestions.set(metadata.question_id, metadata),
+  question_answered: ({ openQuestions }, { question_id }) => void openQuestions.delete(question_id),
+  job_started: ({ openJobs }, metadata) => void openJobs.set(metadata.job_id, metadata),
+  job_ended: ({ openJobs }, { job_id }) => void openJobs.delete(job_id),
   usage({ facts }, metadata, turn) {
     if (turn) addTokens(turn.usage, metadata, facts.usage);
     facts.usage = { ...metadata };
@@ -285,7 +293,7 @@ function newTurn(number: number, prompt: TurnView["prompt"], key: string | null)
     stopReason: null,
     result: null,
     failure: null,
-    usage: { input: 0, output: 0, cache: 0, reasoning: 0 },
+    usage: { ...NO_TOKENS },
     messages: [{ role: "user", ...prompt } as Message],
   };
 }
@@ -338,13 +346,5 @@ function addTokens(turn: TurnUsage, now: Usage, before: Usage | null): void {
   }
 }
 
-const NOTHING_USED: Usage = {
-  input: 0,
-  output: 0,
-  cache: 0,
-  reasoning: 0,
-  total_usd: 0,
-  priced: true,
-  used: 0,
-  size: 0,
-};
+const NO_TOKENS: TurnUsage = { input: 0, output: 0, cache: 0, reasoning: 0 };
+const NOTHING_USED: Usage = { ...NO_TOKENS, total_usd: 0, priced: true, used: 0, size: 0 };

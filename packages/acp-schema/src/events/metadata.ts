@@ -141,6 +141,28 @@ export const metadata = {
     /** The engine ran a call that may write without asking anybody. */
     unasked: v.optional(v.boolean()),
   }),
+  /** The engine asks the people something: for one of the options, or for any text. */
+  question_asked: v.object({
+    question_id: text,
+    call_id: text,
+    question: text,
+    options: v.array(v.object({ name: text, description: v.optional(text) })),
+  }),
+  /** A question has its answer; null where nobody gave one. */
+  question_answered: v.object({ question_id: text, answer: v.nullable(text), by: ResolvedBy }),
+  /** What happened inside of a task, under the call that it was given by. Its text comes joined, before what follows it. */
+  task_event: v.object({ call_id: text, event: v.object({ type: text, metadata: json }) }),
+  /** A command goes on after its call. It belongs to the session, and ends with it at the latest. */
+  job_started: v.object({ job_id: text, call_id: text, command: text }),
+  /** What a job wrote. */
+  job_output: v.object({ job_id: text, stream: v.picklist(["stdout", "stderr"]), chunk: text }),
+  /** A job is over. */
+  job_ended: v.object({
+    job_id: text,
+    /** Null for one that a signal ended, or whose end nobody saw. */
+    exit_code: v.nullable(v.pipe(v.number(), v.integer())),
+    by: v.picklist(["itself", "stop", "session"]),
+  }),
   /** A call waits for somebody to allow it. */
   permission_request: v.object({
     permission_id: text,

@@ -41,6 +41,7 @@ export const ERRORS = {
     "not_found",
     "session_not_found",
     "permission_not_found",
+    "question_not_found",
     "snapshot_not_found",
     "command_not_found",
     "agent_not_found",

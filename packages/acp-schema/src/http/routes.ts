@@ -86,6 +86,13 @@ export const routes = {
     body: session.PermissionBody,
     reply: session.PermissionReply,
   },
+  "GET /sessions/{id}/questions": { tier: "session", status: 200, reply: session.QuestionsReply },
+  "POST /sessions/{id}/questions/{qid}": {
+    tier: "session",
+    status: 200,
+    body: session.QuestionBody,
+    reply: session.QuestionReply,
+  },
   "POST /sessions/{id}/undo": { tier: "session", status: 200, body: session.RewindBody, reply: session.RewindReply },
   "POST /sessions/{id}/redo": { tier: "session", status: 200, body: session.RewindBody, reply: session.RewindReply },
   "POST /sessions/{id}/title": { tier: "session", status: 200, body: session.TitleBody, reply: session.TitleReply },

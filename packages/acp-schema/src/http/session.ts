@@ -175,6 +175,8 @@ export type RotateTokenReply = v.InferOutput<typeof RotateTokenReply>;
 /** `POST /sessions/{id}/permissions/{pid}`. */
 export const PermissionBody = plain(() => ({
   decision: Decision,
+  /** The id of one of the request's `choices`, which then counts in place of the decision. */
+  choice: v.optional(v.string()),
   shown: v.optional(v.string()),
   /** With a no: what the model is told about why. */
   reason: v.optional(v.pipe(v.string(), v.maxLength(2000))),
@@ -187,6 +189,17 @@ export type PermissionReply = v.InferOutput<typeof PermissionReply>;
 /** `GET /sessions/{id}/permissions`: the requests that wait for an answer, as their records have them. */
 export const PermissionsReply = plain(() => ({ permissions: v.array(metadata.permission_request) }));
 export type PermissionsReply = v.InferOutput<typeof PermissionsReply>;
+
+/** `GET /sessions/{id}/questions`: those that wait for an answer, as their records have them. */
+export const QuestionsReply = plain(() => ({ questions: v.array(metadata.question_asked) }));
+export type QuestionsReply = v.InferOutput<typeof QuestionsReply>;
+
+/** `POST /sessions/{id}/questions/{qid}`: the name of an option or any text; null where the person does not want to answer. */
+export const QuestionBody = plain(() => ({ answer: v.nullable(v.pipe(v.string(), v.maxLength(100_000))) }));
+export type QuestionBody = v.InferOutput<typeof QuestionBody>;
+
+export const QuestionReply = plain(() => ({ answered: v.literal(true) }));
+export type QuestionReply = v.InferOutput<typeof QuestionReply>;
 
 /** `POST /tool/approve`, the older form. */
 export const ToolApproveBody = plain(() => ({

@@ -234,6 +234,46 @@ const projectors: Projectors = {
       rawOutput: { output: cutText(metadata.output), ...(metadata.error && { error: cutText(metadata.error) }) },
     },
   ],
+  task_event: ({ metadata: { call_id, event } }) => {
+    const { title, text } = event.metadata;
+    const chunk = event.type === "tool_call" ? title : event.type === "text_delta" ? text : undefined;
+    if (typeof chunk !== "string") return [];
+    return [
+      {
+        sessionUpdate: "tool_call_update",
+        toolCallId: call_id,
+        status: "in_progress",
+        _meta: { "chimera.dev/output": { stream: "stdout", chunk: `${chunk}\n` }, "chimera.dev/task": event },
+      },
+    ];
+  },
+  // A job outlives its call, so clients see it as a call of its own.
+  job_started: ({ metadata: { job_id, command } }) => [
+    {
+      sessionUpdate: "tool_call",
+      toolCallId: job_id,
+      title: cutText(`${job_id}: ${command}`),
+      kind: "execute",
+      status: "in_progress",
+      rawInput: cutArgs({ command }),
+    },
+  ],
+  job_output: ({ metadata: { job_id, stream, chunk } }) => [
+    {
+      sessionUpdate: "tool_call_update",
+      toolCallId: job_id,
+      status: "in_progress",
+      _meta: { "chimera.dev/output": { stream, chunk } },
+    },
+  ],
+  job_ended: ({ metadata: { job_id, exit_code, by } }) => [
+    {
+      sessionUpdate: "tool_call_update",
+      toolCallId: job_id,
+      status: by === "itself" && exit_code !== 0 ? "failed" : "completed",
+      rawOutput: { exit_code, by },
+    },
+  ],
   plan: ({ metadata }) => [{ sessionUpdate: "plan", entries: metadata.entries }],
   usage: ({ metadata }) => [
     {

@@ -6,6 +6,7 @@ import type { Connection } from "@chimera/ndjson-rpc";
 import type { Session, Sessions } from "@chimera/session";
 import type { SessionView } from "../connection-sessions.js";
 import { clientEffects } from "./client-effects.js";
+import { createElicitations } from "./elicitation.js";
 import { createFrames } from "./frames.js";
 import { createPermissionPrompts } from "./permission.js";
 import { configOptions, type SettingsShown } from "./settings.js";
@@ -18,7 +19,14 @@ const CONFIG_RECORDS = new Set([
   "options_changed",
 ]);
 const MODE_RECORDS = new Set(["mode_changed", "config_changed", "approval_changed"]);
-const FOLLOWED_RECORDS = new Set(["permission_request", "permission_resolved", "notice", "sandbox_violation"]);
+const FOLLOWED_RECORDS = new Set([
+  "permission_request",
+  "permission_resolved",
+  "question_asked",
+  "question_answered",
+  "notice",
+  "sandbox_violation",
+]);
 /** What v1 knows as an end of a turn; an error is not among them and becomes the reply's error. */
 const STOP_REASONS = new Set(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]);
 
@@ -45,7 +53,9 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
   const prompts = createPermissionPrompts(connection, { id, find: loaded }, deps.origin);
   const effects = clientEffects(connection, id, capabilities);
 
+  const elicitations = createElicitations(connection, { id, find: loaded }, capabilities, deps.origin);
   for (const permission of session.openPermissions.values()) prompts.ask(permission);
+  for (const question of session.openQuestions.values()) elicitations.ask(question);
 
   return {
     ...(effects && { effects }),
@@ -67,6 +77,8 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
       if (type === "notice") deps.onNotice(metadata.text, id);
       if (type === "sandbox_violation") deps.onNotice(`${metadata.tool} was stopped: ${metadata.reason}`, id);
       if (type === "permission_resolved") prompts.withdraw(metadata.permission_id);
+      if (type === "question_answered") elicitations.withdraw(metadata.question_id);
+      if (type === "question_asked" && loaded()?.openQuestions.has(metadata.question_id)) elicitations.ask(metadata);
       if (type !== "permission_request") return;
       const permission = loaded()?.openPermissions.get(metadata.permission_id);
       if (permission) prompts.ask(permission);
@@ -90,6 +102,7 @@ export function standardView(session: Session, deps: StandardViewDeps): SessionV
     },
     close() {
       prompts.close();
+      elicitations.close();
       frames.close();
     },
   };

@@ -5,6 +5,7 @@ import type { Agent, AgentContext, Turn, TurnSettings } from "@chimera/acp-schem
 import type { AgentEvent } from "@chimera/acp-schema/events";
 import type { Confine } from "../confine-port.js";
 import { type AgentOptions, createAgent } from "../create-agent.js";
+import type { Jobs } from "../jobs-port.js";
 import { allowedTools } from "../loop/toolbox.js";
 import type { McpConfig } from "../mcp/config.js";
 import { deferTools } from "../mcp/deferred.js";
@@ -13,12 +14,14 @@ import type { Tool } from "../tool.js";
 import { applyPatchTool, isTrainedOnPatches } from "../tools/apply-patch.js";
 import { builtinTools } from "../tools/builtin-tools.js";
 import { cleanEnvironment } from "../tools/environment.js";
+import { createJobs } from "../tools/jobs.js";
 import { type AgentDefinition, definitionOf, toolsOf } from "./definition.js";
 import { folderRules } from "./instructions.js";
 import { opening } from "./opening.js";
 import { createSkillTool, skillList } from "./skills.js";
 import { createSurroundings, type Surroundings, type TrustPort } from "./surroundings.js";
 import { type GitState, readGitState, systemPrompt } from "./system-prompt.js";
+import { createDelegate } from "./task.js";
 
 export interface CodingAgentOptions
   extends Pick<AgentOptions, "resolveModel" | "compact" | "clock" | "random" | "trace"> {
@@ -74,6 +77,7 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
   const pool = createMcpPool({ env, ...(network && { network }), ...(confine && { confine }) });
   const known = createSessionFacts(env);
   const outputs = options.outputsDirectory === undefined ? null : createOutputs(options.outputsDirectory);
+  const jobs = new Map<string, Jobs>();
   const isInstructed = options.instructions !== false;
   const outfitOf = (workspace: AgentContext["workspace"], parts: OutfitParts): Outfit => {
     const { cwd } = workspace;
@@ -135,13 +139,22 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const parts = { around, facts, definition, directories, terminal, model: settings.model, allowed, mcp };
     if (!session.outfit || !isSame(session.outfit.parts, parts)) session.outfit = outfitOf(context.workspace, parts);
     const { tools, systemPrompt } = session.outfit;
-    const inner = createAgent({
+    const own = jobs.get(turn.sessionId) ?? createJobs((event) => context.session.emit(event));
+    jobs.set(turn.sessionId, own);
+    await own.cover(turn.number, context.workspace);
+    const common = {
       ...options,
       ...(outputs && { spill: outputs.keep }),
       ...(isInstructed && { annotate: lazyRules(turn, cwd) }),
-      tools,
-      systemPrompt,
-    });
+      jobs: own,
+    };
+    const outfit = (taker: AgentDefinition) => {
+      const dressed = outfitOf(context.workspace, { ...parts, definition: taker });
+      // A task is not handed on.
+      return { ...common, ...dressed, tools: dressed.tools.filter(({ name }) => name !== "task") };
+    };
+    const delegate = createDelegate({ turn, context, outfit, agents: around.agents });
+    const inner = createAgent({ ...common, tools, systemPrompt, delegate });
     return {
       first: notices.map(noticeOf),
       rest: inner({ ...turn, settings: { ...settings, allowedTools: null } }, context),
@@ -153,11 +166,13 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     tools,
     agents: async (cwd) => (await surroundings(cwd)).agents,
     untrusted,
-    closeSession: (sessionId) => {
+    closeSession: async (sessionId) => {
       known.forget(sessionId);
-      return pool.close(sessionId);
+      const own = jobs.get(sessionId);
+      jobs.delete(sessionId);
+      await Promise.all([own?.close(), pool.close(sessionId)]);
     },
-    close: () => pool.closeAll(),
+    close: async () => void (await Promise.all([pool.closeAll(), ...[...jobs.values()].map((one) => one.close())])),
   };
 }
 

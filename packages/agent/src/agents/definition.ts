@@ -31,7 +31,7 @@ export interface AgentDefinition {
   readonly source: "built-in" | "user" | "project";
 }
 
-const READING = ["Read", "search", "list_files", "think", "todo", "skill"];
+const READING = ["Read", "search", "list_files", "think", "todo", "skill", "ask"];
 
 const common = { rules: [], model: null, maxSteps: null, hidden: false, source: "built-in" } as const;
 

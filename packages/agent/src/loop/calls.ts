@@ -3,7 +3,7 @@ import type { AgentEvent, Metadata, ResolvedBy, ToolContent } from "@chimera/acp
 import type { PartEvent } from "@chimera/acp-schema/parts";
 import { startOf } from "@chimera/acp-schema/text";
 import type { ModelMessage } from "../providers/model.js";
-import type { Tool, ToolOutcome } from "../tool.js";
+import type { Task, Tool, ToolOutcome } from "../tool.js";
 import type { Call, Runnable } from "./call.js";
 import { abortable } from "./patience.js";
 import { createRepeats } from "./repeats.js";
@@ -136,8 +136,18 @@ async function outcomeOf(run: Run, call: Call, emit: (event: AgentEvent) => void
     if (refusal) return failed(refusal.why, refusal.error);
     // Announced calls wait for their turn and for permission; from here on this one runs.
     emit({ type: "tool_update", metadata: { call_id: call.id } });
-    const { workspace, signal, spill } = run;
-    const context = { callId: call.id, workspace, signal, permitted: touches, emit, ...(spill ? { spill } : {}) };
+    const { workspace, signal, spill, jobs, question, delegate, spending } = run;
+    const context = {
+      callId: call.id,
+      workspace,
+      signal,
+      permitted: touches,
+      emit,
+      ...(spill && { spill }),
+      ...(jobs && { jobs }),
+      ...(question && { question }),
+      ...(delegate && { delegate: (task: Task) => delegate({ ...task, emit, spending, signal }) }),
+    };
     const running = run.traced(async () => {
       const outcome = await tool.run(input, context);
       return run.annotate ? run.annotate(outcome, context) : outcome;

@@ -1,8 +1,9 @@
 /** What every part of a running turn shares. */
 import type { AgentContext, Ask, Turn, Workspace } from "@chimera/acp-schema/agent";
 import type { AgentEvent } from "@chimera/acp-schema/events";
+import type { Jobs } from "../jobs-port.js";
 import type { EffortChoice, Model } from "../providers/model.js";
-import type { ToolContext, ToolOutcome } from "../tool.js";
+import type { Task, ToolContext, ToolOutcome } from "../tool.js";
 import type { CallIds } from "./draft.js";
 import type { Clock } from "./patience.js";
 import type { Repeats } from "./repeats.js";
@@ -30,6 +31,9 @@ export interface Run {
   readonly clock: Clock;
   readonly random: () => number;
   readonly spill?: (name: string, text: string) => Promise<string>;
+  readonly question?: AgentContext["question"];
+  readonly jobs?: Jobs;
+  readonly delegate?: Delegate;
   readonly annotate?: (outcome: ToolOutcome, context: ToolContext) => Promise<ToolOutcome>;
   readonly plan: Plan;
   readonly spending: Spending;
@@ -41,6 +45,9 @@ export interface Run {
   repeats?: Repeats;
   readonly progress: Progress;
 }
+
+/** Has another agent work on a task within this turn. */
+export type Delegate = (task: Task & Pick<Run, "emit" | "spending" | "signal">) => Promise<ToolOutcome>;
 
 /** What a turn has done so far. */
 export interface Progress {

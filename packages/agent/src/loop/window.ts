@@ -94,6 +94,8 @@ export function createWindow(
 /** What a turn used and cost, kept as the full state that each usage event carries. */
 export interface Spending {
   add(usage: Usage): void;
+  /** What a task alone has used so far, by its call: the turn pays for it. */
+  absorb(task: string, usage: Metadata<"usage">): void;
   /** Of this turn, in US dollars. */
   readonly cost: number;
   /** Of the session, this turn included. */
@@ -109,6 +111,7 @@ export function createSpending(model: Pick<Model, "price" | "contextWindow">, sp
   const { price } = model;
   const size = tokens(model.contextWindow);
   const sum = { input: 0, output: 0, cache: 0, reasoning: 0 };
+  const tasks = new Map<string, Metadata<"usage">>();
   let cost = 0;
   let used = 0;
   const usedBy = (usage: Usage): number =>
@@ -128,6 +131,13 @@ export function createSpending(model: Pick<Model, "price" | "contextWindow">, sp
       cost +=
         (input * price.input + output * price.output + cacheRead * price.cacheRead + cacheWrite * price.cacheWrite) /
         1_000_000;
+    },
+    absorb(task, usage) {
+      const before = tasks.get(task);
+      for (const key of ["input", "output", "cache", "reasoning"] as const)
+        sum[key] += usage[key] - (before?.[key] ?? 0);
+      cost += usage.total_usd - (before?.total_usd ?? 0);
+      tasks.set(task, usage);
     },
     get cost() {
       return cost;

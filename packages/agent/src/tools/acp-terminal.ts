@@ -25,8 +25,10 @@ export const acpTerminalTool = defineTool({
   kind: "execute",
   parallel: false,
   available: (workspace: Workspace) => workspace.terminal !== undefined,
-  describe: ({ command, args, cwd }, workspace) => {
-    const line = [command, ...args.map(quoted)].join(" ");
+  describe: ({ command, args, cwd, env }, workspace) => {
+    // Rules judge the line, so what changes the meaning of its words is part of it.
+    const set = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
+    const line = [...set, command, ...args.map(quoted)].join(" ");
     const reads = [resolvePath(cwd, workspace).path];
     return {
       title: startOf(line.split("\n", 1)[0] ?? "", 120),

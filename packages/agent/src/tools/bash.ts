@@ -1,4 +1,4 @@
-/** Bash: a command in a shell of its own, with a time limit, no input and no secrets. */
+/** Bash: a command in a shell of its own, without secrets. What runs long becomes a job of the session. */
 import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { startOf, visible } from "@chimera/acp-schema/text";
@@ -15,13 +15,19 @@ export interface BashOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @defaultValue commands are not confined */
   readonly confine?: Confine;
+  /** How long a command without a time limit may take before it becomes a job, in milliseconds. @defaultValue 60,000 */
+  readonly patience?: number;
 }
 
 /** What of a command's output is shown while it runs. */
 const MAX_PROGRESS = 256 * 1024;
 /** What of it is kept at all. */
 const MAX_KEPT = 16 * 1024 * 1024;
+/** Without jobs to become one of. */
 const DEFAULT_TIMEOUT_S = 120;
+const PATIENCE_MS = 60_000;
+/** How long a command is watched that is to run in the background: most that fail do so at once. */
+const FIRST_LOOK_MS = 1_000;
 const MAX_TIMEOUT_S = 600;
 /** How long output may still arrive after the command itself is gone. */
 const DRAIN_MS = 200;
@@ -29,22 +35,31 @@ const DRAIN_MS = 200;
 const input = v.object({
   command: v.pipe(v.string(), v.nonEmpty(), v.description("The command line, as for bash -c.")),
   timeout: v.optional(
-    v.pipe(v.number(), v.minValue(0.1), v.maxValue(MAX_TIMEOUT_S), v.description("Seconds it may take.")),
-    DEFAULT_TIMEOUT_S,
+    v.pipe(
+      v.number(),
+      v.minValue(0.1),
+      v.maxValue(MAX_TIMEOUT_S),
+      v.description("Seconds after which it is ended. Left out: after a minute it goes on as a job."),
+    ),
   ),
   cwd: v.optional(v.pipe(v.string(), v.description("Where to run it; the workspace when left out.")), "."),
+  background: v.optional(
+    v.pipe(v.boolean(), v.description("Run it as a job, with input: a server, a watcher.")),
+    false,
+  ),
 });
 type BashInput = v.InferOutput<typeof input>;
 
 export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
   const env = cleanEnvironment(options.env);
+  const { patience = PATIENCE_MS } = options;
   const confine: Confine = options.confine ?? (({ command }) => ({ file: shell(), args: ["-c", command], env }));
   return defineTool({
     name: "Bash",
     aliases: ["run_command", "shell"],
     description:
-      "Run a shell command in the workspace and return its output. It has no input and no terminal; what it leaves running " +
-      `in the background is ended with it. At most ${DEFAULT_TIMEOUT_S} seconds unless you say otherwise.`,
+      "Run a shell command in the workspace and return its output. It has no input and no terminal, and what it starts with & " +
+      "ends with it; a job goes on after the call, until it is stopped or the session ends.",
     input,
     kind: "execute",
     parallel: false,
@@ -53,8 +68,11 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
       const touches = { reads, writes: [], command, isShell: true };
       return { title: titleOf(command.trim()), locations: [], touches };
     },
-    run: async ({ command, timeout, cwd }, context) => {
+    run: async ({ command, timeout, cwd, background }, context) => {
       if (command.includes("\0")) return failure("The command holds a NUL character.");
+      const { jobs } = context;
+      if (background && !jobs) return failure("Commands cannot be left running here.");
+      if (background && jobs?.isFull) return failure(FULL);
       const directory = locate(cwd, context, "reads").path;
       const target = await confine({ command, cwd: directory, workspace: context.workspace });
       if ("refused" in target) {
@@ -65,19 +83,47 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
         target.release?.();
         throw error;
       });
-      try {
-        const { spawnGroup } = await import("./process-group.js");
-        const group = spawnGroup(target.file, target.args, { cwd: directory, ...target, lifeline: true });
-        return await supervise(group, timeout, context, watching(target, command, context));
-      } finally {
+      const over = async () => {
         target.release?.();
         await ran();
+      };
+      let isJob = false;
+      try {
+        const { spawnGroup } = await import("./process-group.js");
+        const bounds = { cwd: directory, ...target, lifeline: true, input: background };
+        const group = spawnGroup(target.file, target.args, bounds);
+        const output = listen(group, context);
+        const ended = watching(target, command, context);
+        const wait = background ? FIRST_LOOK_MS : jobs && timeout === undefined ? patience : null;
+        const limit = wait ?? (timeout ?? DEFAULT_TIMEOUT_S) * 1000;
+        const ending = await waitFor(group, limit, context.signal);
+        if (ending !== "timeout" || wait === null || !jobs || jobs.isFull)
+          return await conclude(group, ending, limit / 1000, output, context, ended);
+        isJob = true;
+        const soFar = output.text();
+        const job = jobs.adopt({
+          callId: context.callId,
+          command,
+          group,
+          redirect: output.redirect,
+          async settle(failed) {
+            await drained(group);
+            await ended(output.errors(), failed);
+            await over();
+          },
+        });
+        const note = `[It goes on as ${job.id}. Use job to read on or to stop it.]`;
+        return { success: true, output: `${await capOutput(soFar, context)}\n${note}`.trimStart() };
+      } finally {
+        if (!isJob) await over();
       }
     },
   });
 }
 
 // --- internal ---
+
+const FULL = "Too many commands run in the background already: stop one with job.";
 
 /** A command in one line. What it leaves out is counted, so that no tail of it goes unseen. */
 function titleOf(command: string): string {
@@ -105,31 +151,29 @@ function report(context: ToolContext, command: string, mode = "confined", { reas
 
 type Ending = { readonly code: number | null; readonly signal: string | null } | "timeout" | "aborted" | Error;
 
-async function supervise(
+async function conclude(
   group: ProcessGroup,
-  timeoutS: number,
+  ending: Ending,
+  limitS: number,
+  output: Output,
   context: ToolContext,
   ended: (stderr: string, failed: boolean) => Promise<void>,
 ): Promise<ToolOutcome> {
-  const stdout = collect(group, "stdout", context);
-  const stderr = collect(group, "stderr", context);
-  const ending = await waitFor(group, timeoutS * 1000, context.signal);
   if (typeof ending === "string") await group.end();
   else await group.reap();
   await drained(group);
   if (ending instanceof Error) return failure(`The command could not be started: ${ending.message}`);
-  const errors = stderr();
+  const errors = output.errors();
   if (ending === "aborted") {
     // What it did until then counts.
     await ended(errors, true);
     context.signal.throwIfAborted();
   }
-  const text = stdout() + (errors === "" ? "" : `\nSTDERR:\n${errors}`);
-  const output = await capOutput(text, context);
-  const error = typeof ending === "string" ? `Timed out after ${timeoutS} s` : exitError(ending.code, ending.signal);
+  const shown = await capOutput(output.text(), context);
+  const error = typeof ending === "string" ? `Timed out after ${limitS} s` : exitError(ending.code, ending.signal);
   await ended(errors, error !== null);
-  if (error === null) return { success: true, output };
-  return { success: false, output: output === "" ? error : `${output}\n${error}`, error };
+  if (error === null) return { success: true, output: shown };
+  return { success: false, output: shown === "" ? error : `${shown}\n${error}`, error };
 }
 
 function exitError(code: number | null, signal: string | null): string | null {
@@ -168,25 +212,54 @@ function drained({ child }: ProcessGroup): Promise<void> {
   });
 }
 
-/** Shows a stream while it flows and returns all that was kept of it. */
-function collect({ child }: ProcessGroup, stream: "stdout" | "stderr", context: ToolContext): () => string {
+type Show = (stream: "stdout" | "stderr", text: string) => void;
+
+interface Output {
+  /** All that was kept. */
+  text(): string;
+  errors(): string;
+  redirect(show: Show): void;
+}
+
+/** What a command writes, shown while it flows. */
+function listen(group: ProcessGroup, context: ToolContext): Output {
+  let shown = 0;
+  let show: Show = (stream, text) => {
+    if (shown >= MAX_PROGRESS || context.signal.aborted) return;
+    shown += text.length;
+    progress(context, stream, shown < MAX_PROGRESS ? text : `${text}\n[more output is not shown]\n`);
+  };
+  const [stdout, errors] = (["stdout", "stderr"] as const).map((stream) =>
+    collect(group, stream, (text) => show(stream, text)),
+  ) as [() => string, () => string];
+  return {
+    errors,
+    text() {
+      const written = errors();
+      return stdout() + (written === "" ? "" : `\nSTDERR:\n${written}`);
+    },
+    redirect(to) {
+      show = to;
+    },
+  };
+}
+
+/** Returns all that was kept of a stream. */
+function collect({ child }: ProcessGroup, stream: "stdout" | "stderr", show: (text: string) => void): () => string {
   const decoder = new StringDecoder("utf8");
   const kept: string[] = [];
   let total = 0;
-  let shown = 0;
   const take = (text: string) => {
     if (text === "") return;
     total += text.length;
     if (total <= MAX_KEPT) kept.push(text);
-    if (shown >= MAX_PROGRESS || context.signal.aborted) return;
-    shown += text.length;
-    progress(context, stream, shown < MAX_PROGRESS ? text : `${text}\n[more output is not shown]\n`);
+    show(text);
   };
   child[stream]?.on("data", (bytes: Buffer) => take(decoder.write(bytes)));
   child[stream]?.on("error", () => {});
   return () => {
     take(decoder.end());
-    if (total > MAX_KEPT) kept.push(`\n[${total} characters of ${stream}; the rest was not kept]`);
-    return kept.join("");
+    const left = total > MAX_KEPT ? `\n[${total} characters of ${stream}; the rest was not kept]` : "";
+    return kept.join("") + left;
   };
 }

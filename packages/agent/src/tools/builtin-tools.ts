@@ -4,11 +4,14 @@ import { findTool } from "../loop/toolbox.js";
 import type { Tool } from "../tool.js";
 import { acpTerminalTool } from "./acp-terminal.js";
 import { applyPatchTool } from "./apply-patch.js";
+import { askTool } from "./ask.js";
 import { type BashOptions, createBashTool } from "./bash.js";
 import { editTool } from "./edit.js";
+import { jobInputTool, jobTool } from "./jobs.js";
 import { listFilesTool } from "./list-files.js";
 import { readTool } from "./read.js";
 import { createSearchTool } from "./search.js";
+import { taskTool } from "./task.js";
 import { thinkTool, todoTool } from "./think.js";
 import { createWebFetchTool } from "./web-fetch.js";
 import { replaceInFileTool, writeTool } from "./write.js";
@@ -24,12 +27,16 @@ export function builtinTools(options: BuiltinToolOptions = {}): Tool[] {
     writeTool,
     editTool,
     createBashTool(options.bash),
+    jobTool,
+    jobInputTool,
     createSearchTool(),
     listFilesTool,
     replaceInFileTool,
     applyPatchTool,
     createWebFetchTool() as Tool,
     thinkTool,
+    askTool,
+    taskTool,
     todoTool,
     // What runs in an editor's terminal cannot be confined.
     ...(options.bash?.confine ? [] : [acpTerminalTool]),

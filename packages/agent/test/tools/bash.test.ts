@@ -225,7 +225,10 @@ describe("Bash", () => {
 
   test("describes itself by its first line and gives the whole command to the policy", () => {
     const workspace = { cwd: join("/", "tmp"), directories: [] };
-    const described = bashTool.describe({ command: "ls\nrm x", timeout: 1, cwd: "." }, workspace as never);
+    const described = bashTool.describe(
+      { command: "ls\nrm x", timeout: 1, cwd: ".", background: false },
+      workspace as never,
+    );
     expect(described).toMatchObject({
       title: "ls … (5 more characters)",
       touches: { command: "ls\nrm x", writes: [] },

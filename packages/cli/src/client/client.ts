@@ -22,6 +22,8 @@ export interface SessionClient {
   prompt(input: { readonly text: string; readonly content?: readonly PromptBlock[] }): Promise<number>;
   /** Ends the running turn; nothing when none runs. */
   cancel(): Promise<void>;
+  /** What is answered to a question of the agent; null: nothing. Somebody else may have been faster. */
+  answerQuestion(questionId: string, answer: string | null): Promise<void>;
   /** False when somebody else answered first. @param details the digest of what the person saw, and why they say no */
   answer(
     permissionId: string,

@@ -31,6 +31,11 @@ export function localClient(core: RunningCore, session: Session, approves: boole
     async cancel() {
       session.cancel();
     },
+    async answerQuestion(questionId, answer) {
+      await session.answerQuestion(questionId, answer).catch((error) => {
+        if (!isSessionError(error) || error.code !== "already_resolved") throw error;
+      });
+    },
     async answer(permissionId, decision, { shown, reason } = {}) {
       try {
         await session.answer(permissionId, reason ? { decision, reason } : decision, undefined, shown);

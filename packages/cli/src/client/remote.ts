@@ -37,6 +37,13 @@ export async function remoteClient(server: Server, id: string): Promise<SessionC
       return Number(turn);
     },
     cancel: () => server.ask((client) => client.sessions.open(id).cancel()),
+    async answerQuestion(qid, answer) {
+      await server
+        .ask((client) => client.call("POST /sessions/{id}/questions/{qid}", { id, qid, body: { answer } }))
+        .catch((error) => {
+          if (!isCliError(error) || error.code !== "conflict") throw error;
+        });
+    },
     async answer(permissionId, decision, { shown, reason } = {}) {
       const details = { ...(shown !== undefined && { shown }), ...(reason && { reason }) };
       try {

@@ -1,6 +1,6 @@
 /** One conversation: a session's log goes to the screen, what is typed goes to the session. Several may share one. */
 import { setTimeout as delay } from "node:timers/promises";
-import { endsTurn, type SessionRecord, SessionRecordSchema } from "@chimera/acp-schema/events";
+import { endsTurn, type Metadata, type SessionRecord, SessionRecordSchema } from "@chimera/acp-schema/events";
 import type { SessionClient } from "../client/client.js";
 import { EXIT_INTERRUPTED } from "../errors.js";
 import { wrap } from "../terminal/markdown.js";
@@ -58,6 +58,8 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
   let ending: Ending = { exit: 0 };
   let interruptedAt = Number.NEGATIVE_INFINITY;
   let turnSince = clock();
+  /** What the agent asked and nobody answered yet: the next line that is typed does. */
+  let asked: Metadata<"question_asked"> | null = null;
   let past: Past | null = client.head > 0 ? createPast(turns.conversation) : null;
 
   const screen = options.openScreen({
@@ -135,7 +137,12 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
 
   function submit(text: string): void {
     if (text.trim() === "") return;
-    if (turns.busy || entering > 0) queued.push(text);
+    if (asked && options.approves) {
+      const { question_id, options: named } = asked;
+      const chosen = /^\d+$/.test(text.trim()) ? named[Number(text.trim()) - 1]?.name : undefined;
+      client.answerQuestion(question_id, chosen ?? text.trim()).catch(complain);
+      asked = null;
+    } else if (turns.busy || entering > 0) queued.push(text);
     else void enter(text);
     screenChanged();
   }
@@ -213,6 +220,8 @@ export async function converse(options: ConversationOptions): Promise<Ending> {
     else if (record.type === "user_message" && echoed[0] === record.metadata.text) echoed.shift();
     else view.apply(record);
     if (options.approves) questions.apply(record);
+    if (record.type === "question_asked") asked = record.metadata;
+    if (record.type === "question_answered") asked = null;
     if (SETTING.has(record.type)) refreshSettings();
     if (past && record.seq >= client.head) {
       const before = past;

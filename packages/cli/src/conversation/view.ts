@@ -209,6 +209,12 @@ export function createView({ style, print, width, clock, settings }: ViewOptions
     file_edit: ({ metadata }) => void diffs.push(metadata.diff),
     notice: ({ metadata }) => note(metadata.text, metadata.level === "info" ? style.dim : style.yellow),
     sandbox_violation: ({ metadata }) => note(`blocked: ${metadata.reason}`, style.yellow),
+    question_asked: ({ metadata: { question, options } }) =>
+      note([question, ...options.map(({ name }, at) => `  ${at + 1}. ${name}`)].map(plainLine).join("\n")),
+    question_answered: ({ metadata: { answer } }) => note(`answer: ${plainLine(answer ?? "none")}`),
+    job_started: ({ metadata: { job_id, command } }) => note(`${job_id} goes on: ${plainLine(command)}`),
+    job_ended: ({ metadata: { job_id, exit_code, by } }) =>
+      note(`${job_id} ended${by === "itself" ? ` (exit code ${exit_code ?? "none"})` : ` by ${by}`}`),
     compaction: () => note("the conversation so far was summed up to make room"),
     error: ({ metadata }) => note(metadata.message, style.red),
     cancelled({ ts }) {

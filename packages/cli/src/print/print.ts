@@ -114,6 +114,11 @@ async function ask(
       process.stdout.write(format.record(record));
       if (record.type === "notice" && record.metadata.level !== "info") complain(invocation, record.metadata.text);
       if (record.type === "permission_request") asked(record.metadata);
+      // A run that prints has no conversation: the agent decides by itself.
+      if (record.type === "question_asked")
+        client
+          .answerQuestion(record.metadata.question_id, null)
+          .catch((error: Error) => complain(invocation, error.message));
       if (fold.apply(record)) done.abort();
     },
   });

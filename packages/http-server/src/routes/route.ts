@@ -34,7 +34,10 @@ export interface Parts {
 }
 
 /** A part of the path that the route's pattern names. */
-export function pathPart(c: Context<AppEnv>, name: "id" | "pid" | "snap" | "name" | "run_id" | "token_id"): string {
+export function pathPart(
+  c: Context<AppEnv>,
+  name: "id" | "pid" | "qid" | "snap" | "name" | "run_id" | "token_id",
+): string {
   return c.req.param(name) ?? "";
 }
 

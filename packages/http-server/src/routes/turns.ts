@@ -4,6 +4,8 @@ import type {
   PermissionBody,
   PermissionReply,
   PermissionsReply,
+  QuestionReply,
+  QuestionsReply,
   ToolApproveReply,
   TurnBody,
   TurnReply,
@@ -24,19 +26,22 @@ export function turnRoutes({ deps, openSession }: Parts) {
     deps.sessions.find(id)?.cancel();
     return c.body(null, 204);
   };
-  const answer = async (
-    id: string,
-    permissionId: string,
-    said: Pick<PermissionBody, "decision" | "reason">,
-    shown?: string,
-  ) => {
+  const answer = async (id: string, permissionId: string, { decision, choice, shown, reason }: PermissionBody) => {
     const session = await openSession(id);
-    const options = session.openPermissions.get(permissionId)?.options;
-    if (options && !options.includes(said.decision)) {
+    const { options, choices } = session.openPermissions.get(permissionId) ?? {};
+    if (options && !options.includes(decision)) {
       throw new HttpError(400, "invalid_decision", `choose one of ${options.join(", ")}`);
     }
-    const { decision, reason } = said;
-    await session.answer(permissionId, reason === undefined ? decision : { decision, reason }, undefined, shown);
+    if (choice !== undefined && options && !choices?.some((one) => one.id === choice)) {
+      const offered = choices?.map((one) => one.id).join(", ");
+      throw new HttpError(
+        400,
+        "invalid_decision",
+        `the question has ${offered ? `the choices ${offered}` : "no choices"}`,
+      );
+    }
+    const said = choice !== undefined ? { choice } : reason === undefined ? decision : { decision, reason };
+    await session.answer(permissionId, said, undefined, shown);
   };
   return {
     "POST /sessions/{id}/turns": async (c) => {
@@ -60,20 +65,31 @@ export function turnRoutes({ deps, openSession }: Parts) {
       return c.json({ permissions: [...openPermissions.values()] } satisfies PermissionsReply);
     },
     "POST /sessions/{id}/permissions/{pid}": async (c) => {
-      const { decision, shown, reason } = await readBody(c, "POST /sessions/{id}/permissions/{pid}", {
-        decision: "invalid_decision",
-      });
+      const body = await readBody(c, "POST /sessions/{id}/permissions/{pid}", { decision: "invalid_decision" });
+      const { decision, choice } = body;
       // What is remembered counts in every session of the workspace.
-      if (isGuest(c) && (decision === "always" || decision === "never"))
-        throw new HttpError(403, "admin_only", `${decision} takes the master token: answer allow or deny`);
-      await answer(pathPart(c, "id"), pathPart(c, "pid"), { decision, reason }, shown);
+      if (isGuest(c) && (decision === "always" || decision === "never" || choice !== undefined))
+        throw new HttpError(403, "admin_only", `${choice ?? decision} takes the master token: answer allow or deny`);
+      await answer(pathPart(c, "id"), pathPart(c, "pid"), body);
       return c.json({ resolved: true, decision } satisfies PermissionReply);
+    },
+    "GET /sessions/{id}/questions": async (c) => {
+      const { openQuestions } = await openSession(pathPart(c, "id"));
+      return c.json({ questions: [...openQuestions.values()] } satisfies QuestionsReply);
+    },
+    "POST /sessions/{id}/questions/{qid}": async (c) => {
+      const body = await readBody(c, "POST /sessions/{id}/questions/{qid}", { answer: "invalid_body" });
+      await (await openSession(pathPart(c, "id"))).answerQuestion(pathPart(c, "qid"), body.answer);
+      return c.json({ answered: true } satisfies QuestionReply);
     },
     "POST /tool/approve": async (c) => {
       const missing = "missing_session_id_or_permission_id";
       const codes = { session_id: missing, permission_id: missing, approved: "missing_approved" };
       const { session_id, permission_id, approved, shown } = await readBody(c, "POST /tool/approve", codes);
-      await answer(session_id, permission_id, { decision: approved ? "allow" : "deny" }, shown);
+      await answer(session_id, permission_id, {
+        decision: approved ? "allow" : "deny",
+        ...(shown !== undefined && { shown }),
+      });
       return c.json({ resolved: true, approved } satisfies ToolApproveReply);
     },
   } satisfies Handlers;

@@ -59,6 +59,8 @@ const NOTES: Readonly<Record<string, Row>> = {
     (fields) =>
       `The sandbox (${textOf(fields["mode"])}) stopped ${textOf(fields["tool"])}: ${textOf(fields["reason"])} ${textOf(fields["command"] ?? fields["path"])}`.trim(),
   ],
+  job_started: ["info", (fields) => `${textOf(fields["job_id"])} goes on: ${textOf(fields["command"])}`],
+  job_ended: ["info", (fields) => `${textOf(fields["job_id"])} ended (${textOf(fields["by"])})`],
   compaction: ["info", (fields) => `Earlier turns were summarised: ${textOf(fields["summary"])}`],
   cleared: ["info", () => "The conversation was cleared"],
   forked: ["info", (fields) => `Forked from ${textOf(fields["from"])} at record ${textOf(fields["at"])}`],

@@ -1,0 +1,93 @@
+/** A task: work that an agent hands to another one, with a context of its own, and the budget, permissions and cancel of the turn it is part of. */
+import type { AgentContext, AskRequest, Turn } from "@chimera/acp-schema/agent";
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { type AgentOptions, createAgent } from "../create-agent.js";
+import type { Delegate } from "../loop/run.js";
+import type { ToolOutcome } from "../tool.js";
+import type { AgentDefinition } from "./definition.js";
+
+export interface TaskParts {
+  readonly turn: Turn;
+  readonly context: AgentContext;
+  /** What the agent that takes the task is made of. */
+  outfit(definition: AgentDefinition): AgentOptions;
+  readonly agents: readonly AgentDefinition[];
+}
+
+/** Events of a task that are put on record under its call. Text is joined: a task is read folded, and after the fact. */
+const SHOWN = new Set(["tool_call", "tool_result", "file_edit", "notice", "error"]);
+
+export function createDelegate({ turn, context, outfit, agents }: TaskParts): Delegate {
+  return async ({ callId, prompt, agent: name, emit, spending, signal }) => {
+    const takers = agents.filter(({ hidden }) => !hidden);
+    const definition = takers.find((one) => one.name === name);
+    if (!definition) {
+      const output = `There is no agent named ${JSON.stringify(name)}. There are: ${takers.map((one) => one.name).join(", ")}.`;
+      return { success: false, output, error: "unknown_agent" };
+    }
+    const spent = spending.total;
+    const idOf = (id: string) => `${callId}/${id}`;
+    const record = (event: AgentEvent) => emit({ type: "task_event", metadata: { call_id: callId, event } });
+    const settings = {
+      ...turn.settings,
+      model: definition.model ?? turn.settings.model,
+      maxSteps: definition.maxSteps ?? turn.settings.maxSteps,
+      spentUsd: spent,
+      allowedTools: null,
+    };
+    const own = {
+      sessionId: turn.sessionId,
+      number: turn.number,
+      prompt: { text: prompt },
+      history: [],
+      seen: [],
+      settings,
+    };
+    const inner = createAgent(outfit(definition))(own, {
+      ...context,
+      signal,
+      ask: (request: AskRequest) =>
+        context.ask({
+          ...request,
+          call_id: idOf(request.call_id),
+          // Held to what binds the agent that hands the task over, and to what binds the one that takes it.
+          ...(request.call && { call: { ...request.call, agent: definition.name } }),
+        }),
+      ...(context.question && {
+        question: (question) => context.question!({ ...question, call_id: idOf(question.call_id) }),
+      }),
+    });
+    let said = "";
+    let outcome: ToolOutcome = { success: false, output: "The task was cancelled.", error: "cancelled" };
+    const flush = () => {
+      if (said !== "") record({ type: "text_delta", metadata: { text: said } });
+      said = "";
+    };
+    for await (const event of inner) {
+      if (event.type === "text_delta") said += event.metadata.text;
+      else if (event.type === "usage")
+        spending.absorb(callId, { ...event.metadata, total_usd: event.metadata.total_usd - spent });
+      else if (event.type === "agent_result") {
+        const { success, output, error } = event.metadata;
+        outcome = success
+          ? { success, output }
+          : { success, output: output || (error ?? ""), error: error ?? "failed" };
+      } else if (SHOWN.has(event.type)) {
+        flush();
+        record(withId(event, idOf));
+      }
+    }
+    flush();
+    emit({ type: "usage", metadata: spending.state() });
+    return outcome;
+  };
+}
+
+// --- internal ---
+
+function withId(event: AgentEvent, idOf: (id: string) => string): AgentEvent {
+  const { metadata } = event as { metadata: { call_id?: string } };
+  return metadata.call_id === undefined
+    ? event
+    : ({ ...event, metadata: { ...metadata, call_id: idOf(metadata.call_id) } } as AgentEvent);
+}

@@ -1,0 +1,28 @@
+/** task: hands a piece of work to another agent, which works on it in a context of its own. */
+import { startOf } from "@chimera/acp-schema/text";
+import * as v from "valibot";
+import { defineTool, failure } from "./define.js";
+
+export const taskTool = defineTool({
+  name: "task",
+  aliases: ["Agent", "delegate"],
+  description:
+    "Give a piece of work to another agent and get its report. It sees nothing of this conversation, so say all it needs. " +
+    "Several at once run side by side.",
+  input: v.object({
+    prompt: v.pipe(v.string(), v.nonEmpty(), v.maxLength(100_000)),
+    agent: v.optional(
+      v.pipe(v.string(), v.description("explore and review only read; general also changes files.")),
+      "explore",
+    ),
+  }),
+  kind: "think",
+  parallel: true,
+  describe: ({ prompt, agent }) => ({
+    title: `${startOf(agent, 40)}: ${startOf(prompt.split("\n", 1)[0] ?? "", 80)}`,
+    locations: [],
+    touches: { reads: [], writes: [] },
+  }),
+  run: async (input, { callId, delegate }) =>
+    delegate ? delegate({ callId, ...input }) : failure("Nobody else is here to work on it."),
+});

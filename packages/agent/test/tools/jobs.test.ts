@@ -1,0 +1,84 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { AgentEvent } from "@chimera/acp-schema/events";
+import { expect, onTestFinished, test } from "vitest";
+import { createBashTool, createJobs, jobInputTool, jobTool } from "../../src/tools/index.js";
+import { bench } from "./bench.js";
+
+async function setUp() {
+  const place = await bench();
+  const events: AgentEvent[] = [];
+  const jobs = createJobs((event) => void events.push(event));
+  onTestFinished(() => jobs.close());
+  const bash = createBashTool({ env: { PATH: process.env["PATH"] }, patience: 300 });
+  const run = (command: string, more: object = {}) => place.run(bash, { command, ...more }, { jobs });
+  const job = (input: object) => place.run(jobTool, { ...input }, { jobs });
+  return { cwd: place.cwd, use: place.run, jobs, events, run, job };
+}
+
+/** One that nobody has waited for yet has no command line. */
+const alive = (pid: number) => existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, "latin1") !== "";
+
+test("a server that is left running answers the next call, is read, listed and stopped", async () => {
+  const { run, job, events } = await setUp();
+  const server =
+    "require('http').createServer((_, r) => r.end('hello')).listen(0, '127.0.0.1', function () { console.log(this.address().port) })";
+  const started = await run(`node -e "${server}"`, { background: true });
+  expect(started).toMatchObject({ success: true, output: expect.stringContaining("job-0.1") });
+  let output = started.output;
+  while (!/\d{4,5}/.test(output)) output += (await job({ id: "job-0.1", wait: 0.2 })).output;
+  const port = /\d{4,5}/.exec(output)?.[0];
+  expect((await run(`curl -s http://127.0.0.1:${port}`)).output).toBe("hello");
+  expect((await job({})).output).toContain("job-0.1 (running)");
+  expect((await job({ id: "job-0.1", stop: true })).output).toContain("[job-0.1: stopped]");
+  expect((await run(`curl -s http://127.0.0.1:${port}`)).success).toBe(false);
+  expect(events.map(({ type }) => type).filter((type) => type !== "job_output")).toEqual(["job_started", "job_ended"]);
+});
+
+test("a command that runs long becomes a job by itself; with a time limit it is ended", async () => {
+  const { run, job, events } = await setUp();
+  expect((await run("echo one; sleep 1; echo two")).output).toMatch(/^one\n\n?\[It goes on as job-0\.1/);
+  expect((await job({ id: "job-0.1", wait: 5 })).output).toBe("two\n\n[job-0.1: exit code 0]");
+  expect(events).toContainEqual({
+    type: "job_output",
+    metadata: { job_id: "job-0.1", stream: "stdout", chunk: "two\n" },
+  });
+  expect(await run("sleep 5", { timeout: 0.3 })).toMatchObject({ success: false, error: "Timed out after 0.3 s" });
+});
+
+test("input reaches a job, and one that takes none says so", async () => {
+  const { run, job, jobs, use } = await setUp();
+  await run("read -r line; echo got $line", { background: true });
+  const write = (id: string) => use(jobInputTool, { id, text: "this\n" }, { jobs });
+  expect((await write("job-0.1")).success).toBe(true);
+  expect((await job({ id: "job-0.1", wait: 5 })).output).toContain("got this");
+  expect((await write("job-0.1")).error).toContain("takes no input");
+  expect((await write("job-9.9")).error).toBe("There is no job job-9.9.");
+});
+
+test("what a job starts ends with the session, also in a session of its own", { tags: ["needs-linux"] }, async () => {
+  const { run, jobs } = await setUp();
+  const { output } = await run("setsid nohup sleep 300 & echo $!; wait", { background: true });
+  const pid = Number(/\d+/.exec(output)?.[0]);
+  expect(alive(pid)).toBe(true);
+  await jobs.close();
+  for (let n = 0; n < 50 && alive(pid); n++) await pause(20);
+  expect(alive(pid)).toBe(false);
+});
+
+test("undo covers what a job changes in a later turn, and a session has so many at most", async () => {
+  const { run, jobs, cwd } = await setUp();
+  const begun: string[] = [];
+  await run("sleep 30", { background: true });
+  await jobs.cover(1, {
+    willRun: async (command) => {
+      begun.push(command);
+      return async () => [];
+    },
+  });
+  expect(begun).toEqual(["sleep 30"]);
+  await Promise.all(Array.from({ length: 15 }, () => run("sleep 30", { background: true })));
+  expect(await run("touch late", { background: true })).toMatchObject({ success: false });
+  expect(existsSync(join(cwd, "late"))).toBe(false);
+});

@@ -1,0 +1,92 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { classifyCommand, createPolicy, createRemembered, parseRuleset } from "../src/index.js";
+import { prefixOf } from "../src/prefix.js";
+import { AUTO, bench, callOf, placeOf } from "./call.js";
+
+test.each([
+  ["npm test", "npm test"],
+  ["npm test -- --watch", "npm test"],
+  ["npm run build --silent", "npm run build"],
+  ["npx tsc --noEmit", "npx tsc"],
+  ["git add -A", "git add"],
+  ["pytest -q tests", "pytest"],
+])("%s begins with %s", (command, prefix) => {
+  expect(prefixOf(command)?.join(" ")).toBe(prefix);
+});
+
+test.each([
+  "rm -rf build",
+  "bash -c ls",
+  "node x.js",
+  "python3 -c 1",
+  "sudo npm test",
+  "env npm test",
+  "xargs npm test",
+  "git -C /etc add x",
+  "git config core.pager x",
+  "git push",
+  "npm run",
+  "npm exec evil",
+  "npx sh",
+  "npx --yes evil",
+  "./npm test",
+  "npm test; rm x",
+  "npm test > /etc/passwd",
+  "npm $(x)",
+  "X=1 npm test",
+  "git",
+])("%s begins with nothing that could be allowed", (command) => {
+  expect(prefixOf(command)).toBe(null);
+});
+
+test("an allowed prefix holds for every command that begins so, and for nothing that is put beside it", async () => {
+  const { cwd, outside } = await bench();
+  const open = () =>
+    createPolicy({ remembered: createRemembered({ directory: join(outside, "kept") }), classify: classifyCommand });
+  const place = placeOf(cwd);
+  const call = (command: string) => callOf("Bash", { command }, place);
+  const asked = await open().decide(call("npm test"), place);
+  expect(asked).toMatchObject({ decision: "ask", wider: [{ scope: "prefix" }] });
+  await open().remember(call("npm test -- one"), "always", place, "prefix");
+  const decisions = async (lines: readonly string[]) =>
+    Promise.all(lines.map(async (line) => (await open().decide(call(line), place)).decision));
+  expect(new Set(await decisions(["npm test", "npm test -- two", "npm test && ls", "npm  'test'"]))).toEqual(
+    new Set(["allow"]),
+  );
+  const beside = [
+    "npm testx",
+    "npm test; touch x",
+    "npm test > out",
+    "npm test | sh",
+    "npm test $(touch x)",
+    "npm test `touch x`",
+    "X=1 npm test",
+    "npm --prefix /etc test",
+    "npm run test",
+    "npm test & touch x",
+    "npm test\ntouch x",
+  ];
+  expect(new Set(await decisions(beside))).toEqual(new Set(["ask"]));
+  expect(await decisions(["npm test; rm -rf /"])).toEqual(["deny"]);
+  await expect(open().remember(call("rm x"), "always", place, "prefix")).rejects.toThrow("no prefix");
+});
+
+test("edits are offered for the session only where that would allow the call; approved commands are not asked about", async () => {
+  const { cwd, outside } = await bench();
+  const policy = createPolicy({ classify: classifyCommand });
+  const place = placeOf(cwd);
+  const edit = (path: string) => callOf("Write", { path, content: "" }, place);
+  expect(await policy.decide(edit("a.txt"), place)).toMatchObject({ decision: "ask", wider: [{ scope: "edits" }] });
+  for (const path of [join(outside, "x"), ".git/config", ".chimera/x"])
+    expect(await policy.decide(edit(path), place)).not.toHaveProperty("wider");
+  const call = (command: string) => callOf("Bash", { command }, place);
+  expect(await policy.decide(call("make"), placeOf(cwd, AUTO))).toMatchObject({ decision: "allow" });
+  expect(await policy.decide(call("rm -rf /"), placeOf(cwd, AUTO))).toMatchObject({ decision: "deny" });
+  const rules = parseRuleset(
+    '{"rules":[{"tool":"Bash","arg_key":"command","arg_pattern":"git push*","action":"ask"}]}',
+    "r",
+  );
+  const ruled = createPolicy({ rules, classify: classifyCommand });
+  expect(await ruled.decide(call("git push -f"), placeOf(cwd, AUTO))).toMatchObject({ decision: "ask" });
+});
