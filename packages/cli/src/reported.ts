@@ -29,6 +29,8 @@ export function complain({ where, process }: Invocation, message: string): void 
 function endQuietly({ process }: Invocation): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
+    // The terminal is gone. The signal that says so ends the program, with the turn's end written down.
+    if (error.code === "EIO") return;
     throw error;
   });
 }

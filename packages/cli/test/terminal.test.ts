@@ -263,3 +263,25 @@ test("text flows, tables and code are drawn, thoughts fold, a command shows its 
   await terminal.press("C-o");
   await terminal.until(/First this\.\nThen that\.\nAnd a third thing\./);
 });
+
+test(
+  "a paste of a megabyte is one mark, and a terminal that is closed leaves an ended turn and no child",
+  onTerminal,
+  async () => {
+    const person = await createPerson();
+    const model = await person.script([
+      { steps: [{ reply: [{ call: "Bash", args: { command: "echo $$; sleep 600" } }] }] },
+    ]);
+    const terminal = await open(person, ["--model", model, "--mode", "auto"]);
+    const id = /otter-\d{8}T\d{6}-[0-9a-f]{8}/.exec(await terminal.until(/^>$/m))?.[0] ?? "";
+    await terminal.paste(`${"x".repeat(99)}\n`.repeat(10_500));
+    await terminal.until(/^> \[paste 1: 10501 lines\]$/m);
+    await terminal.resize(50);
+    await terminal.press("Enter");
+    const child = Number(/^ {2}(\d+)$/m.exec(await terminal.until(/^ {2}\d+$/m))?.[1]);
+    await terminal.kill();
+    const shown = async () => (await person.type(["sessions", "show", id, "--json"])).stdout;
+    await expect.poll(async () => JSON.parse(await shown()).events.at(-1).type, { timeout: 10_000 }).toBe("cancelled");
+    expect(() => process.kill(child, 0)).toThrow("ESRCH");
+  },
+);

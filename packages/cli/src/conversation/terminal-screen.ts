@@ -68,10 +68,14 @@ export function createTerminalScreen(options: TerminalScreenOptions): Screen {
   };
   const leave = () => {
     output.write(LEAVE + (options.isConsole ? "" : MORE_KEYS.off));
-    if (!input.destroyed) input.setRawMode(false);
+    try {
+      input.setRawMode(false);
+    } catch {
+      // The terminal is gone.
+    }
     input.pause();
   };
-  input.on("data", onData).on("end", onGone).on("close", onGone);
+  input.on("data", onData).on("end", onGone).on("close", onGone).on("error", onGone);
   process.on("SIGCONT", enter);
   enter();
 
