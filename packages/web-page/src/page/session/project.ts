@@ -128,9 +128,8 @@ const RULES: { readonly [T in RecordType]?: Rule<T> } = {
     const ended = { state: success ? "done" : "failed", output, error, durationMs: duration_ms } as const;
     update(state, call_id, content ? { ...ended, content } : ended);
   },
-  permission_request(state, { call_id, content }) {
-    update(state, call_id, { state: "waiting", ...(content && { content }) });
-  },
+  // What it asks for is shown where it is asked; the card keeps its room for what comes of it.
+  permission_request: (state, { call_id }) => update(state, call_id, { state: "waiting" }),
   permission_resolved(state, { decision, by }, { turn }) {
     const waiting = callsOf(state, turn).find((call) => call.state === "waiting");
     if (waiting) update(state, waiting.id, { state: "running", decision: `${decision} (${by})` });
