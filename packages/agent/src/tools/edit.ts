@@ -4,9 +4,9 @@ import { AgentError, isAgentError } from "../errors.js";
 import type { RealPath } from "../files/real-path.js";
 import { defineTool, describeFile, locate } from "./define.js";
 import { previewing, publish, type Whereabouts } from "./edit/change.js";
-import { fitPassage, type Splice, spliced } from "./edit/fit.js";
+import type { Splice } from "./edit/fit.js";
 import { withoutNumbers } from "./edit/line-numbers.js";
-import { type Found, findPassage, MAX_PLACES, type Place, type Rung } from "./edit/place.js";
+import type { Found, Place, Rung } from "./edit/place.js";
 
 export const editTool = defineTool({
   name: "Edit",
@@ -49,6 +49,8 @@ type EditInput = { readonly path: string; readonly edits?: readonly Edit[] | und
 
 async function editOf(input: EditInput, file: RealPath, { workspace, signal }: Whereabouts) {
   const edits = editsIn(input);
+  // Needed by the first edit, and not by a session that makes none.
+  const { spliced } = await import("./edit/fit.js");
   const before = await workspace.readText(file.path);
   const mark = before.startsWith(MARK) ? MARK : "";
   const text = before.slice(mark.length);
@@ -88,6 +90,7 @@ async function splicesOf(edit: Edit, text: string, name: string, signal: AbortSi
   const { old_string: old, new_string: replacement, replace_all: isAll = false } = edit;
   if (old === "") throw refusal("old_string is empty: use Write to make or replace a file.");
   if (old === replacement) throw refusal("old_string and new_string are the same.");
+  const [{ findPassage }, { fitPassage }] = await Promise.all([import("./edit/place.js"), import("./edit/fit.js")]);
   const most = isAll ? MAX_REPLACED : MAX_PLACES;
   let found = await findPassage(text, old, { most, signal });
   let wanted = { old, replacement };
@@ -114,6 +117,8 @@ async function splicesOf(edit: Edit, text: string, name: string, signal: AbortSi
 }
 
 const MAX_REPLACED = 10_000;
+/** A place is named by its line in an error; more than these are not. */
+const MAX_PLACES = 20;
 
 /** Those that do not overlap the one before. */
 function apart(places: readonly Place[]): Place[] {

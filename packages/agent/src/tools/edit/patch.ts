@@ -1,7 +1,6 @@
 /** The patch language that some models are trained on: files added, deleted, and updated by hunks of lines with their context. */
 import { AgentError } from "../../errors.js";
-import { fitPassage, type Splice, spliced } from "./fit.js";
-import { findPassage } from "./place.js";
+import type { Splice } from "./fit.js";
 
 /** What a patch does to one file. */
 export interface FilePatch {
@@ -57,6 +56,7 @@ export async function applyHunks(
   name: string,
   signal: AbortSignal,
 ): Promise<string> {
+  const { spliced } = await import("./fit.js");
   const splices: Splice[] = [];
   let from = 0;
   for (const hunk of hunks) {
@@ -161,6 +161,7 @@ async function spliceOf(text: string, hunk: Hunk, from: number, name: string, si
     const added = now.join(ending);
     return { start: at, end: at, line: lineOf(at), rung: "exact", text: isOpen ? ending + added : added + ending };
   }
+  const [{ findPassage }, { fitPassage }] = await Promise.all([import("./place.js"), import("./fit.js")]);
   const rest = text.slice(from);
   const [was, becomes] = [old, now].map((lines) => lines.map((line) => `${line}\n`).join("")) as [string, string];
   const found = await findPassage(rest, was, { most: MOST_PLACES, whole: true, signal });

@@ -28,9 +28,6 @@ export interface Found {
   readonly near: string;
 }
 
-/** A place is named by its line in an error; more than these are not. */
-export const MAX_PLACES = 20;
-
 export interface SearchOptions {
   /** How many places are of interest. */
   readonly most: number;
