@@ -48,7 +48,7 @@ test("of 20 usual calls at most 6 ask, of 20 alike none, and the widest answers 
         const answer = { decision: "always", ...(wide && { choice: wide.id }) };
         await server.ask(`POST /sessions/${id}/permissions/${permission_id}`, { body: answer });
       }
-      if (open.permissions.length === 0 && state.status === "idle") return;
+      if (open.permissions.length === 0 && state.state === "idle") return;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };
