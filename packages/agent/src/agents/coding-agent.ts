@@ -13,6 +13,7 @@ import { createMcpPool, type McpOffer } from "../mcp/pool.js";
 import type { Tool } from "../tool.js";
 import { applyPatchTool, isTrainedOnPatches } from "../tools/apply-patch.js";
 import { builtinTools } from "../tools/builtin-tools.js";
+import { forgetSeen } from "../tools/edit/change.js";
 import { cleanEnvironment } from "../tools/environment.js";
 import { createJobs } from "../tools/jobs.js";
 import { type AgentDefinition, definitionOf, toolsOf } from "./definition.js";
@@ -123,6 +124,8 @@ export function createCodingAgent(options: CodingAgentOptions): CodingAgent {
     const { cwd, directories } = context.workspace;
     const notices: string[] = [];
     const session = known.of(turn.sessionId, cwd);
+    if (session.lastTurn !== turn.seen.at(-1)) forgetSeen(context.workspace);
+    session.lastTurn = turn.number;
     const [around, facts] = await Promise.all([surroundings(cwd), session.facts]);
     // What is wrong with files is said once, with the first turn since the session was loaded.
     const isFirst = !session.outfit;
@@ -232,6 +235,7 @@ interface KnownSession {
   readonly facts: Promise<SessionFacts>;
   /** Whether it has, or had, MCP servers. */
   asksServers: boolean;
+  lastTurn: number | undefined;
   outfit: Outfit | null;
 }
 
@@ -246,7 +250,7 @@ function createSessionFacts(env: Readonly<Record<string, string | undefined>>) {
       const found = known.get(sessionId);
       if (found) return found;
       if (known.size >= MOST_SESSIONS) known.delete(known.keys().next().value as string);
-      const session = { facts: find(cwd), asksServers: false, outfit: null };
+      const session = { facts: find(cwd), asksServers: false, lastTurn: undefined, outfit: null };
       known.set(sessionId, session);
       return session;
     },

@@ -67,6 +67,11 @@ export function noteSeen(workspace: Workspace, path: string, text: string): void
   if (files.size > MOST_FILES) files.delete(files.keys().next().value as string);
 }
 
+/** The conversation is another than the model's last one: turns were undone, and with them what was read and written. */
+export function forgetSeen(workspace: Workspace): void {
+  seen.delete(workspace);
+}
+
 /** Throws `file_changed` for a file that somebody else changed since the model saw it: what they did would be lost. */
 export function requireCurrent({ path, shown }: RealPath, text: string, workspace: Workspace): void {
   if (knowledge(workspace, path, text) !== "stale") return;
