@@ -183,8 +183,8 @@ async function photographPage(picture) {
     await page.getByRole("alertdialog").getByText('(name = "world")').waitFor();
     // Paths are shown short.
     await page.evaluate((long) => {
-      for (const node of document.querySelectorAll(".path, option"))
-        node.textContent = node.textContent.replaceAll(long, "~").replace(/^scripted:.*/, "scripted");
+      for (const node of document.querySelectorAll(".path, option, .settings summary"))
+        node.textContent = node.textContent.replaceAll(long, "~").replace(/scripted:\S*/, "scripted");
     }, root);
     await page.screenshot({ path: picture });
   } finally {
