@@ -88,7 +88,7 @@ export function Composer({ sessionId, isBusy }: { readonly sessionId: string; re
       onDragOver={(event) => event.preventDefault()}
     >
       {offered.value.length > 0 && (
-        <div class="suggestions" id="suggestions" role="listbox" aria-label="Suggestions">
+        <div class="suggestions" id="suggestions" role="listbox" aria-label="Suggestions" tabIndex={0}>
           {offered.value.map((one, at) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the text field.
             // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text field.
