@@ -44,7 +44,7 @@ test("every view has no serious finding of axe, at 1280 and 390 pixels, light an
           reply: [
             { thought: "Let me see." },
             { text },
-            { call: "Bash", args: { command: "printf '\\033[31mred\\033[0m \\033[32mgreen\\033[0m'" } },
+            { call: "Bash", args: { command: "touch made; printf '\\033[31mred\\033[0m \\033[32mgreen\\033[0m'" } },
           ],
         },
         { reply: [edit, { usage: { input: 20_000, output: 900 } }] },

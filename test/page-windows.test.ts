@@ -10,7 +10,7 @@ test("two windows and an ACP client share a session: what one is asked, another 
   tags: ["needs-chromium"],
   timeout: 60_000,
 }, async () => {
-  const call = { call: "Bash", args: { command: "echo permitted" } };
+  const call = { call: "Bash", args: { command: "touch permitted" } };
   const script = {
     turns: [
       { steps: [{ reply: [call] }, { reply: [{ text: "First is done." }] }] },
@@ -28,7 +28,7 @@ test("two windows and an ACP client share a session: what one is asked, another 
   const reply = editor.start("session/prompt", textPrompt(sessionId, "from the editor"));
   await one.page.locator(".turn").getByText("from the editor").waitFor();
   await editor.find((frame) => frame.method === "session/request_permission");
-  await one.page.getByRole("alertdialog").getByText("echo permitted").first().waitFor();
+  await one.page.getByRole("alertdialog").getByText("touch permitted").first().waitFor();
   await other.page
     .getByRole("alertdialog")
     .getByRole("button", { name: /^Allow/ })
