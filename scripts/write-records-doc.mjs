@@ -10,7 +10,10 @@ import { repositoryRoot } from "./gate.mjs";
 const read = (path) => readFileSync(join(repositoryRoot, path), "utf8");
 const page = join(repositoryRoot, "docs", "records.md");
 const schemas = JSON.parse(read("packages/acp-schema/schema/events.json")).$defs;
-const comments = commentsIn(read("packages/acp-schema/src/events/metadata.ts"));
+const comments = commentsIn(
+  read("packages/acp-schema/src/events/metadata.ts"),
+  read("packages/acp-schema/src/events/value.ts"),
+);
 const shown = updatesIn(read("packages/acp-server/src/standard/frames.ts"));
 const types = schemas.SessionRecordSchema.oneOf.map(({ properties }) => properties.type.const);
 const shapes = Object.keys(schemas).filter((name) => /^[A-Z]/.test(name) && name !== "SessionRecordSchema");
@@ -126,19 +129,27 @@ function linkTo(name) {
   return schemas[name] && name !== "SessionRecordSchema" ? anchor(name) : null;
 }
 
-/** Record type -> what the comments beside its schema and its fields say. */
-function commentsIn(source) {
+/** Record type -> what the comments beside its schema and its fields say. Some schemas stand among the values, by name. */
+function commentsIn(source, values) {
   const table = source.slice(source.indexOf("export const metadata = {"));
   const found = {};
   let type = null;
-  for (const [, comment, indent, name] of table.matchAll(/(?:\/\*\*([\s\S]*?)\*\/\n)?^( {2}| {4})(\w+): /gm)) {
-    const about = comment?.replaceAll(/\s*\n\s*\*? ?/g, " ").trim();
-    if (indent.length === 2) {
+  for (const [indent, name, about, schema] of commented(table)) {
+    if (indent === 2) {
       type = name;
-      found[type] = { ...(about && { about }), fields: {} };
+      const named = schema && values.slice(values.indexOf(`export const ${schema} = `)).split("\n});", 1)[0];
+      const fields = [...commented(named ?? "")].flatMap(([, field, said]) => (said ? [[field, said]] : []));
+      found[type] = { ...(about && { about }), fields: Object.fromEntries(fields) };
     } else if (about && type) found[type].fields[name] = about;
   }
   return found;
+}
+
+/** Indentation, name, comment and, where that is all of it, the schema's name of each field. */
+function* commented(source) {
+  const rows = source.matchAll(/(?:\/\*\*([\s\S]*?)\*\/\n)?^( {2}| {4})(\w+): (?:([A-Z]\w*),$)?/gm);
+  for (const [, comment, indent, name, schema] of rows)
+    yield [indent.length, name, comment?.replaceAll(/\s*\n\s*\*? ?/g, " ").trim(), schema];
 }
 
 /** Record type -> the kinds of update that an editor is sent of it. */

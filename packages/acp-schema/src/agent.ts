@@ -1,5 +1,7 @@
 /** `@chimera/acp-schema/agent`, the agent port: whatever takes a turn and yields agent events is an agent. */
 import type { Message } from "./events/message.js";
+import type { Flags } from "./events/modes.js";
+import type { AgentEvent } from "./events/record.js";
 import type {
   Decision,
   Json,
@@ -9,9 +11,7 @@ import type {
   Risk,
   ToolContent,
   ToolKind,
-} from "./events/metadata.js";
-import type { Flags } from "./events/modes.js";
-import type { AgentEvent } from "./events/record.js";
+} from "./events/value.js";
 
 export type { AgentEvent } from "./events/record.js";
 

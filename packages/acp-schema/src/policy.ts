@@ -1,6 +1,6 @@
 /** `@chimera/acp-schema/policy`, the policy port: who may call what. A session asks it about every call of every engine before it asks a person. */
 import type { Touches, TurnSettings, Workspace } from "./agent.js";
-import type { Decision, ResolvedBy, Risk, ToolKind } from "./events/metadata.js";
+import type { Decision, ResolvedBy, Risk, ToolKind } from "./events/value.js";
 
 export interface Policy {
   decide(call: PolicyCall, place: CallPlace): PolicyDecision | Promise<PolicyDecision>;

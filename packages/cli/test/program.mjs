@@ -1,7 +1,8 @@
 // A program as the apps make one, for tests to start as a process of its own.
+import { otterDialect, standardDialect } from "@chimera/acp-server";
 import { anthropicFirst } from "@chimera/agent/providers";
 import { createMain, serveCommands } from "@chimera/host";
-import { cliCommands, conversationCommand } from "../dist/index.js";
+import { otherCommands } from "../dist/index.js";
 
 const profile = {
   name: "otter",
@@ -9,7 +10,7 @@ const profile = {
   version: "9.9.9",
   tagline: "under test",
   defaultTransport: "http",
-  native: { name: "otter", version: "0.1" },
+  dialects: [otterDialect, standardDialect],
   chain: anthropicFirst,
   settings: {},
   flags: {},
@@ -17,9 +18,5 @@ const profile = {
 };
 
 const { name } = profile;
-const main = createMain({
-  profile,
-  commands: [...serveCommands(name), ...cliCommands(name)],
-  fallback: conversationCommand(name),
-});
+const main = createMain({ profile, commands: serveCommands(name), others: async () => otherCommands(name) });
 await main(process);

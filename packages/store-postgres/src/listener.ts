@@ -1,6 +1,4 @@
 /** One connection that hears what nodes say to each other. It is opened again for as long as it takes when it is lost. */
-import type { Client } from "pg";
-
 export interface Listener {
   /**
    * Calls `heard` with each message of the channel. Messages sent while there is no connection are lost, so `onReady` is called
@@ -8,6 +6,15 @@ export interface Listener {
    */
   listen(channel: string, heard: (message: string) => void, onReady?: () => void): Promise<void>;
   close(): Promise<void>;
+}
+
+/** As much of a connection as listening takes. */
+export interface ListeningClient {
+  connect(): Promise<unknown>;
+  query(statement: string): Promise<unknown>;
+  end(): Promise<void>;
+  on(event: "notification", heard: (message: { channel: string; payload?: string | undefined }) => void): unknown;
+  once(event: "end", ended: () => void): unknown;
 }
 
 const FIRST_WAIT_MS = 50;
@@ -18,9 +25,9 @@ interface Channel {
   readonly onReady: () => void;
 }
 
-export function createListener(open: () => Client): Listener {
+export function createListener(open: () => ListeningClient): Listener {
   const channels = new Map<string, Channel>();
-  let client: Client | null = null;
+  let client: ListeningClient | null = null;
   let isConnected = false;
   let isClosed = false;
   let waitMs = FIRST_WAIT_MS;
@@ -42,7 +49,7 @@ export function createListener(open: () => Client): Listener {
       lost(opened);
     }
   };
-  const lost = (which: Client): void => {
+  const lost = (which: ListeningClient): void => {
     if (client !== which) return;
     client = null;
     isConnected = false;

@@ -1,10 +1,10 @@
 /** What each record type changes in the fold of a log. The state is one plain object; each handler is one rule. */
-
 import type { Message } from "./message.js";
-import type { EngineOption, Json, Metadata, RecordType, StopReason } from "./metadata.js";
+import type { Metadata, RecordType } from "./metadata.js";
 import { FLAG_OPTIONS, type Flags, isFlagOption, MODE_FLAGS, MODES } from "./modes.js";
 import { createParts, type Parts, summedUp, textOf } from "./parts.js";
 import type { SessionEvent } from "./record.js";
+import type { EngineOption, Json, StopReason } from "./value.js";
 
 export interface TurnView {
   readonly number: number;

@@ -1,25 +1,7 @@
 /** `@chimera/acp-schema/events`: the records of a session's log. Imports no dialect. */
 export { describeLost, endsTurn, isLost, type Lost, lostCount, lostNotice } from "./entry.js";
 export type { CallPart, Message, Part, ReasoningPart, TextPart } from "./message.js";
-export {
-  Decision,
-  EngineOption,
-  FileOutcome,
-  type Json,
-  Location,
-  type Metadata,
-  metadata,
-  PermissionChoice,
-  PlanEntry,
-  PromptBlock,
-  type RecordType,
-  ResolvedBy,
-  Risk,
-  Seal,
-  StopReason,
-  ToolContent,
-  ToolKind,
-} from "./metadata.js";
+export { type Metadata, metadata, type RecordType } from "./metadata.js";
 export {
   type AgentEvent,
   type RecordOf,
@@ -27,3 +9,19 @@ export {
   type SessionRecord,
   SessionRecordSchema,
 } from "./record.js";
+export {
+  Decision,
+  EngineOption,
+  FileOutcome,
+  type Json,
+  Location,
+  PermissionChoice,
+  PlanEntry,
+  PromptBlock,
+  ResolvedBy,
+  Risk,
+  Seal,
+  StopReason,
+  ToolContent,
+  ToolKind,
+} from "./value.js";

@@ -1,5 +1,5 @@
 /** A conversation as a model sees it: what `fold(log)` yields and what an agent is given. */
-import type { PromptBlock, Seal } from "./metadata.js";
+import type { PromptBlock, Seal } from "./value.js";
 
 /** What a model said, in one piece. */
 export interface TextPart {

@@ -1,89 +1,26 @@
 /** What each record type carries. A closed union: readers ignore types they do not know, writers write no other. */
 import * as v from "valibot";
 import { count, text } from "../define/scalar.js";
-import { toolKinds } from "../define/tool-kinds.js";
-
-const json = v.record(v.string(), v.unknown());
-
-export const ToolKind = v.picklist(toolKinds);
-export type ToolKind = v.InferOutput<typeof ToolKind>;
-
-export const Risk = v.picklist(["low", "medium", "high", "critical"]);
-export type Risk = v.InferOutput<typeof Risk>;
-
-export const Location = v.object({ path: text, line: v.optional(count) });
-export type Location = v.InferOutput<typeof Location>;
-
-/** A block of content that is more than plain text, in ACP's shape. */
-export const PromptBlock = v.looseObject({ type: v.string() });
-export type PromptBlock = v.InferOutput<typeof PromptBlock>;
-
-/** What a tool shows besides its text: a diff of a file, a terminal that a client owns, or a block such as an image. */
-export const ToolContent = v.variant("type", [
-  v.object({ type: v.literal("text"), text }),
-  v.object({ type: v.literal("block"), block: PromptBlock }),
-  v.object({ type: v.literal("diff"), path: text, old_text: v.nullable(text), new_text: text }),
-  v.object({ type: v.literal("terminal"), terminal_id: text }),
-]);
-export type ToolContent = v.InferOutput<typeof ToolContent>;
-
-export const StopReason = v.picklist(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"]);
-export type StopReason = v.InferOutput<typeof StopReason>;
-
-export const PlanEntry = v.object({
-  content: text,
-  priority: v.picklist(["high", "medium", "low"]),
-  status: v.picklist(["pending", "in_progress", "completed"]),
-});
-export type PlanEntry = v.InferOutput<typeof PlanEntry>;
-
-export const Decision = v.picklist(["allow", "deny", "always", "never"]);
-export type Decision = v.InferOutput<typeof Decision>;
-
-/** An answer that an engine offers in its own words; `kind` says which of our decisions it amounts to. */
-export const PermissionChoice = v.object({
-  id: text,
-  name: text,
-  kind: v.picklist(["allow_once", "allow_always", "reject_once", "reject_always"]),
-});
-export type PermissionChoice = v.InferOutput<typeof PermissionChoice>;
-
-/** A setting that an engine offers as its own: a picker over `choices`, or a switch where there are none. */
-export const EngineOption = v.object({
-  id: text,
-  name: text,
-  description: v.optional(text),
-  category: v.optional(text),
-  value: v.union([text, v.boolean()]),
-  choices: v.optional(v.array(v.object({ id: text, name: text, description: v.optional(text) }))),
-});
-export type EngineOption = v.InferOutput<typeof EngineOption>;
-
-/** Who settled a permission: a person at a client, a rule, or the absence of anybody. */
-export const ResolvedBy = v.picklist(["client", "rule", "timeout", "cancel", "eviction"]);
-export type ResolvedBy = v.InferOutput<typeof ResolvedBy>;
-
-export const FileOutcome = v.object({
-  path: text,
-  outcome: v.picklist(["restored", "deleted", "created", "conflict", "skipped", "unchanged"]),
-  /** Why a file is in conflict or was skipped: `changed_since`, `too_large`. */
-  reason: v.optional(text),
-});
-export type FileOutcome = v.InferOutput<typeof FileOutcome>;
-
-/** Any value that JSON can hold. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-
-/** What a provider wants back with a part, untouched: shown to no client, and dropped when the model changes. */
-export const Seal = v.object({
-  provider: text,
-  model: text,
-  data: v.unknown() as unknown as v.GenericSchema<unknown, Json>,
-});
-export type Seal = v.InferOutput<typeof Seal>;
-
-const change = v.object({ old: v.nullable(text), new: text });
-const rewind = v.object({ turns: count, files: v.array(FileOutcome), conflicts: v.array(text), remaining: count });
+import {
+  CommandsChanged,
+  change,
+  Decision,
+  EngineOption,
+  type Json,
+  json,
+  Location,
+  Notice,
+  PermissionRequest,
+  PlanEntry,
+  PromptBlock,
+  QuestionAsked,
+  ResolvedBy,
+  rewind,
+  Seal,
+  StopReason,
+  ToolContent,
+  ToolKind,
+} from "./value.js";
 
 /** Record type -> schema of its `metadata`. */
 export const metadata = {
@@ -142,12 +79,7 @@ export const metadata = {
     unasked: v.optional(v.boolean()),
   }),
   /** The engine asks the people something: for one of the options, or for any text. */
-  question_asked: v.object({
-    question_id: text,
-    call_id: text,
-    question: text,
-    options: v.array(v.object({ name: text, description: v.optional(text) })),
-  }),
+  question_asked: QuestionAsked,
   /** A question has its answer; null where nobody gave one. */
   question_answered: v.object({ question_id: text, answer: v.nullable(text), by: ResolvedBy }),
   /** What happened inside of a task, under the call that it was given by. Its text comes joined, before what follows it. */
@@ -164,20 +96,7 @@ export const metadata = {
     by: v.picklist(["itself", "stop", "session"]),
   }),
   /** A call waits for somebody to allow it. */
-  permission_request: v.object({
-    permission_id: text,
-    call_id: text,
-    tool: text,
-    args: json,
-    risk: Risk,
-    options: v.array(Decision),
-    /** What every client shows of it: the diff of an edit, the whole command, all arguments; with a note where something is left out. */
-    content: v.optional(v.array(ToolContent)),
-    /** The SHA-256 of `content` as JSON, in hex. An answer may carry it, and counts only for what was shown. */
-    shown: v.optional(text),
-    /** The engine's own answers, where it has any: a client may answer with the id of one. */
-    choices: v.optional(v.array(PermissionChoice)),
-  }),
+  permission_request: PermissionRequest,
   /** Somebody or something has decided. */
   permission_resolved: v.object({
     permission_id: text,
@@ -223,9 +142,7 @@ export const metadata = {
     reason: text,
   }),
   /** The slash commands that the engine offers as its own, whole. */
-  commands_changed: v.object({
-    commands: v.array(v.object({ name: text, description: text, hint: v.optional(text) })),
-  }),
+  commands_changed: CommandsChanged,
   /** The settings that the engine offers as its own, whole; clients know them as `engine:` and the id. */
   options_changed: v.object({ options: v.array(EngineOption) }),
   /** A piece of an answer or a thought that is not text: an image, a link to a file. */
@@ -241,7 +158,7 @@ export const metadata = {
   /** What the engine keeps in the session beyond a turn. No client sees `state`. */
   agent_session: v.object({ state: v.unknown() as unknown as v.GenericSchema<unknown, Json> }),
   /** Something a person should know that is not part of the answer. */
-  notice: v.object({ level: v.picklist(["info", "warning", "error"]), text }),
+  notice: Notice,
   /**
    * The summary stands for everything before turn `from_turn`. With `from_call` also for that turn's replies before the one that
    * made this call; null: for all of its replies so far. The prompt of the turn always stays.

@@ -1,7 +1,7 @@
 /** Sandbox, approval preset, permissions and bridge of a session. */
 import * as v from "valibot";
 import { plain } from "../define/shape.js";
-import { Decision } from "../events/metadata.js";
+import { Decision } from "../events/value.js";
 import { PermissionRespondRequest as OtterPermissionRespondRequest } from "../otter/permission.js";
 
 const sessionId = v.string();

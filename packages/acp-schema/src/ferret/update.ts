@@ -1,7 +1,8 @@
 /** `session/update` of ferret: flat, told apart by `kind`, with otter's `update` beside it. */
 import * as v from "valibot";
 import { json, plain, variant } from "../define/shape.js";
-import { metadata, Risk, StopReason } from "../events/metadata.js";
+import { metadata } from "../events/metadata.js";
+import { Risk, StopReason } from "../events/value.js";
 import { updates as otterUpdates } from "../otter/update.js";
 
 const text = v.string();

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { text } from "../define/scalar.js";
 import { plain, record } from "../define/shape.js";
-import { metadata } from "../events/metadata.js";
+import { CommandsChanged } from "../events/value.js";
 
 /** `GET /commands`. */
 export const CommandsReply = plain(() => ({
@@ -19,7 +19,7 @@ export const CommandsReply = plain(() => ({
 export type CommandsReply = v.InferOutput<typeof CommandsReply>;
 
 /** `GET /sessions/{id}/commands`: everything that may follow a slash in a prompt of the session. */
-export const SessionCommandsReply = metadata.commands_changed;
+export const SessionCommandsReply = CommandsChanged;
 export type SessionCommandsReply = v.InferOutput<typeof SessionCommandsReply>;
 
 /** What can stand in a prompt as it is written. */

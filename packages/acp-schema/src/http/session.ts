@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { count, text } from "../define/scalar.js";
 import { json, plain, record, variant } from "../define/shape.js";
-import { Decision, FileOutcome, metadata } from "../events/metadata.js";
+import { Decision, FileOutcome, PermissionRequest, QuestionAsked } from "../events/value.js";
 import { Content, settings } from "./settings.js";
 
 /** Seconds since 1970, with a fraction. */
@@ -65,7 +65,7 @@ export const SessionRow = plain(() => ({
   /** Whether a turn runs, or waits for the answer to a permission request; also in another process. */
   status: v.picklist(["idle", "running", "waiting"]),
   /** What it waits for somebody to answer, where this server has it loaded. */
-  permissions: v.array(metadata.permission_request),
+  permissions: v.array(PermissionRequest),
   working_dir: v.nullable(text),
   created_at: v.nullable(epochSeconds),
   last_touched: v.nullable(epochSeconds),
@@ -187,11 +187,11 @@ export const PermissionReply = plain(() => ({ resolved: v.literal(true), decisio
 export type PermissionReply = v.InferOutput<typeof PermissionReply>;
 
 /** `GET /sessions/{id}/permissions`: the requests that wait for an answer, as their records have them. */
-export const PermissionsReply = plain(() => ({ permissions: v.array(metadata.permission_request) }));
+export const PermissionsReply = plain(() => ({ permissions: v.array(PermissionRequest) }));
 export type PermissionsReply = v.InferOutput<typeof PermissionsReply>;
 
 /** `GET /sessions/{id}/questions`: those that wait for an answer, as their records have them. */
-export const QuestionsReply = plain(() => ({ questions: v.array(metadata.question_asked) }));
+export const QuestionsReply = plain(() => ({ questions: v.array(QuestionAsked) }));
 export type QuestionsReply = v.InferOutput<typeof QuestionsReply>;
 
 /** `POST /sessions/{id}/questions/{qid}`: the name of an option or any text; null where the person does not want to answer. */

@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { ContentBlock } from "../acp/content.js";
 import { count, text } from "../define/scalar.js";
 import { plain, record } from "../define/shape.js";
-import { EngineOption } from "../events/metadata.js";
 import { MODES } from "../events/modes.js";
+import { EngineOption } from "../events/value.js";
 
 /** Pictures, files and links beside the text of a prompt, in the shape of ACP's content blocks. */
 export const Content = v.array(ContentBlock);

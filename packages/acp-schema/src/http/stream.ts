@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { text } from "../define/scalar.js";
 import { json, plain } from "../define/shape.js";
-import { metadata, Risk, ToolContent } from "../events/metadata.js";
+import { Notice, Risk, ToolContent } from "../events/value.js";
 import { SessionRow } from "./session.js";
 
 const seq = v.pipe(v.number(), v.integer(), v.minValue(1));
@@ -39,7 +39,7 @@ export type EndData = v.InferOutput<typeof EndData>;
 export const Loss = plain(() => ({
   type: v.literal("notice"),
   turn: v.null(),
-  metadata: metadata.notice,
+  metadata: Notice,
   /** Their numbers. */
   missing: plain(() => ({ first: seq, last: seq })),
 }));

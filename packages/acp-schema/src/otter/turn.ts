@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { ContentBlock } from "../acp/content.js";
 import { plain } from "../define/shape.js";
 import type { RecordType } from "../events/metadata.js";
-import { StopReason } from "../events/metadata.js";
 import { recordEntries } from "../events/record.js";
+import { StopReason } from "../events/value.js";
 
 const sessionId = v.string();
 const cursor = v.pipe(v.number(), v.integer(), v.minValue(0));

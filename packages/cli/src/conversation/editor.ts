@@ -26,8 +26,6 @@ const SHORT_PASTE = { lines: 6, characters: 800 };
 /** Of one entry; more is cut, with a mark. */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
-export type Editor = ReturnType<typeof createEditor>;
-
 export function createEditor(options: EditorOptions) {
   let text = "";
   let cursor = 0;
