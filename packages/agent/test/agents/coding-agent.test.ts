@@ -286,7 +286,7 @@ describe("skills and pages", () => {
     ]);
   });
 
-  test("the definitions of all built-in tools stay below 5.5 KB", () => {
+  test("the definitions of all built-in tools stay below 8 KB", () => {
     const { tools } = createCodingAgent({ resolveModel: () => Promise.reject(new Error()), home: "/nonexistent" });
     const sizes = tools
       .filter(({ deferred }) => !deferred)
@@ -294,6 +294,6 @@ describe("skills and pages", () => {
         (tool) =>
           JSON.stringify({ name: tool.name, description: tool.description, input_schema: tool.inputSchema }).length,
       );
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(5_632);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(8_192);
   });
 });

@@ -35,8 +35,13 @@ describe("agent definitions", () => {
       "search",
       "list_files",
       "think",
+      "ask",
       "todo",
     ]);
+    for (const agent of agents.filter(({ permission }) => permission === "read_only"))
+      expect(["read", "search", "think"]).toEqual(
+        expect.arrayContaining(toolsOf(agent, builtinTools()).map(({ kind }) => kind)),
+      );
   });
 
   test("a file says everything", async () => {
@@ -108,7 +113,7 @@ describe("agent definitions", () => {
     });
     expect(await named("plan")).toMatchObject({
       permission: "read_only",
-      tools: ["Read", "search", "list_files", "think", "todo", "skill"],
+      tools: ["Read", "search", "list_files", "think", "todo", "skill", "ask"],
     });
   });
 

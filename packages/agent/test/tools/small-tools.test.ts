@@ -99,7 +99,17 @@ describe("names", () => {
       type: "object",
       properties: {
         command: { type: "string", minLength: 1, description: "The command line, as for bash -c." },
-        timeout: { type: "number", minimum: 0.1, maximum: 600, description: "Seconds it may take.", default: 120 },
+        timeout: {
+          type: "number",
+          minimum: 0.1,
+          maximum: 600,
+          description: "Seconds after which it is ended. Left out: after a minute it goes on as a job.",
+        },
+        background: {
+          type: "boolean",
+          description: "Run it as a job, with input: a server, a watcher.",
+          default: false,
+        },
         cwd: { type: "string", description: "Where to run it; the workspace when left out.", default: "." },
       },
       required: ["command"],
