@@ -48,6 +48,7 @@ const BODIES: Partial<Record<RouteName, unknown>> = {
   "POST /sessions/{id}/title": { title: "taken" },
   "PATCH /sessions/{id}": { title: "taken" },
   "POST /sessions/{id}/permissions/{pid}": { decision: "allow" },
+  "POST /sessions/{id}/questions/{qid}": { answer: "mine" },
   "POST /sessions/{id}/share": { sink: "stdout" },
 };
 
