@@ -308,8 +308,8 @@ test("[http.worked-example] the documented walk: open, stream, inspect, with the
   const step = (...inside: string[]) => ["step_start", ...inside, "step_end"];
   expect(records.map((frame) => frame.event)).toEqual([
     ...["user_message", "turn_start"],
-    ...step("text_delta", "tool_call", "plan", "tool_result", "plan"),
-    ...step("tool_call", "plan", "file_open", "tool_result", "plan"),
+    ...step("text_delta", "tool_call", "plan", "tool_update", "tool_result", "plan"),
+    ...step("tool_call", "plan", "tool_update", "file_open", "tool_result", "plan"),
     ...step("text_delta"),
     ...["turn_end", "title_changed", "agent_result"],
   ]);
