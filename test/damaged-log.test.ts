@@ -107,9 +107,18 @@ const editors: [string, EditorOptions, Partial<Frame>][] = [
     { method: "session/update", params: { update: { sessionUpdate: "notice", severity: "error", title: TEXT } } },
   ],
   [
-    "as a notification that may be ignored, to any other",
+    "as a quoted message of its own, to any other",
     {},
-    { method: "_chimera.dev/session/notice", params: { level: "error", text: TEXT } },
+    {
+      method: "session/update",
+      params: {
+        update: {
+          sessionUpdate: "agent_message_chunk",
+          messageId: "notice-4",
+          content: { type: "text", text: `\n\n> **Error:** ${TEXT}\n\n`, annotations: { audience: ["user"] } },
+        },
+      },
+    },
   ],
 ];
 test.each(editors)("over ACP, %s: on load and on replay", async (_, options, { method, params }) => {
