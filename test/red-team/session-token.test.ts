@@ -136,7 +136,7 @@ const CALLS: readonly string[] = [
 
 describe.each([
   ["otter", []],
-  ["ferret", ["--approval", "auto", "--sandbox", "off"]],
+  ["ferret", ["--approval", "auto", "--sandbox", "off", "--mode", "review"]],
 ] as const)("a token of one session of %s", (name, args) => {
   let ground: Ground;
   let before: string;
