@@ -12,7 +12,6 @@ import {
   findRepositories,
   isSandboxError,
   type OsSandbox,
-  QUIET_GIT,
   SANDBOX_MODES,
   type Sandbox,
   type SandboxMode,
@@ -97,8 +96,7 @@ function createConfine({ modeIn, ...options }: ConfineOptions): Confine {
     if (mode === null)
       return { refused: `blocked by sandbox mode ${wanted}, which has no network: ${NEEDS_NETWORK}`, mode: wanted };
     try {
-      const quiet = /git/.test(command) && classify(command, { workspace, cwd }).decision === "allow" ? QUIET_GIT : {};
-      const confined = await sandboxFor(mode, workspace).confine(command, { cwd, env: { ...env, ...quiet } });
+      const confined = await sandboxFor(mode, workspace).confine(command, { cwd, ...(env && { env }) });
       const { stdio, env: clean, cwd: start } = confined.options;
       const [, , , ...descriptors] = stdio;
       const since = Date.now();

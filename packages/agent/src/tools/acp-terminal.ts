@@ -5,6 +5,7 @@ import * as v from "valibot";
 import { resolvePath } from "../files/real-path.js";
 import type { ToolOutcome } from "../tool.js";
 import { capOutput, defineTool, failure, locate } from "./define.js";
+import { quietGit } from "./quiet-git.js";
 
 const DEFAULT_TIMEOUT_S = 60;
 const MAX_TIMEOUT_S = 600;
@@ -26,9 +27,7 @@ export const acpTerminalTool = defineTool({
   parallel: false,
   available: (workspace: Workspace) => workspace.terminal !== undefined,
   describe: ({ command, args, cwd, env }, workspace) => {
-    // Rules judge the line, so what changes the meaning of its words is part of it.
-    const set = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
-    const line = [...set, command, ...args.map(quoted)].join(" ");
+    const line = lineOf(command, args, env);
     const reads = [resolvePath(cwd, workspace).path];
     return {
       title: startOf(line.split("\n", 1)[0] ?? "", 120),
@@ -40,6 +39,7 @@ export const acpTerminalTool = defineTool({
     const { terminal } = context.workspace;
     if (!terminal) return failure("The editor offers no terminal.");
     const directory = locate(cwd, context, "reads").path;
+    const quiet = await quietGit(lineOf(command, args, env), directory, context.workspace);
     const ran = await context.workspace.willRun([command, ...args.map(quoted)].join(" "));
     try {
       let terminalId: string | undefined;
@@ -52,7 +52,7 @@ export const acpTerminalTool = defineTool({
         command,
         args,
         cwd: directory,
-        env,
+        env: { ...env, ...quiet },
         timeoutMs: timeout * 1000,
         signal,
         onStart,
@@ -68,6 +68,12 @@ export const acpTerminalTool = defineTool({
 });
 
 // --- internal ---
+
+/** Rules judge the line, so what changes the meaning of its words is part of it. */
+function lineOf(command: string, args: readonly string[], env: Readonly<Record<string, string>>): string {
+  const set = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
+  return [...set, command, ...args.map(quoted)].join(" ");
+}
 
 type Result = Awaited<ReturnType<ClientTerminal["run"]>>;
 

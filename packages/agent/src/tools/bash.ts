@@ -9,6 +9,7 @@ import type { Tool, ToolContext, ToolOutcome } from "../tool.js";
 import { capOutput, defineTool, failure, locate, progress } from "./define.js";
 import { cleanEnvironment } from "./environment.js";
 import type { ProcessGroup } from "./process-group.js";
+import { quietGit } from "./quiet-git.js";
 
 export interface BashOptions {
   /** The environment to pick from; secrets in it do not reach the command. @defaultValue a path and a home only */
@@ -53,7 +54,9 @@ type BashInput = v.InferOutput<typeof input>;
 export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
   const env = cleanEnvironment(options.env);
   const { patience = PATIENCE_MS } = options;
-  const confine: Confine = options.confine ?? (({ command }) => ({ file: shell(), args: ["-c", command], env }));
+  const confine: Confine =
+    options.confine ??
+    (({ command, env: more }) => ({ file: shell(), args: ["-c", command], env: { ...env, ...more } }));
   return defineTool({
     name: "Bash",
     aliases: ["run_command", "shell"],
@@ -74,12 +77,14 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
       if (background && !jobs) return failure("Commands cannot be left running here.");
       if (background && jobs?.isFull) return failure(FULL);
       const directory = locate(cwd, context, "reads").path;
-      const target = await confine({ command, cwd: directory, workspace: context.workspace });
+      const { workspace } = context;
+      const quiet = await quietGit(command, directory, workspace);
+      const target = await confine({ command, cwd: directory, workspace, env: quiet });
       if ("refused" in target) {
         report(context, command, target.mode, { reason: target.refused });
         return { success: false, output: target.refused, error: "sandbox_violation" };
       }
-      const ran = await context.workspace.willRun(command).catch((error: unknown) => {
+      const ran = await workspace.willRun(command).catch((error: unknown) => {
         target.release?.();
         throw error;
       });

@@ -1,0 +1,15 @@
+/** Git commands that only read run unasked. In them the settings of a repository that would run a program are off. */
+import type { Workspace } from "@chimera/acp-schema/agent";
+
+export async function quietGit(
+  command: string,
+  cwd: string,
+  workspace: Workspace,
+): Promise<Readonly<Record<string, string>>> {
+  if (!/git/.test(command)) return {};
+  const [{ classify }, { QUIET_GIT }] = await Promise.all([
+    import("@chimera/sandbox/classify"),
+    import("@chimera/sandbox"),
+  ]);
+  return classify(command, { workspace, cwd }).decision === "allow" ? QUIET_GIT : {};
+}
