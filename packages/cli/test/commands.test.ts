@@ -79,15 +79,16 @@ test("sessions: list, show, cost, rename, search, gc", async () => {
          6  usage                {"input":100,"output":20,"cache":0,"reasoning":0,"total_usd":0.0006,"priced":true,"used":120,"size"…
          7  tool_call            List .
          8  plan                 {"entries":[{"content":"List .","priority":"medium","status":"in_progress"}]}
-         9  tool_result          notes.txt
-        10  plan                 {"entries":[{"content":"List .","priority":"medium","status":"completed"}]}
-        11  step_end             {"step":0}
-        12  step_start           {"step":1}
-        13  text_delta           There is *one* file.
-        14  usage                {"input":300,"output":30,"cache":0,"reasoning":0,"total_usd":0.00135,"priced":true,"used":210,"size…
-        15  step_end             {"step":1}
-        16  turn_end             end_turn
-        17  agent_result         There is *one* file.
+         9  tool_update          {"call_id":"call-0-0"}
+        10  tool_result          notes.txt
+        11  plan                 {"entries":[{"content":"List .","priority":"medium","status":"completed"}]}
+        12  step_end             {"step":0}
+        13  step_start           {"step":1}
+        14  text_delta           There is *one* file.
+        15  usage                {"input":300,"output":30,"cache":0,"reasoning":0,"total_usd":0.00135,"priced":true,"used":210,"size…
+        16  step_end             {"step":1}
+        17  turn_end             end_turn
+        18  agent_result         There is *one* file.
     "
   `);
   expect(await shown("sessions", "cost")).toMatchInlineSnapshot(`

@@ -37,7 +37,9 @@ test("undo and redo, a prompt and a conversation reach it there", async () => {
   expect(await file()).toBe("after\n");
   expect(await type(["undo", "--dry-run"])).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^\/undo: rewound 1/),
+    stdout: expect.stringMatching(
+      /^undo would take back 1 turn \(0 remaining\); nothing is changed yet\n {2}would be restored {2}.*a\.txt\n$/,
+    ),
   });
   expect(await file()).toBe("after\n");
   expect(await type(["undo", id])).toMatchObject({

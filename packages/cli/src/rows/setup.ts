@@ -110,7 +110,7 @@ export function setupCommands(name: string): Command[] {
       operands: "<file>",
       maxOperands: 1,
       flags: { ...configFlags("store"), ...JSON_FLAG },
-      example: `CHIMERA_HOME=/srv/chimera ${name} restore chimera.tar.gz`,
+      example: `${name} restore chimera.tar.gz`,
       load: loaded(async () => (await import("../setup/backup.js")).restore),
     },
     {
