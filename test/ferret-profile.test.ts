@@ -18,7 +18,7 @@ test("every source file of otter is ferret's too, but for the name, the profile 
   for (const file of files.filter((name) => name !== "profile.ts")) {
     const shared = source("ferret", file)
       .replace("{ bridgeCommand, profile }", "{ profile }")
-      .replace(" bridgeCommand(name),", "")
+      .replace(", bridgeCommand(name)", "")
       .replace('"ferret"', '"otter"');
     expect(shared, file).toBe(source("otter", file));
   }

@@ -5,7 +5,7 @@ const { name } = profile;
 
 export const program: Program = {
   profile,
-  commands: serveCommands(name),
+  commands: [...serveCommands(name)],
   others: async () => (await import("@chimera/cli")).otherCommands(name),
 };
 
