@@ -47,6 +47,8 @@ test("every route of the table is called through the client", async () => {
   await call("GET /sessions/{id}/files", { id, query: { path: "README.md" } });
   await call("GET /sessions/{id}/changes", { id, query: { diff: "true" } });
   await call("GET /sessions/{id}/permissions", { id });
+  expect(await call("GET /sessions/{id}/questions", { id })).toEqual({ questions: [] });
+  expect((await call("GET /sessions/{id}/commands", { id })).commands).not.toEqual([]);
   await call("GET /sessions/{id}/snapshots", { id });
   await call("GET /sessions/{id}/transcript", { id, query: { format: "md" } });
   await call("POST /sessions/{id}/title", { id, body: { title: "x" } });
@@ -59,7 +61,14 @@ test("every route of the table is called through the client", async () => {
   const refused = async (promise: Promise<unknown>) =>
     expect(await promise.catch((error) => error)).toBeInstanceOf(ClientError);
   await refused(call("POST /sessions/{id}/permissions/{pid}", { id, pid: "none", body: { decision: "allow" } }));
+  await refused(call("POST /sessions/{id}/questions/{qid}", { id, qid: "none", body: { answer: null } }));
   await refused(call("GET /sessions/{id}/snapshots/{snap}/diff", { id, snap: "none" }));
+  const { code } = await call("POST /page/codes", {});
+  const page = await call("POST /page/tokens", { body: { code } });
+  await call("DELETE /page/tokens/{token_id}", { token_id: page.id });
+  // ACP over HTTP begins with a message, and then names its connection in a header: the client sends neither.
+  await expect(call("POST /acp", {})).rejects.toMatchObject({ name: "ClientError", status: 400 });
+  await expect(call("DELETE /acp", {})).rejects.toMatchObject({ name: "ClientError", code: "connection_missing" });
   const { session_id: older } = await call("POST /session", { body: {} });
   await call("GET /session/{id}", { id: older });
   await call("POST /session/{id}/message", { id: older, body: { text: "go" } });
