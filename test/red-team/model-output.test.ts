@@ -10,6 +10,8 @@ const model = (what: string, call: string, args: unknown, rest: Rest = {}): Atte
   ...rest,
 });
 const write = (what: string, path: string, rest?: Rest) => model(what, "Write", { path, content: "PLANTED\n" }, rest);
+const OTHER_REPOSITORY =
+  "git init -q other; touch other/f; git -C other add f; git -C other config core.fsmonitor WORK/evil.sh";
 const bash = (what: string, command: string, rest?: Rest) => model(what, "Bash", { command, timeout: 5 }, rest);
 
 const FILES: readonly Attempt[] = [
@@ -71,9 +73,8 @@ const COMMANDS: readonly Attempt[] = [
   bash("a file that a reader writes", "sort -o MARK sub/a.txt"),
   bash("a pager of git", "git -c core.fsmonitor='touch MARK;' status"),
   bash("a variable of git", "GIT_EXTERNAL_DIFF='touch MARK;' git diff"),
-  bash("another repository", "git -C other status", {
-    prepare: "git init -q other; touch other/f; git -C other add f; git -C other config core.fsmonitor WORK/evil.sh",
-  }),
+  bash("another repository", "git -C other status", { prepare: OTHER_REPOSITORY }),
+  bash("another repository and a name in quotes", 'g"i"t -C other status', { prepare: OTHER_REPOSITORY }),
   bash("another directory", "cd / && touch MARK"),
   bash("a background", "(sleep 0.2; touch MARK) & disown; setsid sh -c 'sleep 0.2; touch MARK' &"),
   bash("a hidden letter", "ls \u202e; touch MARK"),
