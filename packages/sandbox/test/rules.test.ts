@@ -1,6 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
 
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type CommandRules, classify, matchRule } from "../src/classify.js";
 
 const RULES: CommandRules = {
@@ -123,4 +126,18 @@ test.each([
   "ls $X",
 ])("%j is asked about although a part matches an allow rule", (command) => {
   expect(judge(command)).toBe("ask");
+});
+
+test.each([
+  ["git diff", "allow"],
+  ["git diff && ls", "allow"],
+  ["npm test && ls", "allow"],
+  ["git status && npm test", "allow"],
+  ["git diff && npm test", "ask"],
+  ['npm test; g"i"t log', "ask"],
+  ["npm test && timeout 5 git log", "ask"],
+])("git reads unasked only beside what runs unasked without a rule: %s", (command, expected) => {
+  const cwd = mkdtempSync(join(tmpdir(), "rules-"));
+  onTestFinished(() => rmSync(cwd, { recursive: true }));
+  expect(classify(command, { workspace: { cwd }, rules: RULES }).decision).toBe(expected);
 });

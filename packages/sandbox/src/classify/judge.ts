@@ -79,7 +79,7 @@ export function classify(command: string, options: ClassifyOptions): Verdict {
   const plain = readPlainScript(rest);
   if (!plain || !sameWords(plain, second.plain)) return ask(risk, "the command is not plain enough to judge");
   if (plain.length > MAX_COMMANDS) return ask(risk, "the command has too many parts to judge");
-  const concern = firstConcern(plain, options);
+  const concern = firstConcern(plain, options) ?? loudGitConcern(plain, options);
   return concern
     ? ask(risk, concern)
     : { decision: "allow", risk: "low", reason: "only reads the workspace, or is allowed by a rule" };
@@ -160,6 +160,20 @@ function firstConcern(plain: readonly PlainCommand[], options: ClassifyOptions):
     if (standpoints.length > 8) return "the command changes directory too often to judge";
   }
   return undefined;
+}
+
+/**
+ * Git reads unasked only where everything in the line does: then the settings of the repository are off. Beside a command that a rule
+ * allows, which may need them, they are on.
+ */
+function loudGitConcern(plain: readonly PlainCommand[], options: ClassifyOptions): string | undefined {
+  const { allow = [], ...rules } = options.rules ?? {};
+  const reads = plain.filter(({ words }) => {
+    const argv = words.map(({ text }) => text);
+    return argv.some((word) => /(?:^|\/)git$/.test(word)) && !allow.some((pattern) => matchRule(pattern, argv));
+  });
+  if (allow.length === 0 || reads.length === 0 || !firstConcern(plain, { ...options, rules })) return undefined;
+  return "git obeys the repository's settings beside a command that a rule allows";
 }
 
 /** The shell thinks it is where the words say, paths are followed from where the links lead. */
