@@ -6,7 +6,7 @@ import type { ModelsReply } from "@chimera/acp-schema/http";
 import type { Summary } from "@chimera/acp-schema/summary";
 import type { Core } from "@chimera/acp-server";
 import type { Tool, Trace } from "@chimera/agent";
-import { type CodingAgent, createAgentList, opening } from "@chimera/agent/agents";
+import { type CodingAgent, createAgentList } from "@chimera/agent/agents";
 import {
   type Chain,
   defaultModel,
@@ -21,7 +21,6 @@ import {
 import { allowedTools, localWorkspace } from "@chimera/agent/tools";
 import { createMemoryStore } from "@chimera/event-store";
 import {
-  type Agent,
   createSessions,
   createSlashPalette,
   isSessionError,
@@ -44,6 +43,7 @@ import { requireTools } from "./require-names.js";
 import { createSessionPolicy } from "./session-policy.js";
 import { openStorage, type Storage } from "./storage.js";
 import { HOW_TO_TRUST } from "./trust.js";
+import { createTurnAgent } from "./turn-agent.js";
 
 export interface CoreOptions {
   readonly log: Log;
@@ -329,33 +329,5 @@ async function joinAgentParts(extensions: readonly StartedExtension[]): Promise<
   };
 }
 
-/** The agent. Its code is half of the program's, so it is loaded after the first session was answered for, not with it. */
-function createTurnAgent(load: () => Promise<unknown>, open: () => Promise<CodingAgent>) {
-  const coding = lazily(open);
-  let expected: NodeJS.Timeout | undefined;
-  const agent: Agent = (turn, context) => {
-    clearTimeout(expected);
-    return opening(async () => ({ first: [], rest: (await coding.get()).agent(turn, context) }));
-  };
-  return {
-    agent,
-    /** A session is open, so a turn may come: loads its code once the session was answered for and nobody waits. */
-    expectTurn() {
-      // What cannot be loaded fails the turn that needs it, and a program that is done does not stay for this.
-      expected ??= setTimeout(() => load().catch(() => {}), QUIET_MS).unref();
-    },
-    /** The built-in tools and those of extensions. */
-    tools: async () => (await coding.get()).tools,
-    untrusted: async (cwd: string) => (await coding.get()).untrusted(cwd),
-    closeSession: async (id: string) => (await coding.opened())?.closeSession(id),
-    close: async () => {
-      clearTimeout(expected);
-      await (await coding.opened())?.close();
-    },
-  };
-}
-
-/** An editor opens a session and asks about it at once; a person takes longer to write a prompt. */
-const QUIET_MS = 100;
 /** What a crash interrupted is not in the way of the first session. */
 const REPAIR_MS = 500;

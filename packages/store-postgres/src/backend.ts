@@ -3,7 +3,6 @@ import {
   type Entry,
   type EventBody,
   type ListedSession,
-  type ListOptions,
   StoreError,
   type SummaryForm,
   sessionPrefix,
@@ -20,10 +19,11 @@ import {
   ReplayedEntry,
 } from "@chimera/event-store/backend";
 import { createAppender } from "./append.js";
-import { arrayOf, type Connections, part, type Sql } from "./connect.js";
+import { arrayOf, type Connections, type Sql } from "./connect.js";
 import type { Following } from "./follow.js";
 import { elsewhere } from "./inbox.js";
 import type { Lease } from "./lease.js";
+import { columnsOf, listRows } from "./list.js";
 
 export interface BackendDeps<E extends EventBody, S extends object> {
   readonly connections: Connections;
@@ -287,82 +287,5 @@ function* contiguous<E extends EventBody>(lines: readonly Line[]): Generator<Rep
     if (seq !== next) return;
     next += 1;
     yield new ReplayedEntry<E>(seq, line);
-  }
-}
-
-/** The fields that lists filter by, beside the whole text. */
-function columnsOf(summary: object) {
-  const { cwd, model, state, turns, closed, owner, shared } = summary as Record<string, unknown>;
-  return {
-    text: JSON.stringify(summary),
-    cwd: textOf(cwd),
-    model: textOf(model),
-    state: textOf(state),
-    prompted: turns !== 0,
-    closed: closed === true,
-    person: textOf(owner),
-    shared: shared === true,
-  };
-}
-
-/** What no text of PostgreSQL can hold is compared as something that no path or name has either. */
-function textOf(value: unknown): string | null {
-  return typeof value === "string" ? Buffer.from(value).toString().replaceAll("\0", "\uFFFD") : null;
-}
-
-interface SessionRow {
-  readonly sid: string;
-  readonly summary: string;
-  readonly touched: number;
-  /** Whether a node that lives holds it. */
-  readonly held: boolean;
-}
-
-/** A page of rows that match, the one after it included, without those that the caller knows better. */
-function listRows(sql: Sql, options: ListOptions<object>): Promise<SessionRow[]> {
-  const {
-    prefixes,
-    cwd,
-    model,
-    state,
-    prompted,
-    visibleTo,
-    closed,
-    since,
-    order = "created",
-    limit,
-    after,
-    known,
-  } = options;
-  const key = order === "touched" ? part`touched` : part`coalesce(created, touched)`;
-  const place = placeOf(after);
-  return sql<SessionRow>`
-    SELECT sid, summary, touched, EXISTS (
-      SELECT 1 FROM chimera.node n WHERE n.node = s.owner AND n.lease_until > clock_timestamp()) AS held
-    FROM chimera.session s
-    WHERE NOT sid = ANY(${arrayOf([...(known?.keys() ?? [])])}::text[])
-      ${prefixes ? part`AND prefix = ANY(${arrayOf(prefixes)}::text[])` : part``}
-      ${cwd === undefined ? part`` : part`AND cwd = ${textOf(cwd)}`}
-      ${model === undefined ? part`` : part`AND model = ${textOf(model)}`}
-      ${state === undefined ? part`` : part`AND (state = ${textOf(state)} OR owner IS NOT NULL)`}
-      ${prompted === undefined ? part`` : part`AND prompted = ${prompted}`}
-      ${visibleTo === undefined ? part`` : part`AND (person = ${textOf(visibleTo)} OR shared)`}
-      ${closed === undefined ? part`` : part`AND closed = ${closed}`}
-      ${since === undefined ? part`` : part`AND coalesce(created, touched) >= ${since}`}
-      ${place === null ? part`` : part`AND (${key}, sid) < (${place[0]}, ${place[1]})`}
-    ORDER BY ${key} DESC, sid DESC
-    ${limit === undefined || !Number.isFinite(limit) || state !== undefined ? part`` : part`LIMIT ${limit + 1}`}`;
-}
-
-/** The place of a cursor that `pageOf` made; what else there is `pageOf` refuses. */
-function placeOf(after: string | undefined): readonly [number, string] | null {
-  if (after === undefined) return null;
-  try {
-    const place: unknown = JSON.parse(Buffer.from(after, "base64url").toString());
-    return Array.isArray(place) && typeof place[0] === "number" && typeof place[1] === "string"
-      ? [place[0], place[1]]
-      : null;
-  } catch {
-    return null;
   }
 }
