@@ -252,7 +252,7 @@ test("text flows, tables and code are drawn, thoughts fold, a command shows its 
   await terminal.type("go");
   await terminal.press("Enter");
   await terminal.until(/ {2}out 2\n[\s\S]*for i in .* [\d.]+m?s\n>$/m);
-  const done = await terminal.until(/Done\.\n.*\n/);
+  const done = await terminal.until(/Done\.\n[\s\S]*· auto · context .*\n/);
   expect(done).toContain("First this.\n… 2 more lines, Ctrl-O shows them\n");
   expect(done).toContain(
     "Name  What\n────  ──────\na     first\nb     second\n\n  let x;\n\nAfter.\na paragraph without an end\n",
