@@ -55,8 +55,7 @@ export function createBashTool(options: BashOptions = {}): Tool<BashInput> {
   const env = cleanEnvironment(options.env);
   const { patience = PATIENCE_MS } = options;
   const confine: Confine =
-    options.confine ??
-    (({ command, env: more }) => ({ file: shell(), args: ["-c", command], env: { ...env, ...more } }));
+    options.confine ?? (({ command, env: more }) => ({ ...shellFor(command), env: { ...env, ...more } }));
   return defineTool({
     name: "Bash",
     aliases: ["run_command", "shell"],
@@ -137,8 +136,10 @@ function titleOf(command: string): string {
   return left > 0 ? `${visible(line)} … (${left} more characters)` : visible(line);
 }
 
-function shell(): string {
-  return ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "sh";
+function shellFor(command: string): { file: string; args: string[] } {
+  const bash = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path));
+  // With a socket as its input, as Node gives one, bash takes itself for a remote shell and would run the person's start-up files.
+  return bash ? { file: bash, args: ["--norc", "-c", command] } : { file: "sh", args: ["-c", command] };
 }
 
 /** Writes to the session's log how the command met the bounds. */

@@ -35,8 +35,11 @@ export const readTool = defineTool({
     if (special) return special;
     const text = await context.workspace.readText(file.path);
     context.emit({ type: "file_open", metadata: { path: file.path, ...(input.offset && { line: input.offset }) } });
+    const output = await selectLines(text, input.offset ?? 1, input.limit);
+    // Decoding, counting and digesting a large file each take their own turn of the event loop.
+    await setImmediate();
     noteSeen(context.workspace, file.path, text);
-    return { success: true, output: await selectLines(text, input.offset ?? 1, input.limit) };
+    return { success: true, output };
   },
 });
 

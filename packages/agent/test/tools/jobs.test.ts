@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentEvent } from "@chimera/acp-schema/events";
@@ -27,7 +27,7 @@ test("a server that is left running answers the next call, is read, listed and s
   const started = await run(`node -e "${server}"`, { background: true });
   expect(started).toMatchObject({ success: true, output: expect.stringContaining("job-0.1") });
   let output = started.output;
-  while (!/\d{4,5}/.test(output)) output += (await job({ id: "job-0.1", wait: 0.2 })).output;
+  for (let n = 0; n < 50 && !/\d{4,5}/.test(output); n++) output += (await job({ id: "job-0.1", wait: 0.2 })).output;
   const port = /\d{4,5}/.exec(output)?.[0];
   expect((await run(`curl -s http://127.0.0.1:${port}`)).output).toBe("hello");
   expect((await job({})).output).toContain("job-0.1 (running)");
@@ -45,6 +45,16 @@ test("a command that runs long becomes a job by itself; with a time limit it is 
     metadata: { job_id: "job-0.1", stream: "stdout", chunk: "two\n" },
   });
   expect(await run("sleep 5", { timeout: 0.3 })).toMatchObject({ success: false, error: "Timed out after 0.3 s" });
+});
+
+test("a job runs none of the person's start-up files, although its input is a socket", async () => {
+  const place = await bench();
+  writeFileSync(join(place.cwd, ".bashrc"), "echo started up\n");
+  const jobs = createJobs(() => {});
+  onTestFinished(() => jobs.close());
+  const bash = createBashTool({ env: { PATH: process.env["PATH"], HOME: place.cwd } });
+  const seen = await place.run(bash, { command: "echo begun", background: true }, { jobs });
+  expect(seen.output).toBe("begun\n");
 });
 
 test("input reaches a job, and one that takes none says so", async () => {
