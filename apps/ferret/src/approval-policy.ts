@@ -33,7 +33,7 @@ const verdicts: Readonly<Record<ApprovalPreset, Judge>> = {
     const why = `approval read-only allows reads only; switch it with /approval auto`;
     return { ...decision, decision: "deny", rule: "approval read-only", why };
   },
-  // Edits as the mode says; what is no edit asks unless it is harmless.
+  // Edits as the mode says; other calls ask unless they are harmless.
   auto: async (policy, call, context) =>
     policy.decide(call, { ...context, settings: { ...context.settings, autoApproveExecute: false } }),
   full: async (policy, call, context) => {

@@ -145,6 +145,6 @@ export function deactivate(): Promise<void> {
 async function reveal(path: string, line: number | undefined): Promise<void> {
   const at = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0);
   const options = { selection: new vscode.Range(at, at), preserveFocus: true, preview: true };
-  // A picture or a file that is gone is no text to show.
+  // Pictures and files that are gone have no text to show.
   await vscode.window.showTextDocument(vscode.Uri.file(path), options).then(undefined, () => {});
 }
