@@ -1,6 +1,6 @@
 // A home whose configuration names the scripted ACP agent as an engine, and what runs of it.
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { AtEnd } from "./program.js";
 import { repositoryRoot, scratchTree } from "./scratch.js";
 
@@ -12,12 +12,19 @@ export interface ScriptedHome {
   readonly state: string;
 }
 
-/** `env` is the agent's own; `state` may lie where a sandbox sees it. */
+interface Places {
+  readonly atEnd?: AtEnd;
+  /** Where the agent keeps its sessions, and its program: both must lie where a sandbox sees them. */
+  readonly state?: string;
+  readonly program?: string;
+}
+
+/** `env` is the agent's own. */
 export function scriptedHome(
   env: Record<string, string> = {},
-  { atEnd, state = scratchTree({}, atEnd) }: { readonly atEnd?: AtEnd; readonly state?: string } = {},
+  { atEnd, state = scratchTree({}, atEnd), program = SCRIPTED }: Places = {},
 ): ScriptedHome {
-  const row = { command: process.execPath, args: [SCRIPTED], env: { SCRIPTED_STATE: state, ...env }, state };
+  const row = { command: process.execPath, args: [program], env: { SCRIPTED_STATE: state, ...env }, state };
   const config = { engine: "scripted", engines: { scripted: row } };
   return { home: scratchTree({ "config.json": config }, atEnd), state };
 }
@@ -32,8 +39,11 @@ export function running(state: string): number[] {
         const [environment, command] = ["environ", "cmdline"].map((name) =>
           readFileSync(`/proc/${pid}/${name}`, "utf8"),
         );
+        const [runtime, script] = command!.split("\0");
         return (
-          environment!.includes(`SCRIPTED_STATE=${state}`) && command!.startsWith(`${process.execPath}\0${SCRIPTED}`)
+          environment!.includes(`SCRIPTED_STATE=${state}`) &&
+          runtime === process.execPath &&
+          basename(script ?? "") === basename(SCRIPTED)
         );
       } catch {
         return false;

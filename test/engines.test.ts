@@ -1,7 +1,7 @@
 // Another program's ACP agent as the engine of a session, through the built programs.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import * as sdk from "@agentclientprotocol/sdk";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -194,7 +194,10 @@ test("a command that is not there ends the turn with its name, and the server st
 });
 
 describe("ferret confines it", { tags: ["needs-sandbox", "needs-linux"] }, () => {
-  /** A home that the sandbox shows, which /tmp is not, with the agent's state where a secret of that agent would be. */
+  /**
+   * A home with the agent's program in it and its state where a secret of that agent would be. It lies where the sandbox shows it,
+   * which /tmp is not, and a checkout may be in /tmp.
+   */
   const confined = async (mode = "workspace-write") => {
     const place = mkdtempSync(join(process.getuid?.() === 0 ? "/srv" : homedir(), "ferret-engine-"));
     onTestFinished(() => rmSync(place, { recursive: true, force: true }));
@@ -206,7 +209,12 @@ describe("ferret confines it", { tags: ["needs-sandbox", "needs-linux"] }, () =>
       mkdirSync(join(place, path, ".."), { recursive: true });
       writeFileSync(join(place, path), words);
     }
-    const { home, state } = scriptedHome({ SCRIPTED_CAN: "resume,load,close,stays" }, { state: join(place, ".codex") });
+    const program = join(place, basename(SCRIPTED));
+    copyFileSync(SCRIPTED, program);
+    const { home, state } = scriptedHome(
+      { SCRIPTED_CAN: "resume,load,close,stays" },
+      { state: join(place, ".codex"), program },
+    );
     const server = await startServer(["--sandbox", mode], { HOME: place }, { name: "ferret", home });
     return { server, place, state };
   };
