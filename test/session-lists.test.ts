@@ -98,6 +98,19 @@ describe("a session whose first turn", () => {
   });
 });
 
+test("--continue and undo mean the session that was used last, not the one that was made last", async () => {
+  const place = { home: scratchTree({}), cwd: scratchTree({}) };
+  const print = async (...args: string[]): Promise<string> =>
+    JSON.parse(await typed(place, "--mode", "auto", "--output-format", "json", ...args)).run_id;
+  const made = [];
+  for (const name of ["a", "b", "c"]) made.push(await print("-p", `write ${name}.txt: ${name}`));
+  const [first] = made;
+  expect(await print("--resume", first!, "-p", "write d.txt: d")).toBe(first);
+  expect(await print("--continue", "-p", "write e.txt: e")).toBe(first);
+  await typed(place, "undo", "--steps", "3");
+  expect(readdirSync(place.cwd).sort()).toEqual(["b.txt", "c.txt"]);
+});
+
 test("sessions gc removes a session that was only set up, and keeps one with a title or a damaged log", async () => {
   const server = await startServer();
   const { home } = server.program;
