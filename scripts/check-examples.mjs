@@ -1,9 +1,11 @@
 #!/usr/bin/env node
-// Examples check themselves, and the exit code is the verdict: every examples/*/main.mjs is run, and so is every ```js fence
-// of a document whose first line is `// example`.
+// Examples check themselves, and the exit code is the verdict. Run are every examples/*/main.mjs, every ```js fence of a document whose
+// first line is `// example`, and the ```sh fences of each page of the guide, one after another as one script.
 // `node scripts/check-examples.mjs [root]`
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
 import { runGate } from "./gate.mjs";
 import { mapConcurrently, run } from "./run.mjs";
 import { listFiles } from "./workspace.mjs";
@@ -31,7 +33,11 @@ export async function checkExamples(root) {
     const { code, output } = await run(process.execPath, args, { cwd, input, timeout });
     return code === 0 ? [] : [`${place} the example ended with ${code ?? "a time-out"}\n${output}`];
   });
-  return { problems: problems.flat(), summary: `${examples.length} examples run` };
+  const pages = await mapConcurrently(listFiles(root, "docs/guide", [".md"]), 2, (path) => runPage(root, path));
+  return {
+    problems: [...problems, ...pages].flat(),
+    summary: `${examples.length} examples and ${pages.length} pages of the guide run`,
+  };
 }
 
 /** Every marked fence of a document, with the line it begins on. */
@@ -40,6 +46,38 @@ export function extractExamples(markdown) {
     line: markdown.slice(0, match.index).split("\n").length + 1,
     code: match[1],
   }));
+}
+
+/** Runs what a page of the guide tells its reader to type: in an empty home, with the built programs and no model key. */
+async function runPage(root, path) {
+  const fences = [...readFileSync(join(root, path), "utf8").matchAll(/^```sh\n([\s\S]*?)^```$/gm)];
+  if (fences.length === 0) return [];
+  const home = mkdtempSync(join(tmpdir(), "guide-"));
+  const port = String(await freePort());
+  for (const name of ["otter", "ferret"]) symlinkSync(join(root, "apps", name, "dist", "cli.js"), join(home, name));
+  const script = fences.map(([, code]) => code.replaceAll("5173", port)).join("");
+  const PATH = [home, dirname(process.execPath), process.env.PATH].join(delimiter);
+  try {
+    const { code, output } = await run("sh", ["-eux"], {
+      cwd: home,
+      env: { PATH, HOME: home, OTTER_PORT: port },
+      input: script,
+      timeout,
+    });
+    return code === 0 ? [] : [`${path}:1 its commands ended with ${code ?? "a time-out"}\n${output}`];
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
 }
 
 await runGate(import.meta, checkExamples);
