@@ -40,6 +40,7 @@ import type { AgentParts, Profile, StartedExtension } from "./profile.js";
 import { programCommands } from "./program-commands.js";
 import { createProjectRules } from "./project-rules.js";
 import { requireTools } from "./require-names.js";
+import { sessionFiles } from "./session-files.js";
 import { createSessionPolicy } from "./session-policy.js";
 import { openStorage, type Storage } from "./storage.js";
 import { HOW_TO_TRUST } from "./trust.js";
@@ -159,6 +160,7 @@ export async function createCore(options: CoreOptions): Promise<RunningCore> {
     disk: localWorkspace(paths.home),
     prefix: profile.name,
     quotas: values.limits,
+    files: sessionFiles(paths),
     defaults: {
       model: values.model ?? defaultModel(env, chain),
       agent: values.agent,

@@ -7,7 +7,14 @@ import { join } from "node:path";
 import type { AgentEvent, SessionEvent } from "@chimera/acp-schema/events";
 import type { Summary } from "@chimera/acp-schema/summary";
 import { createFileStore, createMemoryStore, type EventStore } from "@chimera/event-store";
-import { type Agent, createSessions, createSlashPalette, type Quotas, type Sessions } from "@chimera/session";
+import {
+  type Agent,
+  createSessions,
+  createSlashPalette,
+  type Quotas,
+  type SessionFiles,
+  type Sessions,
+} from "@chimera/session";
 import { createSnapshotStore } from "@chimera/snapshot-store";
 import { onTestFinished, vi } from "vitest";
 import { type App, type AppDeps, createApp } from "../src/index.js";
@@ -51,12 +58,13 @@ export async function serve(
     monotonic?: () => number;
     clock?: () => number;
     quotas?: Quotas;
+    files?: SessionFiles;
   } = {},
 ): Promise<Served> {
-  const { root = scratch(), ttl = null, monotonic, clock, quotas = {}, ...deps } = options;
+  const { root = scratch(), ttl = null, monotonic, clock, files, quotas = {}, ...deps } = options;
   const cwd = deps.defaultCwd ?? scratch();
   const logged: string[] = [];
-  const store = createFileStore<SessionEvent, Summary>({ root, durability: "none" });
+  const store = createFileStore<SessionEvent, Summary>({ root, durability: "none", ...(clock && { clock }) });
   const ephemeral = createMemoryStore<SessionEvent, Summary>();
   const palette = createSlashPalette({ home: root });
   const sessions = createSessions({
@@ -73,6 +81,7 @@ export async function serve(
     commands: palette,
     ...(monotonic && { monotonic }),
     ...(clock && { clock }),
+    ...(files && { files }),
   });
   const app = createApp({
     name: "otter",

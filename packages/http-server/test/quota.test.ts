@@ -1,8 +1,10 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { Person } from "@chimera/session";
 import { expect, test } from "vitest";
 import { digest } from "../src/auth/token.js";
 import type { People } from "../src/index.js";
-import { type Answer, newSession, serve } from "./fixture.js";
+import { type Answer, eventually, newSession, openStream, runTurn, type Served, scratch, serve } from "./fixture.js";
 
 const ANN: Person = { name: "ann", role: "user" };
 const BOB: Person = { name: "bob", role: "user" };
@@ -79,4 +81,121 @@ test("the day's dollars end prompts with 402 until the next day", async () => {
   expect((await served.call("GET", "/me", { token: of(ANN) })).body.used.usd_per_day).toBe(1.5);
   now += 2 * 60 * 60 * 1000;
   expect((await send("say three")).status).toBe(202);
+});
+
+test("of 200 clients at once as many get a stream as the limit says, to the unit; a session's token uses its owner's", async () => {
+  const served = await serve({ people, quotas: { each: { streams: 7 }, all: { streams: 9 } } });
+  const open = (token: string, path = "/events?list=true") =>
+    openStream(served, path, { authorization: `Bearer ${token}` });
+  const { body } = await served.call("POST", "/session", { token: of(ANN), body: {} });
+  const own = await open(body.session_token, `/session/${body.session_id}/events`);
+  const streams = await Promise.all(Array.from({ length: 200 }, () => open(of(ANN))));
+  const statuses = streams.map(({ response }) => response.status);
+  expect([statuses.filter((one) => one === 200).length, statuses.filter((one) => one === 429).length]).toEqual([
+    6, 194,
+  ]);
+  const refused = streams.find(({ response }) => response.status === 429)!;
+  await refused.ended;
+  expect(refused.response.headers.get("retry-after")).toBe("10");
+  expect(JSON.parse(refused.raw())).toMatchObject({
+    error: "limit_reached",
+    message: expect.stringContaining("7 streams"),
+  });
+  const others = await Promise.all(Array.from({ length: 20 }, () => open(of(BOB))));
+  expect(others.filter(({ response }) => response.status === 200)).toHaveLength(2);
+  expect((await served.call("GET", "/me", { token: of(ANN) })).body).toMatchObject({
+    limits: { streams: 7 },
+    used: { streams: 7 },
+  });
+  const { text } = await served.call("GET", "/metrics");
+  expect(text).toMatch(/^otter_limit\{limit="streams",whose="each"\} 7$/m);
+  expect(text).toMatch(/^otter_limit_used\{limit="streams"\} 9$/m);
+  expect(text).toMatch(/^otter_limit_refusals_total\{limit="streams",whose="each"\} 194$/m);
+  expect(text).toMatch(/^otter_limit_refusals_total\{limit="streams",whose="all"\} 18$/m);
+  own.leave();
+  await eventually(() => served.sessions.quota.use("ann").streams === 6);
+  expect((await open(of(ANN))).response.status).toBe(200);
+});
+
+/** What a session has below a root, log and snapshots. */
+function bytesIn(root: string, id: string): number {
+  const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name)).filter((path) => path.includes(id));
+  return paths.reduce((sum, path) => sum + statSync(path).size, 0);
+}
+
+async function serveBounded(root: string, diskBytes: number): Promise<Served> {
+  const files = { bytes: async (id: string) => bytesIn(root, id), remove: async () => {} };
+  return serve({ people, root, files, quotas: { each: { diskBytes }, all: { diskBytes: diskBytes * 10 } } });
+}
+
+test("bytes on disk are those of the files; of 200 prompts at once as many are taken as fit, to the unit", async () => {
+  const root = scratch();
+  const first = await serveBounded(root, 1e9);
+  const { session_id: id } = (await first.call("POST", "/session", { token: of(ANN), body: {} })).body;
+  await runTurn(first, id, `say ${"x".repeat(5000)}`);
+  await eventually(() => first.sessions.quota.use("ann").diskBytes === bytesIn(root, id));
+  await first.stop();
+
+  // Measured again when the next server starts.
+  const text = "wait".padEnd(1000, " ");
+  const size = JSON.stringify({ text }).length;
+  const used = bytesIn(root, id);
+  const second = await serveBounded(root, used + 3 * size + 17);
+  const send = () => second.call("POST", `/sessions/${id}/turns`, { token: of(ANN), body: { prompt: text } });
+  expect(counted(await Promise.all(Array.from({ length: 60 }, send)))).toEqual({ 202: 3, 429: 57 });
+  expect((await send()).body.message).toMatch(/bytes are on disk, .*delete sessions/);
+  const me = (await second.call("GET", "/me", { token: of(ANN) })).body;
+  expect(me.limits.disk_bytes).toBe(used + 3 * size + 17);
+  expect(me.used.disk_bytes).toBeGreaterThanOrEqual(used + 3 * size);
+  expect((await second.call("POST", `/sessions/${id}/fork`, { token: of(ANN), body: {} })).body.error).toBe(
+    "limit_reached",
+  );
+  await second.call("DELETE", `/sessions/${id}`, { token: of(ANN) });
+  expect(second.sessions.quota.use("ann").diskBytes).toBe(0);
+  expect((await second.call("POST", "/session", { token: of(ANN), body: {} })).status).toBe(201);
+});
+
+test("what was spent today is known after a restart, from the logs; what a fork copied is not spent twice", async () => {
+  let now = Date.parse("2026-11-18T10:00:00Z");
+  const root = scratch();
+  const open = () => serve({ people, root, clock: () => now, quotas: { each: { usdPerDay: 2 } } });
+  const spend = async (served: Served, id: string, total_usd: number) => {
+    const usage = { input: 1, output: 1, cache: 0, reasoning: 0, total_usd, priced: true, used: 1, size: 100 };
+    await served.sessions.find(id)!.record({ type: "usage", metadata: usage });
+  };
+  const usedOf = async (served: Served) =>
+    (await served.call("GET", "/me", { token: of(ANN) })).body.used.usd_per_day as number;
+  const make = async (served: Served) => {
+    const { session_id: id } = (await served.call("POST", "/session", { token: of(ANN), body: {} })).body;
+    await runTurn(served, id, "say hi");
+    return id as string;
+  };
+
+  now -= 86_400_000;
+  const yesterday = await open();
+  const old = await make(yesterday);
+  await spend(yesterday, old, 5);
+  await yesterday.stop();
+
+  now += 86_400_000;
+  const first = await open();
+  await first.sessions.load(old);
+  await spend(first, old, 5.5);
+  const young = await make(first);
+  await spend(first, young, 0.75);
+  const copied = await first.call("POST", `/sessions/${young}/fork`, { token: of(ANN), body: {} });
+  expect(copied.status).toBe(201);
+  expect(await usedOf(first)).toBe(1.25);
+  await first.stop();
+
+  const second = await open();
+  await second.sessions.load(young);
+  expect(await usedOf(second)).toBe(1.25);
+  await spend(second, young, 1.5);
+  expect(await usedOf(second)).toBe(2);
+  const prompt = { token: of(ANN), body: { prompt: "say more" } };
+  expect((await second.call("POST", `/sessions/${young}/turns`, prompt)).status).toBe(402);
+  now += 86_400_000;
+  expect((await second.call("POST", `/sessions/${young}/turns`, prompt)).status).toBe(202);
 });

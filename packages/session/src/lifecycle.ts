@@ -10,6 +10,7 @@ import { bodyOf } from "./journal.js";
 import { DEFAULT_SESSION_TTL, seconds } from "./limits.js";
 import { createLoaded, type Loaded } from "./loaded.js";
 import { createCollected, createLogs, foldLog } from "./logs.js";
+import { spentSince, storedSessions } from "./past-use.js";
 import { sessionsFor } from "./people.js";
 import { byMode } from "./policy.js";
 import { createQuota, type Quota } from "./quota.js";
@@ -48,12 +49,14 @@ export function createSessions(deps: SessionsDeps): Sessions {
     loaded.inLane(id, async () => {
       const last = loaded.find(id)?.summary() ?? (await store.readSummary(id).catch(() => null));
       await work();
+      await deps.files?.remove(id);
+      await house.quota.measure({ id, owner: last?.owner });
       for (const listener of removed) listener(id, last);
     });
   const sessions: Sessions = {
     prefix: deps.prefix,
     defaults: house.defaults,
-    quota: { ...deps.quotas, use: house.quota.use },
+    quota: { ...deps.quotas, ...house.quota },
     store,
     logs: createLogs(store, house.ephemeral, loaded),
     find: loaded.find,
@@ -65,6 +68,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     live: () => loaded.all().sort((a, b) => b.touchedAt - a.touchedAt),
     async create(options) {
       loaded.evictIdle();
+      await house.quota.ready();
       const asked = (await deps.admit?.(options)) ?? options;
       if (asked.settings?.model !== undefined) requireModelName(asked.settings.model);
       const settings = madeWith(house.start(asked.cwd), asked.settings ?? {});
@@ -76,10 +80,13 @@ export function createSessions(deps: SessionsDeps): Sessions {
       loaded.evictIdle();
       const present = loaded.find(id);
       present?.touch();
-      return present ?? loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id));
+      if (present) return present;
+      await house.quota.ready();
+      return loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id));
     },
     async loadVisible(id) {
       const collected = createCollected();
+      await house.quota.ready();
       const session =
         loaded.find(id) ?? (await loaded.inLane(id, async () => loaded.find(id) ?? bring(house, id, collected.take)));
       session.touch();
@@ -94,7 +101,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const stored = loaded.all().filter(({ persistent }) => persistent);
       return new Map(stored.map((one) => [one.id, { id: one.id, summary: one.summary(), touched: one.touchedAt }]));
     },
-    fork: (id, options = {}) => loaded.inLane(id, () => fork(house, id, options)),
+    async fork(id, options = {}) {
+      await house.quota.ready();
+      return loaded.inLane(id, () => fork(house, id, options));
+    },
     close: (id) => loaded.inLane(id, () => close(house, id)),
     tearDown: (id) => removing(id, () => tearDown({ ...house, snapshots: deps.snapshots }, id)),
     delete: (id) => removing(id, () => remove({ ...house, snapshots: deps.snapshots }, id)),
@@ -179,10 +189,15 @@ async function born(
     ...(parentId !== undefined && { parentId }),
   };
   const { model } = settingsOf(made, conversation.settings);
-  const leave = house.quota.requireSession(options.owner);
+  const leave = house.quota.requireSession(options.owner, id, parentId);
   const birth = { ...facts, conversation, made, persistent: persist, endedAt: null };
   const opening = open(store, id, summarize({ ...facts, id, model }, conversation, null));
-  return opening.then((writer) => house.open(store, { ...birth, writer })).finally(leave);
+  return opening
+    .then((writer) => house.open(store, { ...birth, writer }))
+    .finally(async () => {
+      leave();
+      await house.quota.measure({ id, owner: options.owner });
+    });
 }
 
 /** What a stored session is loaded with: the start settings of now, under those it was made with; its log says what was changed. */
@@ -252,12 +267,19 @@ function createHouse(deps: SessionsDeps): House {
     start: (cwd) => ({ ...defaults, ...deps.flags?.(cwd) }),
     clock,
     randomHex,
-    quota: createQuota(deps.quotas ?? {}, loaded.all, clock),
+    quota: createQuota(deps.quotas ?? {}, {
+      loaded: loaded.all,
+      clock,
+      diskBytes: deps.files?.bytes ?? (async () => 0),
+      stored: () => storedSessions(deps.store, deps.prefix),
+      spentSince: (time) => spentSince(deps.store, deps.prefix, time, onError),
+    }),
     sessions: null,
     snapshotsOf: ({ writer, cwd, directories }) =>
       deps.snapshots?.session(writer.id, { cwd, directories }, writer.requireHeld) ?? null,
     open(store, birth, snapshots = house.snapshotsOf(birth)) {
       const { id } = birth.writer;
+      const measured = { id, owner: birth.owner };
       const session = createSession(
         {
           agent: deps.agent,
@@ -275,8 +297,12 @@ function createHouse(deps: SessionsDeps): House {
           permissionTimeout,
           coalesce: deps.coalesce ?? true,
           onSetting: deps.onSetting ?? (() => {}),
-          admitPrompt: ({ sender }) => house.quota.requirePrompt(sender?.name ?? birth.owner),
+          admitPrompt: ({ sender, text, content }) =>
+            house.quota.requirePrompt(sender?.name ?? birth.owner, measured, () =>
+              Buffer.byteLength(JSON.stringify({ text, content })),
+            ),
           onSpent: (usd) => house.quota.spent(birth.owner, id, usd),
+          onSaved: () => house.quota.measure(measured).catch((error) => onError(error, id)),
           onError,
         },
         birth,

@@ -135,7 +135,11 @@ export function sessionsFor(sessions: Sessions, person: Person | undefined): Ses
       sessions.onRemove((id, last) => {
         if (last && accessOf(person, last)) listener(id, last);
       }),
-    quota: { ...sessions.quota, use: () => sessions.quota.use(name) },
+    quota: {
+      ...sessions.quota,
+      use: () => sessions.quota.use(name),
+      requireStream: () => sessions.quota.requireStream(name),
+    },
     // The life of the process is not theirs.
     shutdown: async () => {},
   };

@@ -9,8 +9,12 @@ export interface Limits {
   /** Turns that run or wait. */
   readonly turns?: number;
   readonly promptsPerMinute?: number;
-  /** Dollars since midnight, UTC, as far as this process has seen them spent. */
+  /** Dollars since midnight, UTC. */
   readonly usdPerDay?: number;
+  /** Answers that last: event streams, WebSockets, runs that are waited for. */
+  readonly streams?: number;
+  /** What their sessions take on disk. */
+  readonly diskBytes?: number;
 }
 
 export interface Quotas {
@@ -19,31 +23,67 @@ export interface Quotas {
   readonly all?: Limits;
 }
 
-/** What somebody uses now. */
-export type Use = Required<Limits>;
+/** What somebody uses now. Bytes are counted only where there is a limit on them. */
+export type Use = Required<Omit<Limits, "diskBytes">> & Pick<Limits, "diskBytes">;
+
+/** How often a limit has refused something. */
+export interface Refusals {
+  readonly limit: keyof Limits;
+  readonly whose: keyof Quotas;
+  readonly count: number;
+}
 
 export interface Quota {
-  /** Keeps a place for a session until the function returned is called. Throws `limit_reached`. */
-  requireSession(owner: string | undefined): () => void;
-  /** Throws `limit_reached`, `budget_spent`. Counts the prompt. */
-  requirePrompt(owner: string | undefined): void;
+  /** Resolves when what was used before this process began is counted, as far as a limit asks for it. */
+  ready(): Promise<void>;
+  /** Keeps a place for a session until the function returned is called. Throws `limit_reached`. @param parent the one that it copies */
+  requireSession(owner: string | undefined, id: string, parent?: string): () => void;
+  /** Keeps a place for a stream until the function returned is called. Throws `limit_reached`. */
+  requireStream(owner: string | undefined): () => void;
+  /** Throws `limit_reached`, `budget_spent`. Counts the prompt for its sender, and its size for the owner of the session. */
+  requirePrompt(sender: string | undefined, session: Measured, size: () => number): void;
   /** A session of theirs has cost so much so far. */
   spent(owner: string | undefined, sessionId: string, usd: number): void;
+  /** What a session takes on disk has changed. Resolves when it is counted. */
+  measure(session: Measured): Promise<void>;
   /** A session has left the memory. */
   forget(sessionId: string): void;
   /** @param owner undefined: all together. */
   use(owner?: string): Use;
+  refusals(): readonly Refusals[];
 }
 
-export function createQuota(quotas: Quotas, loaded: () => readonly OwnedSession[], clock: () => number): Quota {
-  /** When prompts came in the last minute, by owner; "" is everybody. */
-  const prompts = new Map<string, number[]>();
-  const dollars = new Map<string, number>();
-  const costs = new Map<string, number>();
-  /** Sessions that are being made, by owner. */
-  const making = new Map<string, number>();
-  let day = dayOf(clock());
+export interface Measured {
+  readonly id: string;
+  readonly owner?: string | undefined;
+}
 
+export interface QuotaDeps {
+  readonly loaded: () => readonly OwnedSession[];
+  readonly clock: () => number;
+  /** What a session takes on disk; 0 for one that is gone. */
+  readonly diskBytes: (id: string) => Promise<number>;
+  /** Every session that is stored. */
+  readonly stored: () => Promise<readonly Measured[]>;
+  /** What sessions have cost since a time, by the owner of each. */
+  readonly spentSince: (time: number) => AsyncIterable<readonly [owner: string | undefined, usd: number]>;
+}
+
+export function createQuota(quotas: Quotas, deps: QuotaDeps): Quota {
+  const { clock } = deps;
+  /** When prompts came in the last minute, by owner. */
+  const prompts = new Map<string, number[]>();
+  const dollars = createCounts();
+  const costs = new Map<string, number>();
+  /** Sessions that are being made. */
+  const making = createCounts();
+  const streams = createCounts();
+  const disk = createDisk(deps.diskBytes);
+  const refused = new Map<string, Refusals>();
+  let day = dayOf(clock());
+  let counted: Promise<void> | undefined;
+
+  const isLimited = (name: keyof Limits) => (quotas.all?.[name] ?? quotas.each?.[name]) !== undefined;
   const recent = (key: string): number[] => {
     const since = clock() - MINUTE_MS;
     const left = (prompts.get(key) ?? []).filter((at) => at > since);
@@ -51,21 +91,21 @@ export function createQuota(quotas: Quotas, loaded: () => readonly OwnedSession[
     else prompts.delete(key);
     return left;
   };
-  const today = (key: string): number => {
+  const today = () => {
     const now = dayOf(clock());
     if (now !== day) dollars.clear();
     day = now;
-    return dollars.get(key) ?? 0;
+    return dollars;
   };
   const use = (owner?: string): Use => {
-    const theirs = loaded().filter((session) => owner === undefined || session.owner === owner);
-    const turns = theirs.reduce((sum, { state, queued }) => sum + queued + (state === "idle" ? 0 : 1), 0);
-    const key = owner ?? "";
+    const theirs = deps.loaded().filter((session) => owner === undefined || session.owner === owner);
     return {
-      sessions: theirs.length + (making.get(key) ?? 0),
-      turns,
-      promptsPerMinute: recent(key).length,
-      usdPerDay: today(key),
+      sessions: theirs.length + making.of(owner),
+      turns: theirs.reduce((sum, { state, queued }) => sum + queued + (state === "idle" ? 0 : 1), 0),
+      promptsPerMinute: recent(owner ?? ALL).length,
+      usdPerDay: today().of(owner),
+      streams: streams.of(owner),
+      ...(isLimited("diskBytes") && { diskBytes: disk.bytes.of(owner) }),
     };
   };
   /** Each bound that counts for this owner, with whom it is for. */
@@ -73,38 +113,62 @@ export function createQuota(quotas: Quotas, loaded: () => readonly OwnedSession[
     [quotas.all ?? {}, undefined],
     ...(owner === undefined ? [] : ([[quotas.each ?? {}, owner]] as const)),
   ];
-  const require = (owner: string | undefined, names: readonly (keyof Limits)[]) => {
+  /** Of what is wanted 0, nobody knows yet how much it will be: it takes that anything is left. */
+  const require = (owner: string | undefined, wanted: Limits) => {
     for (const [limits, whose] of bounds(owner)) {
-      const set = names.filter((name) => limits[name] !== undefined);
-      if (set.length === 0) continue;
+      const names = (Object.keys(wanted) as (keyof Limits)[]).filter((name) => limits[name] !== undefined);
+      if (names.length === 0) continue;
       const now = use(whose);
-      for (const name of set) if (now[name] >= limits[name]!) throw refusal(name, limits[name]!, whose);
+      for (const name of names) {
+        const { [name]: limit = 0 } = limits;
+        const { [name]: want = 0 } = wanted;
+        const { [name]: used = 0 } = now;
+        if (want === 0 ? used < limit : used + want <= limit) continue;
+        const group = whose === undefined ? "all" : "each";
+        const count = (refused.get(`${group} ${name}`)?.count ?? 0) + 1;
+        refused.set(`${group} ${name}`, { limit: name, whose: group, count });
+        throw refusal(name, limit, whose);
+      }
     }
+  };
+  const count = async (): Promise<void> => {
+    if (isLimited("usdPerDay")) {
+      for await (const [owner, usd] of deps.spentSince(day * DAY_MS)) today().add(owner, usd);
+    }
+    if (isLimited("diskBytes")) for (const session of await deps.stored()) await disk.measure(session);
   };
 
   return {
     use,
-    requireSession(owner) {
-      require(owner, ["sessions"]);
-      const count = (by: number) => {
-        for (const key of owner === undefined ? [""] : ["", owner]) making.set(key, (making.get(key) ?? 0) + by);
-      };
-      count(1);
-      return () => count(-1);
+    ready: () => (counted ??= count()),
+    refusals: () => [...refused.values()],
+    requireSession(owner, id, parent) {
+      const bytes = isLimited("diskBytes") && parent !== undefined ? disk.of(parent) : 0;
+      require(owner, { sessions: 1, diskBytes: bytes });
+      making.add(owner, 1);
+      if (bytes > 0) disk.expect({ id, owner }, bytes);
+      return () => making.add(owner, -1);
     },
-    requirePrompt(owner) {
-      require(owner, ["usdPerDay", "turns", "promptsPerMinute"]);
-      for (const [limits, whose] of bounds(owner)) {
-        if (limits.promptsPerMinute !== undefined) prompts.set(whose ?? "", [...recent(whose ?? ""), clock()]);
+    requireStream(owner) {
+      require(owner, { streams: 1 });
+      streams.add(owner, 1);
+      return () => streams.add(owner, -1);
+    },
+    requirePrompt(sender, session, size) {
+      const diskBytes = isLimited("diskBytes") ? size() : 0;
+      require(sender, { usdPerDay: 0, turns: 1, promptsPerMinute: 1, diskBytes });
+      for (const [limits, whose] of bounds(sender)) {
+        if (limits.promptsPerMinute !== undefined) prompts.set(whose ?? ALL, [...recent(whose ?? ALL), clock()]);
       }
+      if (diskBytes > 0) disk.expect(session, diskBytes);
     },
+    measure: async (session) => (isLimited("diskBytes") ? disk.measure(session) : undefined),
     forget: (sessionId) => void costs.delete(sessionId),
     spent(owner, sessionId, usd) {
       const before = costs.get(sessionId);
       costs.set(sessionId, usd);
       // What a session cost before it was loaded was spent at another time.
-      if (before === undefined || usd <= before) return;
-      for (const key of owner === undefined ? [""] : ["", owner]) dollars.set(key, today(key) + usd - before);
+      if (before !== undefined && usd > before) today().add(owner, usd - before);
     },
   };
 }
@@ -112,9 +176,60 @@ export function createQuota(quotas: Quotas, loaded: () => readonly OwnedSession[
 // --- internal ---
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** No person has an empty name. */
+const ALL = "";
+
+/** Amounts by owner, and of all together. */
+function createCounts() {
+  const amounts = new Map<string, number>();
+  return {
+    of: (owner: string | undefined) => amounts.get(owner ?? ALL) ?? 0,
+    add(owner: string | undefined, by: number) {
+      for (const key of owner === undefined ? [ALL] : [ALL, owner]) {
+        const amount = (amounts.get(key) ?? 0) + by;
+        if (amount === 0) amounts.delete(key);
+        else amounts.set(key, amount);
+      }
+    },
+    clear: () => amounts.clear(),
+  };
+}
+
+/** Bytes on disk: those that were measured, and those that are known to come until they are measured too. */
+function createDisk(diskBytes: QuotaDeps["diskBytes"]) {
+  const bytes = createCounts();
+  const sessions = new Map<string, { measured: number; expected: number; measuring: Promise<void> }>();
+  const rowOf = (id: string) => {
+    const row = sessions.get(id) ?? { measured: 0, expected: 0, measuring: Promise.resolve() };
+    sessions.set(id, row);
+    return row;
+  };
+  return {
+    bytes,
+    of: (id: string) => (sessions.get(id)?.measured ?? 0) + (sessions.get(id)?.expected ?? 0),
+    expect({ id, owner }: Measured, more: number) {
+      rowOf(id).expected += more;
+      bytes.add(owner, more);
+    },
+    measure({ id, owner }: Measured): Promise<void> {
+      const row = rowOf(id);
+      // One after the other: what comes while the disk is read is expected until the next reading.
+      row.measuring = row.measuring.then(async () => {
+        const { expected } = row;
+        const measured = await diskBytes(id);
+        bytes.add(owner, measured - row.measured - expected);
+        row.measured = measured;
+        row.expected -= expected;
+        if (measured + row.expected === 0) sessions.delete(id);
+      });
+      return row.measuring;
+    },
+  };
+}
 
 function dayOf(time: number): number {
-  return Math.floor(time / 86_400_000);
+  return Math.floor(time / DAY_MS);
 }
 
 const SAID: Readonly<Record<keyof Limits, string>> = {
@@ -122,12 +237,15 @@ const SAID: Readonly<Record<keyof Limits, string>> = {
   turns: "turns run or wait",
   promptsPerMinute: "prompts came in this minute",
   usdPerDay: "dollars were spent today",
+  streams: "streams are open",
+  diskBytes: "bytes are on disk",
 };
 
 function refusal(name: keyof Limits, limit: number, whose: string | undefined): SessionError {
   const code = name === "usdPerDay" ? "budget_spent" : "limit_reached";
+  const help = name === "diskBytes" ? ": delete sessions that nobody needs" : "";
   return new SessionError(
     code,
-    `${limit} ${SAID[name]}, which is the most ${whose === undefined ? "in all" : `for ${whose}`}`,
+    `${limit} ${SAID[name]}, which is the most ${whose === undefined ? "in all" : `for ${whose}`}${help}`,
   );
 }

@@ -45,6 +45,8 @@ export interface SessionDeps {
   readonly admitPrompt: (input: PromptInput) => void;
   /** Called with what the session has cost so far, in dollars. */
   readonly onSpent: (usd: number) => void;
+  /** A turn has ended, and all of it is on disk. */
+  readonly onSaved: () => void;
   readonly onSetting: (change: AgentEvent, sessionId: string) => void;
   readonly onError: (error: unknown, sessionId: string) => void;
 }
@@ -98,7 +100,7 @@ export function createParts(deps: SessionDeps, birth: SessionBirth): Parts {
       if (!records.some(changesSummary)) return;
       if (!records.some(({ type }) => endsTurn(type))) return saver.soon();
       life.endedAt = deps.clock();
-      void saver.save({ sync: true });
+      void saver.save({ sync: true }).then(deps.onSaved);
     },
     onError,
   });

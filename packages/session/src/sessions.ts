@@ -63,7 +63,7 @@ export interface Sessions {
   /** The clients that are attached to a session, loaded or not. */
   clients(id: string): AttachedClient[];
   /** What one person uses, or all together, and how much they may. */
-  readonly quota: Pick<Quota, "use"> & Quotas;
+  readonly quota: Pick<Quota, "use" | "requireStream" | "refusals"> & Quotas;
   /** Calls the listener with each session that is loaded from now on; the function returned ends that. */
   onLoad(listener: (session: OwnedSession) => void): () => void;
   /** Calls the listener with each session that was deleted or torn down, and its last summary; the function returned ends that. */
@@ -96,6 +96,12 @@ export interface CommandResolver {
   ): Promise<ResolvedCommand | undefined>;
 }
 
+export interface SessionFiles {
+  /** Of everything that is kept for a session; 0 for one that is gone. */
+  bytes(sessionId: string): Promise<number>;
+  remove(sessionId: string): Promise<void>;
+}
+
 export interface SessionsDeps {
   readonly agent: Agent;
   readonly store: EventStore<SessionEvent, Summary>;
@@ -125,6 +131,8 @@ export interface SessionsDeps {
   readonly directories?: readonly string[];
   /** How much one person may use, and all of them. @defaultValue as much as they like */
   readonly quotas?: Quotas;
+  /** What sessions have on disk: how much it is, and what goes with a session besides its log and its snapshots. @defaultValue nothing */
+  readonly files?: SessionFiles;
   /** Seconds; null or 0 keeps sessions loaded. @defaultValue 3600 */
   readonly ttl?: number | null;
   /** Seconds after which a permission that nobody answered is denied; 0 sets no limit. @defaultValue 0 */

@@ -13,6 +13,10 @@ const amounts = () => ({
   prompts_per_minute: v.nullable(v.number()),
   /** Since midnight, UTC. */
   usd_per_day: v.nullable(v.number()),
+  /** Answers that last: event streams, WebSockets, runs that are waited for. */
+  streams: v.nullable(v.number()),
+  /** What their sessions take on disk; counted where there is a limit on it. */
+  disk_bytes: v.nullable(v.number()),
 });
 
 /** `GET /me`. */

@@ -96,7 +96,8 @@ export const words: Kind<readonly string[]> = {
 
 /** `{"each": {"turns": 4, "usd_per_day": 5}, "all": {"sessions": 200}}`. */
 export const quotas: Kind<Quotas> = {
-  takes: '{"each": …, "all": …} with "sessions", "turns", "prompts_per_minute" and "usd_per_day"',
+  takes:
+    '{"each": …, "all": …} with "sessions", "turns", "prompts_per_minute", "usd_per_day", "streams" and "disk_bytes"',
   fromText: (value) => {
     try {
       return toQuotas(JSON.parse(value));
@@ -114,6 +115,8 @@ const LIMIT_NAMES: Readonly<Record<string, keyof Limits>> = {
   turns: "turns",
   prompts_per_minute: "promptsPerMinute",
   usd_per_day: "usdPerDay",
+  streams: "streams",
+  disk_bytes: "diskBytes",
 };
 
 function toQuotas(value: unknown): Quotas | undefined {

@@ -1,8 +1,9 @@
 /** What an operator watches: numbers folded from the records of loaded sessions by one reader, and from requests. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { endsTurn, isLost, type SessionRecord } from "@chimera/acp-schema/events";
-import type { OwnedSession, Sessions } from "@chimera/session";
-import { createRegistry, type Metric, type Sample } from "./registry.js";
+import type { Limits, OwnedSession, Sessions } from "@chimera/session";
+import { AMOUNTS, amounts } from "../amounts.js";
+import { createRegistry, type Labels, type Metric, type Sample } from "./registry.js";
 
 /** Every metric there is; the operator's guide lists the same. */
 export const METRICS: readonly Metric[] = [
@@ -26,6 +27,9 @@ export const METRICS: readonly Metric[] = [
   { name: "http_requests_total", type: "counter", help: "Requests answered, by route and status" },
   { name: "http_seconds", type: "histogram", help: "How long answers took, by route; streams are not counted" },
   { name: "streams", type: "gauge", help: "Event streams and other answers that last" },
+  { name: "limit", type: "gauge", help: "What each person, or all together, may use" },
+  { name: "limit_used", type: "gauge", help: "What all use together" },
+  { name: "limit_refusals_total", type: "counter", help: "Requests beyond a limit" },
   { name: "process_start_time_seconds", type: "gauge", help: "When the process started, in seconds since 1970" },
   { name: "process_cpu_seconds_total", type: "counter", help: "Processor time used" },
   { name: "process_resident_memory_bytes", type: "gauge", help: "Memory in use" },
@@ -116,6 +120,7 @@ export function createMetrics(
         ["turn_queue", {}, live.reduce((sum, { queued }) => sum + queued, 0)],
         ["permissions_waiting", {}, live.reduce((sum, { openPermissions }) => sum + openPermissions.size, 0)],
         ["streams", {}, streams()],
+        ...limitSamples(sessions.quota),
         ["process_start_time_seconds", {}, Math.round(Date.now() / 1000 - process.uptime())],
         ["process_cpu_seconds_total", {}, (user + system) / 1e6],
         ["process_resident_memory_bytes", {}, process.memoryUsage.rss()],
@@ -127,6 +132,22 @@ export function createMetrics(
 }
 
 // --- internal ---
+
+/** What there are limits on: whose they are, what is used, and how often they were reached. */
+function limitSamples({ use, refusals, ...quotas }: Sessions["quota"]): Sample[] {
+  const known = (name: string, limits: Limits | undefined, labels: Labels = {}) =>
+    Object.entries(amounts(limits)).flatMap(([limit, value]): Sample[] =>
+      value === null ? [] : [[name, { limit, ...labels }, value]],
+    );
+  return [
+    ...known("limit", quotas.each, { whose: "each" }),
+    ...known("limit", quotas.all, { whose: "all" }),
+    ...known("limit_used", use()),
+    ...refusals().map(
+      ({ limit, whose, count }): Sample => ["limit_refusals_total", { limit: AMOUNTS[limit], whose }, count],
+    ),
+  ];
+}
 
 const FOLDED: ReadonlySet<string> = new Set([
   "turn_start",

@@ -60,12 +60,15 @@ export function acpRoutes({ deps, streams, isDraining, onClose }: Parts) {
     },
     "GET /acp": async (c) => {
       const { upgrade, incoming } = c.env ?? {};
-      if (upgrade && incoming) return acceptSocket(c, incoming, upgrade, require());
+      if (upgrade && incoming) {
+        const enter = () => streams.enter(deps.sessions, c.get("caller"));
+        return acceptSocket(c, incoming, upgrade, require(), enter);
+      }
       if (!/\btext\/event-stream\b/i.test(c.req.header("accept") ?? ""))
         throw new HttpError(406, "not_acceptable", "this is an event stream: ask for text/event-stream");
       const { channel } = connectionOf(c);
       if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
-      const leave = streams.enter();
+      const leave = await streams.enter(deps.sessions, c.get("caller"));
       const sink = openSink(c);
       void sink.gone.then(leave);
       channel.open(c.req.header(SESSION) ?? null, sink, c.req.header("last-event-id"));
@@ -109,6 +112,7 @@ async function acceptSocket(
   incoming: IncomingMessage,
   { socket, head, accept }: Upgrade,
   connections: AcpConnections,
+  enter: () => Promise<() => void>,
 ): Promise<Response> {
   if (incoming.headers.upgrade?.toLowerCase() !== "websocket")
     throw new HttpError(400, "bad_upgrade", "the only upgrade here is to a WebSocket");
@@ -123,6 +127,8 @@ async function acceptSocket(
     handleProtocols: (offered) => [...offered].find((one) => !one.startsWith("bearer.")) ?? false,
   });
   const caller = c.get("caller");
+  const leave = await enter();
+  socket.once("close", leave);
   const id = connections.admit(caller);
   server.on("headers", (headers) => headers.push(`${CONNECTION}: ${id}`));
   accept();

@@ -45,7 +45,7 @@ export function agentRunRoutes({ deps, openSession, creations, streams }: Parts)
     "POST /runs": async (c) => {
       const body = await readBody(c, "POST /runs", { input: "invalid_input", agent_name: "missing_agent_name" });
       if (body.mode === "async") return c.json(await readRun((await start(body, keyOf(c))).id), 202);
-      const leave = streams.enter();
+      const leave = await streams.enter(sessions, c.get("caller"));
       try {
         const session = await start(body, keyOf(c));
         if (body.mode === "stream") return streamRun(c, session.id, deps, leave);

@@ -19,14 +19,14 @@ const TAIL = 256;
 export function eventRoutes({ deps, openSession, streams }: Parts) {
   const { sessions } = deps;
 
-  const stream = (
+  const stream = async (
     c: Context<AppEnv>,
     family: Family,
     route: "GET /sessions/{id}/events" | "GET /session/{id}/events",
-  ): Response => {
+  ): Promise<Response> => {
     const { from, until = family.ends ? "end" : "never" } = readQuery(c, route);
     if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
-    const leave = streams.enter();
+    const leave = await streams.enter(sessions, c.get("caller"));
     const sink = openSink(c);
     void sink.gone.then(leave);
     streams.open({
@@ -74,7 +74,7 @@ export function eventRoutes({ deps, openSession, streams }: Parts) {
       const cursors = parseCursors(c.req.queries("session") ?? [], c.req.header("last-event-id"));
       if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
       for (const id of cursors.keys()) await requireEnded(id);
-      const leave = streams.enter();
+      const leave = await streams.enter(sessions, c.get("caller"));
       const sink = openSink(c);
       void sink.gone.then(leave);
       void sink.gone.then(streams.attend([...cursors.keys()], nameOf(c)));

@@ -1,6 +1,6 @@
 /** Who calls; how a page signs in, and who is signed in. */
 import type { MeReply, PageCodeReply, PageTokenReply, PageTokensReply } from "@chimera/acp-schema/http";
-import type { Limits } from "@chimera/session";
+import { amounts } from "../amounts.js";
 import type { Caller } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
@@ -20,7 +20,7 @@ export function pageRoutes({ deps, pageTokens, refuse }: Parts) {
         name: person?.name ?? null,
         role: person?.role ?? "admin",
         by,
-        limits: amounts((person ? quota.each : quota.all) ?? {}),
+        limits: amounts(person ? quota.each : quota.all),
         used: amounts(quota.use()),
       } satisfies MeReply);
     },
@@ -60,12 +60,6 @@ export function pageRoutes({ deps, pageTokens, refuse }: Parts) {
 }
 
 // --- internal ---
-
-function amounts({ sessions = null, turns = null, promptsPerMinute = null, usdPerDay = null }: Nullable<Limits>) {
-  return { sessions, turns, prompts_per_minute: promptsPerMinute, usd_per_day: usdPerDay };
-}
-
-type Nullable<T> = { readonly [K in keyof T]?: T[K] | null };
 
 function mayAll({ kind, person }: Caller): boolean {
   return kind === "master" || person?.role === "admin";

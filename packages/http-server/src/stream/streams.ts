@@ -1,7 +1,7 @@
 /** Event streams of sessions: replay from a cursor, then live, from the log; each ends by one of a few causes, cleanly. */
 import { endsTurn, isLost } from "@chimera/acp-schema/events";
 import type { AttachedClient, OwnedSession, Sessions } from "@chimera/session";
-import type { AppDeps } from "../deps.js";
+import type { AppDeps, Caller } from "../deps.js";
 import { HttpError } from "../http-error.js";
 import { LIMITS } from "../limits.js";
 import { type Batch, frame } from "./frame.js";
@@ -64,16 +64,29 @@ export function createStreams(log: AppDeps["log"]) {
   };
 
   return {
-    /** Takes a place among the answers that last; the returned function gives it back. Throws 503 `too_many_streams`. */
-    enter() {
+    /**
+     * Takes a place among the answers that last, and among those of the caller; the returned function gives both back. Throws 503
+     * `too_many_streams`, and `limit_reached`.
+     */
+    async enter({ quota, logs, find }: Sessions, caller: Caller): Promise<() => void> {
+      // Who has the token of a session uses what its owner may use.
+      const id = caller.kind === "session" ? caller.session : null;
+      const owner = id === null ? undefined : (find(id) ?? (await logs.readSummary(id).catch(() => null)))?.owner;
       if (lasting >= LIMITS.streams)
         throw new HttpError(
           503,
           "too_many_streams",
           `${LIMITS.streams} event streams are open, which is the most: close some, or try again in a moment`,
         );
+      const leave = quota.requireStream(owner ?? undefined);
       lasting++;
-      return () => lasting--;
+      let hasLeft = false;
+      return () => {
+        if (hasLeft) return;
+        hasLeft = true;
+        lasting--;
+        leave();
+      };
     },
     /** How many answers last now. */
     count: () => lasting,

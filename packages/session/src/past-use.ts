@@ -1,0 +1,56 @@
+/** What sessions used before a process began, from their logs and summaries: limits hold through a restart, and nothing is kept twice. */
+import { foldConversation } from "@chimera/acp-schema/conversation";
+import { isLost, type SessionEvent } from "@chimera/acp-schema/events";
+import type { Summary } from "@chimera/acp-schema/summary";
+import type { EventStore } from "@chimera/event-store";
+import type { Measured } from "./quota.js";
+
+type Store = Pick<EventStore<SessionEvent, Summary>, "list" | "read">;
+
+/** Every session of this program that is stored, with its owner. */
+export async function storedSessions(store: Store, prefix: string): Promise<Measured[]> {
+  const { sessions } = await store.list({ prefixes: [prefix] });
+  return sessions.map(({ id, summary }) => ({ id, owner: summary.owner }));
+}
+
+/** What each session has cost since a time. A log that cannot be read is reported and left out. */
+export async function* spentSince(
+  store: Store,
+  prefix: string,
+  time: number,
+  onError: (error: unknown, sessionId: string) => void,
+): AsyncGenerator<readonly [owner: string | undefined, usd: number]> {
+  const { sessions } = await store.list({ prefixes: [prefix], order: "touched" });
+  for (const { id, touched, summary } of sessions) {
+    if (touched < time) return;
+    const usd = await costSince(store, id, time).catch((error: unknown) => onError(error, id));
+    if (usd) yield [summary.owner, usd];
+  }
+}
+
+// --- internal ---
+
+/** What a session copied from its parent was spent there. */
+async function costSince(store: Store, id: string, time: number): Promise<number> {
+  const conversation = foldConversation({ keep: "state" });
+  let usd = 0;
+  for await (const entry of store.read(id)) {
+    if (!SAYS_COST.has(entry.type)) continue;
+    const before = conversation.facts.usage?.total_usd ?? 0;
+    conversation.apply(isLost(entry) ? entry : entry.event);
+    if (entry.type === "forked") usd = 0;
+    const more = (conversation.facts.usage?.total_usd ?? 0) - before;
+    if (!isLost(entry) && more > 0 && Date.parse(entry.event.ts) >= time) usd += more;
+  }
+  return usd;
+}
+
+/** The last record of a turn says it in older logs. */
+const SAYS_COST: ReadonlySet<string> = new Set([
+  "user_message",
+  "turn_start",
+  "usage",
+  "agent_result",
+  "cancelled",
+  "forked",
+]);
