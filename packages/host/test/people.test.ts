@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { freePort, makeHome, run, startServer } from "./program.js";
@@ -36,21 +38,64 @@ it("gives a person a token that only its digest is kept of, and lets them in whi
     .toMatchObject({ status: 200, body: { name: "ann@example.com", role: "user", by: "user" } });
 });
 
-it("cuts what is open with a token within a second after it is revoked", async () => {
+/** Asks, and resolves with the connection once the answer has begun: `closed` is the time at which the server ended it. */
+async function hold(port: number, path: string, headers: Record<string, string>) {
+  const asked = request({ port, path, headers, agent: false }).end();
+  const [answer, socket = answer.socket] = await Promise.race([once(asked, "response"), once(asked, "upgrade")]);
+  (answer.statusCode === 200 ? answer : socket).resume();
+  return { status: answer.statusCode as number, closed: once(socket, "close").then(() => Date.now()) };
+}
+
+it("cuts what is open with a token within a second after it is revoked: streams, ACP, WebSockets and pages", async () => {
   const home = await makeHome();
   const port = await freePort();
   const token = await add(home, "ann");
   await startServer(home, port, ...MASTER);
-  const stream = await fetch(`http://127.0.0.1:${port}/events?list=true`, { headers: bearer(token) });
-  expect(stream.status).toBe(200);
-  const ended = (async () => {
-    for await (const _ of stream.body as unknown as AsyncIterable<Uint8Array>);
-    return Date.now();
-  })();
+  const post = async (path: string, body: unknown, headers = bearer(token)) => {
+    const init = {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    };
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    return { headers: response.headers, body: (await response.json()) as Record<string, string> };
+  };
+  const { session_id: id, session_token } = (await post("/session", {})).body as {
+    session_id: string;
+    session_token: string;
+  };
+  const { code } = (await post("/page/codes", {})).body;
+  const page = (await post("/page/tokens", { code }, {} as never)).body as { token: string };
+  const initialize = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: 1, clientCapabilities: {} },
+  };
+  const connection = { "acp-connection-id": (await post("/acp", initialize)).headers.get("acp-connection-id")! };
+  const upgrade = {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+  };
+  const held = await Promise.all([
+    hold(port, "/events?list=true", bearer(token)),
+    hold(port, `/events?session=${id}`, bearer(page.token)),
+    hold(port, `/session/${id}/events`, bearer(token)),
+    hold(port, `/sessions/${id}/events`, bearer(session_token)),
+    hold(port, "/acp", { ...bearer(token), ...connection, accept: "text/event-stream" }),
+    hold(port, "/acp", { ...bearer(token), ...upgrade }),
+    hold(port, "/acp", { ...bearer(session_token), ...upgrade }),
+  ]);
+  expect(held.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 101, 101]);
   expect((await run(home, ["token", "revoke", "ann"])).code).toBe(0);
   const revoked = Date.now();
-  expect((await ended) - revoked).toBeLessThan(1000);
-  expect((await call(port, "/me", bearer(token))).status).toBe(401);
+  const cut = await Promise.all(held.map(({ closed }) => closed));
+  expect(Math.max(...cut) - revoked).toBeLessThan(1000);
+  for (const each of [token, page.token, session_token]) {
+    expect((await call(port, `/session/${id}`, bearer(each))).status).toBe(401);
+  }
 });
 
 it("needs no master token where people are listed, and says what it does not understand", async () => {

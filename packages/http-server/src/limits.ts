@@ -45,6 +45,8 @@ export const LIMITS = {
   streamChunkBytes: 32 * 1024,
   /** How long a closing session's streams may take to deliver its last records. */
   farewellMs: 2000,
+  /** How long a WebSocket that is being closed may take to say so too: a revoked token has it gone within a second. */
+  socketFarewellMs: 500,
   /** Rows of `GET /sessions` that are not live, when the query names no limit. */
   listedSessions: 20,
   /** Bytes of an ACP message: posted, and over a WebSocket. */

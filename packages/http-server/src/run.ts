@@ -63,8 +63,10 @@ export function streamRun(
     if (text !== "") await sink.write(Buffer.from(text));
     if (batch.some((entry) => endsTurn(entry.type))) stop.abort();
   });
+  const cut = () => stop.abort();
+  c.get("caller").life.addEventListener("abort", cut, { once: true, signal: stop.signal });
   void sink.gone.then(() => {
-    stop.abort();
+    cut();
     onGone();
   });
   void subscription.ended

@@ -213,7 +213,18 @@ test("a revoked token is refused at once, and cuts its streams, its pages and th
     ),
   );
   const master = await openStream(served, `/session/${made.id}/events`);
+  const streamed = await fetch(`${served.url}/runs`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token("ann")}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      agent_name: "otter",
+      mode: "stream",
+      input: [{ role: "user", parts: [{ content: "wait" }] }],
+    }),
+  });
+  expect(streamed.status).toBe(200);
   revoke("ann");
+  await streamed.text().catch(() => "cut");
   await Promise.all(streams.map(({ ended }) => ended));
   for (const each of [token("ann"), page.token, made.token]) {
     expect((await served.call("GET", `/session/${made.id}`, { token: each })).status).toBe(401);

@@ -67,7 +67,7 @@ export function socketChannel(socket: WebSocket): LineChannel {
     async close() {
       socket.resume();
       socket.close(1001);
-      const cut = setTimeout(() => socket.terminate(), LIMITS.farewellMs).unref();
+      const cut = setTimeout(() => socket.terminate(), LIMITS.socketFarewellMs).unref();
       socket.once("close", () => clearTimeout(cut));
     },
   };
