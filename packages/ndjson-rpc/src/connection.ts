@@ -68,6 +68,7 @@ export function createConnection<Peer extends Methods = Methods>(options: Connec
 
   const incoming = createIncoming({
     send: channel.send,
+    maxOpen: limits.maxOpenRequests,
     onError,
     onIdle: () => {
       if (inputEnded) void shut("input_ended");

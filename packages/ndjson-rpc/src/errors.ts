@@ -5,6 +5,8 @@ export const ErrorCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
+  /** Too many requests are unanswered. Nothing was begun: the same request may be sent again. */
+  overloaded: -32001,
   requestCancelled: -32800,
 } as const;
 

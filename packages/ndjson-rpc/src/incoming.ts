@@ -13,6 +13,8 @@ export type UnknownMethod = (method: string) => RpcError;
 
 export interface IncomingOptions {
   send(line: string, place?: Place): void;
+  /** Requests that may be open at once. */
+  readonly maxOpen: number;
   /** Faults that have nobody to answer: failed notifications, unknown ones, values that JSON cannot hold. */
   onError(error: unknown, context: { readonly method: string }): void;
   /** The last open request was answered. */
@@ -31,7 +33,7 @@ export interface Incoming {
 }
 
 export function createIncoming(options: IncomingOptions): Incoming {
-  const { send, onError, onIdle } = options;
+  const { send, maxOpen, onError, onIdle } = options;
   const openRequests = new Set<LazyAbort>();
   // The newest of several requests that reuse an id is the one that can be cancelled.
   const byId = new Map<RequestId, LazyAbort>();
@@ -102,6 +104,7 @@ export function createIncoming(options: IncomingOptions): Incoming {
       unknown = missing;
     },
     request(frame) {
+      if (openRequests.size >= maxOpen) return send(encodeError(frame.idText, overloadedError));
       const row = rowOf(frame.method);
       const context = openRequest(frame);
       if (!row) {
@@ -137,6 +140,11 @@ export function createIncoming(options: IncomingOptions): Incoming {
 
 // --- internal ---
 
+const overloadedError: RpcErrorObject = {
+  code: ErrorCode.overloaded,
+  message: "Too many requests are unanswered: send it again when some of them are",
+  data: { code: "overloaded", retryable: true },
+};
 const cancelledError: RpcErrorObject = { code: ErrorCode.requestCancelled, message: "Request cancelled" };
 
 function cancelledReason(): ConnectionError {

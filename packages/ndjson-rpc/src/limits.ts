@@ -8,6 +8,8 @@ export interface Limits {
   readonly highWaterBytes: number;
   /** Output above this pauses the input, so a peer that never reads cannot grow this process. @defaultValue 16 MiB */
   readonly pauseInputBytes: number;
+  /** Requests of the peer that may be unanswered at once; one more is answered -32001 at once, and is not begun. @defaultValue 4096 */
+  readonly maxOpenRequests: number;
   /** How long requests may still run after the input ended, and then how long the last output may take. @defaultValue 1000 */
   readonly endGraceMs: number;
 }
@@ -17,5 +19,6 @@ export const defaultLimits: Limits = {
   maxDepth: 64,
   highWaterBytes: 1024 * 1024,
   pauseInputBytes: 16 * 1024 * 1024,
+  maxOpenRequests: 4096,
   endGraceMs: 1000,
 };

@@ -40,6 +40,30 @@ describe("requests", () => {
     ]);
   });
 
+  it("beyond the bound are refused at once with an error to retry after; cancels and later ones get through", async () => {
+    const peer = createRawPeer({
+      limits: { maxOpenRequests: 2 },
+      methods: defineMethods({
+        wait: request({ handle: () => deferred }),
+      }),
+    });
+    for (const id of [1, 2, 3]) await peer.send(`{"jsonrpc":"2.0","id":${id},"method":"wait"}`);
+    expect(peer.lines().map((line) => JSON.parse(line))).toEqual([
+      {
+        jsonrpc: "2.0",
+        id: 3,
+        error: {
+          code: ErrorCode.overloaded,
+          message: expect.stringContaining("send it again"),
+          data: { code: "overloaded", retryable: true },
+        },
+      },
+    ]);
+    await peer.send('{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}');
+    await peer.send('{"jsonrpc":"2.0","id":1,"method":"unknown"}');
+    expect(JSON.parse(peer.lines().at(-1)!)).toMatchObject({ id: 1, error: { code: -32001 } });
+  });
+
   it("fail with the error the handler threw", async () => {
     const { left } = createPair(
       {},
