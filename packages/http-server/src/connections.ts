@@ -11,7 +11,7 @@ interface Connection {
 /** Refusing newcomers would let anybody block the server with half-sent headers. No request in progress is cut. */
 export function boundConnections(server: Server, limit: number): void {
   /** By the peer's address and port, which a TLS connection shares with the one below it; the longest waiting first. */
-  const open = new Map<string, Connection>();
+  const open = new Map<string | Socket, Connection>();
 
   server.on("connection", (socket: Socket) => {
     const peer = peerOf(socket);
@@ -51,6 +51,8 @@ export function boundConnections(server: Server, limit: number): void {
 
 // --- internal ---
 
-function peerOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
+/** One on the path of a Unix socket has no address. */
+function peerOf(socket: Socket): string | Socket {
+  const { remoteAddress, remotePort } = socket;
+  return remotePort === undefined ? socket : `${remoteAddress} ${remotePort}`;
 }

@@ -114,6 +114,8 @@ export interface AppEnv {
   Bindings: {
     readonly incoming?: IncomingMessage;
     readonly outgoing?: ServerResponse;
+    /** The request came over a socket that only the server's own user can open. */
+    readonly isPrivate?: boolean;
     /** The connection, where the request asks for another protocol on it; whoever takes it says so. */
     readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer; accept(): void };
     /** Another node let this caller in, and asks in their place. */

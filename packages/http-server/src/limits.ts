@@ -69,6 +69,8 @@ export const LIMITS = {
   connections: 1000,
   /** Of these, answers that last (streams, awaited runs). The rest is for quick requests: a cancel always finds room. */
   streams: 750,
+  /** Streams of one connection over HTTP/2. */
+  streamsOfConnection: 250,
   /** What a socket buffers before its writer is asked to wait. */
   socketBytes: 64 * 1024,
   /** How long a client that reached a limit of its own is asked to wait. */

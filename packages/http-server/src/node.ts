@@ -7,6 +7,7 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { boundConnections } from "./connections.js";
 import { EVERY_ANSWER } from "./guard/headers.js";
@@ -26,9 +27,14 @@ export interface Listening {
 }
 
 export interface ListenOptions {
-  readonly host: string;
-  /** 0 takes a free one. */
-  readonly port: number;
+  /** @defaultValue every interface */
+  readonly host?: string;
+  /** 0 takes a free one. @defaultValue 0 */
+  readonly port?: number;
+  /** A Unix socket in place of host and port, which only this user can open: its callers need no token. */
+  readonly path?: string;
+  /** Takes a connection to `path` whose first byte begins a JSON object, and not an HTTP request. */
+  readonly onLines?: (socket: Socket) => void;
   /** A socket that is bound already, as a service manager hands it over, in place of host and port. */
   readonly fd?: number;
   /** PEM texts of a certificate chain and its key. TLS 1.2 is the least that is spoken. */
@@ -55,8 +61,11 @@ export async function listen(
       import("@hono/node-server"),
       import("./upgrade.js"),
     ]);
-    answer = getRequestListener((request, env) => loaded.fetch(request, env as never), { errorHandler: refuse });
-    upgrade = createUpgrade((request, env) => loaded.fetch(request, env as never));
+    const isPrivate = options.path !== undefined;
+    const fetch = (request: Request, env: object) =>
+      loaded.fetch(request, (isPrivate ? { ...env, isPrivate } : env) as never);
+    answer = getRequestListener(fetch, { errorHandler: refuse });
+    upgrade = createUpgrade(fetch);
   };
   let begin = () => {};
   const begun = new Promise<void>((resolve) => {
@@ -85,13 +94,24 @@ export async function listen(
     );
   });
   boundConnections(server, LIMITS.connections);
+  const { path, onLines } = options;
+  if (onLines) {
+    const { splitLines } = await import("./socket-path.js");
+    splitLines(server, (socket) => {
+      upgraded.add(socket);
+      socket.once("close", () => upgraded.delete(socket));
+      onLines(socket);
+    });
+  }
+  const bind = path === undefined ? null : (await import("./socket-path.js")).bindPath;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    const where = options.fd === undefined ? { port: options.port, host: options.host } : { fd: options.fd };
-    server.listen(where, () => {
+    server.once("listening", () => {
       server.off("error", reject);
       resolve();
     });
+    if (bind && path !== undefined) void bind(server, path).catch(reject);
+    else server.listen(options.fd === undefined ? { port: options.port ?? 0, host: options.host } : { fd: options.fd });
   });
   const bound = server.address();
   const grace = setTimeout(begin, LIMITS.probesFirstMs);
@@ -101,7 +121,7 @@ export async function listen(
   return {
     server,
     ready,
-    port: typeof bound === "object" && bound ? bound.port : options.port,
+    port: typeof bound === "object" && bound ? bound.port : 0,
     close: () =>
       new Promise((resolve) => {
         closing = true;
@@ -130,12 +150,9 @@ async function createNodeServer(tls: ListenOptions["tls"], listener: RequestList
     connectionsCheckingInterval: 2000,
     highWaterMark: LIMITS.socketBytes,
   };
-  if (!tls) return createServer(options, listener);
-  const { createServer: createTlsServer } = await import("node:https");
-  return createTlsServer(
-    { ...options, ...tls, minVersion: "TLSv1.2", handshakeTimeout: LIMITS.headersTimeoutMs },
-    listener,
-  );
+  return tls
+    ? (await import("./secure-server.js")).createSecure({ ...options, ...tls }, listener)
+    : createServer(options, listener);
 }
 
 /** To be asked again of whoever takes over: nothing has been begun for it here. */
@@ -143,7 +160,7 @@ function turnAway(outgoing: ServerResponse): void {
   outgoing.writeHead(503, {
     "Content-Type": "application/json",
     "Retry-After": LIMITS.retryAfterSeconds,
-    Connection: "close",
+    ...(outgoing.req.httpVersionMajor < 2 && { Connection: "close" }),
     ...EVERY_ANSWER,
   });
   const message = "the server is on its way down";

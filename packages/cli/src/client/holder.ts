@@ -2,7 +2,7 @@
 import type { Session as RemoteSession } from "@chimera/client";
 import { isStoreError } from "@chimera/event-store";
 import { type Invocation, type RunningCore, readClientToken, readConfig, resolvePaths } from "@chimera/host";
-import { listPidfiles, type PidfileEntry } from "@chimera/host/pidfile";
+import { addressOf, listPidfiles } from "@chimera/host/pidfile";
 import { isSessionError, type Session } from "@chimera/session";
 import { createServer, type Server } from "./server.js";
 
@@ -33,18 +33,8 @@ export function serverHolding(invocation: Invocation, error: unknown): Server | 
   const { profile, process } = invocation;
   const holder = error.cause.holder?.pid;
   const servers = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run });
-  const found = servers.find(({ pid, alive }) => alive && pid === holder);
+  const found = servers.find(({ pid, alive, socket }) => alive && pid === holder && socket === undefined);
   if (!found) return null;
-  const url = urlOf(found);
+  const url = addressOf(found);
   return createServer(url, readClientToken(invocation, readConfig(invocation), url));
-}
-
-// --- internal ---
-
-/** A server on every interface is also on loopback. */
-const LOOPBACK: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
-
-function urlOf({ scheme, host, port }: PidfileEntry): string {
-  const name = LOOPBACK[host] ?? host;
-  return `${scheme}://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { readConfig, resolvePaths } from "@chimera/host";
 import { fileList, parsePeople } from "@chimera/host/people";
-import { listPidfiles } from "@chimera/host/pidfile";
+import { addressOf, listPidfiles } from "@chimera/host/pidfile";
 import { type Check, fail, ok, warn } from "./finding.js";
 
 const SOON_DAYS = 14;
@@ -33,13 +33,13 @@ export const SERVER_CHECKS: Readonly<Record<string, Check>> = {
 
   async servers({ profile, process, calledAs }) {
     const running = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run }).filter(
-      ({ alive }) => alive,
+      ({ alive, socket }) => alive && socket === undefined,
     );
     if (running.length === 0) return warn("none runs here", `${calledAs} serve`);
-    const asked = running.map(async ({ port, host, scheme, auth_token_hash }) => {
-      const address = host === "0.0.0.0" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
+    const asked = running.map(async (entry) => {
+      const { port, auth_token_hash } = entry;
       const signal = AbortSignal.timeout(3000);
-      const status = await fetch(`${scheme}://${address}:${port}/readyz`, { signal }).then(
+      const status = await fetch(`${addressOf(entry)}/readyz`, { signal }).then(
         (response) => (response.ok ? "takes work" : "takes no work"),
         () => "does not answer",
       );

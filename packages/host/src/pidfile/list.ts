@@ -1,7 +1,7 @@
 /** Every recorded server, whether it still runs or not. */
 import { readdirSync } from "node:fs";
 import { type Owner, ownerOf } from "./owner.js";
-import { type PidRecord, pidfilePath, portOf, readRecord, runDirectory } from "./record.js";
+import { type PidRecord, pidfilePath, readRecord, runDirectory, slotIn } from "./record.js";
 
 export interface ListOptions {
   readonly prefix: string;
@@ -17,7 +17,13 @@ export interface PidfileEntry extends PidRecord {
   readonly alive: boolean;
 }
 
-/** By port. A missing directory is an empty one. */
+/** Where a recorded server is reached from this machine: one that is on every interface is also on loopback. */
+export function addressOf({ scheme, host, port }: Pick<PidRecord, "scheme" | "host" | "port">): string {
+  const name = LOOPBACK[host] ?? host;
+  return `${scheme}://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}
+
+/** By port, sockets last. A missing directory is an empty one. */
 export function listPidfiles(options: ListOptions): PidfileEntry[] {
   return listOwned(options).map(({ owner, entry }) => ({ ...entry, alive: owner !== null }));
 }
@@ -29,17 +35,19 @@ export function listOwned(
   const directory = runDirectory(options.directory);
   const { prefix } = options;
   return namesIn(directory)
-    .flatMap((name) => portOf(name, prefix) ?? [])
-    .filter((port) => options.port === undefined || port === options.port)
-    .sort((a, b) => a - b)
-    .flatMap((port) => {
-      const place = { directory, prefix, port };
+    .flatMap((name) => slotIn(name, prefix) ?? [])
+    .filter((slot) => options.port === undefined || slot === String(options.port))
+    .sort((a, b) => (Number(a) || Number.MAX_VALUE) - (Number(b) || Number.MAX_VALUE))
+    .flatMap((slot) => {
+      const place = { directory, prefix, slot };
       const record = readRecord(place);
       return record === null ? [] : [{ entry: { ...record, path: pidfilePath(place) }, owner: ownerOf(place, record) }];
     });
 }
 
 // --- internal ---
+
+const LOOPBACK: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 function namesIn(directory: string): string[] {
   try {

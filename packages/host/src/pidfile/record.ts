@@ -1,4 +1,4 @@
-/** What a pidfile says, and where it lies: `<run>/<prefix>-<port>.pid`. */
+/** What a pidfile says, and where it lies: `<run>/<prefix>-<port>.pid`, for a Unix socket `<run>/<prefix>-unix-<digest>.pid`. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -7,7 +7,10 @@ import { resolvePaths } from "../paths.js";
 export interface PidRecord {
   readonly pid: number;
   readonly host: string;
+  /** 0 for a server on a Unix socket. */
   readonly port: number;
+  /** The path of that socket. */
+  readonly socket?: string;
   readonly prefix: string;
   /** `sha256:<hex>` of the master token; null without one. The token itself is not in this file. */
   readonly auth_token_hash: string | null;
@@ -19,27 +22,33 @@ export interface PidRecord {
 export interface PidfilePlace {
   readonly directory: string;
   readonly prefix: string;
-  readonly port: number;
+  /** The port, or what stands for the path of a socket. */
+  readonly slot: string;
 }
 
-export function pidfilePath({ directory, prefix, port }: PidfilePlace): string {
-  return join(directory, `${prefix}-${port}.pid`);
+export function slotOf({ port, socket }: Pick<PidRecord, "port" | "socket">): string {
+  return socket === undefined ? String(port) : `unix-${createHash("sha256").update(socket).digest("hex").slice(0, 16)}`;
+}
+
+export function pidfilePath({ directory, prefix, slot }: PidfilePlace): string {
+  return join(directory, `${prefix}-${slot}.pid`);
 }
 
 /** A token that the server made for itself, for the programs of its own user. */
-export function tokenPath({ directory, prefix, port }: PidfilePlace): string {
-  return join(directory, `${prefix}-${port}.token`);
+export function tokenPath({ directory, prefix, slot }: PidfilePlace): string {
+  return join(directory, `${prefix}-${slot}.token`);
 }
 
 /** The claim that makes one process the owner of a pidfile for as long as it lives. */
-export function claimPath({ directory, prefix, port }: PidfilePlace): string {
-  return join(directory, `${prefix}-${port}.claim`);
+export function claimPath({ directory, prefix, slot }: PidfilePlace): string {
+  return join(directory, `${prefix}-${slot}.claim`);
 }
 
-/** `otter-5173.pid` -> 5173; null for any other name. */
-export function portOf(name: string, prefix: string): number | null {
-  const digits = name.startsWith(`${prefix}-`) && name.endsWith(".pid") ? name.slice(prefix.length + 1, -4) : "";
-  return /^(0|[1-9]\d{0,4})$/.test(digits) && Number(digits) <= 65535 ? Number(digits) : null;
+/** `otter-5173.pid` -> `5173`; null for the name of any other file. */
+export function slotIn(name: string, prefix: string): string | null {
+  const slot = name.startsWith(`${prefix}-`) && name.endsWith(".pid") ? name.slice(prefix.length + 1, -4) : "";
+  const isPort = /^(0|[1-9]\d{0,4})$/.test(slot) && Number(slot) <= 65535;
+  return isPort || /^unix-[0-9a-f]{16}$/.test(slot) ? slot : null;
 }
 
 /** Null when there is no such file. What cannot be understood reads as a record of no process: pid 0. */
@@ -51,11 +60,12 @@ export function readRecord(place: PidfilePlace): PidRecord | null {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     text = "";
   }
-  const { pid, host, auth_token_hash, started_at, scheme } = parse(text);
+  const { pid, host, socket, auth_token_hash, started_at, scheme } = parse(text);
   return {
     pid: Number.isSafeInteger(pid) ? (pid as number) : 0,
     host: typeof host === "string" ? host : "",
-    port: place.port,
+    port: Number(place.slot) || 0,
+    ...(typeof socket === "string" && { socket }),
     prefix: place.prefix,
     auth_token_hash: typeof auth_token_hash === "string" ? auth_token_hash : null,
     started_at: typeof started_at === "number" ? started_at : 0,

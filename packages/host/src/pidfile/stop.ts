@@ -5,6 +5,7 @@ import { requireDelay } from "@chimera/acp-schema/timer";
 import { isStillThere, type ProcessIdentity } from "@chimera/event-store/claim";
 import { type ListOptions, listOwned } from "./list.js";
 import type { Owner } from "./owner.js";
+import { slotOf } from "./record.js";
 import { reapPidfile } from "./write.js";
 
 export type StopFailure =
@@ -16,7 +17,9 @@ export type StopFailure =
 
 export interface StopResult {
   readonly pid: number;
+  /** 0 for a server on a Unix socket. */
   readonly port: number;
+  readonly socket?: string;
   readonly prefix: string;
   readonly signaled: "none" | "sigterm" | "sigterm+sigkill";
   readonly stopped: boolean;
@@ -37,12 +40,17 @@ const KILL_WAIT_MS = 2000;
 export async function stopAll(options: StopOptions): Promise<StopResult[]> {
   // A wait that is none would kill at once, or look for ever.
   requireDelay("timeout", options.timeout ?? STANDARD_WAIT_S);
+  // A process that listens in several places is signalled once: the second time it would not wait for its sessions.
+  const ends = new Map<number, Promise<Outcome>>();
   return Promise.all(
     listOwned(options).map(async ({ entry, owner }) => {
-      const outcome = await end(owner, entry.pid, options);
-      const place = { directory: dirname(entry.path), prefix: entry.prefix, port: entry.port };
-      const removed = outcome.stopped && (!existsSync(entry.path) || reapPidfile(place));
-      return { pid: entry.pid, port: entry.port, prefix: entry.prefix, ...outcome, pidfile_removed: removed };
+      const { pid, port, socket, prefix, path } = entry;
+      const ending = (owner && ends.get(pid)) ?? end(owner, pid, options);
+      if (owner) ends.set(pid, ending);
+      const outcome = await ending;
+      const place = { directory: dirname(path), prefix, slot: slotOf(entry) };
+      const removed = outcome.stopped && (!existsSync(path) || reapPidfile(place));
+      return { pid, port, ...(socket !== undefined && { socket }), prefix, ...outcome, pidfile_removed: removed };
     }),
   );
 }

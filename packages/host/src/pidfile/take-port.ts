@@ -1,10 +1,10 @@
 /** One server per port: the socket is bound first, then the pidfile claimed and written. */
-import { HostError, isHostError } from "../errors.js";
+import { isHostError } from "../errors.js";
 import type { Log } from "../log/log.js";
 import { listOwned } from "./list.js";
 import { claimantOf, type Owner } from "./owner.js";
-import { type PidfilePlace, runDirectory } from "./record.js";
-import { type Pidfile, type WritePidfileOptions, writePidfile } from "./write.js";
+import { type PidfilePlace, runDirectory, slotOf } from "./record.js";
+import { alreadyRunning, type Pidfile, type WritePidfileOptions, writePidfile } from "./write.js";
 
 /** How often to look again: a server that starts or stops holds the port for a moment without a record. */
 const RETRIES = 40;
@@ -21,37 +21,49 @@ export async function takePort<T extends Bound>(
   about: WritePidfileOptions,
   log: Log,
 ): Promise<{ readonly bound: T; readonly pidfile: Pidfile | null }> {
-  const bound = await bindRetrying(bind, about);
+  // Which of several may replace the socket that a dead server left is decided by their claims, and a port by the system.
+  const first = about.socket === undefined ? null : await record(about, log);
+  const bound = await bindRetrying(bind, about).catch((error) => {
+    first?.remove();
+    throw error;
+  });
+  if (about.socket !== undefined) return { bound, pidfile: first };
   try {
-    return { bound, pidfile: await writePidfile({ ...about, port: bound.port }) };
+    return { bound, pidfile: await record({ ...about, port: bound.port }, log) };
   } catch (error) {
-    // A token that nobody can find would lock everybody out.
-    if (isHostError(error) || about.keepsToken) {
-      await bound.close();
-      throw error;
-    }
-    // The server works without a pidfile, but nobody finds it by one.
-    log.warn("no pidfile", { error: String(error) });
-    return { bound, pidfile: null };
+    await bound.close();
+    throw error;
   }
 }
 
 /** Throws HostError `already_running` when a server is recorded on the port and lives on this system. */
 export function refuseSecond(about: WritePidfileOptions): void {
-  refuse(about, (place) => listOwned(place)[0]?.owner ?? null);
+  refuse(about, (place) => listOwned({ ...place, port: about.port })[0]?.owner ?? null);
 }
 
 // --- internal ---
 
-function refuse({ prefix, port, directory }: WritePidfileOptions, find: (place: PidfilePlace) => Owner): void {
+/** Null where no pidfile can be written: the server works without one, but nobody finds it by one. */
+async function record(about: WritePidfileOptions, log: Log): Promise<Pidfile | null> {
+  try {
+    return await writePidfile(about);
+  } catch (error) {
+    // A token that nobody can find would lock everybody out.
+    if (isHostError(error) || about.keepsToken) throw error;
+    log.warn("no pidfile", { error: String(error) });
+    return null;
+  }
+}
+
+function refuse(about: WritePidfileOptions, find: (place: PidfilePlace) => Owner): void {
   let owner: Owner = null;
   try {
-    owner = find({ directory: runDirectory(directory), prefix, port });
+    owner = find({ directory: runDirectory(about.directory), prefix: about.prefix, slot: slotOf(about) });
   } catch {
     // Writing the pidfile says that the directory cannot be read.
   }
   if (owner === null || owner === "elsewhere") return;
-  throw new HostError("already_running", `already running on port ${port}, PID ${owner.pid}`, { pid: owner.pid });
+  throw alreadyRunning(about, owner.pid);
 }
 
 async function bindRetrying<T extends Bound>(bind: () => Promise<T>, about: WritePidfileOptions): Promise<T> {
@@ -60,10 +72,10 @@ async function bindRetrying<T extends Bound>(bind: () => Promise<T>, about: Writ
       return await bind();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-      refuseSecond(about);
+      if (about.socket === undefined) refuseSecond(about);
       if (retries === RETRIES) {
         // A server that is slow to start has its claim before its record.
-        refuse(about, claimantOf);
+        if (about.socket === undefined) refuse(about, claimantOf);
         throw error;
       }
     }

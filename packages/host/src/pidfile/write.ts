@@ -14,6 +14,7 @@ import {
   pidfilePath,
   readRecord,
   runDirectory,
+  slotOf,
   tokenPath,
 } from "./record.js";
 
@@ -22,6 +23,8 @@ export interface WritePidfileOptions {
   /** The port that is bound already. */
   readonly port: number;
   readonly host: string;
+  /** The path of a Unix socket, in place of a port. */
+  readonly socket?: string;
   /** @defaultValue "http" */
   readonly scheme?: PidRecord["scheme"];
   /** Only its hash is in the pidfile. */
@@ -52,17 +55,26 @@ export async function writePidfile(options: WritePidfileOptions): Promise<Pidfil
   const place: PidfilePlace = {
     directory: runDirectory(options.directory),
     prefix: options.prefix,
-    port: options.port,
+    slot: slotOf(options),
   };
   makeDirectory(place.directory);
   const heartbeat = createHeartbeat(place.directory);
   try {
-    const held = await takeClaim(place, heartbeat);
+    const held = await takeClaim(place, options, heartbeat);
     return create(place, options, held, heartbeat);
   } catch (error) {
     heartbeat.stop();
     throw error;
   }
+}
+
+export function alreadyRunning(
+  { port, socket }: Pick<WritePidfileOptions, "port" | "socket">,
+  pid: number,
+  cause?: unknown,
+): HostError {
+  const where = socket === undefined ? `port ${port}` : `socket ${socket}`;
+  return new HostError("already_running", `already running on ${where}, PID ${pid}`, { pid, cause });
 }
 
 /** Removes a pidfile that no process stands behind. False when one does, or somebody is about to. */
@@ -83,7 +95,7 @@ export function reapPidfile(place: PidfilePlace): boolean {
 
 // --- internal ---
 
-async function takeClaim(place: PidfilePlace, heartbeat: Heartbeat): Promise<Claim> {
+async function takeClaim(place: PidfilePlace, options: WritePidfileOptions, heartbeat: Heartbeat): Promise<Claim> {
   const started = performance.now();
   for (;;) {
     try {
@@ -93,8 +105,7 @@ async function takeClaim(place: PidfilePlace, heartbeat: Heartbeat): Promise<Cla
       const pid = error.holder?.pid ?? 0;
       const patience = patienceWith(place, pid);
       if (performance.now() - started >= patience) {
-        const message = `already running on port ${place.port}, PID ${pid}`;
-        throw new HostError("already_running", message, { pid, cause: error });
+        throw alreadyRunning(options, pid, error);
       }
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
@@ -114,7 +125,8 @@ function create(place: PidfilePlace, options: WritePidfileOptions, held: Claim, 
   const record: PidRecord = {
     pid: process.pid,
     host: options.host,
-    port: place.port,
+    port: options.port,
+    ...(options.socket !== undefined && { socket: options.socket }),
     prefix: place.prefix,
     auth_token_hash: hashToken(options.authToken),
     started_at: Date.now() / 1000,

@@ -4,7 +4,7 @@ import type { Flag, Flags } from "../command/flag.js";
 import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
 import { serve } from "./serve.js";
-import { HTTP_FLAGS } from "./settings.js";
+import { HTTP_FLAGS, LISTEN_FLAG } from "./settings.js";
 
 /** What every command that runs sessions takes. */
 export const SESSION_FLAGS: Flags = {
@@ -52,9 +52,13 @@ export function serveCommands(name: string): Command[] {
       operands: "[status | stop]",
       maxOperands: 1,
       flags: {
+        ...LISTEN_FLAG,
         ...HTTP_FLAGS,
-        acp: { type: "boolean", help: "Speak the Agent Client Protocol on stdin and stdout" },
-        http: { type: "boolean", help: "Serve HTTP; with --acp, both on the same sessions" },
+        acp: { type: "boolean", help: "Short for --listen stdio: the Agent Client Protocol on stdin and stdout" },
+        http: {
+          type: "boolean",
+          help: "Short for --listen http://<host>:<port>; with --acp, both on the same sessions",
+        },
         ...SERVER,
         ...ACTION_FLAGS,
       },
@@ -68,6 +72,7 @@ export function serveCommands(name: string): Command[] {
       operands: "[url]",
       maxOperands: 1,
       flags: {
+        ...LISTEN_FLAG,
         ...HTTP_FLAGS,
         port: { type: "string", value: "<port>", help: `Port to listen on, 0 for any (default ${ACP_DEFAULTS.port})` },
         http: { type: "boolean", help: "Serve HTTP in place of stdin and stdout" },

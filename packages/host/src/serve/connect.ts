@@ -133,21 +133,18 @@ function addressOf(text: string): string {
 
 /** The one server of this program that runs on this machine. */
 async function localServer({ profile, process }: Invocation): Promise<string> {
-  const { listPidfiles } = await import("../pidfile.js");
+  const { addressOf, listPidfiles } = await import("../pidfile.js");
   const running = listPidfiles({ prefix: profile.name, directory: resolvePaths(process.env).run }).filter(
-    ({ alive }) => alive,
+    ({ alive, socket }) => alive && socket === undefined,
   );
-  const [one, another] = running;
+  const [one] = running;
   if (!one)
     throw new UsageError(
       `no ${profile.name} server runs here: start one with ${profile.name} serve --http, or name one`,
     );
-  if (another) {
+  if (running.some(({ pid }) => pid !== one.pid)) {
     const ports = running.map(({ port }) => port).join(", ");
-    throw new UsageError(
-      `several ${profile.name} servers run here (ports ${ports}): name one, as http://127.0.0.1:${one.port}`,
-    );
+    throw new UsageError(`several ${profile.name} servers run here (ports ${ports}): name one, as ${addressOf(one)}`);
   }
-  const host = one.host.includes(":") ? `[${one.host}]` : one.host;
-  return `${one.scheme}://${host === "0.0.0.0" || host === "[::]" ? "127.0.0.1" : host}:${one.port}`;
+  return addressOf(one);
 }

@@ -10,6 +10,7 @@ import { type ResolvedConfig, settingOf } from "../config/resolve.js";
 import { resolvePaths } from "../paths.js";
 import type { ProxyTrust } from "../people/open-people.js";
 import { envName } from "../profile.js";
+import { nameOf, type Place } from "./places.js";
 
 export interface HttpAccess {
   readonly authToken?: string;
@@ -30,9 +31,15 @@ export interface HttpAccess {
 const AUTO = "auto";
 
 /** @param made the token for a server that is to have one made. */
-export function readHttpAccess(invocation: Invocation, config: ResolvedConfig, made: string): HttpAccess {
+export function readHttpAccess(
+  invocation: Invocation,
+  config: ResolvedConfig,
+  made: string,
+  places: readonly Place[],
+): HttpAccess {
   const { profile, process } = invocation;
-  const { host, allow_host, cors, tls_cert, tls_key } = config.values;
+  const { allow_host, cors, tls_cert, tls_key } = config.values;
+  const ports = places.filter((place) => place.kind === "port");
   const variable = envName(profile, "SERVER_TOKEN");
   const set = readServerToken(invocation, config);
   const isTokenMade = invocation.flags["auth-token"] === AUTO;
@@ -41,10 +48,13 @@ export function readHttpAccess(invocation: Invocation, config: ResolvedConfig, m
   delete process.env[variable];
   const proxy = readProxy(config);
   const hasPeople = proxy !== null || existsSync(resolvePaths(process.env).people);
-  if (authToken === undefined && !hasPeople && !isLoopback(host)) {
-    throw new UsageError(`--host ${host} is not loopback: set ${variable} or --auth-token-file <file> first`);
+  const reached = ports.find(({ host }) => !isLoopback(host));
+  if (authToken === undefined && !hasPeople && reached) {
+    throw new UsageError(`${nameOf(reached)} is not loopback: set ${variable} or --auth-token-file <file> first`);
   }
   if ((tls_cert === null) !== (tls_key === null)) throw new UsageError("--tls-cert and --tls-key are given together");
+  const secure = ports.find(({ scheme }) => scheme === "https");
+  if (secure && tls_cert === null) throw new UsageError(`${nameOf(secure)} needs --tls-cert and --tls-key`);
   return {
     ...(authToken !== undefined && { authToken }),
     isTokenMade,
@@ -54,7 +64,7 @@ export function readHttpAccess(invocation: Invocation, config: ResolvedConfig, m
         tls: readPair(tls_cert, tls_key),
       }),
     cors: cors.map(requireOrigin),
-    hosts: [...allow_host, ...namesOf(host)],
+    hosts: [...allow_host, ...ports.flatMap(({ host }) => namesOf(host))],
   };
 }
 

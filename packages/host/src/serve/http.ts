@@ -1,82 +1,103 @@
-/** HTTP on a port. */
+/** HTTP on ports and Unix sockets: one app, however many places it listens on. */
 import type { Server } from "node:http";
 import type { Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import type { AcpServer } from "@chimera/acp-server";
 import type { Listening } from "@chimera/http-server/node";
-import type { Person } from "@chimera/session";
 import type { Invocation } from "../command/command.js";
 import { isUsageError, UsageError } from "../command/usage-error.js";
-import type { RunningCore } from "../compose.js";
 import { isHostError } from "../errors.js";
+import { lazily } from "../lazily.js";
 import type { Log } from "../log/log.js";
 import { resolvePaths } from "../paths.js";
-import { type AcpPeer, envName, type Profile, type StartedExtension } from "../profile.js";
+import type { Pidfile } from "../pidfile.js";
+import { envName, type StartedExtension } from "../profile.js";
 import { type HttpAccess, isLoopback, makeToken } from "./http-access.js";
-import type { ServeSettings } from "./settings.js";
+import type { HttpOptions, HttpParts } from "./load-app.js";
+import { nameOf, type PortPlace, type SocketPlace, urlOf } from "./places.js";
 
 export { makeToken, readHttpAccess, rereadAccess } from "./http-access.js";
 
-interface HttpServing extends Listening {
-  readonly url: string;
+type HttpPlace = PortPlace | SocketPlace;
+
+interface HttpServing {
+  /** Resolves when the app answers; rejects when it could not be loaded. */
+  readonly ready: Promise<unknown>;
+  /** Throws a UsageError for a bad certificate, else what the socket threw. */
+  listenOn(place: HttpPlace): Promise<Listening & { readonly url: string }>;
+  /** Everything is bound: the app may be loaded. */
+  begin(): void;
+  close(): Promise<void>;
   /** Begins no turn any more and resolves when those that run have ended, or after so many milliseconds. */
   drain(ms: number): Promise<void>;
   /** Takes another token and certificate, and reads the list of people again. */
   reload(access: Pick<HttpAccess, "authToken" | "tls">): Promise<void>;
 }
 
-/** What is served, and how. */
-export interface HttpParts {
-  readonly settings: ServeSettings;
-  readonly access: HttpAccess;
-  readonly core: () => Promise<RunningCore>;
-  readonly extensions: readonly StartedExtension[];
-  readonly log: Log;
-}
-
 /** Says where it listens, or why it does not: then the exit code. */
 export async function startHttp(
-  { profile, calledAs, where, process }: Invocation,
+  invocation: Invocation,
   parts: HttpParts,
 ): Promise<(Pick<HttpServing, "ready" | "drain" | "reload"> & { readonly close: () => Promise<unknown> }) | number> {
-  const { name } = profile;
+  const { profile, where, process } = invocation;
   const { settings, access, log } = parts;
-  const { host, port } = settings;
-  const { authToken, isTokenMade, tls } = access;
-  const scheme = tls ? "https" : "http";
-  const about = { prefix: name, host, port, scheme, keepsToken: isTokenMade, ...(authToken && { authToken }) } as const;
-  try {
-    const { refuseSecond, takePort } = await import("../pidfile.js");
-    // Checked again when the port is bound; here it saves the loading.
-    if (port !== 0 && settings.fd === undefined) refuseSecond(about);
-    const { shares: sharesDirectory, people: peoplePath } = resolvePaths(process.env);
-    const shareUrl = process.env[envName(profile, "SHARE_URL")];
-    const pageCode = settings.page && authToken !== undefined ? makeToken() : undefined;
-    const bind = () => listenHttp({ ...parts, profile, sharesDirectory, shareUrl, peoplePath, pageCode });
-    const { bound, pidfile } = await takePort(bind, about, log);
-    if (settings.requestLog === "debug") logRequests(bound.server, log, "debug");
-    else if (settings.requestLog === "info" && !process.stderr.isTTY) logRequests(bound.server, log, "info");
-    if (isTokenMade && pidfile) process.stderr.write(`[${name}] requests carry the token in ${pidfile.tokenPath}\n`);
-    process.stderr.write(
-      `[${name}] HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${calledAs} serve stop --port ${bound.port})\n`,
-    );
-    if (settings.page && (settings.open || pageCode !== undefined)) {
-      const { showPage } = await import("./page-address.js");
-      await showPage({ url: bound.url, code: pageCode, opens: settings.open, program: name, process });
+  const { shares: sharesDirectory, people: peoplePath } = resolvePaths(process.env);
+  const shareUrl = process.env[envName(profile, "SHARE_URL")];
+  const pageCode = settings.page && access.authToken !== undefined ? makeToken() : undefined;
+  const serving = openHttp({ ...parts, profile, sharesDirectory, shareUrl, peoplePath, pageCode });
+  const pidfiles: (Pidfile | null)[] = [];
+  const close = async () => {
+    for (const pidfile of pidfiles) pidfile?.remove();
+    await serving.close();
+  };
+  for (const place of settings.http) {
+    try {
+      const { url, server, pidfile } = await open(invocation, parts, place, serving);
+      pidfiles.push(pidfile);
+      if (settings.requestLog === "debug") logRequests(server, log, "debug");
+      else if (settings.requestLog === "info" && !process.stderr.isTTY) logRequests(server, log, "info");
+      const isFirst = place === settings.http.find(({ kind }) => kind === "port");
+      if (isFirst && settings.page && (settings.open || pageCode !== undefined)) {
+        const { showPage } = await import("./page-address.js");
+        await showPage({ url, code: pageCode, opens: settings.open, program: profile.name, process });
+      }
+    } catch (error) {
+      await close();
+      if (isUsageError(error)) throw error;
+      process.stderr.write(`${whyNot(profile.name, where, place, error)}\n`);
+      return isHostError(error) ? 2 : 1;
     }
-    return {
-      ready: bound.ready,
-      drain: bound.drain,
-      reload: bound.reload,
-      close: async () => {
-        pidfile?.remove();
-        await bound.close();
-      },
-    };
-  } catch (error) {
-    if (isUsageError(error)) throw error;
-    process.stderr.write(`${whyNot(name, where, settings, error)}\n`);
-    return isHostError(error) ? 2 : 1;
   }
+  serving.begin();
+  return { ...serving, close };
+}
+
+/** Takes one place, records it and says so. */
+async function open(
+  { profile: { name }, calledAs, process }: Invocation,
+  { access, log }: HttpParts,
+  place: HttpPlace,
+  { listenOn }: HttpServing,
+) {
+  const { refuseSecond, takePort } = await import("../pidfile.js");
+  const { authToken, isTokenMade } = access;
+  const at =
+    place.kind === "port" ? place : { scheme: "http" as const, host: "", port: 0, socket: place.path, fd: undefined };
+  const about = {
+    ...at,
+    prefix: name,
+    keepsToken: isTokenMade && place.kind === "port",
+    ...(authToken && { authToken }),
+  };
+  // Checked again when the port is bound; here it saves the loading.
+  if (at.port !== 0 && at.fd === undefined) refuseSecond(about);
+  const { bound, pidfile } = await takePort(() => listenOn(place), about, log);
+  const say = (text: string) => process.stderr.write(`[${name}] ${text}\n`);
+  if (about.keepsToken && pidfile) say(`requests carry the token in ${pidfile.tokenPath}`);
+  const stop = place.kind === "port" ? ` --port ${bound.port}` : "";
+  say(`HTTP server listening on ${bound.url} (stop it with Ctrl-C or ${calledAs} serve stop${stop})`);
+  return { ...bound, pidfile };
 }
 
 /** An extension may want requests to carry a token where the user set none. */
@@ -92,58 +113,101 @@ export function requireToken(
   return { ...access, authToken: made, isTokenMade: true };
 }
 
-/** Binds the port, then loads core and app. Throws a UsageError for a bad certificate, else what the socket threw. */
-async function listenHttp(options: HttpOptions): Promise<HttpServing> {
-  const { profile, settings, access } = options;
-  const { host, port } = settings;
+/** The app and every place where it listens. The app is loaded once, when all of them are bound. */
+function openHttp(options: HttpOptions): HttpServing {
+  const { profile, settings, access, extensions, log } = options;
   const startedAt = Date.now();
-  const { createEarly, listen } = await import("@chimera/http-server/node");
-  let app: Awaited<ReturnType<typeof loadApp>> | undefined;
+  const bound: Listening[] = [];
+  const lines = new Set<AcpServer>();
   let stopMetrics = () => {};
-  const load = async (server: Server) => {
+  let stopRenewing = () => {};
+  let begin = () => {};
+  let giveUp = () => {};
+  const begun = new Promise<void>((resolve, reject) => {
+    begin = resolve;
+    giveUp = () => reject(new Error("closed before everything was bound"));
+  });
+  begun.catch(() => {});
+  const app = lazily(async () => {
+    await begun;
     const { metricsPort } = settings;
-    app = await loadApp(options, startedAt, server);
+    const onPort = bound.find(({ port }) => port > 0) ?? bound[0];
+    const { loadApp } = await import("./load-app.js");
+    const loaded = await loadApp(options, startedAt, onPort!.server);
     if (metricsPort !== null) {
       const { listenMetrics } = await import("./metrics-port.js");
-      stopMetrics = await listenMetrics(metricsPort, app.metrics);
+      stopMetrics = await listenMetrics(metricsPort, loaded.metrics);
     }
-    return app;
-  };
-  const listening = await listen(load, {
-    host,
-    port,
-    ...(settings.fd !== undefined && { fd: settings.fd }),
-    early: createEarly({ version: profile.version, startedAt }),
-    ...(access.tls && { tls: access.tls }),
-  }).catch((error) => {
-    throw error?.code?.startsWith("ERR_OSSL") ? new UsageError(`--tls-cert, --tls-key: ${error.message}`) : error;
+    return loaded;
   });
-  const bound = listening.server.address();
-  const address = settings.fd !== undefined && typeof bound === "object" && bound ? bound.address : host;
-  if (settings.fd !== undefined && access.authToken === undefined && !isLoopback(address)) {
-    await listening.close();
-    throw new UsageError(`the socket is bound to ${address}, which is not loopback: set a token first`);
-  }
-  const name = address.includes(":") ? `[${address}]` : address;
-  const reload = async ({ authToken, tls }: Pick<HttpAccess, "authToken" | "tls">) => {
-    if (authToken !== undefined) app?.changeAuthToken(authToken);
-    if (tls && "setSecureContext" in listening.server) (listening.server as TlsServer).setSecureContext(tls);
-    await app?.people?.reload();
+  const onLines = async (socket: Socket) => {
+    const [{ acpServer }, { streamChannel }] = await Promise.all([import("./acp.js"), import("@chimera/ndjson-rpc")]);
+    const serve = acpServer({ ...settings, profile, core: options.core, extensions, log });
+    const server = serve({ channel: streamChannel(socket, socket) });
+    lines.add(server);
+    void server.closed.finally(() => lines.delete(server));
   };
-  const stopRenewing =
-    access.tls && (await import("./renew-tls.js")).renewTls(listening.server, access.tls.files, options.log);
-  const close = async () => {
-    stopRenewing?.();
-    stopMetrics();
-    await Promise.all([app?.close(), listening.close()]);
+
+  return {
+    begin,
+    get ready() {
+      return Promise.all(bound.map(({ ready }) => ready));
+    },
+    async listenOn(place) {
+      const { createEarly, listen } = await import("@chimera/http-server/node");
+      const isSecure = place.kind === "port" && place.scheme === "https";
+      const early = createEarly({ version: profile.version, startedAt });
+      const where =
+        place.kind === "port" ? place : { path: place.path, onLines: (socket: Socket) => void onLines(socket) };
+      const listening = await listen(app.get, { ...where, early, ...(isSecure && { tls: access.tls! }) }).catch(
+        (error) => {
+          throw error?.code?.startsWith("ERR_OSSL") ? new UsageError(`--tls-cert, --tls-key: ${error.message}`) : error;
+        },
+      );
+      bound.push(listening);
+      if (isSecure) {
+        const { renewTls } = await import("./renew-tls.js");
+        const [stopBefore, stop] = [stopRenewing, renewTls(listening.server, access.tls!.files, log)];
+        stopRenewing = () => [stopBefore, stop].forEach((end) => void end());
+      }
+      return { ...listening, url: urlWhere(place, listening, access) };
+    },
+    async reload({ authToken, tls }) {
+      const loaded = await app.opened();
+      if (authToken !== undefined) loaded?.changeAuthToken(authToken);
+      for (const { server } of bound)
+        if (tls && "setSecureContext" in server) (server as TlsServer).setSecureContext(tls);
+      await loaded?.people?.reload();
+    },
+    async drain(ms) {
+      const loaded = await app.opened();
+      if (!loaded) return;
+      loaded.drain();
+      const { sessions } = await options.core();
+      await Promise.race([Promise.all(sessions.live().map((session) => session.idle())), wait(ms)]);
+    },
+    async close() {
+      giveUp();
+      stopRenewing();
+      stopMetrics();
+      const closed = bound.map((listening) => listening.close());
+      await Promise.all([
+        app.opened().then((loaded) => loaded?.close()),
+        ...[...lines].map((one) => one.close()),
+        ...closed,
+      ]);
+    },
   };
-  const drain = async (ms: number) => {
-    if (!app) return;
-    app.drain();
-    const { sessions } = await options.core();
-    await Promise.race([Promise.all(sessions.live().map((session) => session.idle())), wait(ms)]);
-  };
-  return { ...listening, close, drain, reload, url: `${access.tls ? "https" : "http"}://${name}:${listening.port}` };
+}
+
+/** Throws a UsageError for a socket of the service manager that would let strangers in. */
+function urlWhere(place: HttpPlace, { server, port }: Listening, access: HttpAccess): string {
+  if (place.kind === "socket") return nameOf(place);
+  const bound = server.address();
+  const host = place.fd !== undefined && typeof bound === "object" && bound ? bound.address : place.host;
+  if (place.fd !== undefined && access.authToken === undefined && !isLoopback(host))
+    throw new UsageError(`the socket is bound to ${host}, which is not loopback: set a token first`);
+  return urlOf({ ...place, host, port });
 }
 
 /**
@@ -167,93 +231,15 @@ function logRequests(server: Server, log: Log, write: "debug" | "info"): void {
 
 const PROBES = /^\/(health|healthz|ping|readyz|metrics)$/;
 
-const OPEN_TO_ALL =
-  "without a token every user of this machine can use this server, as the system does not tell them apart: see --auth-token auto";
-
-async function loadApp(options: Parameters<typeof listenHttp>[0], startedAt: number, server: Server) {
-  const { profile, settings, access, extensions, log, sharesDirectory, shareUrl, pageCode } = options;
-  const [{ createApp, createOwnUserCheck }, { sessionsFor }, { acpServer }, core] = await Promise.all([
-    import("@chimera/http-server"),
-    import("@chimera/session"),
-    import("./acp.js"),
-    options.core(),
-  ]);
-  const isOwnUser = access.authToken === undefined || settings.open ? await createOwnUserCheck(server) : null;
-  const people = await peopleOf(options, core.shared);
-  if (access.authToken === undefined && !isOwnUser && !people) log.warn(OPEN_TO_ALL);
-  const serveAcp = (person: Person | undefined) => {
-    const theirs = async () => ({ ...core, sessions: sessionsFor(core.sessions, person) });
-    return acpServer({ profile, core: theirs, extensions, ...settings, log });
-  };
-  const app = createApp({
-    name: profile.name,
-    version: profile.version,
-    agentDescription: profile.tagline,
-    startedAt,
-    sessions: core.sessions,
-    ...(core.shared && { peers: { ...core.shared, ...core.shared.inbox } }),
-    palette: core.palette,
-    defaultCwd: settings.cwd,
-    cors: access.cors,
-    hosts: access.hosts,
-    ...(access.authToken !== undefined && { authToken: access.authToken }),
-    ...(isOwnUser && { isOwnUser }),
-    ...(people && { people }),
-    ...(settings.page && { page: settings.page }),
-    ...(pageCode !== undefined && { pageCode }),
-    agents: core.agents,
-    tools: async () =>
-      (await core.offered()).map(({ name, description, inputSchema }) => ({
-        name,
-        description,
-        input_schema: { ...inputSchema },
-      })),
-    providers: core.providers,
-    models: core.knownModels,
-    engines: core.engines.list,
-    acp: ({ onlySession, person, ...peer }) =>
-      serveAcp(person)({ ...peer, ...(onlySession !== undefined && { remote: remoteOf(core, onlySession) }) }),
-    options: [...(core.options ?? []), ...extensions.flatMap(({ protocol }) => protocol?.options ?? [])],
-    sharesDirectory,
-    ...(shareUrl && { shareUrl }),
-    log: log.error,
-  });
-  return Object.assign(app, { people });
-}
-
-/** Where no token is set and nobody is listed, the server is its own user's alone. */
-async function peopleOf({ access, log, peoplePath }: HttpOptions, shared: RunningCore["shared"]) {
-  const [{ openPeople }, { fileList, parsePeople }] = await Promise.all([
-    import("../people/open-people.js"),
-    import("../people/people-list.js"),
-  ]);
-  const place = shared?.people ?? fileList(peoplePath);
-  const isWanted = access.authToken !== undefined || access.proxy !== null;
-  if (!isWanted && parsePeople(await place.read()).length === 0) return null;
-  return openPeople(place, access.proxy, log);
-}
-
-/** A session's token may make the session stricter, and nothing else of what a person decides. */
-function remoteOf({ sessions }: RunningCore, id: string): NonNullable<AcpPeer["remote"]> {
-  return { id, facts: () => ({ mode: sessions.find(id)?.mode ?? "read-only", approval: "" }) };
-}
-
-interface HttpOptions extends HttpParts {
-  readonly profile: Profile;
-  readonly sharesDirectory: string;
-  /** Where shares are posted when a request names no address. */
-  readonly shareUrl: string | undefined;
-  readonly peoplePath: string;
-  /** By which a page may sign in. */
-  readonly pageCode: string | undefined;
-}
-
-function whyNot(program: string, where: string, { host, port }: ServeSettings, error: unknown): string {
+function whyNot(program: string, where: string, place: HttpPlace, error: unknown): string {
+  const isPort = place.kind === "port";
   if (isHostError(error)) {
-    return `ERROR: ${program} serve ${error.message}. Stop it first or use a different --port.`;
+    return `ERROR: ${program} serve ${error.message}. Stop it first or use a different ${isPort ? "--port" : "path"}.`;
   }
   const { code, message } = error as NodeJS.ErrnoException;
   const reason =
-    code === "EADDRINUSE" ? `another program has port ${port}; choose another with --port <port>` : message;
-  return `${where}: cannot listen on ${host}:${port}: ${reason}`;
+    isPort && code === "EADDRINUSE"
+      ? `another program has port ${place.port}; choose another with --port <port>`
+      : message;
+  return `${where}: cannot listen on ${isPort ? `${place.host}:${place.port}` : nameOf(place)}: ${reason}`;
 }

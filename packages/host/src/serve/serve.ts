@@ -1,4 +1,4 @@
-/** `serve`: ACP on stdio, HTTP on a port, or both on the same sessions, until the peer goes or a signal comes. */
+/** `serve`: ACP on stdio, HTTP on ports and sockets, or all of them on the same sessions, until the peer goes or a signal comes. */
 import type { Trace } from "@chimera/agent";
 import type { Invocation } from "../command/command.js";
 import type { ConfigValues } from "../config/keys.js";
@@ -23,14 +23,14 @@ export async function serve(invocation: Invocation, defaults: Partial<ConfigValu
   const { profile, flags, process } = invocation;
   const isHidden = hideSecrets(invocation);
   const config = readConfig(invocation, defaults);
-  const settings = readServeSettings(profile, flags, config, takeSocket(process));
-  if (!settings.http) warnOfIdleFlags(invocation);
+  const settings = await readServeSettings(profile, flags, config, takeSocket(process));
+  if (settings.http.length === 0) warnOfIdleFlags(invocation);
   await requireNamed(config);
   requireHome(config);
   // Loaded for those who serve it.
-  const http = settings.http ? await import("./http.js") : null;
+  const http = settings.http.length > 0 ? await import("./http.js") : null;
   const made = http?.makeToken() ?? "";
-  const asked = http?.readHttpAccess(invocation, config, made);
+  const asked = http?.readHttpAccess(invocation, config, made, settings.http);
   const log = openLog(invocation, config.values, [asked?.authToken ?? made]);
   if (!isHidden) log.debug("commands of this user can read the secrets that this program was started with");
   for (const problem of config.problems) log.warn(problem);

@@ -3,20 +3,24 @@ import { UsageError } from "../command/usage-error.js";
 import { configFlags } from "../config/flags.js";
 import type { Config } from "../config/read-config.js";
 import type { Profile } from "../profile.js";
+import type { Place, PortPlace, SocketPlace } from "./places.js";
 
-export type ServeSettings = Readonly<ReturnType<typeof readServeSettings>>;
+export type ServeSettings = Readonly<Awaited<ReturnType<typeof readServeSettings>>>;
 
 /** @param fd the socket that a service manager handed over, where it did. */
-export function readServeSettings(profile: Profile, flags: FlagValues, { values, cwd }: Config, fd?: number) {
+export async function readServeSettings(profile: Profile, flags: FlagValues, config: Config, fd?: number) {
+  const { values, cwd } = config;
   const page = values.page ? profile.page : undefined;
   if (flags["open"] === true && !page) throw new UsageError("--open shows the page, and this server has none");
-  const acp = flags["acp"] === true || (profile.defaultTransport === "acp" && flags["http"] !== true);
+  const places = await placesOf(profile, flags, config, fd);
+  const http = places.filter((place): place is PortPlace | SocketPlace => place.kind !== "stdio");
+  if (flags["open"] === true && http.length > 0 && !http.some(({ kind }) => kind === "port"))
+    throw new UsageError("--open shows the page in a browser, which needs a port: add --listen http://127.0.0.1:5173");
   return {
-    acp,
-    http: flags["http"] === true || !acp,
-    host: values.host,
-    port: values.port,
-    fd,
+    /** Whether ACP is spoken on stdin and stdout. */
+    acp: http.length < places.length,
+    /** Everywhere else. */
+    http,
     cwd,
     page,
     open: flags["open"] === true,
@@ -26,6 +30,15 @@ export function readServeSettings(profile: Profile, flags: FlagValues, { values,
     historyLimit: values.acp_history,
   };
 }
+
+export const LISTEN_FLAG: Flags = {
+  listen: {
+    type: "string",
+    value: "<address>",
+    multiple: true,
+    help: "Listen on stdio:, http://host:port, https://host:port or unix:/path, each on the same sessions (repeatable)",
+  },
+};
 
 /** How the HTTP server is reached: flags that mean nothing where none is started. */
 export const HTTP_FLAGS: Flags = {
@@ -47,3 +60,33 @@ export const HTTP_FLAGS: Flags = {
     "drain_timeout",
   ),
 };
+
+// --- internal ---
+
+/** `--acp` is short for `--listen stdio:`, `--http` for `--listen http://<host>:<port>`, https with a certificate. */
+async function placesOf(
+  profile: Profile,
+  flags: FlagValues,
+  { values }: Config,
+  fd: number | undefined,
+): Promise<readonly Place[]> {
+  const named = (flags["listen"] as readonly string[] | undefined) ?? [];
+  const isOther = named.length > 0 && flags["http"] !== true;
+  for (const name of ["port", "host"]) {
+    if (isOther && flags[name] !== undefined)
+      throw new UsageError(`--${name} goes with --http; beside --listen, name the address: --listen http://host:port`);
+  }
+  const byDefault = named.length === 0 ? profile.defaultTransport : null;
+  const acp = flags["acp"] === true || (byDefault === "acp" && flags["http"] !== true);
+  const http = flags["http"] === true || (isOther ? fd !== undefined : !acp);
+  const scheme = values.tls_cert === null ? "http" : "https";
+  const short: PortPlace = {
+    kind: "port",
+    scheme,
+    host: values.host,
+    port: values.port,
+    ...(fd !== undefined && { fd }),
+  };
+  const places: Place[] = [...(acp ? [{ kind: "stdio" } as const] : []), ...(http ? [short] : [])];
+  return named.length === 0 ? places : (await import("./places.js")).readPlaces(places, named);
+}

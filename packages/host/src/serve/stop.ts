@@ -63,14 +63,14 @@ const FAILURES: Readonly<Record<StopFailure, string>> = {
 
 function requireOne(prefix: string, servers: readonly PidfileEntry[]): void {
   const running = servers.filter(({ alive }) => alive);
-  if (running.length < 2) return;
-  const ports = running.map(({ port }) => port).join(", ");
+  if (new Set(running.map(({ pid }) => pid)).size < 2) return;
+  const ports = running.map(({ port, socket }) => socket ?? port).join(", ");
   throw new UsageError(`multiple ${prefix} servers running (ports ${ports}); pass --port <n> or --all to disambiguate`);
 }
 
-function lineOf({ prefix, port, pid, signaled, stopped, error }: StopResult): string {
+function lineOf({ prefix, pid, signaled, stopped, error, ...at }: StopResult): string {
   const verdict = stopped ? `ok: ${ENDS[signaled]}` : `FAILED: ${FAILURES[error!]}`;
-  return `${prefix} port=${port} pid=${pid} ${verdict}`;
+  return `${prefix} ${placeOf(at)} pid=${pid} ${verdict}`;
 }
 
 function read(flags: FlagValues, name: string, kind: Kind<number>): number | undefined {
@@ -81,8 +81,12 @@ function read(flags: FlagValues, name: string, kind: Kind<number>): number | und
   return value;
 }
 
-function statusLine({ prefix, port, pid, alive, scheme, auth_token_hash, path }: PidfileEntry): string {
+function placeOf({ port, socket }: Pick<PidfileEntry, "port" | "socket">): string {
+  return socket === undefined ? `port=${port}` : `socket=${socket}`;
+}
+
+function statusLine({ prefix, pid, alive, scheme, auth_token_hash, path, ...at }: PidfileEntry): string {
   const life = alive ? "yes" : "no (stale)";
   const auth = auth_token_hash === null ? "no" : "yes";
-  return `${prefix} port=${port} pid=${pid} alive=${life} scheme=${scheme} auth=${auth} ${path}`;
+  return `${prefix} ${placeOf(at)} pid=${pid} alive=${life} scheme=${scheme} auth=${auth} ${path}`;
 }

@@ -35,12 +35,14 @@ export function createGate(options: {
     const forwarded = c.env?.forwarded;
     if (forwarded) return c.set("caller", forwardedCaller(forwarded));
     if (tier === "open") return c.set("caller", asMaster);
+    const isPrivate = c.env?.isPrivate === true;
     if (master === null && !people) {
       const socket = c.env?.incoming?.socket;
-      if (!isOwnUser || !socket || (await isOwnUser(socket))) return c.set("caller", asMaster);
+      if (!isOwnUser || isPrivate || !socket || (await isOwnUser(socket))) return c.set("caller", asMaster);
       throw await refuse(c, "without a token this server is open to the user who started it; see --auth-token-file");
     }
     const token = bearerToken(c.req.header("authorization"));
+    if (token === null && isPrivate) return c.set("caller", asMaster);
     const presented = token === null ? null : digest(token);
     if (master && presented && sameDigest(master, presented)) return c.set("caller", asMaster);
     const incoming = c.env?.incoming;

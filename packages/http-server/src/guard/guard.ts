@@ -28,7 +28,7 @@ export function guard(options: {
     c.set("requestId", requestId);
     setAll(c, { ...EVERY_ANSWER, "X-Request-Id": requestId });
     const named = hostInTarget(c);
-    const isServed = hostAllowed(c.req.header("host")) && (named === null || hostAllowed(named));
+    const isServed = hostAllowed(c.req.header("host") ?? authorityOf(c)) && (named === null || hostAllowed(named));
     if (!isServed && !(c.req.method === "GET" && isProbe(c.req.path))) {
       throw new HttpError(403, "bad_host", "this Host is not served here");
     }
@@ -51,6 +51,11 @@ export function guard(options: {
 }
 
 // --- internal ---
+
+/** What HTTP/2 has in place of `Host`. */
+function authorityOf(c: Context<AppEnv>): string | undefined {
+  return (c.env?.incoming as { authority?: string } | undefined)?.authority;
+}
 
 /** A request may name its host in its target too, and by the rules that one counts. */
 function hostInTarget(c: Context<AppEnv>): string | null {

@@ -1,5 +1,6 @@
 /** Where an event stream is written: straight to Node's response where there is one, else into a web stream. */
 import type { ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
 import type { AppEnv } from "../deps.js";
@@ -32,11 +33,14 @@ export function openSink(c: Context<AppEnv>): Sink {
 
 // --- internal ---
 
-function nodeSink(outgoing: ServerResponse, headers: Readonly<Record<string, string>>): Sink {
-  // The end of a stream is the end of its connection: its body needs no chunks, and a peer does not use it for another request.
-  outgoing.useChunkedEncodingByDefault = false;
-  outgoing.writeHead(200, { ...STREAM_HEADERS, Connection: "keep-alive", ...headers });
-  outgoing.flushHeaders();
+function nodeSink(answer: ServerResponse, headers: Readonly<Record<string, string>>): Sink {
+  // Over HTTP/2 an answer is a stream of its connection, and a header about the connection is an error.
+  const { stream } = answer as { stream?: Writable };
+  // Over HTTP/1.1 its end is the end of the connection: the body needs no chunks, and no peer uses it for another request.
+  if (!stream) answer.useChunkedEncodingByDefault = false;
+  answer.writeHead(200, { ...STREAM_HEADERS, ...(!stream && { Connection: "keep-alive" }), ...headers });
+  answer.flushHeaders();
+  const outgoing: Writable = stream ?? answer;
   // A write after the peer went away is an error event, and no news: `close` tells.
   outgoing.on("error", () => {});
 

@@ -1,0 +1,81 @@
+/** Where a server listens: each `--listen` is one place, and `--acp`, `--http`, `--host` and `--port` are short for one. */
+import { resolve } from "node:path";
+import { UsageError } from "../command/usage-error.js";
+
+export type Place = StdioPlace | PortPlace | SocketPlace;
+
+interface StdioPlace {
+  readonly kind: "stdio";
+}
+
+export interface PortPlace {
+  readonly kind: "port";
+  readonly scheme: "http" | "https";
+  readonly host: string;
+  /** 0 for any. */
+  readonly port: number;
+  /** A socket that a service manager has bound already. */
+  readonly fd?: number;
+}
+
+/** A Unix socket: only the user who serves can open it. */
+export interface SocketPlace {
+  readonly kind: "socket";
+  readonly path: string;
+}
+
+/** Those that were named after those in short. Throws a UsageError for an address that nothing can listen on, or that is there twice. */
+export function readPlaces(short: readonly Place[], texts: readonly string[]): readonly Place[] {
+  const named = texts.map((text) => {
+    const scheme = /^[a-z]+:/.exec(text)?.[0] ?? "";
+    const place = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme]?.(text) : undefined;
+    if (place) return place;
+    throw new UsageError(
+      `--listen takes stdio:, http://host:port, https://host:port or unix:/path, not ${JSON.stringify(text)}`,
+    );
+  });
+  const places = [...short, ...named];
+  const names = places.filter((place) => !("port" in place && place.port === 0)).map(nameOf);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UsageError(`cannot listen on ${twice} twice`);
+  return places;
+}
+
+/** As it is typed. */
+export function nameOf(place: Place): string {
+  if (place.kind === "stdio") return "stdio:";
+  return place.kind === "socket" ? `unix:${place.path}` : urlOf(place);
+}
+
+export function urlOf({ scheme, host, port }: Pick<PortPlace, "scheme" | "host" | "port">): string {
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+// --- internal ---
+
+/** What a system takes as the name of a socket, with the zero at its end. */
+const MOST_PATH_BYTES = 104;
+
+/** By scheme. Undefined for an address that is not whole. */
+const SCHEMES: Readonly<Record<string, (text: string) => Place | undefined>> = {
+  "stdio:": (text) => (text === "stdio:" ? { kind: "stdio" } : undefined),
+  "http:": toPort,
+  "https:": toPort,
+  "unix:": toSocket,
+};
+
+function toPort(text: string): PortPlace | undefined {
+  const [, scheme, host = "", digits] = /^(https?):\/\/(\[[0-9a-f:.]+\]|[\w.-]+):(\d{1,5})\/?$/i.exec(text) ?? [];
+  const port = Number(digits);
+  if ((scheme !== "http" && scheme !== "https") || port > 65535) return undefined;
+  return { kind: "port", scheme, host: host.replace(/^\[|\]$/g, ""), port };
+}
+
+function toSocket(text: string): SocketPlace | undefined {
+  const given = text.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
+  if (given === "" || given.endsWith("/") || given.includes("\0")) return undefined;
+  if (process.platform === "win32") throw new UsageError("--listen unix: needs a system with Unix sockets");
+  const path = resolve(given);
+  if (Buffer.byteLength(path) < MOST_PATH_BYTES) return { kind: "socket", path };
+  throw new UsageError(`${path} is too long for a socket: the system takes ${MOST_PATH_BYTES - 1} bytes`);
+}

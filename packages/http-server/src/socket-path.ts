@@ -1,0 +1,57 @@
+/** A server on the path of a Unix socket that only its own user can open. */
+import { lstat, unlink } from "node:fs/promises";
+import { connect, type Server, type Socket } from "node:net";
+
+/** Replaces a socket that nobody answers on. Throws EADDRINUSE when somebody does, and EEXIST for a file that is not a socket. */
+export async function bindPath(server: Server, path: string): Promise<void> {
+  const there = await lstat(path).catch(() => null);
+  if (there && !there.isSocket()) throw failure("EEXIST", `${path} is there and is not a socket`);
+  if (there && (await isAnswered(path))) throw failure("EADDRINUSE", `another program listens on ${path}`);
+  if (there) await unlink(path);
+  // Set while the socket is made: between making it and changing its mode anybody could connect.
+  const before = process.umask(0o177);
+  try {
+    server.listen({ path });
+  } finally {
+    process.umask(before);
+  }
+}
+
+/** Hands over connections whose first byte is a brace: a message of JSON-RPC begins with one, an HTTP request with a letter. */
+export function splitLines(server: Server, take: (socket: Socket) => void): void {
+  const serveHttp = server.listeners("connection") as ((socket: Socket) => void)[];
+  server.removeAllListeners("connection");
+  server.on("connection", (socket: Socket) => {
+    socket.on("error", () => {});
+    socket.once("readable", () => {
+      const first: Buffer | null = socket.read(1);
+      if (first === null) return;
+      socket.unshift(first);
+      if (first[0] === BRACE) return take(socket);
+      for (const serve of serveHttp) serve.call(server, socket);
+      // What arrived before its reader did.
+      socket.emit("readable");
+    });
+  });
+}
+
+// --- internal ---
+
+const BRACE = "{".charCodeAt(0);
+
+function failure(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ECONNREFUSED" || error.code === "ENOENT") resolve(false);
+      else reject(error);
+    });
+  });
+}
